@@ -1,0 +1,19 @@
+# The hot loops are plain C, built once per instruction set. Each object exports one table, named by ISA_TABLE;
+# kernels/cpu/isa.c picks one at run time. GCC's vectoriser needs no intrinsics for them, only the flags.
+file(GLOB isa_sources CONFIGURE_DEPENDS src/engine/kernels/cpu/isa/*.c)
+set(isa_objects)
+function(assay_isa name)
+  add_library(assay-isa-${name} OBJECT ${isa_sources})
+  target_include_directories(assay-isa-${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_compile_definitions(assay-isa-${name} PRIVATE ISA_NAME=${name})
+  # No -ffast-math: only what keeps results the same (errno and traps are not read here).
+  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math ${ARGN})
+  target_link_libraries(assay-isa-${name} PRIVATE assay-flags OpenMP::OpenMP_C)
+  set(isa_objects ${isa_objects} $<TARGET_OBJECTS:assay-isa-${name}> PARENT_SCOPE)
+endfunction()
+assay_isa(baseline)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64")
+  assay_isa(avx2 -march=x86-64-v3)
+  assay_isa(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  set(ASSAY_HAVE_X86_ISA ON)
+endif()

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A chain of blocks, each bumped from the front; a request too large for a fresh block gets one of its own. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 16 * 1024, LARGE_ALIGN = 64, SMALL_ALIGN = 16 };
+
+struct arena_block {
+    arena_block *next;
+    size_t size_bytes;
+    size_t used_bytes;
+};
+
+void arena_clear(arena *a) {
+    arena_block *block = a->head;
+    while (block != NULL) {
+        arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    a->head = NULL;
+    a->used_bytes = 0;
+}
+
+static size_t padding(const arena_block *block, size_t align) {
+    uintptr_t at = (uintptr_t)(block + 1) + block->used_bytes;
+    return (size_t)(-at & (align - 1));
+}
+
+void *arena_make(arena *a, size_t count, size_t size_bytes) {
+    size_t bytes = 0;
+    if (!mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) {
+        return NULL;
+    }
+    size_t align = bytes >= LARGE_ALIGN ? LARGE_ALIGN : SMALL_ALIGN;
+    arena_block *block = a->head;
+    if (block == NULL || padding(block, align) + bytes > block->size_bytes - block->used_bytes) {
+        size_t room = bytes + LARGE_ALIGN > BLOCK_BYTES ? bytes + LARGE_ALIGN : BLOCK_BYTES;
+        block = malloc(sizeof *block + room);
+        if (block == NULL) {
+            return NULL;
+        }
+        *block = (arena_block){.next = a->head, .size_bytes = room, .used_bytes = 0};
+        a->head = block;
+    }
+    size_t pad = padding(block, align);
+    char *at = (char *)(block + 1) + block->used_bytes + pad;
+    block->used_bytes += pad + bytes;
+    a->used_bytes += pad + bytes;
+    memset(at, 0, bytes);
+    return at;
+}
+
+char *arena_text(arena *a, const char *text, size_t n) {
+    char *copy = arena_make(a, n + 1, 1);
+    if (copy != NULL && n > 0) {
+        memcpy(copy, text, n);
+    }
+    return copy;
+}
+
+char *arena_format(arena *a, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0) {
+        return NULL;
+    }
+    char *text = arena_make(a, (size_t)length + 1, 1);
+    if (text != NULL) {
+        va_start(args, format);
+        vsnprintf(text, (size_t)length + 1, format, args);
+        va_end(args);
+    }
+    return text;
+}
+
+bool mul_size(size_t a, size_t b, size_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+bool mul_i64(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+bool add_i64(int64_t a, int64_t b, int64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files read and written whole; zlib unpacks. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+const char *file_basename(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static status read_all(gzFile file, const char *path, size_t limit_bytes, text *out, error *err) {
+    enum { CHUNK_BYTES = 256 * 1024 };
+    char *chunk = malloc(CHUNK_BYTES);
+    text content = {0};
+    status result = chunk != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to read it", path);
+    while (result == ASSAY_OK) {
+        int n = gzread(file, chunk, CHUNK_BYTES);
+        if (n == 0) {
+            break;
+        }
+        if (n < 0) {
+            int code = Z_OK;
+            const char *reason = gzerror(file, &code);
+            result = code == Z_ERRNO ? fail(err, ASSAY_IO, "%s: %s", path, strerror(errno))
+                                     : fail(err, ASSAY_PARSE, "%s: corrupt gzip data: %s", path, reason);
+        } else if (content.length + (size_t)n > limit_bytes) {
+            result = fail(err, ASSAY_TOO_LARGE, "%s: more than the limit of %zu bytes", path, limit_bytes);
+        } else {
+            text_add_bytes(&content, chunk, (size_t)n);
+            if (content.failed) {
+                result = fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory for its content", path);
+            }
+        }
+    }
+    free(chunk);
+    if (result != ASSAY_OK) {
+        text_clear(&content);
+        return result;
+    }
+    text_clear(out);
+    *out = content;
+    return ASSAY_OK;
+}
+
+status file_read(const char *path, size_t limit_bytes, text *out, error *err) {
+    bool standard_input = strcmp(path, "-") == 0;
+    const char *shown = standard_input ? "standard input" : path;
+    struct stat info;
+    if (!standard_input && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return fail(err, ASSAY_INVALID, "%s: expected a file, this is a directory", path);
+    }
+    int fd = standard_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(err, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s", shown, strerror(errno));
+    }
+    gzFile file = gzdopen(fd, "rb");
+    if (file == NULL) {
+        close(fd);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to read it", shown);
+    }
+    gzbuffer(file, 128 * 1024);
+    status result = read_all(file, shown, limit_bytes, out, err);
+    int closed = gzclose_r(file);
+    if (result == ASSAY_OK && closed == Z_BUF_ERROR) {
+        text_clear(out);
+        result = fail(err, ASSAY_PARSE, "%s: truncated gzip data", shown);
+    }
+    return result;
+}
+
+static status write_bytes(int fd, const char *data, size_t n) {
+    while (n > 0) {
+        ssize_t written = write(fd, data, n);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return ASSAY_IO;
+        }
+        data += written;
+        n -= (size_t)written;
+    }
+    return ASSAY_OK;
+}
+
+status file_write(const char *path, const void *data, size_t n, error *err) {
+    text beside = {0};
+    text_addf(&beside, "%s.%ld.tmp", path, (long)getpid());
+    if (beside.failed) {
+        text_clear(&beside);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
+    }
+    status result = ASSAY_OK;
+    int fd = open(beside.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        result = fail(err, ASSAY_IO, "%s: cannot be created: %s", path, strerror(errno));
+    } else {
+        bool written = write_bytes(fd, data, n) == ASSAY_OK && fsync(fd) == 0;
+        int reason = errno;
+        bool closed = close(fd) == 0;
+        if (!written || !closed) {
+            result = fail(err, ASSAY_IO, "%s: cannot be written: %s", path, strerror(written ? errno : reason));
+        } else if (rename(beside.data, path) != 0) {
+            result = fail(err, ASSAY_IO, "%s: cannot be replaced: %s", path, strerror(errno));
+        }
+        if (result != ASSAY_OK) {
+            unlink(beside.data);
+        }
+    }
+    text_clear(&beside);
+    return result;
+}
+
+status file_make_directories(const char *path, error *err) {
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to make it", path);
+    }
+    status result = ASSAY_OK;
+    for (char *at = copy + 1; result == ASSAY_OK && at[-1] != '\0'; at++) {
+        if (*at != '/' && *at != '\0') {
+            continue;
+        }
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            result = fail(err, ASSAY_IO, "%s: the directory cannot be made: %s", copy, strerror(errno));
+        }
+        *at = kept;
+    }
+    struct stat info;
+    if (result == ASSAY_OK && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))) {
+        result = fail(err, ASSAY_IO, "%s: expected a directory", path);
+    }
+    free(copy);
+    return result;
+}

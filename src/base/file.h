@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files: read plain or gzip'd, written so that a reader sees the old file or the new one, never half of one. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+/* Reads the whole of path ("-": standard input) into out, unpacking gzip by its magic bytes, whatever the name says.
+   More than limit_bytes unpacked is TOO_LARGE; a truncated or corrupt gzip stream is PARSE. out is untouched on failure. */
+status file_read(const char *path, size_t limit_bytes, text *out, error *err);
+
+/* Replaces path by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the old
+   file as it was and nothing else behind. */
+status file_write(const char *path, const void *data, size_t n, error *err);
+
+/* Makes the directory and its parents; one that exists already is fine. */
+status file_make_directories(const char *path, error *err);
+
+/* The part of path behind its last '/'. */
+const char *file_basename(const char *path);
+
+#endif

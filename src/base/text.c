@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growing text and the small string questions that every room asks. */
+#include "base/text.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_clear(text *t) {
+    free(t->data);
+    *t = (text){0};
+}
+
+void text_reset(text *t) {
+    t->length = 0;
+    t->failed = false;
+    if (t->data != NULL) {
+        t->data[0] = '\0';
+    }
+}
+
+static bool reserve(text *t, size_t more) {
+    if (t->failed || more > SIZE_MAX / 2 - t->length - 1) {
+        t->failed = true;
+        return false;
+    }
+    size_t needed = t->length + more + 1;
+    if (needed <= t->capacity) {
+        return true;
+    }
+    size_t capacity = t->capacity < 64 ? 64 : t->capacity * 2;
+    if (capacity < needed) {
+        capacity = needed;
+    }
+    char *data = realloc(t->data, capacity);
+    if (data == NULL) {
+        t->failed = true;
+        return false;
+    }
+    t->data = data;
+    t->capacity = capacity;
+    return true;
+}
+
+void text_add_bytes(text *t, const char *more, size_t n) {
+    if (reserve(t, n)) {
+        if (n > 0) {
+            memcpy(t->data + t->length, more, n);
+        }
+        t->length += n;
+        t->data[t->length] = '\0';
+    }
+}
+
+void text_add(text *t, const char *more) {
+    text_add_bytes(t, more, strlen(more));
+}
+
+void text_add_char(text *t, char c) {
+    text_add_bytes(t, &c, 1);
+}
+
+void text_addf(text *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || !reserve(t, (size_t)length)) {
+        t->failed = true;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(t->data + t->length, (size_t)length + 1, format, args);
+    va_end(args);
+    t->length += (size_t)length;
+}
+
+const char *text_get(const text *t) {
+    return t->data != NULL ? t->data : "";
+}
+
+void text_add_double(text *t, double value) {
+    if (isnan(value)) {
+        text_add(t, "nan");
+        return;
+    }
+    if (isinf(value)) {
+        text_add(t, value < 0 ? "-inf" : "inf");
+        return;
+    }
+    char buffer[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value) {
+            break;
+        }
+    }
+    text_add(t, buffer);
+}
+
+/* Three significant digits, which is more than the noise of any one measurement here allows. */
+static char *with_unit(char *buffer, double value, const char *unit) {
+    const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(buffer, 32, "%.*f %s", decimals, value, unit);
+    return buffer;
+}
+
+char *text_of_bytes(char *buffer, double size_bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+    size_t unit = 0;
+    while (fabs(size_bytes) >= 1024 && unit + 1 < countof(units)) {
+        size_bytes /= 1024;
+        unit++;
+    }
+    if (unit == 0) {
+        snprintf(buffer, 32, "%.0f B", size_bytes);
+        return buffer;
+    }
+    return with_unit(buffer, size_bytes, units[unit]);
+}
+
+char *text_of_ns(char *buffer, double time_ns) {
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    while (fabs(time_ns) >= 999.5 && unit + 1 < countof(units)) {
+        time_ns /= 1000;
+        unit++;
+    }
+    return with_unit(buffer, time_ns, units[unit]);
+}
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+int text_distance(const char *a, const char *b, int limit) {
+    enum { MAX_NAME = 96 };
+    size_t n = strlen(a), m = strlen(b);
+    size_t gap = n > m ? n - m : m - n;
+    if (n >= MAX_NAME || m >= MAX_NAME || gap > (size_t)limit) {
+        return limit + 1;
+    }
+    int rows[3][MAX_NAME + 1];
+    int *before = rows[0], *previous = rows[1], *current = rows[2];
+    for (size_t j = 0; j <= m; j++) {
+        previous[j] = (int)j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        current[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int change = previous[j - 1] + (a[i - 1] != b[j - 1]);
+            current[j] = least(change, 1 + least(previous[j], current[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                current[j] = least(current[j], before[j - 2] + 1);
+            }
+        }
+        int *oldest = before;
+        before = previous;
+        previous = current;
+        current = oldest;
+    }
+    return least(previous[m], limit + 1);
+}
+
+const char *text_nearest(const char *name, const char *const *names, size_t n) {
+    int limit = (int)(strlen(name) / 3);
+    limit = limit < 2 ? 2 : limit;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        int distance = text_distance(name, names[i], limit);
+        if (distance <= limit) {
+            nearest = names[i];
+            limit = distance - 1;
+        }
+    }
+    return nearest;
+}
+
+bool text_matches(const char *pattern, const char *subject) {
+    return fnmatch(pattern, subject, 0) == 0;
+}
+
+bool text_starts_with(const char *subject, const char *prefix) {
+    return strncmp(subject, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends_with(const char *subject, const char *suffix) {
+    size_t n = strlen(subject), m = strlen(suffix);
+    return n >= m && strcmp(subject + n - m, suffix) == 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that grows, quantities as people read them, near names for typos, glob patterns. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A growing string; `text t = {0}` is an empty one. Once memory runs out it stays at what it had and `failed` is set,
+   so that a writer checks once, at the end. */
+typedef struct text {
+    char *data; /* NUL-terminated; NULL while nothing was written */
+    size_t length;
+    size_t capacity;
+    bool failed;
+} text;
+
+void text_clear(text *t);
+void text_reset(text *t); /* empties it, keeps the memory */
+void text_add(text *t, const char *more);
+void text_add_bytes(text *t, const char *more, size_t n);
+void text_add_char(text *t, char c);
+void text_addf(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The text so far, never NULL. */
+const char *text_get(const text *t);
+
+/* The number with as few digits as read back to the same double; "inf", "-inf" and "nan" for what has no digits. */
+void text_add_double(text *t, double value);
+
+/* "1.2 GiB", "34.5 us" and the like, into a buffer of at least 32 bytes; returns it. */
+char *text_of_bytes(char *buffer, double size_bytes);
+char *text_of_ns(char *buffer, double time_ns);
+
+/* Levenshtein distance with adjacent swaps, at most limit + 1. */
+int text_distance(const char *a, const char *b, int limit);
+
+/* The nearest of n names to a mistyped one, or NULL when none is near enough to be worth naming (a third of its length,
+   at least 2). */
+const char *text_nearest(const char *name, const char *const *names, size_t n);
+
+/* Shell-style match of the whole of text: * any run, ? any character, [a-z] and [!a-z] sets. */
+bool text_matches(const char *pattern, const char *subject);
+
+bool text_starts_with(const char *subject, const char *prefix);
+bool text_ends_with(const char *subject, const char *suffix);
+
+#endif
