@@ -30,8 +30,9 @@ typedef struct input {
     const literal *args;   /* a TUPLE */
     const literal *kwargs; /* a DICT */
     int64_t n_calls;       /* summed over the uses */
-    const inputs_use *uses; /* in the order of reading, each file once */
+    inputs_use *uses;      /* in the order of reading, each file once */
     size_t n_uses;
+    size_t operator_position; /* whose input this is: operators[operator_position] of the set */
     const inputs_file *file; /* where it came first, */
     int32_t line;            /* 1-based; the literals hold the columns */
 } input;
@@ -39,7 +40,7 @@ typedef struct input {
 typedef struct inputs_operator {
     const char *name;     /* "aten.add.Tensor"; "aten.sum.dim_IntList" for what was recorded as "aten.sum.SymInt" */
     const char *recorded; /* as recorded (first seen) */
-    input *const *items;  /* in the order of first appearance, different from each other as text */
+    input **items;        /* in the order of first appearance, different from each other as text */
     size_t n_items;
     int64_t n_calls; /* summed over the items */
 } inputs_operator;
@@ -53,29 +54,30 @@ typedef struct inputs_diagnostic {
     size_t caret;         /* 0-based offset in excerpt that the column points to */
 } inputs_diagnostic;
 
-/* What was read so far. `inputs set = {0}` is an empty one. The first members are for reading; pointers in them to
-   arrays hold until the next read, pointers to single inputs, files and literals until inputs_clear. Not for use by two
-   threads at once while reading; afterwards read-only. */
+/* A hash table from keys that the reader compares to positions in an array; private to inputs.c. */
+typedef struct inputs_index {
+    struct inputs_slot {
+        uint64_t hash;
+        size_t position; /* + 1; 0 marks a free slot */
+    } *slots;
+    size_t n_slots, n_used;
+} inputs_index;
+
+/* What was read so far. `inputs set = {0}` is an empty one. Pointers to the arrays hold until the next read, pointers to
+   single inputs, files and literals until inputs_clear. Read-only to all but this room's own functions; not for use by
+   two threads at once while reading, by any number afterwards. */
 typedef struct inputs {
     inputs_operator *operators; /* in the order of first appearance; each has at least one item */
     size_t n_operators;
-    inputs_file *const *files; /* those that gave at least one input */
+    input **all; /* every input of every operator, in the order of first appearance */
+    size_t n_all;
+    inputs_file **files; /* every file that was begun, each path once */
     size_t n_files;
     inputs_diagnostic *diagnostics; /* in the order of reading */
     size_t n_diagnostics;
     size_t n_bad_lines; /* lines left out, those below a bad Operator line too */
-
-    arena memory; /* private from here on */
-    struct {
-        uint64_t *hashes;
-        uint32_t *values; /* index + 1; 0 marks a free slot */
-        size_t n_slots, n_used;
-    } operator_index, input_index;
-    struct inputs_item {
-        uint32_t operator_index, item_index;
-    } *located;
-    size_t n_located;
-    size_t operators_capacity, files_capacity, diagnostics_capacity, located_capacity;
+    arena memory;       /* all of the above lives here */
+    inputs_index operator_index, input_index;
 } inputs;
 
 /* At most this many diagnostics are kept of one file; one more then says how many lines were left out besides. */
@@ -87,9 +89,10 @@ void inputs_clear(inputs *set);
 /* Adds the file's inputs; "-" is standard input; gzip is unpacked. Inputs whose text is already there only add to its
    counts. A bad line becomes a diagnostic and reading goes on. What a line may be: "Operator: NAMESPACE.NAME.OVERLOAD",
    "cnt: CALLS, ((ARGS...), {KWARGS...})", blank, or a comment that begins with '#'. A byte-order mark, CR LF and a missing
-   last newline are fine. Failures, which leave the set without anything of this file: NOT_FOUND or IO (cannot be
-   read), PARSE (truncated or corrupt gzip; a NUL byte, so no text; no valid line at all, with the first bad line's
-   position), TOO_LARGE (more than 1 GiB unpacked), OUT_OF_MEMORY. */
+   last newline are fine. Failures, whose message begins with the path (and position), and after which the set holds
+   what it held before: NOT_FOUND or IO (cannot be read), PARSE (truncated or corrupt gzip; a NUL byte, so no text; no
+   valid line at all, with the position of the first bad one), TOO_LARGE (more than 1 GiB unpacked). After OUT_OF_MEMORY it
+   may hold a part of the file. */
 status inputs_read_file(inputs *set, const char *path, error *err);
 
 /* As inputs_read_file, from the n bytes at data, which are borrowed for the call; name stands for the path. */
