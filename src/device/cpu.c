@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU and meta devices, and the list of all. */
+#include "device/device.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64 };
+
+static void *cpu_alloc(const device *d, size_t size_bytes) {
+    (void)d;
+    void *memory = NULL;
+    /* A tail of one cache line lets vector loops read (never use) past the last element. */
+    if (size_bytes > SIZE_MAX - 2 * ALIGN_BYTES || posix_memalign(&memory, ALIGN_BYTES, size_bytes + ALIGN_BYTES) != 0) {
+        return NULL;
+    }
+    return memory;
+}
+
+static void cpu_free(const device *d, void *memory, size_t size_bytes) {
+    (void)d;
+    (void)size_bytes;
+    free(memory);
+}
+
+static void *meta_alloc(const device *d, size_t size_bytes) {
+    (void)d;
+    (void)size_bytes;
+    return NULL;
+}
+
+static void meta_free(const device *d, void *memory, size_t size_bytes) {
+    (void)d;
+    (void)memory;
+    (void)size_bytes;
+}
+
+const device device_cpu = {.name = "cpu",
+                           .doc = "this machine's processors",
+                           .has_memory = true,
+                           .alloc = cpu_alloc,
+                           .free = cpu_free};
+
+const device device_meta = {.name = "meta",
+                            .doc = "shapes and strides only, no memory",
+                            .has_memory = false,
+                            .alloc = meta_alloc,
+                            .free = meta_free};
+
+static const device *const devices[] = {&device_cpu, &device_meta};
+
+const device *const *device_all(size_t *n) {
+    *n = countof(devices);
+    return devices;
+}
+
+status device_find(const char *name, const device **out, error *err) {
+    for (size_t i = 0; i < countof(devices); i++) {
+        if (strcmp(devices[i]->name, name) == 0) {
+            *out = devices[i];
+            return ASSAY_OK;
+        }
+    }
+    return fail(err, ASSAY_NO_DEVICE, "no device is called '%s'; this build knows cpu and meta", name);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A place where tensors live. One vtable a device; "no such device" is an ordinary result with a reason. */
+#ifndef DEVICE_DEVICE_H
+#define DEVICE_DEVICE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct device device;
+
+struct device {
+    const char *name;      /* "cpu", "meta" */
+    const char *doc;       /* one sentence for `assay list devices` */
+    bool has_memory;       /* meta has none: its tensors are shapes only */
+    /* size_bytes of memory at a 64-byte boundary, contents undefined; NULL when there is none left. */
+    void *(*alloc)(const device *d, size_t size_bytes);
+    void (*free)(const device *d, void *memory, size_t size_bytes);
+};
+
+/* The process's own memory. Freed blocks go back to the C library. Threads: any. */
+extern const device device_cpu;
+/* Shapes only: nothing is ever allocated. */
+extern const device device_meta;
+
+/* Every device this build knows, for listings. */
+const device *const *device_all(size_t *n);
+/* By name; NO_DEVICE with the known names otherwise. */
+status device_find(const char *name, const device **out, error *err);
+
+#endif
