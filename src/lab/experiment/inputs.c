@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of recorded inputs: lines into operators and distinct inputs. Text that was seen before is not parsed again:
    most lines of a suite repeat. */
-#include "lab/experiment/inputs.h"
+#include "lab/experiment/inputs_set.h"
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "lab/experiment/inputs_index.h"
 
 #include <string.h>
 
@@ -47,18 +46,6 @@ static char *make_excerpt(arena *memory, const char *line, size_t length, size_t
     return excerpt;
 }
 
-status inputs_add_diagnostic(inputs *set, const inputs_diagnostic *diagnostic, error *err) {
-    inputs_diagnostic *grown = inputs_grow(&set->memory, set->diagnostics, set->n_diagnostics, sizeof *grown);
-    char *message = arena_text(&set->memory, diagnostic->message, strlen(diagnostic->message));
-    if (grown == NULL || message == NULL) {
-        return no_memory(err);
-    }
-    set->diagnostics = grown;
-    grown[set->n_diagnostics] = *diagnostic;
-    grown[set->n_diagnostics++].message = message;
-    return ASSAY_OK;
-}
-
 /* Keeps what is wrong with the line at hand. */
 static status report(reading *r, const error *what) {
     r->n_bad++;
@@ -76,10 +63,18 @@ static status report(reading *r, const error *what) {
     return inputs_add_diagnostic(r->set, &diagnostic, r->err);
 }
 
-static status report_text(reading *r, const char *at, const char *message) {
-    error what;
-    fail_at(&what, ASSAY_PARSE, r->line_number, (int)(at - r->line) + 1, "%s", message);
-    return report(r, &what);
+/* "expected WHAT, got ...CONSEQUENCE" at a place of the line at hand. */
+static status report_expected(reading *r, const char *at, const char *what, const char *consequence) {
+    enum { SHOWN_CHARS = 24 };
+    size_t left = (size_t)(r->line_end - at), n = left < SHOWN_CHARS ? left : SHOWN_CHARS;
+    char shown[SHOWN_CHARS + 1] = {0};
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = at[i] < ' ' || at[i] > '~' ? '?' : at[i];
+    }
+    error message;
+    fail_at(&message, ASSAY_PARSE, r->line_number, (int)(at - r->line) + 1, "expected %s, got %s%s%s%s", what,
+            n > 0 ? "'" : "the end of the line", shown, n == 0 ? "" : n < left ? "...'" : "'", consequence);
+    return report(r, &message);
 }
 
 /* ---- the set ---- */
@@ -223,9 +218,8 @@ static status read_operator(reading *r, const char *at) {
     r->operator_name = wrong == NULL ? at : NULL;
     r->operator_length = wrong == NULL ? (size_t)(r->line_end - at) : 0;
     return wrong == NULL ? ASSAY_OK
-                         : report_text(r, wrong,
-                                       "expected an operator's name such as aten.add.Tensor; "
-                                       "the inputs below this line are left out");
+                         : report_expected(r, wrong, "an operator's name such as aten.add.Tensor",
+                                           "; the inputs below this line are left out");
 }
 
 /* CALLS in "cnt: CALLS, ": a positive number; then where the call's text begins. */
@@ -238,10 +232,10 @@ static status read_count(reading *r, const char **at, int64_t *out, bool *ok) {
     }
     *ok = false;
     if (c == digits || !fits || n == 0) {
-        return report_text(r, digits, "expected how often it was called, a positive integer of 64 bits");
+        return report_expected(r, digits, "how often it was called, a positive integer of 64 bits", "");
     }
     if (c == r->line_end || *c != ',') {
-        return report_text(r, c, "expected ',' behind the number of calls");
+        return report_expected(r, c, "',' behind the number of calls", "");
     }
     for (c++; c < r->line_end && is_blank(*c); c++) {
     }
@@ -266,7 +260,7 @@ static status parse_call(reading *r, const char *source, size_t length, const li
     }
     const literal *items = call->kind == LITERAL_TUPLE ? call->list.items : NULL;
     if (items == NULL || call->list.n_items != 2 || items[0].kind != LITERAL_TUPLE || items[1].kind != LITERAL_DICT) {
-        return report_text(r, source, "expected ((ARGS...), {KWARGS...}): a tuple and a dict in a tuple");
+        return report_expected(r, source, "((ARGS...), {KWARGS...}): a tuple and a dict in a tuple", "");
     }
     *out = call;
     return ASSAY_OK;
@@ -309,7 +303,7 @@ static status read_input(reading *r, const char *at) {
         TRY(section_operator(r, &position));
     }
     if (sum_overflows(r, position, n_calls)) {
-        return report_text(r, at, "expected all calls of the operator to sum up within 64 bits");
+        return report_expected(r, at, "all calls of the operator to sum up within 64 bits", " on top of those before");
     }
     if (in == NULL) {
         TRY(add_input(r, position, call, at, length, hash, &in));
@@ -333,7 +327,7 @@ static status read_line(reading *r) {
         return read_operator(r, at + strlen("Operator:"));
     }
     if (!starts_with(at, r->line_end, "cnt:")) {
-        return report_text(r, at, "expected 'Operator: NAME' or 'cnt: CALLS, ((ARGS...), {KWARGS...})'");
+        return report_expected(r, at, "'Operator: NAME' or 'cnt: CALLS, ((ARGS...), {KWARGS...})'", "");
     }
     if (r->section_is_bad) {
         r->n_bad++;
@@ -341,9 +335,8 @@ static status read_line(reading *r) {
     }
     if (r->operator_name == NULL) {
         r->section_is_bad = true;
-        return report_text(r, at,
-                           "expected an 'Operator: NAME' line before the first input; the inputs up to the next one are left "
-                           "out");
+        return report_expected(r, at, "an 'Operator: NAME' line before the first input",
+                               "; the inputs up to the next one are left out");
     }
     return read_input(r, at + strlen("cnt:"));
 }

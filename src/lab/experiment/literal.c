@@ -14,28 +14,24 @@ static const struct dtype_word {
     const char *name;
     assay_dtype dtype;
 } dtype_words[] = {
-    {"bf16", ASSAY_BF16},           {"f64", ASSAY_F64},
-    {"f32", ASSAY_F32},             {"f16", ASSAY_F16},
-    {"c32", ASSAY_C32},             {"c64", ASSAY_C64},
-    {"c128", ASSAY_C128},           {"i8", ASSAY_I8},
-    {"i16", ASSAY_I16},             {"i32", ASSAY_I32},
-    {"i64", ASSAY_I64},             {"b8", ASSAY_B8},
-    {"u8", ASSAY_U8},               {"torch.bfloat16", ASSAY_BF16},
-    {"torch.float64", ASSAY_F64},   {"torch.float32", ASSAY_F32},
-    {"torch.float16", ASSAY_F16},   {"torch.complex32", ASSAY_C32},
-    {"torch.complex64", ASSAY_C64}, {"torch.complex128", ASSAY_C128},
-    {"torch.int8", ASSAY_I8},       {"torch.int16", ASSAY_I16},
-    {"torch.int32", ASSAY_I32},     {"torch.int64", ASSAY_I64},
-    {"torch.bool", ASSAY_B8},       {"torch.uint8", ASSAY_U8},
-    {"torch.double", ASSAY_F64},    {"torch.float", ASSAY_F32},
-    {"torch.half", ASSAY_F16},      {"torch.short", ASSAY_I16},
-    {"torch.int", ASSAY_I32},       {"torch.long", ASSAY_I64},
+#define DTYPE_WORD(name, short_name, torch_name, size, category) {short_name, ASSAY_##name},
+#define DTYPE_TORCH_WORD(name, short_name, torch_name, size, category) {"torch." torch_name, ASSAY_##name},
+    ASSAY_DTYPE_LIST(DTYPE_WORD)
+    ASSAY_DTYPE_LIST(DTYPE_TORCH_WORD)
+#undef DTYPE_WORD
+#undef DTYPE_TORCH_WORD
+    {"torch.double", ASSAY_F64}, {"torch.float", ASSAY_F32}, {"torch.half", ASSAY_F16}, {"torch.cfloat", ASSAY_C64},
+    {"torch.cdouble", ASSAY_C128}, {"torch.chalf", ASSAY_C32}, {"torch.short", ASSAY_I16}, {"torch.int", ASSAY_I32},
+    {"torch.long", ASSAY_I64},
 };
 
 /* The names that may stand where a value is expected, for "did you mean". */
-static const char *const known_words[] = {"None", "True", "False", "inf", "nan", "T",   "ST",  "device", "bf16", "f64",
-                                          "f32",  "f16",  "c32",   "c64", "c128", "i8", "i16", "i32",    "i64",  "b8",
-                                          "u8"};
+static const char *const known_words[] = {
+    "None", "True", "False", "inf", "nan", "T", "ST", "device",
+#define KNOWN_DTYPE(name, short_name, torch_name, size, category) short_name,
+    ASSAY_DTYPE_LIST(KNOWN_DTYPE)
+#undef KNOWN_DTYPE
+};
 
 static status push(reader *r, const literal *value) {
     if (r->n_stack == r->stack_capacity) {

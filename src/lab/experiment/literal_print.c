@@ -2,6 +2,8 @@
 /* Literals written back as the recorder writes them, compared, and asked for their size. */
 #include "lab/experiment/literal.h"
 
+#include "engine/tensor/dtype.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,7 +333,7 @@ status literal_tensor_elements(const literal *tensor, int64_t *out_n_elems, erro
         return too_large(tensor, err);
     }
     /* a sparse tensor's shape is no storage: it only has to be countable */
-    int64_t limit = LITERAL_MAX_TENSOR_BYTES / (int64_t)assay_dtype_size(t->dtype);
+    int64_t limit = LITERAL_MAX_TENSOR_BYTES / (int64_t)dtype_size(t->dtype);
     if (tensor->kind == LITERAL_TENSOR && (n_elems > limit || reach > limit)) {
         return too_large(tensor, err);
     }

@@ -52,11 +52,11 @@ void reader_skip_blanks(reader *r) {
 
 /* ---- numbers ---- */
 
-typedef struct number {
+typedef struct scanned {
     bool is_integer, is_imaginary;
     int64_t integer;
     double real;
-} number;
+} scanned;
 
 static size_t count_digits(const char *at, const char *end) {
     size_t n = 0;
@@ -91,7 +91,7 @@ static bool parse_special(reader *r, double *out) {
     return true;
 }
 
-static status parse_digits(reader *r, const char *start, bool negative, number *out) {
+static status parse_digits(reader *r, const char *start, bool negative, scanned *out) {
     const char *digits = r->at;
     size_t n_whole = count_digits(r->at, r->end);
     r->at += n_whole;
@@ -142,9 +142,9 @@ static status parse_digits(reader *r, const char *start, bool negative, number *
     return ASSAY_OK;
 }
 
-static status parse_part(reader *r, number *out) {
+static status parse_part(reader *r, scanned *out) {
     const char *start = r->at;
-    *out = (number){0};
+    *out = (scanned){0};
     bool negative = next_is(r, '-');
     r->at += negative || next_is(r, '+');
     double special = 0;
@@ -160,7 +160,7 @@ static status parse_part(reader *r, number *out) {
 
 /* An int, a float, or complex as Python prints it: 1j, or (1+2j) in its parentheses. */
 status reader_number(reader *r, literal *out) {
-    number first, second;
+    scanned first, second;
     TRY(parse_part(r, &first));
     if (first.is_imaginary) {
         out->kind = LITERAL_COMPLEX;
