@@ -3,7 +3,6 @@
    that every list ends up as one array in the arena. */
 #include "lab/experiment/literal_reader.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -448,8 +447,6 @@ static status parse_word(reader *r, literal *out) {
         {"None", {.kind = LITERAL_NONE}},
         {"True", {.kind = LITERAL_BOOL, .boolean = true}},
         {"False", {.kind = LITERAL_BOOL, .boolean = false}},
-        {"inf", {.kind = LITERAL_FLOAT, .real = (double)INFINITY}},
-        {"nan", {.kind = LITERAL_FLOAT, .real = (double)NAN}},
     };
     const char *start = r->at;
     while (r->at < r->end && (is_word(*r->at) || *r->at == '.')) {
@@ -495,7 +492,7 @@ static status parse_value(reader *r, literal *out) {
     if (c == '\'' || c == '"') {
         return parse_string_or_dtype(r, out);
     }
-    if (is_digit(c) || c == '-' || c == '+' || c == '.') {
+    if (is_digit(c) || c == '-' || c == '+' || c == '.' || reader_at_special(r)) {
         return reader_number(r, out);
     }
     if (is_letter(c)) {

@@ -24,7 +24,7 @@ const char *literal_kind_text(literal_kind kind) {
 /* The digits of value, at most 17, as few as read back to it, and its decimal exponent. */
 static int shortest_digits(double value, char digits[20]) {
     char buffer[40];
-    for (int n = 15; n <= 17; n++) {
+    for (int n = 1; n <= 17; n++) {
         snprintf(buffer, sizeof buffer, "%.*e", n - 1, value);
         if (strtod(buffer, NULL) == value) {
             break;

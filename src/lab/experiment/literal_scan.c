@@ -78,17 +78,10 @@ static bool parse_int64(const char *at, const char *end, bool negative, int64_t 
     return true;
 }
 
-/* inf and nan, behind a sign or as an imaginary part, where they are no words of their own. */
-static bool parse_special(reader *r, double *out) {
+bool reader_at_special(const reader *r) {
     size_t left = (size_t)(r->end - r->at);
-    bool is_inf = left >= 3 && memcmp(r->at, "inf", 3) == 0;
-    bool is_nan = left >= 3 && memcmp(r->at, "nan", 3) == 0;
-    if (!(is_inf || is_nan) || (left > 3 && is_word(r->at[3]) && r->at[3] != 'j')) {
-        return false;
-    }
-    *out = is_inf ? (double)INFINITY : (double)NAN;
-    r->at += 3;
-    return true;
+    bool is_special = left >= 3 && (memcmp(r->at, "inf", 3) == 0 || memcmp(r->at, "nan", 3) == 0);
+    return is_special && (left == 3 || !is_word(r->at[3]) || r->at[3] == 'j');
 }
 
 static status parse_digits(reader *r, const char *start, bool negative, scanned *out) {
@@ -147,9 +140,10 @@ static status parse_part(reader *r, scanned *out) {
     *out = (scanned){0};
     bool negative = next_is(r, '-');
     r->at += negative || next_is(r, '+');
-    double special = 0;
-    if (parse_special(r, &special)) {
+    if (reader_at_special(r)) {
+        double special = *r->at == 'i' ? (double)INFINITY : (double)NAN;
         out->real = negative ? -special : special;
+        r->at += 3;
     } else {
         TRY(parse_digits(r, start, negative, out));
     }
