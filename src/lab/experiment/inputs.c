@@ -275,6 +275,7 @@ static status read_input(reading *r, const char *at) {
     while (at < r->line_end && is_blank(*at)) {
         at++;
     }
+    const char *count = at;
     int64_t n_calls = 0;
     bool ok = false;
     TRY(read_count(r, &at, &n_calls, &ok));
@@ -303,7 +304,7 @@ static status read_input(reading *r, const char *at) {
         TRY(section_operator(r, &position));
     }
     if (sum_overflows(r, position, n_calls)) {
-        return report_expected(r, at, "all calls of the operator to sum up within 64 bits", " on top of those before");
+        return report_expected(r, count, "the operator's calls to sum up within 64 bits", " more");
     }
     if (in == NULL) {
         TRY(add_input(r, position, call, at, length, hash, &in));
