@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/kernels/cpu/kernels.h"
+
+const kernel_rows kernels_rnn = {NULL, 0};

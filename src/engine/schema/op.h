@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One operator, one row: everything the project knows about an operator hangs on its row, and nowhere else. */
+#ifndef ENGINE_SCHEMA_OP_H
+#define ENGINE_SCHEMA_OP_H
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "engine/schema/signature.h"
+#include "engine/tensor/tensor.h"
+
+typedef struct op_row op_row;
+typedef struct op_family op_family;
+typedef struct ref_ctx ref_ctx;
+
+/* An operator of the table: a row, or a row's in-place variant. */
+typedef struct op {
+    const op_row *row;
+    signature signature;
+    bool in_place; /* argument 0 is also the one output, and is written */
+    int id;        /* index in the table */
+} op;
+
+/* A call whose arguments stand in the order of the signature, defaults filled in. */
+typedef struct op_call {
+    const op *op;
+    const arg *args;
+    uint64_t seed; /* of random operators */
+} op_call;
+
+/* The outputs of a call. A view's output shares its input's storage; everything else is shape only until allocated. */
+enum { OUTPUTS_INLINE = 6 };
+typedef struct outputs {
+    int n;
+    int capacity;
+    tensor *items; /* inline_items, or the heap when there are more */
+    tensor inline_items[OUTPUTS_INLINE];
+} outputs;
+
+void outputs_init(outputs *o);
+/* Drops the tensors' hold on memory and the list. */
+void outputs_clear(outputs *o);
+/* Room for one more, uninitialised; NULL when memory is out. */
+tensor *outputs_push(outputs *o);
+
+/* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. */
+typedef struct op_cost {
+    double flops;
+    double bytes;     /* distinct bytes read and written */
+    double reduction; /* length of the longest sum behind one output element; 1 for element-wise work */
+} op_cost;
+
+/* --- the columns ------------------------------------------------------------------------------------------------ */
+
+/* Pushes the outputs' dtypes, sizes and strides (ATen's). Reads values only where ATen's shape depends on them
+   (nonzero, index with a mask); on meta those are UNSUPPORTED. */
+typedef status op_infer_fn(const op_call *call, outputs *out, error *err);
+
+/* Overwrites the values of input tensors that default filling (normal floats, integers 0..9, fair booleans) would make
+   invalid: indices in range, variances positive, probabilities in (0, 1), outputs of a forward pass that belong together. */
+typedef status op_inputs_fn(const op_call *call, rng *r, error *err);
+
+typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
+
+/* The reference, in double, by one of three styles:
+   - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order); its
+     integer twin where 2^53 is not enough or the meaning differs; its complex twin.
+   - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
+     of what was added up, so that cancellation does not read as error.
+   - whole: fills ref_output() for every output. */
+typedef double op_scalar_fn(const double *x, const op_call *call);
+typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
+typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
+typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+typedef status op_whole_fn(ref_ctx *ctx, error *err);
+
+/* For operators whose values are not determined (random, uninitialised): says whether actual outputs are possible.
+   INTERNAL with the reason otherwise. */
+typedef status op_check_fn(const op_call *call, const outputs *actual, error *err);
+
+/* How operand types decide the type computed in and the output's. */
+typedef enum promotion {
+    PROMOTE_DEFAULT,      /* common type */
+    PROMOTE_INT_TO_FLOAT, /* common type; integers and booleans compute in f32 */
+    PROMOTE_BOOL_OUT,     /* compute in the common type, answer b8 */
+    PROMOTE_COMPLEX_TO_FLOAT, /* abs: common type, complex answers its real type */
+} promotion;
+
+struct op_family {
+    const char *name;
+    op_infer_fn *infer;
+    op_inputs_fn *inputs; /* NULL: default filling */
+    op_cost_fn *cost;
+    bool has_in_place;    /* rows of it have the variant NAME_ unless they say otherwise */
+};
+
+struct op_row {
+    const char *signature; /* ATen's, without "aten::" */
+    const char *doc;       /* one sentence */
+    const op_family *family;
+
+    op_infer_fn *infer;   /* this and the next two: the family's when NULL */
+    op_inputs_fn *inputs;
+    op_cost_fn *cost;
+
+    op_scalar_fn *reference_scalar;
+    op_scalar_int_fn *reference_int;
+    op_scalar_complex_fn *reference_complex;
+    op_element_fn *reference_element;
+    op_whole_fn *reference;
+    op_check_fn *check;
+
+    promotion promotion;
+    bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */
+    uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
+    double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
+    /* Roundings to the output's type along the way, where the definition itself has several steps in that type (an RNN's
+       hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
+    double roundings;
+    bool is_view;      /* the output shares the input's memory; nothing is computed */
+    bool is_random;    /* values depend on the seed; `check` says what must hold */
+    bool is_in_place;  /* the signature itself is an in-place one with no functional twin (bernoulli_.float) */
+    bool has_in_place; /* adds to the family's */
+    bool no_in_place;  /* takes away from it */
+};
+
+/* --- arguments of a call, by position ----------------------------------------------------------------------------- */
+
+/* The tensor, or NULL for None. A bug (assert) on any other kind. */
+tensor *call_tensor(const op_call *call, int i);
+bool call_is_none(const op_call *call, int i);
+int64_t call_int(const op_call *call, int i);
+double call_float(const op_call *call, int i);    /* float, int or Scalar */
+bool call_bool(const op_call *call, int i);
+number call_number(const op_call *call, int i);
+const char *call_str(const op_call *call, int i); /* also layout, device, memory format; NULL for None */
+dtype call_dtype(const op_call *call, int i, dtype if_none);
+/* n items; NULL and n = 0 for None. */
+const int64_t *call_ints(const op_call *call, int i, int *n);
+/* Item k of an int list that may be shorter than asked: [1] stands for [1, 1], [] for the value if_empty. */
+int64_t call_int_at(const op_call *call, int i, int k, int64_t if_empty);
+/* The list's tensors and how many; NULL items are None. */
+tensor **call_tensors(const op_call *call, int i, int *n);
+/* Every tensor of the call in order of arguments, list items included; at most max are written; returns how many there
+   are. */
+int call_all_tensors(const op_call *call, tensor **out, int max);
+
+/* --- by rule, from row and family ---------------------------------------------------------------------------------- */
+
+/* Shapes of the outputs. For an in-place operator the one output is argument 0 itself (shared), after checking that the
+   functional result has its sizes and can be cast to its type. On failure `out` is cleared. */
+status op_infer(const op_call *call, outputs *out, error *err);
+void op_cost_of(const op_call *call, const outputs *out, op_cost *cost);
+/* Fills every tensor argument with valid values: storage by default filling, then the row's say. Each argument has its
+   own random stream, so that one argument's values do not hang on another's size. */
+status op_fill_inputs(const op_call *call, uint64_t seed, error *err);
+
+/* --- the table -------------------------------------------------------------------------------------------------------- */
+
+typedef struct op_table op_table;
+
+/* All operators (rows and their in-place variants). Free with op_table_free. A row that does not parse is a bug found by
+   the tests, reported as INTERNAL. Reading a table is safe from any thread. */
+status op_table_new(op_table **out, error *err);
+void op_table_free(op_table *table);
+int op_table_size(const op_table *table);
+const op *op_table_at(const op_table *table, int id);
+/* By "aten.add.Tensor", "add.Tensor", "aten::add.Tensor"; "relu" means "relu.default"; "sum.SymInt" and the like mean
+   "sum.dim_IntList". NULL when there is none. */
+const op *op_table_find(const op_table *table, const char *name);
+/* The nearest name for a typo, or NULL. */
+const char *op_table_nearest(const op_table *table, const char *name);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise semantics after ATen's TensorIterator. */
+#include "engine/schema/pointwise.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { UNDEFINED = ASSAY_DTYPE_COUNT };
+
+static int promote_defined(int a, int b) {
+    return a == UNDEFINED ? b : b == UNDEFINED ? a : (int)dtype_promote((dtype)a, (dtype)b);
+}
+
+/* What a weightier operand type and a lighter one give together: the weightier, unless the lighter has a higher category. */
+static int combine(int heavy, int light) {
+    if (heavy == UNDEFINED) {
+        return light;
+    }
+    if (light == UNDEFINED || dtype_category_of((dtype)heavy) >= dtype_category_of((dtype)light)) {
+        return heavy;
+    }
+    if (dtype_is_floating((dtype)heavy) && dtype_is_complex((dtype)light)) {
+        return dtype_complex((dtype)heavy);
+    }
+    if (heavy == ASSAY_B8 || dtype_category_of((dtype)light) >= CATEGORY_FLOATING) {
+        return promote_defined(heavy, light);
+    }
+    return heavy;
+}
+
+static int type_of_number(dtype_category category) {
+    static const dtype types[] = {ASSAY_B8, ASSAY_I64, ASSAY_F32, ASSAY_C64};
+    return types[category];
+}
+
+dtype result_type(tensor *const *tensors, int n, const number *scalars, int n_scalars) {
+    int with_dims = UNDEFINED, zero_dim = UNDEFINED, wrapped = UNDEFINED;
+    for (int i = 0; i < n; i++) {
+        const tensor *t = tensors[i];
+        if (t->is_wrapped_number) {
+            wrapped = promote_defined(wrapped, type_of_number(dtype_category_of(t->dtype)));
+        } else if (t->ndim == 0) {
+            zero_dim = promote_defined(zero_dim, (int)t->dtype);
+        } else {
+            with_dims = promote_defined(with_dims, (int)t->dtype);
+        }
+    }
+    for (int i = 0; i < n_scalars; i++) {
+        wrapped = promote_defined(wrapped, type_of_number(scalars[i].category));
+    }
+    int result = combine(with_dims, combine(zero_dim, wrapped));
+    return result == UNDEFINED ? ASSAY_F32 : (dtype)result;
+}
+
+static void find_operands(const op_call *call, pointwise *out, number *scalars, int *n_scalars) {
+    const signature *s = &call->op->signature;
+    out->n = 0;
+    *n_scalars = 0;
+    for (int i = 0; i < s->n_params; i++) {
+        const arg *a = &call->args[i];
+        if (a->kind == ARG_TENSOR && out->n < POINTWISE_MAX_OPERANDS) {
+            out->operand[out->n++] = a->tensor;
+        } else if (call->op->row->scalars_promote && s->params[i].kind == ARG_NUMBER && !s->params[i].is_keyword &&
+                   a->kind != ARG_NONE && *n_scalars < POINTWISE_MAX_OPERANDS) {
+            scalars[(*n_scalars)++] = call_number(call, i);
+        }
+    }
+}
+
+static void find_types(const op_row *row, pointwise *out, const number *scalars, int n_scalars) {
+    tensor *promoting[POINTWISE_MAX_OPERANDS];
+    int n = 0;
+    for (int k = 0; k < out->n; k++) {
+        if (row->promote_mask == 0 || (row->promote_mask >> k & 1) != 0) {
+            promoting[n++] = out->operand[k];
+        }
+    }
+    dtype common = n == 1 && n_scalars == 0 && !promoting[0]->is_wrapped_number
+                       ? promoting[0]->dtype
+                       : result_type(promoting, n, scalars, n_scalars);
+    if (row->promotion == PROMOTE_INT_TO_FLOAT && dtype_category_of(common) < CATEGORY_FLOATING) {
+        common = ASSAY_F32;
+    }
+    out->compute = common;
+    out->result = row->promotion == PROMOTE_BOOL_OUT            ? ASSAY_B8
+                  : row->promotion == PROMOTE_COMPLEX_TO_FLOAT ? dtype_real(common)
+                                                               : common;
+}
+
+status pointwise_analyse(const op_call *call, pointwise *out, error *err) {
+    number scalars[POINTWISE_MAX_OPERANDS];
+    int n_scalars = 0;
+    find_operands(call, out, scalars, &n_scalars);
+    if (out->n == 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected a tensor argument", call->op->signature.full);
+    }
+    find_types(call->op->row, out, scalars, n_scalars);
+    const tensor *first = out->operand[0];
+    out->ndim = first->ndim;
+    memcpy(out->sizes, first->sizes, (size_t)first->ndim * sizeof first->sizes[0]);
+    for (int k = 1; k < out->n; k++) {
+        const tensor *t = out->operand[k];
+        if (!tensor_same_sizes(first, t) && sizes_broadcast(&out->ndim, out->sizes, t->ndim, t->sizes, err) != ASSAY_OK) {
+            return fail_within(err, ASSAY_INVALID, "%s, operand %d", call->op->signature.full, k + 1);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Whether dimension a should lie inside dimension b: below 0 no, above 0 yes, 0 no operand can tell. */
+static int should_swap(int64_t strides[][TENSOR_MAX_DIMS], int n, const int64_t *sizes, int a, int b) {
+    for (int k = 0; k < n; k++) {
+        int64_t sa = strides[k][a], sb = strides[k][b];
+        if (sa == 0 || sb == 0) {
+            continue;
+        }
+        if (sa != sb) {
+            return sa < sb ? -1 : 1;
+        }
+        if (sizes[a] > sizes[b]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* TensorIterator's order of dimensions, fastest first (insertion sort; ties keep row-major order). */
+static void order_dimensions(int *order, int ndim, const int64_t *sizes, tensor *const *operands, int n) {
+    int64_t strides[POINTWISE_MAX_OPERANDS][TENSOR_MAX_DIMS];
+    int used = 0;
+    for (int k = 0; k < n && k < POINTWISE_MAX_OPERANDS; k++) {
+        tensor_broadcast_strides(operands[k], ndim, sizes, strides[used]);
+        for (int d = 0; d < ndim; d++) {
+            /* Bytes, as there: operands of different types order by their own distance in memory. */
+            strides[used][d] *= (int64_t)dtype_size(operands[k]->dtype);
+        }
+        used++;
+    }
+    for (int i = 0; i < ndim; i++) {
+        order[i] = ndim - 1 - i;
+    }
+    for (int i = 1; i < ndim; i++) {
+        int at = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int comparison = should_swap(strides, used, sizes, order[j], order[at]);
+            if (comparison > 0) {
+                int kept = order[j];
+                order[j] = order[at];
+                order[at] = kept;
+                at = j;
+            } else if (comparison < 0) {
+                break;
+            }
+        }
+    }
+}
+
+status pointwise_output(tensor *out, dtype t, int ndim, const int64_t *sizes, tensor *const *operands, int n, error *err) {
+    const tensor *first = NULL;
+    bool same_sizes = true, all_contiguous = true, all_channels_last = true, same_strides = true;
+    for (int k = 0; k < n; k++) {
+        const tensor *o = operands[k];
+        if (o->ndim != ndim || memcmp(o->sizes, sizes, (size_t)ndim * sizeof *sizes) != 0) {
+            same_sizes = false;
+            break;
+        }
+        first = first != NULL ? first : o;
+        all_contiguous = all_contiguous && tensor_is_contiguous(o);
+        all_channels_last = all_channels_last && o->ndim == 4 && tensor_is_channels_last(o);
+        same_strides = same_strides && tensor_same_strides(o, first);
+    }
+    if (same_sizes && all_contiguous) {
+        return tensor_init(out, t, ndim, sizes, err);
+    }
+    if (same_sizes && (all_channels_last || (same_strides && tensor_is_dense(first)))) {
+        return tensor_init_strided(out, t, ndim, sizes, first->strides, err);
+    }
+    int fastest_first[TENSOR_MAX_DIMS], order[TENSOR_MAX_DIMS];
+    order_dimensions(fastest_first, ndim, sizes, operands, n);
+    for (int i = 0; i < ndim; i++) {
+        order[i] = fastest_first[ndim - 1 - i];
+    }
+    return tensor_init_permuted(out, t, ndim, sizes, order, err);
+}
+
+status pointwise_infer(const op_call *call, outputs *out, error *err) {
+    pointwise p;
+    TRY(pointwise_analyse(call, &p, err));
+    tensor *t = outputs_push(out);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    return pointwise_output(t, p.result, p.ndim, p.sizes, p.operand, p.n, err);
+}
+
+/* --- reference -------------------------------------------------------------------------------------------------------- */
+
+typedef struct operand_view {
+    const tensor *t;
+    const char *data;
+    int64_t strides[TENSOR_MAX_DIMS];
+    double constant; /* of a wrapped number, rounded to the compute type where that decides (comparisons) */
+} operand_view;
+
+static const char *operand_at(const operand_view *v, const pointwise *p, int64_t flat) {
+    int64_t offset = 0;
+    for (int d = p->ndim - 1; d >= 0; d--) {
+        offset += flat % p->sizes[d] * v->strides[d];
+        flat /= p->sizes[d];
+    }
+    return v->data + offset * (int64_t)dtype_size(v->t->dtype);
+}
+
+typedef enum reference_style { STYLE_REAL, STYLE_INT, STYLE_COMPLEX } reference_style;
+
+static status choose_style(const op_call *call, const pointwise *p, reference_style *out, error *err) {
+    const op_row *row = call->op->row;
+    if (dtype_is_complex(p->compute)) {
+        *out = STYLE_COMPLEX;
+        return row->reference_complex != NULL
+                   ? ASSAY_OK
+                   : fail(err, ASSAY_UNSUPPORTED, "%s is not defined for complex numbers", call->op->signature.full);
+    }
+    bool integral = dtype_category_of(p->compute) < CATEGORY_FLOATING;
+    *out = integral && row->reference_int != NULL ? STYLE_INT : STYLE_REAL;
+    return row->reference_scalar != NULL || *out == STYLE_INT
+               ? ASSAY_OK
+               : fail(err, ASSAY_UNSUPPORTED, "%s is not defined for %s", call->op->signature.full,
+                      assay_dtype_name(p->compute));
+}
+
+/* A number meets f16 tensors as f16 where it decides between true and false. */
+static double rounded_to(dtype t, double value) {
+    uint64_t bits = 0;
+    element_store(t, &bits, value);
+    return element_load(t, &bits);
+}
+
+static void store_value(const ref_ctx *ctx, ref_request *r, int64_t i, double complex value) {
+    if (dtype_is_complex(ctx->out->items[0].dtype)) {
+        r->value[2 * i] = creal(value);
+        r->value[2 * i + 1] = cimag(value);
+    } else {
+        r->value[i] = creal(value);
+    }
+}
+
+status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
+    const op_row *row = ctx->call->op->row;
+    pointwise p;
+    reference_style style;
+    operand_view views[POINTWISE_MAX_OPERANDS];
+    TRY(pointwise_analyse(ctx->call, &p, err));
+    TRY(choose_style(ctx->call, &p, &style, err));
+    for (int k = 0; k < p.n; k++) {
+        views[k].t = p.operand[k];
+        views[k].data = tensor_data(p.operand[k]);
+        tensor_broadcast_strides(p.operand[k], p.ndim, p.sizes, views[k].strides);
+    }
+    bool round_numbers = row->promotion == PROMOTE_BOOL_OUT && dtype_is_floating(p.compute);
+    for (int64_t i = 0; i < request->n; i++) {
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
+        double x[POINTWISE_MAX_OPERANDS];
+        int64_t n[POINTWISE_MAX_OPERANDS];
+        double complex z[POINTWISE_MAX_OPERANDS];
+        for (int k = 0; k < p.n; k++) {
+            const char *at = operand_at(&views[k], &p, flat);
+            dtype t = p.operand[k]->dtype;
+            if (style == STYLE_INT) {
+                n[k] = element_load_int(t, at);
+            } else if (style == STYLE_COMPLEX) {
+                z[k] = element_load_complex(t, at);
+            } else {
+                x[k] = element_load(t, at);
+                x[k] = round_numbers && p.operand[k]->is_wrapped_number ? rounded_to(p.compute, x[k]) : x[k];
+            }
+        }
+        double complex value = style == STYLE_INT       ? (double)row->reference_int(n, ctx->call)
+                               : style == STYLE_COMPLEX ? row->reference_complex(z, ctx->call)
+                                                        : row->reference_scalar(x, ctx->call);
+        store_value(ctx, request, i, value);
+        if (request->norm != NULL) {
+            request->norm[i] = 0;
+        }
+    }
+    return ASSAY_OK;
+}
+
+const op_family family_pointwise = {.name = "pointwise", .infer = pointwise_infer, .has_in_place = true};
+const op_family family_activation_backward = {.name = "pointwise backward", .infer = pointwise_infer};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every element-wise operator shares: operands, type promotion, broadcast, output layout, the reference loop. */
+#ifndef ENGINE_SCHEMA_POINTWISE_H
+#define ENGINE_SCHEMA_POINTWISE_H
+
+#include "engine/schema/op.h"
+#include "engine/schema/reference.h"
+
+enum { POINTWISE_MAX_OPERANDS = 8 };
+
+/* An element-wise call, looked at once: what it reads, the type it computes in, the shape it covers. */
+typedef struct pointwise {
+    int n;                                      /* tensor operands, in order of arguments (None left out) */
+    tensor *operand[POINTWISE_MAX_OPERANDS];
+    dtype compute;                              /* the common type after promotion */
+    dtype result;                               /* of the output */
+    int ndim;
+    int64_t sizes[TENSOR_MAX_DIMS];
+} pointwise;
+
+status pointwise_analyse(const op_call *call, pointwise *out, error *err);
+
+/* ATen's result_type (aten/src/ATen/native/TypeProperties.cpp): tensors with dimensions outweigh 0-dim tensors, which
+   outweigh Python numbers, unless the lighter one is of a higher category. scalars may be NULL when n_scalars is 0. */
+dtype result_type(tensor *const *tensors, int n, const number *scalars, int n_scalars);
+
+/* An output of the given type and sizes laid out as TensorIterator lays it out for these operands: contiguous or
+   channels-last when all of them are so, the operands' own strides when they agree, else their order of dimensions. */
+status pointwise_output(tensor *out, dtype t, int ndim, const int64_t *sizes, tensor *const *operands, int n, error *err);
+
+/* The family's infer. */
+status pointwise_infer(const op_call *call, outputs *out, error *err);
+
+/* The driver of reference_scalar, reference_int and reference_complex. */
+status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err);
+
+/* Families for rows to name. unary and binary differ in nothing but what they are called in listings. */
+extern const op_family family_pointwise;
+extern const op_family family_activation_backward; /* no in-place variants */
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a row's reference: dense doubles in, dense doubles out, for all of an output or for a chosen part of it. */
+#ifndef ENGINE_SCHEMA_REFERENCE_H
+#define ENGINE_SCHEMA_REFERENCE_H
+
+#include "engine/schema/op.h"
+
+/* One reference evaluation of one call. Everything it hands out lives until ref_clear. */
+struct ref_ctx {
+    const op_call *call;
+    const outputs *out; /* as inferred: dtypes, sizes */
+    arena memory;
+    void *scratch;      /* an element reference's own cache between calls; allocate it in `memory` */
+    void **dense;       /* per argument (and per list item behind them), made on first use */
+    double **output;    /* per output, made on first use */
+    status failed;      /* OUT_OF_MEMORY once any allocation failed: element references cannot return a status */
+};
+
+/* What to compute of each output. */
+typedef struct ref_request {
+    int64_t n;             /* elements */
+    const int64_t *flat;   /* their flat row-major indices, ascending; NULL: all, n = numel */
+    double *value;         /* n values to fill in (2n, re and im in turn, for complex outputs) */
+    double *norm;          /* n: square root of the square sum of the terms; NULL if not wanted */
+} ref_request;
+
+status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *err);
+void ref_clear(ref_ctx *ctx);
+
+/* Fills one request per output of the call. For an in-place call the inputs must still hold their original values. */
+status ref_run(ref_ctx *ctx, ref_request *requests, error *err);
+
+/* --- for references --------------------------------------------------------------------------------------------------- */
+
+/* Tensor argument i in row-major order: as doubles (booleans 0 and 1; complex: re, im interleaved), as int64. NULL for
+   None, and when memory is out (ctx->failed is set then; return at once). The item forms take element k of a list. */
+const double *ref_real(ref_ctx *ctx, int i);
+const int64_t *ref_ints(ref_ctx *ctx, int i);
+const double *ref_real_item(ref_ctx *ctx, int i, int k);
+const int64_t *ref_ints_item(ref_ctx *ctx, int i, int k);
+/* Output `out` in row-major order, zeroed, to be filled by a `whole` reference (complex: interleaved). NULL when memory is
+   out. */
+double *ref_output(ref_ctx *ctx, int out);
+/* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
+void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
+
+/* Dense row-major doubles of any tensor, into caller's memory (numel values, twice that for complex). */
+void ref_gather(const tensor *t, double *values);
+void ref_gather_ints(const tensor *t, int64_t *values);
+
+#endif
