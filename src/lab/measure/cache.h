@@ -28,10 +28,9 @@ typedef struct cache_evictor {
 status cache_evictor_init(cache_evictor *e, size_t last_level_bytes, size_t line_bytes, error *err);
 void cache_evictor_clear(cache_evictor *e);
 
-/* After it, no cache line of the ranges is in any core's cache (where the CPU has an instruction for it, x86: clflush,
-   aarch64: dc civac; exact, whatever other threads hold), and then the buffer is walked, by every OpenMP thread in its
-   own part and by this one as a whole, which pushes out what the ranges do not name (code, tables, the allocator's).
-   n may be 0. Not for use by two threads at once. */
+/* Walks the buffer, every OpenMP thread in its own part and then this one as a whole, which pushes out what nobody names
+   (code, tables, the allocator's); then takes each line of the ranges out of every core's caches, where the CPU has an
+   instruction for it (x86: clflush, aarch64: dc civac). The ranges must be mapped. n may be 0. One thread at a time. */
 void cache_evict(cache_evictor *e, const memory_range *ranges, size_t n);
 
 #endif

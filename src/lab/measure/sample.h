@@ -78,6 +78,8 @@ typedef struct sample_series {
    its inner loop count, then takes the samples in interleaved rounds. Writes series[0..n) in every case but failure; a
    subject that fails keeps its error and the others go on. Fails with INVALID (no subjects, repeats < 1, min_time_s
    negative or not finite, a clock without function) or OUT_OF_MEMORY only.
+   Warm means warm: a sample that is expected to take under 10 ms begins with one run (after `before`) that is not timed,
+   because the subject before it has left its own data in the caches; above that a refill from memory is lost in it.
    The loop around `run` costs one indirect call (about 1 ns) per run; it is not subtracted. */
 status sample_all(arena *a, const sample_subject *subjects, size_t n, const sample_options *options,
                   sample_series *series, error *err);

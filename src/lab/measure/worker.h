@@ -51,7 +51,8 @@ typedef struct worker_options {
                               0: for ever */
     double grace_s;        /* between asking (SIGTERM) and killing (SIGKILL) on an interrupt; 0: 2 s */
     size_t memory_bytes;   /* most data memory (RLIMIT_DATA: heap, mappings and thread stacks together) of the worker;
-                              0: no limit. Without effect under AddressSanitizer, whose shadow would not fit */
+                              0: no limit. Without effect under the address and thread sanitizers, whose shadow
+                              memory would not fit */
     /* Called for each message, in order, on the supervisor's thread. A failure kills the worker and is what worker_run
        returns. NULL: messages are dropped. */
     status (*on_message)(void *arg, const worker_message *message, error *err);

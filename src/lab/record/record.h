@@ -73,6 +73,7 @@ typedef struct record {
     int64_t inner_loops;           /* runs that each sample is the mean of */
     double median_ns, q20_ns, q80_ns;
     double prepare_ns;
+    double elapsed_s;              /* what this point took in the whole: making inputs, preparing, checking, sampling */
     double flops, bytes;           /* of one run: the least that must be computed and moved */
     double gflops_per_s, gbytes_per_s;
     record_error_stats error;
