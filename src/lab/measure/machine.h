@@ -25,8 +25,7 @@ typedef struct machine_noise {
     const char *advice; /* a sentence, with the command where there is one */
 } machine_noise;
 
-/* A text that is not known is NULL, a number that is not known 0 (hz, bytes, counts are never 0 otherwise) or, where 0
-   says something, negative. Texts and arrays live in the arena that machine_read was given. */
+/* A text that is not known is NULL, a double NaN, a count or size 0, and an integer for which 0 says something -1. Texts and arrays live in the arena that machine_read was given. */
 typedef struct machine_facts {
     const char *architecture;  /* "x86_64", "aarch64": uname's machine */
     const char *cpu_model;
@@ -46,11 +45,11 @@ typedef struct machine_facts {
     int boost;                 /* 1 on, 0 off, -1 unknown */
     int smt;                   /* 1 active, 0 not, -1 unknown */
     const char *hypervisor;    /* "KVM", ...; NULL on bare metal */
-    double load_average;       /* over one minute; negative: unknown */
+    double load_average;       /* over one minute */
     const char *kernel;        /* "Linux 6.1.0" */
     const char *libc;          /* "glibc 2.36" */
     const char *transparent_huge_pages; /* "madvise" */
-    double cgroup_cpus;        /* CPU time allowed, in CPUs; 0: no limit */
+    double cgroup_cpus;        /* CPU time allowed, in CPUs; NaN: no limit */
     int64_t cgroup_memory_bytes; /* 0: no limit */
     const machine_noise *noise;
     size_t n_noise;

@@ -107,7 +107,8 @@ typedef struct record_reader {
 
 /* Reads one line (n bytes, newline or not) into *out. Unknown keys are passed over, so that newer records can be read;
    a newer schema_version is UNSUPPORTED. A line that is no JSON object, a missing `operator`, `backend` or `status`, or a
-   value of the wrong type is PARSE with the column. OUT_OF_MEMORY. *out is untouched on failure. */
+   value of the wrong type is PARSE with the column; a summary line (`kind` ends in "_summary": a report's figures, which
+   follow from the measurements) is NOT_FOUND. OUT_OF_MEMORY. *out is untouched on failure. */
 status record_read(record_reader *reader, const char *line, size_t n, record *out, error *err);
 
 #endif

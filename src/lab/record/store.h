@@ -30,7 +30,7 @@ void store_abandon(record_store *s);
 
 /* Reads all records of a file ("-": standard input; gzip'd is fine) into the arena. PARSE says the line and column;
    `partial` files with a cut last line: the records before it are returned when allow_cut, with *cut true (cut may be
-   NULL). Blank lines are passed over. */
+   NULL). Blank lines and summary lines are passed over. */
 status store_read(arena *a, const char *path, bool allow_cut, const record **records, size_t *n, bool *cut, error *err);
 
 #endif
