@@ -181,14 +181,25 @@ static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
     }
 }
 
+/* A row may have both: then `whole` serves complex outputs, which an element reference cannot return. */
+static bool use_whole(const ref_ctx *ctx) {
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = false;
+    for (int i = 0; i < ctx->out->n; i++) {
+        is_complex = is_complex || dtype_is_complex(ctx->out->items[i].dtype);
+    }
+    return row->reference != NULL && (is_complex || row->reference_element == NULL);
+}
+
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
     const op_row *row = ctx->call->op->row;
     status result = ASSAY_OK;
-    if (row->reference != NULL) {
+    bool whole = use_whole(ctx);
+    if (whole) {
         result = row->reference(ctx, err);
     }
     for (int out = 0; result == ASSAY_OK && ctx->failed == ASSAY_OK && out < ctx->out->n; out++) {
-        if (row->reference != NULL) {
+        if (whole) {
             assert(ctx->output[out] != NULL || tensor_numel(&ctx->out->items[out]) == 0);
             copy_request(ctx, out, &requests[out]);
         } else if (row->reference_element != NULL) {
