@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of recorded inputs: lines into operators and distinct inputs. Text that was seen before is not parsed again:
-   most lines of a suite repeat. */
+/* The reader of recorded inputs: lines into operators and distinct inputs. Text that was seen before is not parsed
+   again: most lines of a suite repeat. */
 #include "lab/experiment/inputs_set.h"
 
 #include "base/file.h"
@@ -55,8 +55,7 @@ static status report(reading *r, const error *what) {
     inputs_diagnostic diagnostic = {
         .file = r->file, .line = r->line_number, .column = what->column, .message = what->message};
     size_t at = what->column > 0 ? (size_t)what->column - 1 : 0, length = (size_t)(r->line_end - r->line);
-    diagnostic.excerpt =
-        make_excerpt(&r->set->memory, r->line, length, at > length ? length : at, &diagnostic.caret);
+    diagnostic.excerpt = make_excerpt(&r->set->memory, r->line, length, at > length ? length : at, &diagnostic.caret);
     if (diagnostic.excerpt == NULL) {
         return no_memory(r->err);
     }
@@ -73,7 +72,11 @@ static status report_expected(reading *r, const char *at, const char *what, cons
     }
     error message;
     fail_at(&message, ASSAY_PARSE, r->line_number, (int)(at - r->line) + 1, "expected %s, got %s%s%s%s", what,
-            n > 0 ? "'" : "the end of the line", shown, n == 0 ? "" : n < left ? "...'" : "'", consequence);
+            n > 0 ? "'" : "the end of the line", shown,
+            n == 0     ? ""
+            : n < left ? "...'"
+                       : "'",
+            consequence);
     return report(r, &message);
 }
 
@@ -122,7 +125,8 @@ static status section_operator(reading *r, size_t *out_position) {
     return ASSAY_OK;
 }
 
-static input *find_input(const inputs *set, size_t operator_position, const char *source, size_t length, uint64_t hash) {
+static input *find_input(const inputs *set, size_t operator_position, const char *source, size_t length,
+                         uint64_t hash) {
     size_t probe = 0, position = 0;
     while (inputs_index_next(&set->input_index, hash, &probe, &position)) {
         input *candidate = set->all[position];
@@ -249,8 +253,8 @@ static status read_count(reading *r, const char **at, int64_t *out, bool *ok) {
 static status parse_call(reading *r, const char *source, size_t length, const literal **out) {
     const literal *call = NULL;
     error what;
-    status result = literal_parse(&r->set->memory, source, length, r->line_number, (int32_t)(source - r->line) + 1, &call,
-                                  &what);
+    status result =
+        literal_parse(&r->set->memory, source, length, r->line_number, (int32_t)(source - r->line) + 1, &call, &what);
     if (result == ASSAY_OUT_OF_MEMORY) {
         return no_memory(r->err);
     }
