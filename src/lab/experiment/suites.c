@@ -87,9 +87,10 @@ status suites_directory(const suite *which, const char *search_path, text *out, 
     }
     text found = {0}, tried = {0};
     status result = ASSAY_OK;
-    if (look_everywhere(which->folder, search_path, &found, &tried)) {
+    bool is_found = look_everywhere(which->folder, search_path, &found, &tried);
+    if (is_found) {
         text_add(out, text_get(&found));
-    } else {
+    } else if (!found.failed && !tried.failed) {
         result =
             fail(err, ASSAY_NOT_FOUND,
                  "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
@@ -97,7 +98,7 @@ status suites_directory(const suite *which, const char *search_path, text *out, 
                  "--suite embedded",
                  which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)");
     }
-    if (result == ASSAY_OK && (found.failed || out->failed)) {
+    if (found.failed || tried.failed || out->failed) {
         result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);
     }
     text_clear(&found);
