@@ -65,8 +65,8 @@ typedef status op_inputs_fn(const op_call *call, rng *r, error *err);
 typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
 
 /* The reference, in double, by one of three styles:
-   - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order); its
-     integer twin where 2^53 is not enough or the meaning differs; its complex twin.
+   - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order, and behind
+     them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
      of what was added up, so that cancellation does not read as error.
    - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone. */
@@ -87,6 +87,14 @@ typedef enum promotion {
     PROMOTE_BOOL_OUT,     /* compute in the common type, answer b8 */
     PROMOTE_COMPLEX_TO_FLOAT, /* abs: common type, complex answers its real type */
 } promotion;
+
+/* Categories of the type computed in that a pointwise row is defined for; 0 stands for all. */
+enum {
+    TAKES_BOOLEAN = 1 << CATEGORY_BOOLEAN,
+    TAKES_INTEGRAL = 1 << CATEGORY_INTEGRAL,
+    TAKES_FLOATING = 1 << CATEGORY_FLOATING,
+    TAKES_COMPLEX = 1 << CATEGORY_COMPLEX,
+};
 
 struct op_family {
     const char *name;
@@ -114,6 +122,11 @@ struct op_row {
 
     promotion promotion;
     bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */
+    uint32_t takes;          /* pointwise: a set of TAKES_ bits */
+    /* pointwise: a number among the operands is rounded to the type computed in, not to the wider one that f16 and bf16
+       are accumulated in; where that decides (comparisons always are so, remainders) */
+    bool rounds_numbers;
+    const char *in_place_overload; /* where ATen names it otherwise: pow.Tensor_Scalar has pow_.Scalar */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
     uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */
     double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
