@@ -48,6 +48,15 @@ tensor *outputs_push(outputs *o) {
     return t;
 }
 
+status outputs_add(outputs *o, tensor **out, error *err) {
+    tensor *t = outputs_push(o);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    *out = t;
+    return ASSAY_OK;
+}
+
 tensor *call_tensor(const op_call *call, int i) {
     assert(i < call->op->signature.n_params);
     const arg *a = &call->args[i];
