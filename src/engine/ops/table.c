@@ -36,6 +36,7 @@ static const op_rows *const families[] = {
     &rows_elementary,
     &rows_activation_backward,
     &rows_select,
+    &rows_fold,
 };
 
 struct op_table {
