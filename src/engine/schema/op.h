@@ -66,7 +66,8 @@ typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order); its
      integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error.
+     of what was added up, so that cancellation does not read as error. Of a complex output `flat` counts parts: 2 i is
+     element i's real part, 2 i + 1 its imaginary one.
    - whole: fills ref_output() for every output. */
 typedef double op_scalar_fn(const double *x, const op_call *call);
 typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
