@@ -39,7 +39,7 @@ static status check_broadcasts(const op_call *call, const tensor *src, int ndim,
 static status push_of_sizes(const op_call *call, int i, outputs *out, tensor **t, error *err) {
     int ndim;
     const int64_t *sizes = call_ints(call, i, &ndim);
-    TRY(outputs_add(out, t, err));
+    TRY(outputs_next(out, t, err));
     return tensor_init(*t, call_tensor(call, 0)->dtype, ndim, sizes, err);
 }
 

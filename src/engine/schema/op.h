@@ -66,11 +66,12 @@ typedef status op_inputs_fn(const op_call *call, rng *r, error *err);
 
 typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
 
-/* The reference, in double, by one of three styles:
+/* The reference, in double, by one of four styles:
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order, and behind
      them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error.
+     of what was added up, so that cancellation does not read as error. Of a complex output `flat` counts parts: 2 i is
+     element i's real part, 2 i + 1 its imaginary one.
    - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
    - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
      element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */

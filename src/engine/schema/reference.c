@@ -173,9 +173,13 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 
 static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
     op_element_fn *element = ctx->call->op->row->reference_element;
+    int width = dtype_is_complex(ctx->out->items[out].dtype) ? 2 : 1;
     for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
-        request->value[i] = element(ctx, out, request->flat != NULL ? request->flat[i] : i, &squares);
+        for (int part = 0; part < width; part++) {
+            request->value[i * width + part] = element(ctx, out, flat * width + part, &squares);
+        }
         if (request->norm != NULL) {
             request->norm[i] = sqrt(squares);
         }

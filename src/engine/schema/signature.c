@@ -254,7 +254,10 @@ static status parse_returns(parser *p, signature *out) {
         if (type.kind != ARG_TENSOR && type.kind != ARG_TENSORS) {
             return expected(p, "a return of type Tensor or Tensor[]");
         }
-        out->returns_list = out->returns_list || type.kind == ARG_TENSORS;
+        if (out->returns_list) {
+            return expected(p, "no more returns behind a Tensor[]");
+        }
+        out->returns_list = type.kind == ARG_TENSORS;
         out->n_returns++;
         skip_spaces(p);
         if (isalpha((unsigned char)*p->at)) {
