@@ -66,12 +66,13 @@ typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order); its
      integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error.
+     of what was added up, so that cancellation does not read as error; its complex twin for complex outputs.
    - whole: fills ref_output() for every output. */
 typedef double op_scalar_fn(const double *x, const op_call *call);
 typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
 typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
 typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+typedef double complex op_element_complex_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
 typedef status op_whole_fn(ref_ctx *ctx, error *err);
 
 /* For operators whose values are not determined (random, uninitialised): says whether actual outputs are possible.
@@ -107,6 +108,7 @@ struct op_row {
     op_scalar_int_fn *reference_int;
     op_scalar_complex_fn *reference_complex;
     op_element_fn *reference_element;
+    op_element_complex_fn *reference_element_complex;
     op_whole_fn *reference;
     op_check_fn *check;
 

@@ -171,10 +171,18 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 }
 
 static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
-    op_element_fn *element = ctx->call->op->row->reference_element;
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = dtype_is_complex(ctx->out->items[out].dtype) && row->reference_element_complex != NULL;
     for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
         double squares = 0;
-        request->value[i] = element(ctx, out, request->flat != NULL ? request->flat[i] : i, &squares);
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
+        if (is_complex) {
+            double complex value = row->reference_element_complex(ctx, out, flat, &squares);
+            request->value[2 * i] = creal(value);
+            request->value[2 * i + 1] = cimag(value);
+        } else {
+            request->value[i] = row->reference_element(ctx, out, flat, &squares);
+        }
         if (request->norm != NULL) {
             request->norm[i] = sqrt(squares);
         }
