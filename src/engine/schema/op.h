@@ -70,8 +70,8 @@ typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order, and behind
      them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error. Of a complex output `flat` counts parts: 2 i is
-     element i's real part, 2 i + 1 its imaginary one.
+     of what was added up, so that cancellation does not read as error. Of a complex output its complex twin; without one
+     `flat` counts parts: 2 i is element i's real part, 2 i + 1 its imaginary one.
    - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
    - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
      element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */
@@ -79,6 +79,7 @@ typedef double op_scalar_fn(const double *x, const op_call *call);
 typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
 typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
 typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+typedef double complex op_element_complex_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
 typedef status op_whole_fn(ref_ctx *ctx, error *err);
 
 /* One term of an output element: the element at `at`, or a number where that is NULL. */
@@ -133,6 +134,7 @@ struct op_row {
     op_scalar_int_fn *reference_int;
     op_scalar_complex_fn *reference_complex;
     op_element_fn *reference_element;
+    op_element_complex_fn *reference_element_complex;
     op_whole_fn *reference;
     op_moves_fn *reference_moves;
     op_check_fn *check;

@@ -172,13 +172,20 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 }
 
 static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
-    op_element_fn *element = ctx->call->op->row->reference_element;
-    int width = dtype_is_complex(ctx->out->items[out].dtype) ? 2 : 1;
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = dtype_is_complex(ctx->out->items[out].dtype);
     for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
         int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
-        for (int part = 0; part < width; part++) {
-            request->value[i * width + part] = element(ctx, out, flat * width + part, &squares);
+        if (is_complex && row->reference_element_complex != NULL) {
+            double complex value = row->reference_element_complex(ctx, out, flat, &squares);
+            request->value[2 * i] = creal(value);
+            request->value[2 * i + 1] = cimag(value);
+        } else if (is_complex) {
+            request->value[2 * i] = row->reference_element(ctx, out, 2 * flat, &squares);
+            request->value[2 * i + 1] = row->reference_element(ctx, out, 2 * flat + 1, &squares);
+        } else {
+            request->value[i] = row->reference_element(ctx, out, flat, &squares);
         }
         if (request->norm != NULL) {
             request->norm[i] = sqrt(squares);
