@@ -149,7 +149,7 @@ static void put_operators(json_writer *w, const trace_figures *f, size_t n_top) 
     json_end_array(w);
 }
 
-static void put_warnings(json_writer *w, const trace_warnings *warnings) {
+void trace_warnings_json(json_writer *w, const trace_warnings *warnings) {
     json_key(w, "warnings");
     json_begin_array(w);
     for (int i = 0; i < TRACE_N_WARNINGS; i++) {
@@ -186,6 +186,6 @@ void trace_figures_json(json_writer *w, const char *path, const trace_figures *f
     if (f->by_operator) {
         put_operators(w, f, n_top);
     }
-    put_warnings(w, &f->warnings);
+    trace_warnings_json(w, &f->warnings);
     json_end_object(w);
 }

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /* Far more than any real trace has; a trace with more is refused, since dropping processes would make figures wrong. */
-enum { TRACE_MAX_LANES = 1 << 17, TRACE_NO_LANE = UINT32_MAX };
+enum { TRACE_MAX_LANES = 1 << 17 };
+#define TRACE_NO_LANE UINT32_MAX
 
 typedef struct trace_process {
     uint64_t key;

@@ -15,7 +15,7 @@ typedef struct trace_link {
     uint32_t older;         /* in the same slot, 1 + its place in the ring; 0 at the end */
 } trace_link;
 
-enum { TRACE_NO_OPERATOR = UINT32_MAX };
+#define TRACE_NO_OPERATOR UINT32_MAX
 
 /* Fed in order of time, so that a number which a trace uses again means the latest use. The oldest of `capacity` is
    forgotten for a new one: a device's queue holds about a thousand launches, 2^18 are kept. */

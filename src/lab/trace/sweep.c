@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_LAUNCHES = 1 << 18, N_OPERATORS = 1 << 20, MAX_STACK = 4096, NO_STREAM = UINT32_MAX };
+enum { N_LAUNCHES = 1 << 18, N_OPERATORS = 1 << 20, MAX_STACK = 4096 };
+#define NO_STREAM UINT32_MAX
 
 /* The operators at work on one thread, outermost first. */
 typedef struct stack_entry {
