@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_TIME_US 1e18 /* thirty thousand years: sums of such times stay finite */
+
 /* Kernel names are C++ types of up to kilobytes, but few; a program with more than these has other trouble. Half of the
    room is kept for kernels that have a category. */
 enum { MAX_NAMES = 64 * 1024, MAX_NAME_BYTES = 8 * 1024 * 1024 };
@@ -150,7 +152,7 @@ static bool is_wanted(const trace_collection *c, const trace_event *e, const tra
 
 static status collect_complete(trace_collection *c, const trace_event *e, error *err) {
     c->n_complete++;
-    bool usable = isfinite(e->start_us) && isfinite(e->duration_us) && isfinite(e->start_us + e->duration_us);
+    bool usable = fabs(e->start_us) <= MAX_TIME_US && fabs(e->duration_us) <= MAX_TIME_US; /* NaN is not */
     if (!usable || e->pid.kind == TRACE_ID_MISSING) {
         trace_warn(&c->warnings, TRACE_WARNING_NO_TIME, e->offset);
         return ASSAY_OK;
@@ -179,7 +181,7 @@ static status collect_complete(trace_collection *c, const trace_event *e, error 
 
 /* Flow arrows join what has no correlation. PyTorch's repeat its correlations. */
 static status collect_flow(trace_collection *c, const trace_event *e, error *err) {
-    bool usable = e->flow.kind != TRACE_ID_MISSING && e->pid.kind != TRACE_ID_MISSING && isfinite(e->start_us);
+    bool usable = e->flow.kind != TRACE_ID_MISSING && e->pid.kind != TRACE_ID_MISSING && fabs(e->start_us) <= MAX_TIME_US;
     if (c->has_correlations || !usable) {
         return ASSAY_OK;
     }
