@@ -67,7 +67,14 @@ static status push(sweep *s, const trace_record *r, error *err) {
         t->entries = entries;
         t->capacity = capacity;
     }
-    t->entries[t->n++] = (stack_entry){.end_us = r->start_us + r->duration_us, .operator_name = r->name};
+    /* What ends first lies on top, so that of two that begin together the inner one does, whichever the file had first. */
+    double end_us = r->start_us + r->duration_us;
+    uint32_t at = t->n++;
+    while (at > 0 && t->entries[at - 1].end_us < end_us) {
+        t->entries[at] = t->entries[at - 1];
+        at--;
+    }
+    t->entries[at] = (stack_entry){.end_us = end_us, .operator_name = r->name};
     return ASSAY_OK;
 }
 
