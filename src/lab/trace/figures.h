@@ -111,7 +111,7 @@ typedef struct trace_figures {
 
 /* Reads the trace at path ("-": standard input), of any size, in bounded memory (docs/utilization.md, "Memory"). Texts
    and arrays of `out` are in `memory`. A file that is no trace is PARSE, its message with the byte offset and the path.
-   For one thread; a packed file is unpacked by a second one. */
+   A second thread reads ahead while it runs. */
 status trace_figures_of_file(const char *path, const trace_options *options, arena *memory, trace_figures *out, error *err);
 
 /* As above from an open source, which stays the caller's. */

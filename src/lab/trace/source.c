@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces of a trace. A packed file goes through a ring of pieces that a second thread fills. */
+/* Pieces of a trace. A file goes through a ring of pieces that a second thread fills: unpacking and a disk's waits then
+   cost no time of the reader's. */
 #include "lab/trace/source.h"
 
 #include <errno.h>
@@ -30,8 +31,8 @@ struct trace_source {
     bool cut;
     bool on_loan; /* the piece at n_released is with the reader */
 
-    /* the unpacking thread and what it shares with the reader, under `lock` */
-    gzFile packed;
+    /* the filling thread and what it shares with the reader, under `lock` */
+    gzFile packed; /* NULL for a plain file */
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;
@@ -64,7 +65,16 @@ static status read_packed(trace_source *s, piece *into, error *err) {
     return ASSAY_OK;
 }
 
-static void *unpack(void *argument) {
+static status read_plain(trace_source *s, piece *into, error *err) {
+    ssize_t n = 0;
+    do {
+        n = read(s->fd, into->data, PIECE_BYTES);
+    } while (n < 0 && errno == EINTR);
+    into->size_bytes = n > 0 ? (size_t)n : 0;
+    return n >= 0 ? ASSAY_OK : fail(err, ASSAY_IO, "cannot be read: %s", strerror(errno));
+}
+
+static void *fill_ring(void *argument) {
     trace_source *s = argument;
     bool more = true;
     while (more) {
@@ -79,7 +89,7 @@ static void *unpack(void *argument) {
             break;
         }
         error failure = {0};
-        status result = read_packed(s, into, &failure);
+        status result = (s->packed != NULL ? read_packed : read_plain)(s, into, &failure);
         more = result == ASSAY_OK && into->size_bytes > 0;
         if (more) {
             seal(into);
@@ -113,21 +123,23 @@ static status make_source(size_t n_pieces, size_t piece_bytes, trace_source **ou
     return ASSAY_OK;
 }
 
-/* Takes over s->fd, which stands at the file's begin. */
-static status start_unpacking(trace_source *s, error *err) {
-    s->packed = gzdopen(s->fd, "rb");
-    if (s->packed == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to unpack it");
+/* s->fd stands at the file's begin. */
+static status start_filling(trace_source *s, bool packed, error *err) {
+    if (packed) {
+        s->packed = gzdopen(s->fd, "rb");
+        if (s->packed == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to unpack it");
+        }
+        s->fd = -1; /* zlib's now */
+        gzbuffer(s->packed, GZIP_INPUT_BYTES);
     }
-    s->fd = -1;
-    gzbuffer(s->packed, GZIP_INPUT_BYTES);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    int code = pthread_create(&s->thread, NULL, unpack, s);
+    int code = pthread_create(&s->thread, NULL, fill_ring, s);
     if (code != 0) {
         pthread_mutex_destroy(&s->lock);
         pthread_cond_destroy(&s->changed);
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no thread to unpack it: %s", strerror(code));
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no thread to read it with: %s", strerror(code));
     }
     s->has_thread = true;
     return ASSAY_OK;
@@ -153,13 +165,13 @@ status trace_source_open(const char *path, trace_source **out, error *err) {
     }
     bool packed = may_be_packed(fd);
     trace_source *s = NULL;
-    status result = make_source(packed ? RING_PIECES : 1, PIECE_BYTES, &s, err);
+    status result = make_source(RING_PIECES, PIECE_BYTES, &s, err);
     if (result != ASSAY_OK) {
         close(fd);
         return result;
     }
     s->fd = fd;
-    result = packed ? start_unpacking(s, err) : ASSAY_OK;
+    result = start_filling(s, packed, err);
     if (result != ASSAY_OK) {
         trace_source_close(s);
         return result;
@@ -177,7 +189,7 @@ status trace_source_open_memory(const void *data, size_t n, size_t piece_bytes, 
     return ASSAY_OK;
 }
 
-static status next_unpacked(trace_source *s, const char **data, size_t *size_bytes, error *err) {
+static status next_filled(trace_source *s, const char **data, size_t *size_bytes, error *err) {
     pthread_mutex_lock(&s->lock);
     if (s->on_loan) {
         s->n_released++; /* the piece lent by the last call */
@@ -199,32 +211,20 @@ static status next_unpacked(trace_source *s, const char **data, size_t *size_byt
     return ASSAY_OK;
 }
 
-static status next_plain(trace_source *s, error *err) {
+static void next_of_memory(trace_source *s) {
     piece *into = &s->ring[0];
-    if (s->memory != NULL) {
-        into->size_bytes = s->memory_left_bytes < s->piece_bytes ? s->memory_left_bytes : s->piece_bytes;
-        memcpy(into->data, s->memory, into->size_bytes);
-        s->memory += into->size_bytes;
-        s->memory_left_bytes -= into->size_bytes;
-        return ASSAY_OK;
-    }
-    ssize_t n = 0;
-    do {
-        n = read(s->fd, into->data, s->piece_bytes);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        return fail(err, ASSAY_IO, "cannot be read: %s", strerror(errno));
-    }
-    into->size_bytes = (size_t)n;
-    return ASSAY_OK;
+    into->size_bytes = s->memory_left_bytes < s->piece_bytes ? s->memory_left_bytes : s->piece_bytes;
+    memcpy(into->data, s->memory, into->size_bytes);
+    s->memory += into->size_bytes;
+    s->memory_left_bytes -= into->size_bytes;
+    seal(into);
 }
 
 status trace_source_next(trace_source *s, const char **data, size_t *size_bytes, error *err) {
     if (s->has_thread) {
-        return next_unpacked(s, data, size_bytes, err);
+        return next_filled(s, data, size_bytes, err);
     }
-    TRY(next_plain(s, err));
-    seal(&s->ring[0]);
+    next_of_memory(s);
     *data = s->ring[0].data;
     *size_bytes = s->ring[0].size_bytes;
     return ASSAY_OK;

@@ -14,8 +14,8 @@ enum { TRACE_PIECE_PADDING = 16 };
 
 typedef struct trace_source trace_source;
 
-/* Opens path ("-": standard input). gzip is known by its magic bytes, whatever the name says, and is unpacked by a
-   thread of its own, so that reading a packed trace takes as long as zlib takes. The caller closes it. */
+/* Opens path ("-": standard input). gzip is known by its magic bytes, whatever the name says. A thread of its own reads
+   ahead and unpacks, so that a packed trace takes as long as zlib takes. The caller closes it. */
 status trace_source_open(const char *path, trace_source **out, error *err);
 
 /* Reads n borrowed bytes in pieces of piece_bytes (0: as files are read). */
