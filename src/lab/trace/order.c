@@ -2,11 +2,10 @@
 /* Sorts records: runs in memory by insertion and merging, runs on disk by a heap. */
 #include "lab/trace/order.h"
 
-#include "base/text.h"
+#include "base/file.h"
 #include "lab/trace/classify.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,50 +130,6 @@ static void sort_buffer(trace_order *o) {
     o->sorted = true;
 }
 
-/* A file that is gone when it is closed, however the program ends. */
-static status open_spill(int *fd, error *err) {
-    const char *set = getenv("TMPDIR");
-    const char *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
-#ifdef O_TMPFILE
-    *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (*fd >= 0) {
-        return ASSAY_OK;
-    }
-#endif
-    text path = {0};
-    text_addf(&path, "%s/assay-trace-XXXXXX", folder);
-    if (path.failed) {
-        text_clear(&path);
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a temporary file's name");
-    }
-    *fd = mkstemp(path.data);
-    int reason = errno;
-    if (*fd >= 0) {
-        unlink(path.data);
-    }
-    text_clear(&path);
-    return *fd >= 0 ? ASSAY_OK : fail(err, ASSAY_IO, "%s: no temporary file can be made to sort in: %s", folder, strerror(reason));
-}
-
-static status write_records(int fd, uint64_t at, const trace_record *records, size_t n, error *err) {
-    const char *data = (const char *)records;
-    size_t left = n * sizeof *records;
-    while (left > 0) {
-        ssize_t written = pwrite(fd, data, left, (off_t)at);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return fail(err, ASSAY_IO, "the temporary file to sort in cannot be written: %s (set TMPDIR to where there is room)",
-                        strerror(errno));
-        }
-        data += written;
-        at += (uint64_t)written;
-        left -= (size_t)written;
-    }
-    return ASSAY_OK;
-}
-
 /* Reads the next slice of a run; at == end afterwards means that it is used up. */
 static status fill(trace_order *o, run *r, error *err) {
     uint64_t left = r->file_end - r->file_at;
@@ -256,7 +211,7 @@ static status next_merged(trace_order *o, bool *started, const trace_record **ou
 /* All runs become one, in a new file, so that there is always room for another. The records in memory are out already. */
 static status join_runs(trace_order *o, error *err) {
     int fd = -1;
-    TRY(open_spill(&fd, err));
+    TRY(file_open_temporary(&fd, err));
     status result = begin_merge(o, o->records, o->capacity, err);
     bool started = false;
     uint64_t at = 0;
@@ -269,7 +224,7 @@ static status join_runs(trace_order *o, error *err) {
         if (result != ASSAY_OK || n == 0) {
             break;
         }
-        result = write_records(fd, at, o->scratch, n, err);
+        result = file_write_at(fd, at, o->scratch, n * sizeof *o->scratch, err);
         at += n * sizeof *o->scratch;
     }
     if (result != ASSAY_OK) {
@@ -288,10 +243,10 @@ static status join_runs(trace_order *o, error *err) {
 static status spill(trace_order *o, error *err) {
     sort_buffer(o);
     if (o->fd < 0) {
-        TRY(open_spill(&o->fd, err));
+        TRY(file_open_temporary(&o->fd, err));
     }
     size_t n_bytes = o->n * sizeof *o->records;
-    TRY(write_records(o->fd, o->file_bytes, o->records, o->n, err));
+    TRY(file_write_at(o->fd, o->file_bytes, o->records, n_bytes, err));
     o->runs[o->n_runs++] = (run){.file_at = o->file_bytes, .file_end = o->file_bytes + n_bytes};
     o->file_bytes += n_bytes;
     o->spilled_bytes += n_bytes;
