@@ -14,6 +14,7 @@ extern const op_rows rows_arithmetic;
 extern const op_rows rows_activation;
 extern const op_rows rows_compare;
 extern const op_rows rows_reduce;
+extern const op_rows rows_moments;
 extern const op_rows rows_norm;
 extern const op_rows rows_softmax;
 extern const op_rows rows_loss;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const op_rows *const families[] = {
-    &rows_arithmetic, &rows_activation, &rows_compare, &rows_reduce,  &rows_norm,      &rows_softmax,
+    &rows_arithmetic, &rows_activation, &rows_compare, &rows_reduce,  &rows_moments, &rows_norm,      &rows_softmax,
     &rows_loss,       &rows_matmul,     &rows_conv,    &rows_pool,    &rows_resample,  &rows_view,
     &rows_copy,       &rows_shape,      &rows_create,  &rows_index,   &rows_scatter,   &rows_embedding,
     &rows_sort,       &rows_random,     &rows_rnn,     &rows_fft,     &rows_sparse,     &rows_fold,

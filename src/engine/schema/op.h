@@ -43,7 +43,9 @@ void outputs_clear(outputs *o);
 /* Room for one more, uninitialised; NULL when memory is out. */
 tensor *outputs_push(outputs *o);
 /* The same, with OUT_OF_MEMORY for an answer. */
-status outputs_add(outputs *o, tensor **out, error *err);
+status outputs_more(outputs *o, tensor **out, error *err);
+/* One more output, contiguous. Errors as of tensor_init, or OUT_OF_MEMORY. */
+status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err);
 
 /* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. */
 typedef struct op_cost {
@@ -69,7 +71,7 @@ typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
      integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
      of what was added up, so that cancellation does not read as error.
-   - whole: fills ref_output() for every output.
+   - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
    - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
      element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */
 typedef double op_scalar_fn(const double *x, const op_call *call);
@@ -129,6 +131,7 @@ struct op_row {
     promotion promotion;
     bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
+    uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */
     double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
     /* Roundings to the output's type along the way, where the definition itself has several steps in that type (an RNN's
        hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
@@ -160,6 +163,10 @@ tensor **call_tensors(const op_call *call, int i, int *n);
 /* Every tensor of the call in order of arguments, list items included; at most max are written; returns how many there
    are. */
 int call_all_tensors(const op_call *call, tensor **out, int max);
+
+/* Whether a run of o writes argument i: as the schema says (a!), or as the row adds. Whoever runs a call twice on the same
+   values restores these in between. */
+bool op_writes(const op *o, int i);
 
 /* --- by rule, from row and family ---------------------------------------------------------------------------------- */
 
