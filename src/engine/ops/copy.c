@@ -35,14 +35,14 @@ static int64_t same_place(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
 static status clone_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0);
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return init_formatted(t, self->dtype, self, call, 1, err);
 }
 
 static status lift_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0);
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
 }
 
@@ -54,7 +54,7 @@ static status to_copy_infer(const op_call *call, outputs *out, error *err) {
     if (layout != NULL && strcmp(layout, "strided") != 0) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full, layout);
     }
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return init_formatted(t, call_dtype(call, 1, self->dtype), self, call, 6, err);
 }
 
@@ -80,7 +80,7 @@ static status copy_infer(const op_call *call, outputs *out, error *err) {
                     tensor_describe(from, src), tensor_describe(to, self));
     }
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     if (!overlaps_itself(self)) {
         return tensor_init_strided(t, self->dtype, ndim, sizes, self->strides, err);
     }
@@ -182,7 +182,7 @@ static status cat_infer(const op_call *call, outputs *out, error *err) {
     int64_t sizes[TENSOR_MAX_DIMS] = {0};
     TRY(check_list(call, items, n, err));
     const tensor *first = first_counting(items, n);
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     if (first == NULL) {
         return tensor_init(t, result_type(items, n, NULL, 0), 1, sizes, err);
     }
@@ -235,7 +235,7 @@ static status stack_infer(const op_call *call, outputs *out, error *err) {
     memcpy(sizes, items[0]->sizes, (size_t)dim * sizeof *sizes);
     sizes[dim] = n;
     memcpy(sizes + dim + 1, items[0]->sizes + dim, (size_t)(ndim - dim) * sizeof *sizes);
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     dtype type = result_type(items, n, NULL, 0);
     if (dim == ndim || !all_suggest_channels_last(items, n)) {
         return tensor_init(t, type, ndim + 1, sizes, err);

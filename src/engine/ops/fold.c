@@ -81,7 +81,7 @@ static status im2col_infer(const op_call *call, outputs *out, error *err) {
     }
     sizes[batch + 1] = w.count[0] * w.count[1];
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init(t, image->dtype, batch + 2, sizes, err);
 }
 
@@ -141,7 +141,7 @@ static status col2im_infer(const op_call *call, outputs *out, error *err) {
     sizes[batch + 1] = w.image[0];
     sizes[batch + 2] = w.image[1];
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init(t, columns->dtype, batch + 3, sizes, err);
 }
 
@@ -187,7 +187,7 @@ static status unfold_backward_infer(const op_call *call, outputs *out, error *er
     const int64_t *sizes = call_ints(call, 1, &ndim);
     int64_t size = call_int(call, 3), step = call_int(call, 4);
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     TRY(tensor_init(t, grad->dtype, ndim, sizes, err));
     TRY(dim_wrap(call_int(call, 2), ndim, &dim, err));
     bool agrees = ndim > 0 && step > 0 && size >= 0 && size <= sizes[dim] && grad->ndim == ndim + 1 &&

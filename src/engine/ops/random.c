@@ -33,7 +33,7 @@ static status check_floating(const op_call *call, const tensor *t, error *err) {
 /* In-place operators answer argument 0 itself. */
 static status push_self(const op_call *call, outputs *out, error *err) {
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     tensor_share(t, call_tensor(call, 0));
     t->is_wrapped_number = false;
     return ASSAY_OK;
@@ -179,9 +179,9 @@ static status dropout_infer(const op_call *call, outputs *out, error *err) {
         TRY(check_floating(call, input, err));
     }
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     TRY(tensor_init_like(t, input->dtype, input, err));
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init_like(t, ASSAY_B8, input, err);
 }
 

@@ -11,8 +11,11 @@ typedef struct op_rows {
 } op_rows;
 
 extern const op_rows rows_arithmetic;
+extern const op_rows rows_elementary;
 extern const op_rows rows_activation;
+extern const op_rows rows_activation_backward;
 extern const op_rows rows_compare;
+extern const op_rows rows_select;
 extern const op_rows rows_reduce;
 extern const op_rows rows_moments;
 extern const op_rows rows_norm;

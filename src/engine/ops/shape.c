@@ -39,7 +39,7 @@ static status check_broadcasts(const op_call *call, const tensor *src, int ndim,
 static status push_of_sizes(const op_call *call, int i, outputs *out, tensor **t, error *err) {
     int ndim;
     const int64_t *sizes = call_ints(call, i, &ndim);
-    TRY(outputs_more(out, t, err));
+    TRY(outputs_next(out, t, err));
     return tensor_init(*t, call_tensor(call, 0)->dtype, ndim, sizes, err);
 }
 
@@ -148,7 +148,7 @@ static status constant_pad_infer(const op_call *call, outputs *out, error *err) 
         }
         part.sizes[d] = kept;
     }
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     if (!grows) {
         return tensor_init_like(t, self->dtype, &part, err);
     }
@@ -217,7 +217,7 @@ static status reflection_pad_infer(const op_call *call, outputs *out, error *err
     int64_t sizes[TENSOR_MAX_DIMS];
     tensor *t;
     TRY(reflection_sizes(call, 1, call_tensor(call, 0), sizes, err));
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return init_as_suggested(t, call_tensor(call, 0), sizes, err);
 }
 
@@ -250,7 +250,7 @@ static status reflection_pad_backward_infer(const op_call *call, outputs *out, e
         return fail(err, ASSAY_INVALID, "%s: %.160s is not the gradient of %.160s padded so", call->op->signature.full,
                     tensor_describe(has, grad), tensor_describe(needs, self));
     }
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return init_as_suggested(t, self, self->sizes, err);
 }
 
@@ -302,7 +302,7 @@ static status repeat_infer(const op_call *call, outputs *out, error *err) {
         }
     }
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init(t, self->dtype, n, sizes, err);
 }
 
@@ -332,7 +332,7 @@ static status flip_infer(const op_call *call, outputs *out, error *err) {
         seen |= UINT32_C(1) << dim;
     }
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init_like(t, self->dtype, self, err);
 }
 
@@ -384,7 +384,7 @@ static status roll_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected as many shifts as dimensions, got %d and %d",
                     call->op->signature.full, n, n_dims);
     }
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     if (n_dims == 0) {
         return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
     }
@@ -427,7 +427,7 @@ static status triangle_infer(const op_call *call, outputs *out, error *err) {
                     self->ndim);
     }
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
 }
 

@@ -36,7 +36,7 @@ static status sparse_coo_infer(const op_call *call, outputs *out, error *err) {
     }
     bool is_coalesced = !call_is_none(call, 9) && call_bool(call, 9);
     tensor *t;
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     return tensor_init_sparse(t, ndim, sizes, indices, values, is_coalesced, err);
 }
 

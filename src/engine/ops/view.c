@@ -12,7 +12,7 @@ static status push_view(const op_call *call, outputs *out, int ndim, const int64
     const tensor *self = call_tensor(call, 0);
     tensor layout, *t;
     TRY(tensor_init_strided(&layout, self->dtype, ndim, sizes, strides, err));
-    TRY(outputs_more(out, &t, err));
+    TRY(outputs_next(out, &t, err));
     tensor_share(t, self);
     t->is_wrapped_number = false;
     t->ndim = ndim;

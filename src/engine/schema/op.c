@@ -48,19 +48,19 @@ tensor *outputs_push(outputs *o) {
     return t;
 }
 
-status outputs_more(outputs *o, tensor **out, error *err) {
+status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err) {
+    tensor *added = outputs_push(o);
+    return added != NULL ? tensor_init(added, t, ndim, sizes, err)
+                         : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+}
+
+status outputs_next(outputs *o, tensor **out, error *err) {
     tensor *t = outputs_push(o);
     if (t == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
     *out = t;
     return ASSAY_OK;
-}
-
-status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err) {
-    tensor *added = outputs_push(o);
-    return added != NULL ? tensor_init(added, t, ndim, sizes, err)
-                         : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
 }
 
 tensor *call_tensor(const op_call *call, int i) {

@@ -172,14 +172,35 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 }
 
 static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
-    op_element_fn *element = ctx->call->op->row->reference_element;
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = dtype_is_complex(ctx->out->items[out].dtype);
     for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
-        request->value[i] = element(ctx, out, request->flat != NULL ? request->flat[i] : i, &squares);
+        if (is_complex && row->reference_element_complex != NULL) {
+            double complex value = row->reference_element_complex(ctx, out, flat, &squares);
+            request->value[2 * i] = creal(value);
+            request->value[2 * i + 1] = cimag(value);
+        } else if (is_complex) {
+            request->value[2 * i] = row->reference_element(ctx, out, 2 * flat, &squares);
+            request->value[2 * i + 1] = row->reference_element(ctx, out, 2 * flat + 1, &squares);
+        } else {
+            request->value[i] = row->reference_element(ctx, out, flat, &squares);
+        }
         if (request->norm != NULL) {
             request->norm[i] = sqrt(squares);
         }
     }
+}
+
+/* A row may have both: then `whole` serves complex outputs, which an element reference cannot return. */
+static bool use_whole(const ref_ctx *ctx) {
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = false;
+    for (int i = 0; i < ctx->out->n; i++) {
+        is_complex = is_complex || dtype_is_complex(ctx->out->items[i].dtype);
+    }
+    return row->reference != NULL && (is_complex || row->reference_element == NULL);
 }
 
 void ref_take(ref_term *term, const tensor *t, int64_t flat) {
@@ -199,13 +220,11 @@ static double complex convert_term(const ref_term *term, dtype to) {
     } else {
         element_store_int(to, bits, element_load_int(term->dtype, term->at));
     }
-    return element_load_complex(to, bits);
+    return dtype_is_complex(to) ? element_load_complex(to, bits) : CMPLX(element_load(to, bits), 0);
 }
 
 static double complex term_value(const ref_term *term) {
-    alignas(16) char bits[16];
-    element_store_number(ASSAY_C128, bits, term->number);
-    return term->at == NULL ? element_load_complex(ASSAY_C128, bits) : element_load_complex(term->dtype, term->at);
+    return term->at == NULL ? CMPLX(term->number.f, term->number.im) : element_load_complex(term->dtype, term->at);
 }
 
 /* Integers add up in their own type, which wraps. */
@@ -250,16 +269,6 @@ static void run_moves(ref_ctx *ctx, int out, ref_request *request) {
             request->norm[i] = sqrt(squares);
         }
     }
-}
-
-/* A row may have both: then `whole` serves complex outputs, which an element reference cannot return. */
-static bool use_whole(const ref_ctx *ctx) {
-    const op_row *row = ctx->call->op->row;
-    bool is_complex = false;
-    for (int i = 0; i < ctx->out->n; i++) {
-        is_complex = is_complex || dtype_is_complex(ctx->out->items[i].dtype);
-    }
-    return row->reference != NULL && (is_complex || row->reference_element == NULL);
 }
 
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {

@@ -145,8 +145,10 @@ static status parse_int_list(parser *p, const param *type, arg *out) {
         number item;
         TRY(parse_number(p, &item));
         items[n++] = item.i;
-        take(p, ",");
-        skip_spaces(p);
+        if (bracketed) {
+            take(p, ",");
+            skip_spaces(p);
+        }
     }
     if (bracketed && !take(p, "]")) {
         return expected(p, "']'");
@@ -254,7 +256,10 @@ static status parse_returns(parser *p, signature *out) {
         if (type.kind != ARG_TENSOR && type.kind != ARG_TENSORS) {
             return expected(p, "a return of type Tensor or Tensor[]");
         }
-        out->returns_list = out->returns_list || type.kind == ARG_TENSORS;
+        if (out->returns_list) {
+            return expected(p, "no more returns behind a Tensor[]");
+        }
+        out->returns_list = type.kind == ARG_TENSORS;
         out->n_returns++;
         skip_spaces(p);
         if (isalpha((unsigned char)*p->at)) {

@@ -82,6 +82,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
         calls[i] = what->in->uses[i].n_calls;
     }
     out->kind = "operator";
+    out->status = RECORD_OK;
     out->operator_name = what->recorded->name;
     out->input = what->in->text;
     out->models = models;
