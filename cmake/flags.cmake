@@ -11,3 +11,7 @@ if(ASSAY_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(assay-flags INTERFACE -fsanitize=${ASSAY_SANITIZE})
 endif()
+if(ASSAY_FUZZ)
+  # Coverage in the libraries too: without it the fuzzer is blind to all but its own entry.
+  target_compile_options(assay-flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

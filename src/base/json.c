@@ -2,6 +2,8 @@
 /* The JSON writer (RFC 8259). */
 #include "base/json.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -61,29 +63,6 @@ void json_end_array(json_writer *w) {
     end(w, ']');
 }
 
-/* Bytes of the UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates), or 0 when it is not one. */
-static size_t utf8_length(const unsigned char *p, size_t left) {
-    unsigned char c = p[0];
-    if (c < 0x80) {
-        return 1;
-    }
-    size_t n = c >= 0xc2 && c <= 0xdf ? 2 : c >= 0xe0 && c <= 0xef ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
-    if (n == 0 || n > left) {
-        return 0;
-    }
-    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high) {
-        return 0;
-    }
-    for (size_t i = 2; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return n;
-}
-
 static void add_escaped(text *out, const char *value, size_t n) {
     static const char escapes[] = "\"\\\b\f\n\r\t";
     static const char letters[] = "\"\\bfnrt";
@@ -92,7 +71,7 @@ static void add_escaped(text *out, const char *value, size_t n) {
     for (size_t i = 0; i < n;) {
         unsigned char c = p[i];
         const char *special = c != 0 ? strchr(escapes, c) : NULL;
-        size_t length = utf8_length(p + i, n - i);
+        size_t length = utf8_length(value + i, n - i);
         if (special != NULL) {
             text_add_char(out, '\\');
             text_add_char(out, letters[special - escapes]);

@@ -62,19 +62,24 @@ void text_add_char(text *t, char c) {
     text_add_bytes(t, &c, 1);
 }
 
-void text_addf(text *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+void text_addv(text *t, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     if (length < 0 || !reserve(t, (size_t)length)) {
         t->failed = true;
         return;
     }
-    va_start(args, format);
     vsnprintf(t->data + t->length, (size_t)length + 1, format, args);
-    va_end(args);
     t->length += (size_t)length;
+}
+
+void text_addf(text *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    text_addv(t, format, args);
+    va_end(args);
 }
 
 const char *text_get(const text *t) {

@@ -24,6 +24,7 @@ void text_add(text *t, const char *more);
 void text_add_bytes(text *t, const char *more, size_t n);
 void text_add_char(text *t, char c);
 void text_addf(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_addv(text *t, const char *format, va_list args) PRINTF_LIKE(2, 0);
 /* The text so far, never NULL. */
 const char *text_get(const text *t);
 

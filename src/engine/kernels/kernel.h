@@ -17,13 +17,14 @@ struct kernel_plan {
     void (*clear)(kernel_plan *plan);  /* NULL when all there is to release lies in `memory` */
     const op_call *call;
     outputs *out;                      /* with memory; in-place calls: output 0 is argument 0 */
+    error *err;                        /* where run says why it failed (an index out of range); may be NULL */
     arena *memory;                     /* work space made in prepare lives here, as long as the plan */
     void *state;                       /* what run needs: in `memory`, or inline_state when it is small */
     alignas(16) char inline_state[KERNEL_INLINE_BYTES]; /* spares small operators an allocation */
 };
 
 /* Chooses code and makes work space for these dtypes, shapes and strides. UNSUPPORTED names the dtype or layout that the
-   kernel does not serve. The plan's call, out and memory are set by the caller; prepare sets the rest. */
+   kernel does not serve. The plan's call, out, err and memory are set by the caller; prepare sets the rest. */
 typedef status kernel_prepare_fn(kernel_plan *plan, error *err);
 
 /* One hand-written kernel serves an operator and its in-place variant. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in backends by name. */
+#include "engine/backend/backend.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+typedef status open_fn(const op_table *table, backend **out, error *err);
+
+static const char *const names[] = {"reference", "eager"};
+static open_fn *const opens[] = {backend_reference_open, backend_eager_open};
+
+const char *const *backend_names(size_t *n) {
+    *n = countof(names);
+    return names;
+}
+
+status backend_open(const op_table *table, const char *name, backend **out, error *err) {
+    if (strchr(name, '/') != NULL) {
+        return backend_plugin_open(name, out, err);
+    }
+    for (size_t i = 0; i < countof(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return opens[i](table, out, err);
+        }
+    }
+    if (text_ends_with(name, ".so")) {
+        return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; a plug-in is named by a path: ./%s", name, name);
+    }
+    const char *near = text_nearest(name, names, countof(names));
+    return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager and plug-ins (./LIB.so)",
+                name, near != NULL ? "did you mean '" : "", near != NULL ? near : "", near != NULL ? "'? " : "");
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A backend: prepares a graph once, runs it as often as asked. The engine's own ones and plug-ins look alike from here. */
+#ifndef ENGINE_BACKEND_BACKEND_H
+#define ENGINE_BACKEND_BACKEND_H
+
+#include "engine/graph/graph.h"
+
+typedef struct backend backend;
+typedef struct plan plan;
+
+/* A graph made ready. Backends put this first in a struct of their own. Released by its own `release`. One thread at a time. */
+struct plan {
+    /* Computes every output from the inputs' present values; allocates nothing where the backend says so. */
+    status (*run)(plan *p, error *err);
+    /* Output i as of the last run, shared into *out (to be cleared by the caller); before the first run its memory may be
+       written to (poisoned) where the plan owns it already. */
+    status (*output)(plan *p, int i, tensor *out, error *err);
+    void (*release)(plan *p);
+    const char *note;  /* something a reader of the number should know, or NULL */
+    bool is_fallback;  /* the work is somebody else's kernel called back */
+};
+
+struct backend {
+    const char *name; /* as in --backend; plug-ins: the name they give themselves */
+    const char *doc;  /* one sentence */
+    status (*prepare)(backend *b, const graph *g, plan **out, error *err);
+    /* OK when the backend has code for the operator at all, else UNSUPPORTED with the reason; NULL: not known. */
+    status (*covers)(backend *b, const op *o, error *err);
+    void (*close)(backend *b);
+};
+
+/* The rows' own references over every element. Slow; for comparison only. */
+status backend_reference_open(const op_table *table, backend **out, error *err);
+/* Hand-written kernels, views as views. */
+status backend_eager_open(const op_table *table, backend **out, error *err);
+/* A plug-in: a shared object that exports assay_backend_entry (include/assay/backend.h). The error names the file and what
+   is wrong with it: not there, no such symbol, another ABI version, a refusal in its own words. */
+status backend_plugin_open(const char *path, backend **out, error *err);
+
+/* By name, or a path with a '/' in it. NOT_FOUND names the nearest. */
+status backend_open(const op_table *table, const char *name, backend **out, error *err);
+/* The built-in names, for listings. */
+const char *const *backend_names(size_t *n);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The comparison behind every verdict. */
+#include "engine/tensor/agree.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* 8: a vectorised sum's few partial sums, a polynomial's last places and one reciprocal each cost a rounding or two;
+   measured against exact sums the worst of our kernels stays below 3. */
+static const double ACCUMULATION_FACTOR = 8;
+
+typedef struct comparison {
+    double eps_out, eps_acc, least, largest;
+    bool exact;
+    double rms;
+    double growth; /* 8 eps_acc (1 + sqrt K) */
+    double roundings;
+    double difference_squares, expected_squares;
+    agreement *out;
+} comparison;
+
+static double least_number(dtype t) {
+    switch (dtype_real(t)) {
+    case ASSAY_F16:
+        return 0x1p-24;
+    case ASSAY_BF16:
+    case ASSAY_F32:
+        return FLT_MIN; /* kernels may flush subnormals */
+    case ASSAY_F64:
+        return DBL_MIN;
+    default:
+        return 0;
+    }
+}
+
+static double root_mean_square(const double *values, int64_t n) {
+    double sum = 0;
+    int64_t finite = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isfinite(values[i])) {
+            sum += values[i] * values[i];
+            finite++;
+        }
+    }
+    return finite > 0 ? sqrt(sum / (double)finite) : 0;
+}
+
+static double unit_in_last_place(const comparison *c, double e) {
+    double magnitude = fabs(e);
+    if (magnitude < c->least) {
+        magnitude = c->least;
+    }
+    int exponent;
+    frexp(magnitude, &exponent);
+    return ldexp(c->eps_out, exponent - 1);
+}
+
+static void note_bad(comparison *c, int64_t flat, double expected, double actual, double tolerance) {
+    if (c->out->bad++ == 0) {
+        c->out->worst = flat;
+        c->out->expected_at_worst = expected;
+        c->out->actual_at_worst = actual;
+        c->out->tolerance_at_worst = tolerance;
+    }
+}
+
+static void compare_exact(comparison *c, int64_t flat, double expected, double actual) {
+    double difference = fabs(expected - actual);
+    c->difference_squares += difference * difference;
+    c->expected_squares += expected * expected;
+    c->out->max_abs = fmax(c->out->max_abs, difference);
+    if (!(difference == 0)) {
+        note_bad(c, flat, expected, actual, 0);
+    }
+}
+
+/* True when the non-finite cases settle the matter. */
+static bool compare_special(comparison *c, int64_t flat, double expected, double actual) {
+    if (isnan(expected) || isnan(actual)) {
+        if (isnan(expected) != isnan(actual)) {
+            note_bad(c, flat, expected, actual, 0);
+        }
+        return true;
+    }
+    if (fabs(expected) > c->largest * (1 - c->eps_out)) { /* at or beyond the range: infinity or nearly so */
+        bool near = (isinf(actual) || fabs(actual) >= c->largest * (1 - 4 * c->eps_out)) &&
+                    signbit(actual) == signbit(expected);
+        if (!near || (isinf(expected) && !isinf(actual))) {
+            note_bad(c, flat, expected, actual, 0);
+        }
+        return true;
+    }
+    if (isinf(actual)) {
+        note_bad(c, flat, expected, actual, 0);
+        return true;
+    }
+    return false;
+}
+
+static void compare_inexact(comparison *c, int64_t flat, double expected, double actual, double norm) {
+    if (compare_special(c, flat, expected, actual)) {
+        return;
+    }
+    double magnitude = fabs(expected);
+    double scale = fmax(magnitude, fmax(norm, c->rms));
+    double tolerance = c->roundings * c->eps_out * magnitude + c->growth * scale + 2 * c->least;
+    double difference = fabs(expected - actual);
+    double ulps = difference / unit_in_last_place(c, expected);
+    c->difference_squares += difference * difference;
+    c->expected_squares += expected * expected;
+    c->out->max_abs = fmax(c->out->max_abs, difference);
+    if (ulps > c->out->worst_ulp) {
+        c->out->worst_ulp = ulps;
+        if (c->out->bad == 0) {
+            c->out->worst = flat;
+            c->out->expected_at_worst = expected;
+            c->out->actual_at_worst = actual;
+            c->out->tolerance_at_worst = tolerance;
+        }
+    }
+    if (difference > tolerance) {
+        note_bad(c, flat, expected, actual, tolerance);
+    }
+}
+
+static void compare_element(comparison *c, dtype t, const char *at, int64_t flat, const double *expected, double norm) {
+    if (dtype_is_complex(t)) {
+        double complex actual = element_load_complex(t, at);
+        compare_inexact(c, flat, expected[0], creal(actual), norm);
+        compare_inexact(c, flat, expected[1], cimag(actual), norm);
+    } else if (!c->exact) {
+        compare_inexact(c, flat, expected[0], element_load(t, at), norm);
+    } else if (t == ASSAY_B8 && *(const uint8_t *)at > 1) {
+        note_bad(c, flat, expected[0], *(const uint8_t *)at, 0); /* no boolean: never written, or written wrongly */
+    } else {
+        compare_exact(c, flat, expected[0], element_load(t, at));
+    }
+}
+
+void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
+                   const agree_rule *rule, agreement *out) {
+    *out = (agreement){.checked = n, .worst = -1};
+    dtype t = actual->dtype;
+    int width = dtype_is_complex(t) ? 2 : 1;
+    comparison c = {.eps_out = dtype_epsilon(t),
+                    .eps_acc = dtype_epsilon(dtype_accumulator(t)),
+                    .least = least_number(t),
+                    .largest = dtype_max(t),
+                    .exact = dtype_category_of(t) < CATEGORY_FLOATING,
+                    .rms = root_mean_square(expected, n * width),
+                    .roundings = rule->roundings >= 1 ? rule->roundings : 1,
+                    .out = out};
+    c.growth = ACCUMULATION_FACTOR * c.eps_acc * (1 + sqrt(rule->reduction >= 1 ? rule->reduction : 1));
+    const char *data = tensor_data(actual);
+    int64_t size = (int64_t)dtype_size(t);
+    bool contiguous = tensor_is_contiguous(actual);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t index = flat != NULL ? flat[i] : i;
+        const char *at = data + (contiguous ? index : tensor_offset_of(actual, index)) * size;
+        compare_element(&c, t, at, index, expected + i * width, norm != NULL ? norm[i] : 0);
+    }
+    out->rel_l2 = c.difference_squares == 0 ? 0 : sqrt(c.difference_squares / c.expected_squares);
+    if (!isfinite(out->rel_l2)) {
+        out->rel_l2 = NAN;
+    }
+    out->agrees = out->bad == 0;
+}
+
+void agree_poison(tensor *t) {
+    if (t->storage != NULL) {
+        bool has_nan = dtype_is_floating(t->dtype) || dtype_is_complex(t->dtype);
+        memset(t->storage->data, has_nan ? 0xff : 0xa5, t->storage->size_bytes);
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a computed tensor agrees with exact values, within a tolerance derived from its type and its sums. */
+#ifndef ENGINE_TENSOR_AGREE_H
+#define ENGINE_TENSOR_AGREE_H
+
+#include "engine/tensor/tensor.h"
+
+/* The rule, stated for readers in docs/accuracy.md. For element i with exact value e, output epsilon eps_out (the distance
+   of 1 to the next number), accumulator epsilon eps_acc (f32's for f16, bf16 and f32; f64's for f64) and K terms summed:
+
+     |actual - e| <= roundings * eps_out * |e|  +  8 * eps_acc * (1 + sqrt K) * max(|e|, norm_i, rms)  +  2 * least number
+
+   The first part is the output's own rounding (half an ulp is eps_out / 2; one rounding may also stand for an input
+   constant rounded to the type). The second is the accumulated rounding of a sum in any order: errors of K roundings
+   grow with sqrt K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2.8), relative to the size of what
+   was summed: norm_i is the root of the square sum of the terms where the reference knows it, rms the root mean square of
+   the checked values, which stands in where it does not. Integers and booleans must be equal, NaN and infinities must
+   stand in the same places; a value beyond the type's range may be infinite. */
+typedef struct agree_rule {
+    double reduction; /* K, at least 1 */
+    double roundings; /* at least 1 */
+} agree_rule;
+
+typedef struct agreement {
+    bool agrees;
+    int64_t checked;
+    int64_t bad;       /* elements outside the tolerance */
+    double max_abs;    /* over finite elements */
+    double rel_l2;     /* ||actual - e|| / ||e||; NaN when e is all zero and actual is not */
+    double worst_ulp;  /* in units of the output's last place; 0 for integers that agree */
+    int64_t worst;     /* flat index of the first element outside the tolerance, else of the worst one */
+    double expected_at_worst, actual_at_worst, tolerance_at_worst;
+} agreement;
+
+/* Compares the n elements at ascending flat row-major indices (NULL: all) with expected (complex: re, im interleaved; then
+   elements count 2n parts). norm may be NULL. actual must have memory. */
+void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
+                   const agree_rule *rule, agreement *out);
+
+/* Overwrites the tensor's whole storage so that an element no kernel wrote is seen: NaN in floating types, a pattern of
+   0xA5 bytes (no valid boolean) in others. */
+void agree_poison(tensor *t);
+
+#endif

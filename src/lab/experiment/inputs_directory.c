@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A directory of recorded inputs, a file for each model. */
+#include "lab/experiment/inputs_set.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_recorded(const char *name) {
+    return text_ends_with(name, ".txt") || text_ends_with(name, ".txt.gz");
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The paths of the recorded files in a directory, sorted, in the arena. */
+static status list_files(arena *memory, const char *path, char ***out_paths, size_t *out_n, error *err) {
+    DIR *directory = opendir(path);
+    if (directory == NULL) {
+        return fail(err, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO,
+                    "%s: expected a directory of recorded inputs: %s", path, strerror(errno));
+    }
+    char **paths = NULL;
+    size_t n = 0;
+    status result = ASSAY_OK;
+    const char *slash = text_ends_with(path, "/") ? "" : "/";
+    for (const struct dirent *entry; result == ASSAY_OK && (entry = readdir(directory)) != NULL;) {
+        if (!is_recorded(entry->d_name)) {
+            continue;
+        }
+        char **grown = inputs_grow(memory, paths, n, sizeof *grown);
+        char *full = arena_format(memory, "%s%s%s", path, slash, entry->d_name);
+        if (grown == NULL || full == NULL) {
+            result = fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to list it", path);
+            break;
+        }
+        paths = grown;
+        paths[n++] = full;
+    }
+    closedir(directory);
+    if (result == ASSAY_OK && n == 0) {
+        result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs, got none", path);
+    }
+    if (result == ASSAY_OK) {
+        qsort(paths, n, sizeof *paths, compare_names);
+        *out_paths = paths;
+        *out_n = n;
+    }
+    return result;
+}
+
+/* A file that could not be read, as a diagnostic; its message then begins with the path already. */
+static status report_file(inputs *set, const char *path, const error *what, error *err) {
+    inputs_diagnostic diagnostic = {.file = inputs_add_file(set, path), .message = what->message};
+    if (diagnostic.file == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the recorded inputs");
+    }
+    size_t n = strlen(path);
+    if (strncmp(what->message, path, n) == 0 && what->message[n] == ':') {
+        diagnostic.message += n + 1;
+    }
+    while (*diagnostic.message == ' ') {
+        diagnostic.message++;
+    }
+    return inputs_add_diagnostic(set, &diagnostic, err);
+}
+
+static status read_files(inputs *set, char *const *paths, size_t n, error *err) {
+    error first = {0};
+    size_t n_failed = 0, diagnostics_before = set->n_diagnostics;
+    for (size_t i = 0; i < n; i++) {
+        error what = {0};
+        status result = inputs_read_file(set, paths[i], &what);
+        if (result == ASSAY_OUT_OF_MEMORY) {
+            return fail(err, result, "%s", what.message);
+        }
+        if (result != ASSAY_OK) {
+            first = n_failed++ == 0 ? what : first;
+            TRY(report_file(set, paths[i], &what, err));
+        }
+    }
+    if (n_failed < n) {
+        return ASSAY_OK;
+    }
+    set->n_diagnostics = diagnostics_before;
+    return fail_at(err, first.code, (int)first.line, (int)first.column,
+                   "%s (and so on: none of the %zu files can be read)", first.message, n);
+}
+
+status inputs_read_directory(inputs *set, const char *path, error *err) {
+    char **paths = NULL;
+    size_t n = 0;
+    arena memory = {0};
+    status result = list_files(&memory, path, &paths, &n, err);
+    if (result == ASSAY_OK) {
+        result = read_files(set, paths, n, err);
+    }
+    arena_clear(&memory);
+    return result;
+}
+
+status inputs_read_path(inputs *set, const char *path, error *err) {
+    struct stat info;
+    bool is_directory = strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return is_directory ? inputs_read_directory(set, path, err) : inputs_read_file(set, path, err);
+}

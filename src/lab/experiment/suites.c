@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the named collections of recorded inputs lie. */
+#include "lab/experiment/suites.h"
+
+#include "base/file.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* suites/embedded.txt, made into an array by cmake/embed.cmake. */
+extern const char suites_embedded[];
+extern const size_t suites_embedded_size;
+
+static const suite suites[] = {
+    {"huggingface", "hf_train", "One training step of each of PyTorch's Hugging Face benchmark models."},
+    {"timm", "timm_train", "One training step of each of PyTorch's timm benchmark models (images)."},
+    {"torchbench", "torchbench_train", "One training step of each of TorchBench's models."},
+    {"embedded", NULL, "Built into the program: every operator at sizes that suit two cores."},
+};
+
+const suite *suites_all(size_t *out_n) {
+    *out_n = countof(suites);
+    return suites;
+}
+
+status suites_find(const char *name, const suite **out, error *err) {
+    const char *names[countof(suites)];
+    text known = {0};
+    for (size_t i = 0; i < countof(suites); i++) {
+        if (strcmp(suites[i].name, name) == 0) {
+            text_clear(&known);
+            *out = &suites[i];
+            return ASSAY_OK;
+        }
+        names[i] = suites[i].name;
+        text_addf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    const char *near = text_nearest(name, names, countof(names));
+    status result = fail(err, ASSAY_NOT_FOUND, "expected a suite (%s), got '%s'%s%s%s", text_get(&known), name,
+                         near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
+    text_clear(&known);
+    return result;
+}
+
+static bool is_directory(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Where the suite lies if the place of n bytes, which is in `tried` from now on, has it. */
+static bool look_in(const char *place, size_t n, const char *folder, text *found, text *tried) {
+    text_addf(tried, "%s%.*s", tried->length > 0 ? ", " : "", (int)n, place);
+    text_reset(found);
+    text_add_bytes(found, place, n);
+    while (found->length > 1 && found->data[found->length - 1] == '/') {
+        found->data[--found->length] = '\0';
+    }
+    bool is_itself = strcmp(file_basename(text_get(found)), folder) == 0;
+    if (!found->failed && is_itself && is_directory(found->data)) {
+        return true;
+    }
+    text_addf(found, "/%s", folder);
+    return !found->failed && is_directory(found->data);
+}
+
+static bool look_everywhere(const char *folder, const char *search_path, text *found, text *tried) {
+    const char *at = search_path != NULL ? search_path : "";
+    while (*at != '\0') {
+        size_t n = strcspn(at, ":");
+        if (n > 0 && look_in(at, n, folder, found, tried)) {
+            return true;
+        }
+        at += n + (at[n] == ':');
+    }
+#ifdef ASSAY_DATADIR
+    static const char installed[] = ASSAY_DATADIR "/suites";
+    return look_in(installed, strlen(installed), folder, found, tried);
+#else
+    return false;
+#endif
+}
+
+status suites_directory(const suite *which, const char *search_path, text *out, error *err) {
+    if (which->folder == NULL) {
+        return fail(err, ASSAY_NOT_FOUND, "the suite '%s' is built into the program and lies in no directory",
+                    which->name);
+    }
+    text found = {0}, tried = {0};
+    status result = ASSAY_OK;
+    bool is_found = look_everywhere(which->folder, search_path, &found, &tried);
+    if (is_found) {
+        text_add(out, text_get(&found));
+    } else if (!found.failed && !tried.failed) {
+        result =
+            fail(err, ASSAY_NOT_FOUND,
+                 "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
+                 "holds it, such as benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout, or take "
+                 "--suite embedded",
+                 which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)");
+    }
+    if (found.failed || tried.failed || out->failed) {
+        result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);
+    }
+    text_clear(&found);
+    text_clear(&tried);
+    return result;
+}
+
+status suites_read(inputs *set, const suite *which, const char *search_path, error *err) {
+    if (which->folder == NULL) {
+        return inputs_read_text(set, which->name, suites_embedded, suites_embedded_size, err);
+    }
+    text path = {0};
+    status result = suites_directory(which, search_path, &path, err);
+    if (result == ASSAY_OK) {
+        result = inputs_read_directory(set, text_get(&path), err);
+    }
+    text_clear(&path);
+    return result;
+}
+
+const suite *suites_default(const char *search_path) {
+    const suite *torchbench = NULL, *embedded = NULL;
+    suites_find("torchbench", &torchbench, NULL);
+    suites_find("embedded", &embedded, NULL);
+    text path = {0};
+    bool found = suites_directory(torchbench, search_path, &path, NULL) == ASSAY_OK;
+    text_clear(&path);
+    return found ? torchbench : embedded;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables for a terminal: columns as wide as their widest cell, numbers right-aligned, units in the headers. */
+#ifndef LAB_REPORT_TABLE_H
+#define LAB_REPORT_TABLE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum table_align { TABLE_LEFT, TABLE_RIGHT } table_align;
+typedef enum table_style { TABLE_PLAIN, TABLE_BOLD, TABLE_DIM, TABLE_GOOD, TABLE_WARN, TABLE_BAD } table_style;
+
+typedef struct table_column {
+    const char *header; /* "median [us]"; a '\n' in it starts a second header line */
+    table_align align;
+    bool shrinks;       /* gives up width, with an ellipsis, when the table is wider than max_width */
+} table_column;
+
+typedef struct table_row table_row;
+
+/* Caller's storage, filled in by table_init. All memory is the arena's; there is nothing to clear. One thread. */
+typedef struct table {
+    arena *memory;
+    table_column *columns;
+    size_t n_columns;
+    table_row *first, *last;
+    size_t filled; /* cells of the last row */
+    bool failed;   /* memory ran out: table_render says so */
+} table;
+
+/* Copies the columns and their headers. OUT_OF_MEMORY shows at table_render. */
+void table_init(table *t, arena *a, const table_column *columns, size_t n);
+
+/* Begins a row; cells are then added from the left, and those left out are empty. */
+void table_row_begin(table *t);
+/* A line across: before a footer, say. */
+void table_rule(table *t);
+
+/* The next cell of the row, copied. NULL is shown as "-" dimmed: there is no such number. Cells beyond the last column
+   are a bug of the caller (assert). */
+void table_cell(table *t, const char *value, table_style style);
+void table_cellf(table *t, table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
+
+typedef struct table_options {
+    bool color;
+    int max_width; /* columns of the terminal; 0: no limit */
+    int indent;    /* spaces before each line */
+} table_options;
+
+/* Appends the table. Lines carry no trailing spaces. A table that cannot shrink to max_width is written at the width it
+   needs: no number is ever cut. OUT_OF_MEMORY. */
+status table_render(const table *t, const table_options *options, text *out, error *err);
+
+/* value with `digits` significant digits (1 to 17), never in exponent form below 1e15, "-" when it is not finite.
+   buffer has at least 48 bytes; returns it. How many digits a median deserves: stats/interval.h. */
+char *table_number(char *buffer, double value, int digits);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order statistics, the bootstrap, and digits. */
+#include "lab/stats/interval.h"
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "lab/stats/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* P(at most k of n fair coins show heads): the weight of one tail of the binomial. Summed from k downwards in logarithms'
+   safety: each term is the one before times a ratio, so nothing overflows; an underflow to 0 is what the term is worth. */
+static double coin_tail(size_t n, size_t k) {
+    double log_term = lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * M_LN2;
+    double term = exp(log_term), sum = 0;
+    for (size_t i = k;; i--) {
+        sum += term;
+        if (i == 0 || term < 1e-18 * sum) {
+            return sum;
+        }
+        term *= (double)i / (double)(n - i + 1);
+    }
+}
+
+stats_interval stats_median_interval(const double *sorted, size_t n, double confidence) {
+    /* The true median lies in [x(k), x(n-1-k)], counted from 0, unless at most k samples fall on one side of it (David and
+       Nagaraja, Order Statistics, 7.1). Widen from the middle until that is rare enough. */
+    size_t k = (n - 1) / 2;
+    double covered = 1 - 2 * coin_tail(n, k);
+    while (k > 0 && covered < confidence) {
+        k--;
+        covered = 1 - 2 * coin_tail(n, k);
+    }
+    covered = covered > 0 ? covered : 0; /* a single sample covers nothing */
+    return (stats_interval){.low = sorted[k], .high = sorted[n - 1 - k], .confidence = covered};
+}
+
+static double resampled_median(const double *from, size_t n, double *scratch, rng *r) {
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = from[rng_range(r, 0, (int64_t)n)];
+    }
+    stats_sort(scratch, n);
+    return stats_quantile_sorted(scratch, n, 0.5);
+}
+
+status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
+                            uint64_t seed, stats_interval *out, error *err) {
+    if (n_a == 0 || n_b == 0 || resamples < 1 || !(confidence > 0 && confidence < 1)) {
+        return fail(err, ASSAY_INVALID, "expected samples on both sides, resamples and a confidence between 0 and 1");
+    }
+    size_t longest = n_a > n_b ? n_a : n_b, total = 0;
+    if (__builtin_add_overflow(longest, (size_t)resamples, &total) || !mul_size(total, sizeof(double), &total)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d resamples of %zu samples", resamples, longest);
+    }
+    double *scratch = malloc(total);
+    if (scratch == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d resamples of %zu samples", resamples, longest);
+    }
+    double *ratios = scratch + longest;
+    status result = ASSAY_OK;
+    rng r = rng_make(seed);
+    for (int i = 0; i < resamples && result == ASSAY_OK; i++) {
+        double top = resampled_median(a, n_a, scratch, &r), bottom = resampled_median(b, n_b, scratch, &r);
+        ratios[i] = top / bottom;
+        if (!isfinite(ratios[i])) {
+            result = fail(err, ASSAY_INVALID, "expected medians whose ratio is a number, got %g / %g", top, bottom);
+        }
+    }
+    if (result == ASSAY_OK) {
+        stats_sort(ratios, (size_t)resamples);
+        double tail = (1 - confidence) / 2;
+        *out = (stats_interval){.low = stats_quantile_sorted(ratios, (size_t)resamples, tail),
+                                .high = stats_quantile_sorted(ratios, (size_t)resamples, 1 - tail),
+                                .confidence = confidence};
+    }
+    free(scratch);
+    return result;
+}
+
+int stats_digits(double value, double half_width, int max_digits) {
+    if (!(half_width > 0) || !isfinite(half_width) || value == 0 || !isfinite(value)) {
+        return max_digits;
+    }
+    int digits = (int)floor(log10(fabs(value))) - (int)floor(log10(half_width)) + 1;
+    return digits < 1 ? 1 : digits > max_digits ? max_digits : digits;
+}

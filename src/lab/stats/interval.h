@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How sure a figure is: confidence intervals without assuming a distribution, and the digits that they leave. */
+#ifndef LAB_STATS_INTERVAL_H
+#define LAB_STATS_INTERVAL_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct stats_interval {
+    double low, high;
+    double confidence; /* the probability that it holds the true value; may be below what was asked for */
+} stats_interval;
+
+/* For the median of the distribution that n >= 1 sorted samples come from: the narrowest pair of order statistics, equally
+   far from both ends, whose binomial coverage is at least `confidence`; where even the least and largest sample do not
+   cover that (n < 6 for 95%), those two, with the coverage they have. */
+stats_interval stats_median_interval(const double *sorted, size_t n, double confidence);
+
+/* For median(a) / median(b), by a seeded percentile bootstrap that draws both samples anew `resamples` times (2000 is
+   plenty for 95%). INVALID for an empty sample, resamples < 1, a confidence outside (0, 1) or a median of b that is 0 in
+   some resample; OUT_OF_MEMORY. */
+status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
+                            uint64_t seed, stats_interval *out, error *err);
+
+/* The number of significant digits of value that an uncertainty of half_width leaves: the last digit shown is the first
+   one that the uncertainty reaches. 1 to max_digits; max_digits when half_width is 0 or not finite. */
+int stats_digits(double value, double half_width, int max_digits);
+
+#endif

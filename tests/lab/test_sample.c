@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measurer against a fake clock: every figure is known beforehand. */
+#include "lab/measure/sample.h"
+
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A subject that takes cost_ns of fake time, drifts, and fails when told; all subjects write one common log. */
+typedef struct toy {
+    fake_clock *clock;
+    char *log;
+    char letter;
+    int64_t cost_ns, growth_ns;
+    int runs, restores, fail_at;
+    int64_t wait_ns;
+    bool dirty; /* written by a run, put right by restore */
+    int dirty_runs;
+} toy;
+
+static status toy_run(void *arg, error *err) {
+    toy *t = arg;
+    t->runs++;
+    t->dirty_runs += t->dirty;
+    t->dirty = true;
+    if (t->fail_at > 0 && t->runs >= t->fail_at) {
+        return fail(err, ASSAY_UNSUPPORTED, "run %d of %c", t->runs, t->letter);
+    }
+    clock_fake_advance(t->clock, t->cost_ns);
+    t->cost_ns += t->growth_ns;
+    if (t->log != NULL) {
+        size_t n = strlen(t->log);
+        t->log[n] = t->letter;
+        t->log[n + 1] = '\0';
+    }
+    return ASSAY_OK;
+}
+
+static status toy_wait(void *arg, error *err) {
+    (void)err;
+    toy *t = arg;
+    clock_fake_advance(t->clock, t->wait_ns);
+    return ASSAY_OK;
+}
+
+static void toy_restore(void *arg) {
+    toy *t = arg;
+    t->restores++;
+    t->dirty = false;
+    clock_fake_advance(t->clock, 77777); /* must never show in a sample */
+}
+
+static sample_subject subject_of(toy *t) {
+    return (sample_subject){.name = "toy", .run = toy_run, .arg = t};
+}
+
+static void one_subject_is_timed_exactly(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy t = {.clock = &clock, .cost_ns = 1500};
+    sample_options options = {.repeats = 7, .clock = clock_fake(&clock)};
+    sample_subject subject = subject_of(&t);
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.result, ASSAY_OK);
+    assert_int_equal(series.n_samples, 7);
+    assert_int_equal(series.inner_loops, 1);
+    for (size_t i = 0; i < 7; i++) {
+        assert_true(series.samples_ns[i] == 1500);
+    }
+    assert_true(series.first_ns == 1500);
+    assert_int_equal(series.n_warnings, 0);
+    arena_clear(&a);
+}
+
+static void the_inner_loop_outlasts_the_clock(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 40};
+    toy t = {.clock = &clock, .cost_ns = 10};
+    sample_options options = {.repeats = 6, .clock = clock_fake(&clock)};
+    sample_subject subject = subject_of(&t);
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_true((double)series.inner_loops * 10 + 40 >= 1000 * 40);
+    assert_true((double)series.inner_loops * 10 < 10 * 1000 * 40);
+    for (size_t i = 0; i < series.n_samples; i++) {
+        assert_true(fabs(series.samples_ns[i] - 10) < 0.02);
+    }
+    assert_int_equal(series.warning_bits, 0);
+    arena_clear(&a);
+}
+
+static void least_time_is_spread_over_the_samples(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 1};
+    toy t = {.clock = &clock, .cost_ns = 1000};
+    sample_options options = {.repeats = 10, .min_time_s = 0.02, .clock = clock_fake(&clock)};
+    sample_subject subject = subject_of(&t);
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    double total_ns = 0;
+    for (size_t i = 0; i < series.n_samples; i++) {
+        total_ns += series.samples_ns[i] * (double)series.inner_loops;
+    }
+    assert_true(total_ns >= 0.02e9 && total_ns < 0.03e9);
+    arena_clear(&a);
+}
+
+/* A B B A A B: with both long enough that no sample begins with an extra run, the log's end shows the order. */
+static void subjects_take_turns(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    char log[256] = "";
+    toy a_toy = {.clock = &clock, .cost_ns = 20000000, .log = log, .letter = 'A'};
+    toy b_toy = {.clock = &clock, .cost_ns = 30000000, .log = log, .letter = 'B'};
+    sample_subject subjects[] = {subject_of(&a_toy), subject_of(&b_toy)};
+    sample_options options = {.repeats = 5, .clock = clock_fake(&clock)};
+    sample_series series[2];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    /* The first sample of each begins with a warm run, because its length is not known before. */
+    assert_string_equal(log + strlen(log) - 12, "AABBBAABBAAB");
+    arena_clear(&a);
+}
+
+static void warm_samples_begin_with_a_run_not_timed(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    char log[256] = "";
+    toy a_toy = {.clock = &clock, .cost_ns = 2000, .log = log, .letter = 'A'};
+    toy b_toy = {.clock = &clock, .cost_ns = 3000, .log = log, .letter = 'B'};
+    sample_subject subjects[] = {subject_of(&a_toy), subject_of(&b_toy)};
+    sample_options options = {.repeats = 3, .clock = clock_fake(&clock)};
+    sample_series series[2];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_string_equal(log + strlen(log) - 12, "AABBBBAAAABB");
+    arena_clear(&a);
+}
+
+static void inputs_are_restored_before_every_run(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 25};
+    toy t = {.clock = &clock, .cost_ns = 400};
+    sample_subject subject = subject_of(&t);
+    subject.before = toy_restore;
+    subject.restores_each_run = true;
+    sample_options options = {.repeats = 9, .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.inner_loops, 1);
+    assert_int_equal(t.dirty_runs, 0);
+    assert_int_equal(t.restores, t.runs);
+    assert_true(series.clock_cost_ns == 25);
+    for (size_t i = 0; i < 9; i++) {
+        assert_true(series.samples_ns[i] == 400);
+    }
+    assert_true(series.warning_bits & 1u << SAMPLE_SHORT);
+    assert_non_null(strstr(series.warnings[0], "short: "));
+    arena_clear(&a);
+}
+
+static void a_failing_subject_leaves_the_others_alone(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy toys[] = {{.clock = &clock, .cost_ns = 20000000, .letter = 'A', .fail_at = 6},
+                  {.clock = &clock, .cost_ns = 20000000, .letter = 'B', .fail_at = 1},
+                  {.clock = &clock, .cost_ns = 20000000, .letter = 'C'}};
+    sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1]), subject_of(&toys[2])};
+    sample_options options = {.repeats = 6, .clock = clock_fake(&clock)};
+    sample_series series[3];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 3, &options, series, NULL), ASSAY_OK);
+    assert_int_equal(series[0].result, ASSAY_UNSUPPORTED);
+    assert_string_equal(series[0].err.message, "run 6 of A");
+    assert_int_equal(series[0].n_samples, 2); /* two warm-ups, one warm run and two samples went well */
+    assert_int_equal(series[1].result, ASSAY_UNSUPPORTED);
+    assert_int_equal(series[1].n_samples, 0);
+    assert_int_equal(series[2].result, ASSAY_OK);
+    assert_int_equal(series[2].n_samples, 6);
+    assert_int_equal(toys[1].runs, 1);
+    arena_clear(&a);
+}
+
+static void the_wait_is_inside(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy t = {.clock = &clock, .cost_ns = 10, .wait_ns = 5000};
+    sample_subject subject = subject_of(&t);
+    subject.wait = toy_wait;
+    sample_options options = {.repeats = 6, .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_true(series.samples_ns[0] == 5010);
+    arena_clear(&a);
+}
+
+static void the_deadline_ends_it(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy t = {.clock = &clock, .cost_ns = 20000000};
+    sample_subject subject = subject_of(&t);
+    sample_options options = {.repeats = 10, .clock = clock_fake(&clock), .deadline_ns = 130000000};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.result, ASSAY_OK);
+    assert_int_equal(series.n_samples, 4); /* 2 warm-ups, 1 warm run, 4 samples: 140 ms, the last begun before 130 */
+    assert_true(series.warning_bits & 1u << SAMPLE_DEADLINE);
+    options.deadline_ns = clock.now_ns + 1;
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.result, ASSAY_TIMEOUT);
+    assert_int_equal(series.n_samples, 0);
+    arena_clear(&a);
+}
+
+static void drift_and_spread_are_told(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy t = {.clock = &clock, .cost_ns = 1000000, .growth_ns = 50000};
+    sample_subject subject = subject_of(&t);
+    sample_options options = {.repeats = 12, .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_true(series.warning_bits & 1u << SAMPLE_DRIFT);
+    assert_true(series.warning_bits & 1u << SAMPLE_SPREAD);
+    options.repeats = 3;
+    t = (toy){.clock = &clock, .cost_ns = 1000000};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.warning_bits, 1u << SAMPLE_FEW_SAMPLES);
+    arena_clear(&a);
+}
+
+static void a_stopping_rule_asks_for_more(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy steady = {.clock = &clock, .cost_ns = 1000000};
+    toy restless = {.clock = &clock, .cost_ns = 1000000, .growth_ns = 100000};
+    sample_subject subject = subject_of(&steady);
+    sample_options options = {
+        .repeats = 3, .max_repeats = 50, .stopping = stop_when_narrow(0.95, 0.01), .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.n_samples, 6); /* the fewest that carry an interval of 95% */
+    subject = subject_of(&restless);
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.n_samples, 50);
+    arena_clear(&a);
+}
+
+static void cold_runs_are_timed_alone(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 20};
+    toy t = {.clock = &clock, .cost_ns = 100};
+    char data[1000] = {0};
+    memory_range ranges[] = {{data + 3, sizeof data - 3}, {NULL, 0}};
+    sample_subject subject = subject_of(&t);
+    subject.ranges = ranges;
+    subject.n_ranges = 2;
+    cache_evictor evictor = {0};
+    assert_int_equal(cache_evictor_init(&evictor, 1 << 20, 0, NULL), ASSAY_OK);
+    sample_options options = {.repeats = 4, .min_time_s = 1, .clock = clock_fake(&clock), .cold = &evictor};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_int_equal(series.inner_loops, 1);
+    assert_int_equal(series.n_samples, 4);
+    assert_true(series.samples_ns[3] == 100);
+    assert_int_equal(t.runs, 2 + 4); /* no warm runs between */
+    cache_evictor_clear(&evictor);
+    arena_clear(&a);
+}
+
+static void bad_options_are_refused(void **state) {
+    (void)state;
+    fake_clock clock = {0};
+    toy t = {.clock = &clock};
+    sample_subject subject = subject_of(&t);
+    sample_series series;
+    arena a = {0};
+    error err = {0};
+    sample_options good = {.repeats = 1, .clock = clock_fake(&clock)};
+    sample_options bad = good;
+    assert_int_equal(sample_all(&a, &subject, 0, &good, &series, &err), ASSAY_INVALID);
+    bad.repeats = 0;
+    assert_int_equal(sample_all(&a, &subject, 1, &bad, &series, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "got 0"));
+    bad = good;
+    bad.min_time_s = NAN;
+    assert_int_equal(sample_all(&a, &subject, 1, &bad, &series, &err), ASSAY_INVALID);
+    bad = good;
+    bad.clock.now_ns = NULL;
+    assert_int_equal(sample_all(&a, &subject, 1, &bad, &series, &err), ASSAY_INVALID);
+    arena_clear(&a);
+}
+
+static void the_real_clock_goes_forward(void **state) {
+    (void)state;
+    lab_clock clock = clock_monotonic();
+    int64_t before = clock_now_ns(&clock);
+    for (int i = 0; i < 1000; i++) {
+        int64_t now = clock_now_ns(&clock);
+        assert_true(now >= before);
+        before = now;
+    }
+    assert_true(clock.resolution_ns > 0 && clock.read_ns >= 0);
+    print_message("%s: step %g ns, a reading %g ns\n", clock.name, clock.resolution_ns, clock.read_ns);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_subject_is_timed_exactly),
+        cmocka_unit_test(the_inner_loop_outlasts_the_clock),
+        cmocka_unit_test(least_time_is_spread_over_the_samples),
+        cmocka_unit_test(subjects_take_turns),
+        cmocka_unit_test(warm_samples_begin_with_a_run_not_timed),
+        cmocka_unit_test(inputs_are_restored_before_every_run),
+        cmocka_unit_test(a_failing_subject_leaves_the_others_alone),
+        cmocka_unit_test(the_wait_is_inside),
+        cmocka_unit_test(the_deadline_ends_it),
+        cmocka_unit_test(drift_and_spread_are_told),
+        cmocka_unit_test(a_stopping_rule_asks_for_more),
+        cmocka_unit_test(cold_runs_are_timed_alone),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(the_real_clock_goes_forward),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
