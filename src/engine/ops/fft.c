@@ -67,8 +67,9 @@ static status fft_infer(const op_call *call, outputs *out, error *err) {
 
 /* --- reference: plain sums ---------------------------------------------------------------------------------------------- */
 
-/* Small transforms are done whole, one dimension after the other; of large ones each wanted element is its own sum. */
-static const double WHOLE_LIMIT = 2e9;
+/* Transforms are done whole, one dimension after the other, each split by its prime factors; where large primes make that
+   long, each wanted element is a sum of its own. */
+static const double WHOLE_LIMIT = 2e10;
 
 typedef struct fft_ref {
     uint32_t mask;
@@ -80,24 +81,62 @@ typedef struct fft_ref {
     double value[2];
 } fft_ref;
 
-/* One dimension of a dense array in place: lines of n elements, `inner` apart. */
-static void dft_lines(double *x, int64_t numel, int64_t n, int64_t inner, const double *turns, double sign, double *line) {
+static int64_t smallest_factor(int64_t n) {
+    for (int64_t p = 2; p * p <= n; p++) {
+        if (n % p == 0) {
+            return p;
+        }
+    }
+    return n;
+}
+
+/* Multiplications per element of a transform of n elements: the sum of its prime factors. */
+static double factor_sum(int64_t n) {
+    double sum = 0;
+    while (n > 1) {
+        int64_t p = smallest_factor(n);
+        sum += (double)p;
+        n /= p;
+    }
+    return sum;
+}
+
+/* A table of turns for the whole line and how many of them one step of this level takes. */
+typedef struct turn_table {
+    const double *turns;
+    int64_t size;
+    double sign;
+} turn_table;
+
+/* out[k] = sum over j of x[j * stride] exp(sign 2 pi i j k / n), by the definition for a prime n, else split by its
+   smallest factor p: p transforms of every p-th element, then sums over p of them (Cooley and Tukey, 1965). */
+static void dft(const double *x, int64_t stride, int64_t n, const turn_table *table, double *out, double *work) {
+    int64_t p = smallest_factor(n), m = n / p, step = table->size / n;
+    for (int64_t j = 0; j < p && m > 1; j++) {
+        dft(x + 2 * j * stride, stride * p, m, table, work + 2 * j * m, out + 2 * j * m);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        double re = 0, im = 0;
+        for (int64_t j = 0, turn = 0; j < p; j++, turn += k, turn -= turn >= n ? n : 0) {
+            const double *from = m > 1 ? work + 2 * (j * m + k % m) : x + 2 * j * stride;
+            double c = table->turns[2 * turn * step], s = table->sign * table->turns[2 * turn * step + 1];
+            re += from[0] * c - from[1] * s;
+            im += from[0] * s + from[1] * c;
+        }
+        out[2 * k] = re;
+        out[2 * k + 1] = im;
+    }
+}
+
+/* One dimension of a dense array in place: lines of n elements, `inner` apart. lines has room for two. */
+static void dft_lines(double *x, int64_t numel, int64_t n, int64_t inner, const double *turns, double sign, double *lines) {
+    turn_table table = {.turns = turns, .size = n, .sign = sign};
     for (int64_t l = 0; l < numel / n; l++) {
         double *at = x + 2 * (l / inner * n * inner + l % inner);
+        dft(at, inner, n, &table, lines, lines + 2 * n);
         for (int64_t k = 0; k < n; k++) {
-            double re = 0, im = 0;
-            for (int64_t j = 0, turn = 0; j < n; j++, turn += k, turn -= turn >= n ? n : 0) {
-                double a = at[2 * j * inner], b = at[2 * j * inner + 1];
-                double c = turns[2 * turn], s = sign * turns[2 * turn + 1];
-                re += a * c - b * s;
-                im += a * s + b * c;
-            }
-            line[2 * k] = re;
-            line[2 * k + 1] = im;
-        }
-        for (int64_t k = 0; k < n; k++) {
-            at[2 * k * inner] = line[2 * k];
-            at[2 * k * inner + 1] = line[2 * k + 1];
+            at[2 * k * inner] = lines[2 * k];
+            at[2 * k * inner + 1] = lines[2 * k + 1];
         }
     }
 }
@@ -136,11 +175,12 @@ static fft_ref *fft_ref_make(ref_ctx *ctx) {
     if (r == NULL || x == NULL || fft_dims(call, &r->mask, NULL) != ASSAY_OK || make_turns(ctx, r) != ASSAY_OK) {
         return NULL;
     }
-    int64_t numel = tensor_numel(self), n = 1, sum = 0, longest = 1;
+    int64_t numel = tensor_numel(self), n = 1, longest = 1;
+    double sum = 0;
     for (int d = 0; d < self->ndim; d++) {
         if ((r->mask >> d & 1) != 0) {
             n *= self->sizes[d];
-            sum += self->sizes[d];
+            sum += factor_sum(self->sizes[d]);
             longest = self->sizes[d] > longest ? self->sizes[d] : longest;
         }
     }
@@ -153,9 +193,9 @@ static fft_ref *fft_ref_make(ref_ctx *ctx) {
         r->energy[batch_of(self, r->mask, i)] += r->scale * r->scale * (x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1]);
     }
     double *line = NULL;
-    if ((double)numel * (double)sum <= WHOLE_LIMIT) {
+    if ((double)numel * sum <= WHOLE_LIMIT) {
         r->whole = ref_make(ctx, (size_t)numel * 2, sizeof *r->whole);
-        line = ref_make(ctx, (size_t)longest * 2, sizeof *line);
+        line = ref_make(ctx, (size_t)longest * 4, sizeof *line);
     }
     if (ctx->failed != ASSAY_OK || line == NULL) {
         return ctx->failed == ASSAY_OK ? r : NULL;
