@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activation functions and their backwards. */
+/* Activation functions; their backwards lie in activation_backward.c. */
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { TAKES_ORDERED = TAKES_INTEGRAL | TAKES_FLOATING };
 
 static double relu(const double *x, const op_call *call) {
     (void)call;
@@ -24,25 +26,148 @@ static double gelu(const double *x, const op_call *call) {
     return 0.5 * x[0] * erfc(-x[0] * M_SQRT1_2);
 }
 
-static double threshold_backward(const double *x, const op_call *call) {
-    return x[1] <= call_float(call, 2) ? 0 : x[0];
+static status gelu_infer(const op_call *call, outputs *out, error *err) {
+    const char *approximate = call_str(call, 1);
+    if (strcmp(approximate, "none") != 0 && strcmp(approximate, "tanh") != 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected approximate 'none' or 'tanh', got '%.40s'",
+                    call->op->signature.full, approximate);
+    }
+    return pointwise_infer(call, out, err);
+}
+
+/* Both ways round, so that exp never overflows where the result does not. */
+static double logistic(double x) {
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+static double sigmoid(const double *x, const op_call *call) {
+    (void)call;
+    return logistic(x[0]);
+}
+
+static double complex sigmoid_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return 1 / (1 + cexp(-x[0]));
+}
+
+static double silu(const double *x, const op_call *call) {
+    (void)call;
+    return x[0] * logistic(x[0]);
+}
+
+static double complex silu_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return x[0] / (1 + cexp(-x[0]));
+}
+
+static double tanh_real(const double *x, const op_call *call) {
+    (void)call;
+    return tanh(x[0]);
+}
+
+static double complex tanh_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return ctanh(x[0]);
+}
+
+/* elu(self, alpha, scale, input_scale) */
+static double elu(const double *x, const op_call *call) {
+    double scale = call_float(call, 2);
+    return x[0] <= 0 ? call_float(call, 1) * scale * expm1(x[0] * call_float(call, 3)) : x[0] * scale;
+}
+
+static double clip(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+static double hardtanh(const double *x, const op_call *call) {
+    return clip(x[0], call_float(call, 1), call_float(call, 2));
+}
+
+static int64_t hardtanh_int(const int64_t *x, const op_call *call) {
+    int64_t low = (int64_t)call_float(call, 1), high = (int64_t)call_float(call, 2);
+    return x[0] < low ? low : x[0] > high ? high : x[0];
+}
+
+static double hardsigmoid(const double *x, const op_call *call) {
+    (void)call;
+    return clip(x[0] + 3, 0, 6) / 6;
+}
+
+static double hardswish(const double *x, const op_call *call) {
+    (void)call;
+    return x[0] * clip(x[0] + 3, 0, 6) / 6;
+}
+
+static double leaky_relu(const double *x, const op_call *call) {
+    return x[0] > 0 ? x[0] : x[0] * call_float(call, 1);
 }
 
 static const op_row rows[] = {
     {.signature = "relu(Tensor self) -> Tensor",
      .doc = "The larger of self and 0; NaN stays.",
      .family = &family_pointwise,
+     .takes = TAKES_ORDERED,
      .reference_scalar = relu,
      .reference_int = relu_int},
     {.signature = "gelu(Tensor self, *, str approximate='none') -> Tensor",
-     .doc = "Gaussian error linear unit.",
+     .doc = "Gaussian error linear unit: self times the normal distribution's share below it.",
      .family = &family_pointwise,
+     .infer = gelu_infer,
+     .takes = TAKES_FLOATING,
      .reference_scalar = gelu,
      .flops_per_element = 10},
-    {.signature = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-     .doc = "grad_output where self exceeds the threshold, else 0: the gradient of relu.",
-     .family = &family_activation_backward,
-     .reference_scalar = threshold_backward},
+    {.signature = "silu(Tensor self) -> Tensor",
+     .doc = "self times its logistic function.",
+     .family = &family_pointwise,
+     .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .reference_scalar = silu,
+     .reference_complex = silu_complex,
+     .flops_per_element = 12},
+    {.signature = "sigmoid(Tensor self) -> Tensor",
+     .doc = "The logistic function, 1 / (1 + exp(-self)).",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = sigmoid,
+     .reference_complex = sigmoid_complex,
+     .flops_per_element = 12},
+    {.signature = "tanh(Tensor self) -> Tensor",
+     .doc = "The hyperbolic tangent of self.",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = tanh_real,
+     .reference_complex = tanh_complex,
+     .flops_per_element = 12},
+    {.signature = "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+     .doc = "Exponential linear unit: scale * self above 0, an exponential that settles at -alpha * scale below.",
+     .family = &family_pointwise,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = elu,
+     .flops_per_element = 12},
+    {.signature = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+     .doc = "self cut off below min_val and above max_val.",
+     .family = &family_pointwise,
+     .takes = TAKES_ORDERED,
+     .reference_scalar = hardtanh,
+     .reference_int = hardtanh_int},
+    {.signature = "hardsigmoid(Tensor self) -> Tensor",
+     .doc = "A logistic function of straight lines: (self + 3) / 6 within 0 and 1.",
+     .family = &family_pointwise,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = hardsigmoid,
+     .flops_per_element = 2},
+    {.signature = "hardswish(Tensor self) -> Tensor",
+     .doc = "self times its hardsigmoid.",
+     .family = &family_pointwise,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = hardswish,
+     .flops_per_element = 3},
+    {.signature = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+     .doc = "self above 0, negative_slope * self below.",
+     .family = &family_pointwise,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = leaky_relu,
+     .flops_per_element = 1},
 };
 
 const op_rows rows_activation = {rows, countof(rows)};

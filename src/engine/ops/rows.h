@@ -11,9 +11,13 @@ typedef struct op_rows {
 } op_rows;
 
 extern const op_rows rows_arithmetic;
+extern const op_rows rows_elementary;
 extern const op_rows rows_activation;
+extern const op_rows rows_activation_backward;
 extern const op_rows rows_compare;
+extern const op_rows rows_select;
 extern const op_rows rows_reduce;
+extern const op_rows rows_moments;
 extern const op_rows rows_norm;
 extern const op_rows rows_softmax;
 extern const op_rows rows_loss;
@@ -24,6 +28,7 @@ extern const op_rows rows_resample;
 extern const op_rows rows_view;
 extern const op_rows rows_copy;
 extern const op_rows rows_shape;
+extern const op_rows rows_fold;
 extern const op_rows rows_create;
 extern const op_rows rows_index;
 extern const op_rows rows_scatter;

@@ -9,10 +9,34 @@
 #include <string.h>
 
 static const op_rows *const families[] = {
-    &rows_arithmetic, &rows_activation, &rows_compare, &rows_reduce,  &rows_norm,      &rows_softmax,
-    &rows_loss,       &rows_matmul,     &rows_conv,    &rows_pool,    &rows_resample,  &rows_view,
-    &rows_copy,       &rows_shape,      &rows_create,  &rows_index,   &rows_scatter,   &rows_embedding,
-    &rows_sort,       &rows_random,     &rows_rnn,     &rows_fft,     &rows_sparse,
+    &rows_arithmetic,
+    &rows_activation,
+    &rows_compare,
+    &rows_reduce,
+    &rows_moments,
+    &rows_norm,
+    &rows_softmax,
+    &rows_loss,
+    &rows_matmul,
+    &rows_conv,
+    &rows_pool,
+    &rows_resample,
+    &rows_view,
+    &rows_copy,
+    &rows_shape,
+    &rows_create,
+    &rows_index,
+    &rows_scatter,
+    &rows_embedding,
+    &rows_sort,
+    &rows_random,
+    &rows_rnn,
+    &rows_fft,
+    &rows_sparse,
+    &rows_elementary,
+    &rows_activation_backward,
+    &rows_select,
+    &rows_fold,
 };
 
 struct op_table {
@@ -37,6 +61,13 @@ static bool wants_in_place(const op_row *row) {
     return (row->family->has_in_place || row->has_in_place) && !row->no_in_place && !row->is_in_place;
 }
 
+static status rename_overload(arena *memory, const char *overload, signature *s, error *err) {
+    s->text = arena_format(memory, "%s.%s%s", s->name, overload, strchr(s->text, '('));
+    s->full = arena_format(memory, "%s.%s", s->name, overload);
+    s->overload = overload;
+    return s->text != NULL && s->full != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a signature");
+}
+
 static status add_op(op_table *table, const op_row *row, bool in_place, error *err) {
     op *added = &table->ops[table->n];
     *added = (op){.row = row, .in_place = in_place || row->is_in_place, .id = table->n};
@@ -47,6 +78,9 @@ static status add_op(op_table *table, const op_row *row, bool in_place, error *e
     added->signature = functional;
     if (in_place) {
         TRY(signature_in_place(&table->memory, &functional, &added->signature, err));
+        if (row->in_place_overload != NULL) {
+            TRY(rename_overload(&table->memory, row->in_place_overload, &added->signature, err));
+        }
     }
     table->n++;
     return ASSAY_OK;

@@ -53,22 +53,22 @@ dtype result_type(tensor *const *tensors, int n, const number *scalars, int n_sc
     return result == UNDEFINED ? ASSAY_F32 : (dtype)result;
 }
 
-static void find_operands(const op_call *call, pointwise *out, number *scalars, int *n_scalars) {
+static void find_operands(const op_call *call, pointwise *out) {
     const signature *s = &call->op->signature;
     out->n = 0;
-    *n_scalars = 0;
+    out->n_numbers = 0;
     for (int i = 0; i < s->n_params; i++) {
         const arg *a = &call->args[i];
         if (a->kind == ARG_TENSOR && out->n < POINTWISE_MAX_OPERANDS) {
             out->operand[out->n++] = a->tensor;
         } else if (call->op->row->scalars_promote && s->params[i].kind == ARG_NUMBER && !s->params[i].is_keyword &&
-                   a->kind != ARG_NONE && *n_scalars < POINTWISE_MAX_OPERANDS) {
-            scalars[(*n_scalars)++] = call_number(call, i);
+                   a->kind != ARG_NONE && out->n_numbers < POINTWISE_MAX_NUMBERS) {
+            out->numbers[out->n_numbers++] = call_number(call, i);
         }
     }
 }
 
-static void find_types(const op_row *row, pointwise *out, const number *scalars, int n_scalars) {
+static void find_types(const op_row *row, pointwise *out) {
     tensor *promoting[POINTWISE_MAX_OPERANDS];
     int n = 0;
     for (int k = 0; k < out->n; k++) {
@@ -76,9 +76,9 @@ static void find_types(const op_row *row, pointwise *out, const number *scalars,
             promoting[n++] = out->operand[k];
         }
     }
-    dtype common = n == 1 && n_scalars == 0 && !promoting[0]->is_wrapped_number
+    dtype common = n == 1 && out->n_numbers == 0 && !promoting[0]->is_wrapped_number
                        ? promoting[0]->dtype
-                       : result_type(promoting, n, scalars, n_scalars);
+                       : result_type(promoting, n, out->numbers, out->n_numbers);
     if (row->promotion == PROMOTE_INT_TO_FLOAT && dtype_category_of(common) < CATEGORY_FLOATING) {
         common = ASSAY_F32;
     }
@@ -89,13 +89,16 @@ static void find_types(const op_row *row, pointwise *out, const number *scalars,
 }
 
 status pointwise_analyse(const op_call *call, pointwise *out, error *err) {
-    number scalars[POINTWISE_MAX_OPERANDS];
-    int n_scalars = 0;
-    find_operands(call, out, scalars, &n_scalars);
+    const op_row *row = call->op->row;
+    find_operands(call, out);
     if (out->n == 0) {
         return fail(err, ASSAY_INVALID, "%s: expected a tensor argument", call->op->signature.full);
     }
-    find_types(call->op->row, out, scalars, n_scalars);
+    find_types(row, out);
+    if (row->takes != 0 && (row->takes >> dtype_category_of(out->compute) & 1) == 0) {
+        return fail(err, ASSAY_INVALID, "%s is not defined for %s", call->op->signature.full,
+                    assay_dtype_name(out->compute));
+    }
     const tensor *first = out->operand[0];
     out->ndim = first->ndim;
     memcpy(out->sizes, first->sizes, (size_t)first->ndim * sizeof first->sizes[0]);
@@ -200,7 +203,6 @@ typedef struct operand_view {
     const tensor *t;
     const char *data;
     int64_t strides[TENSOR_MAX_DIMS];
-    double constant; /* of a wrapped number, rounded to the compute type where that decides (comparisons) */
 } operand_view;
 
 static const char *operand_at(const operand_view *v, const pointwise *p, int64_t flat) {
@@ -230,11 +232,49 @@ static status choose_style(const op_call *call, const pointwise *p, reference_st
                       assay_dtype_name(p->compute));
 }
 
-/* A number meets f16 tensors as f16 where it decides between true and false. */
-static double rounded_to(dtype t, double value) {
+/* A number meets tensors in the type that their elements are computed in, and in f16 and bf16 themselves where it
+   decides between true and false: what a double holds beyond that plays no part. */
+static double rounded_number(const op_row *row, const pointwise *p, double value) {
+    if (!dtype_is_floating(p->compute)) {
+        return value;
+    }
+    bool narrow = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
+    dtype t = narrow ? p->compute : dtype_accumulator(p->compute);
     uint64_t bits = 0;
     element_store(t, &bits, value);
     return element_load(t, &bits);
+}
+
+/* One value in each of the three styles; the row's function reads the one of its style. */
+typedef struct operand_values {
+    double x[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
+    int64_t n[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
+    double complex z[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
+} operand_values;
+
+static void set_numbers(const op_row *row, const pointwise *p, operand_values *v) {
+    for (int k = 0; k < p->n_numbers; k++) {
+        const number *own = &p->numbers[k];
+        v->x[p->n + k] = rounded_number(row, p, own->f);
+        v->n[p->n + k] = own->i;
+        v->z[p->n + k] = CMPLX(own->f, own->im);
+    }
+}
+
+static void load_operands(const op_row *row, const pointwise *p, const operand_view *views, reference_style style,
+                          int64_t flat, operand_values *v) {
+    for (int k = 0; k < p->n; k++) {
+        const char *at = operand_at(&views[k], p, flat);
+        const tensor *t = p->operand[k];
+        if (style == STYLE_INT) {
+            v->n[k] = element_load_int(t->dtype, at);
+        } else if (style == STYLE_COMPLEX) {
+            v->z[k] = element_load_complex(t->dtype, at);
+        } else {
+            double value = element_load(t->dtype, at);
+            v->x[k] = t->is_wrapped_number ? rounded_number(row, p, value) : value;
+        }
+    }
 }
 
 static void store_value(const ref_ctx *ctx, ref_request *r, int64_t i, double complex value) {
@@ -258,27 +298,13 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
         views[k].data = tensor_data(p.operand[k]);
         tensor_broadcast_strides(p.operand[k], p.ndim, p.sizes, views[k].strides);
     }
-    bool round_numbers = row->promotion == PROMOTE_BOOL_OUT && dtype_is_floating(p.compute);
+    operand_values v;
+    set_numbers(row, &p, &v);
     for (int64_t i = 0; i < request->n; i++) {
-        int64_t flat = request->flat != NULL ? request->flat[i] : i;
-        double x[POINTWISE_MAX_OPERANDS];
-        int64_t n[POINTWISE_MAX_OPERANDS];
-        double complex z[POINTWISE_MAX_OPERANDS];
-        for (int k = 0; k < p.n; k++) {
-            const char *at = operand_at(&views[k], &p, flat);
-            dtype t = p.operand[k]->dtype;
-            if (style == STYLE_INT) {
-                n[k] = element_load_int(t, at);
-            } else if (style == STYLE_COMPLEX) {
-                z[k] = element_load_complex(t, at);
-            } else {
-                x[k] = element_load(t, at);
-                x[k] = round_numbers && p.operand[k]->is_wrapped_number ? rounded_to(p.compute, x[k]) : x[k];
-            }
-        }
-        double complex value = style == STYLE_INT       ? (double)row->reference_int(n, ctx->call)
-                               : style == STYLE_COMPLEX ? row->reference_complex(z, ctx->call)
-                                                        : row->reference_scalar(x, ctx->call);
+        load_operands(row, &p, views, style, request->flat != NULL ? request->flat[i] : i, &v);
+        double complex value = style == STYLE_INT       ? (double)row->reference_int(v.n, ctx->call)
+                               : style == STYLE_COMPLEX ? row->reference_complex(v.z, ctx->call)
+                                                        : row->reference_scalar(v.x, ctx->call);
         store_value(ctx, request, i, value);
         if (request->norm != NULL) {
             request->norm[i] = 0;

@@ -6,12 +6,14 @@
 #include "engine/schema/op.h"
 #include "engine/schema/reference.h"
 
-enum { POINTWISE_MAX_OPERANDS = 8 };
+enum { POINTWISE_MAX_OPERANDS = 8, POINTWISE_MAX_NUMBERS = 4 };
 
 /* An element-wise call, looked at once: what it reads, the type it computes in, the shape it covers. */
 typedef struct pointwise {
     int n;                                      /* tensor operands, in order of arguments (None left out) */
     tensor *operand[POINTWISE_MAX_OPERANDS];
+    int n_numbers;                              /* numbers that are operands too (scalars_promote) */
+    number numbers[POINTWISE_MAX_NUMBERS];
     dtype compute;                              /* the common type after promotion */
     dtype result;                               /* of the output */
     int ndim;

@@ -10,6 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* glibc withholds C11's CMPLX from clang. */
+#ifndef CMPLX
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 typedef assay_dtype dtype;
 
 typedef enum dtype_category { CATEGORY_BOOLEAN, CATEGORY_INTEGRAL, CATEGORY_FLOATING, CATEGORY_COMPLEX } dtype_category;

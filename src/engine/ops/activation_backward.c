@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of the activation functions, as ATen's backward operators. */
+#include "engine/ops/rows.h"
+#include "engine/schema/fill.h"
+#include "engine/schema/pointwise.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The gradient comes first, then the forward's input or its result. */
+
+static double threshold_backward(const double *x, const op_call *call) {
+    return x[1] <= call_float(call, 2) ? 0 : x[0];
+}
+
+static int64_t threshold_backward_int(const int64_t *x, const op_call *call) {
+    return (double)x[1] <= call_float(call, 2) ? 0 : x[0];
+}
+
+static double gelu_backward(const double *x, const op_call *call) {
+    double at = x[1];
+    if (strcmp(call_str(call, 2), "tanh") == 0) {
+        double beta = M_2_SQRTPI * M_SQRT1_2, kappa = 0.044715;
+        double t = tanh(beta * (at + kappa * at * at * at));
+        return x[0] * (0.5 * (1 + t) + 0.5 * at * (1 - t * t) * beta * (1 + 3 * kappa * at * at));
+    }
+    double share = 0.5 * erfc(-at * M_SQRT1_2);
+    double density = exp(-0.5 * at * at) * M_2_SQRTPI * M_SQRT1_2 * 0.5;
+    return x[0] * (share + at * density);
+}
+
+static status gelu_backward_infer(const op_call *call, outputs *out, error *err) {
+    const char *approximate = call_str(call, 2);
+    if (strcmp(approximate, "none") != 0 && strcmp(approximate, "tanh") != 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected approximate 'none' or 'tanh', got '%.40s'",
+                    call->op->signature.full, approximate);
+    }
+    return pointwise_infer(call, out, err);
+}
+
+static double logistic(double x) {
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+static double silu_backward(const double *x, const op_call *call) {
+    (void)call;
+    double s = logistic(x[1]);
+    return x[0] * s * (1 + x[1] * (1 - s));
+}
+
+/* ATen's complex silu_backward takes no conjugate, unlike the two below. */
+static double complex silu_backward_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    double complex s = 1 / (1 + cexp(-x[1]));
+    return x[0] * s * (1 + x[1] * (1 - s));
+}
+
+static double sigmoid_backward(const double *x, const op_call *call) {
+    (void)call;
+    return x[0] * (1 - x[1]) * x[1];
+}
+
+static double complex sigmoid_backward_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return x[0] * conj((1 - x[1]) * x[1]);
+}
+
+static double tanh_backward(const double *x, const op_call *call) {
+    (void)call;
+    return x[0] * (1 - x[1] * x[1]);
+}
+
+static double complex tanh_backward_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return x[0] * conj(1 - x[1] * x[1]);
+}
+
+/* elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result) */
+static double elu_backward(const double *x, const op_call *call) {
+    double alpha = call_float(call, 1), scale = call_float(call, 2), input_scale = call_float(call, 3);
+    if (!(x[1] <= 0)) {
+        return x[0] * scale;
+    }
+    return call_bool(call, 4) ? x[0] * input_scale * (x[1] + alpha * scale)
+                              : x[0] * input_scale * alpha * scale * exp(x[1] * input_scale);
+}
+
+static double hardtanh_backward(const double *x, const op_call *call) {
+    return x[1] <= call_float(call, 2) || x[1] >= call_float(call, 3) ? 0 : x[0];
+}
+
+static double hardsigmoid_backward(const double *x, const op_call *call) {
+    (void)call;
+    return x[1] > -3 && x[1] < 3 ? x[0] / 6 : 0;
+}
+
+static double hardswish_backward(const double *x, const op_call *call) {
+    (void)call;
+    return x[1] <= -3 ? 0 : x[1] < 3 ? x[0] * (x[1] / 3 + 0.5) : x[0];
+}
+
+static double leaky_relu_backward(const double *x, const op_call *call) {
+    return x[1] > 0 ? x[0] : x[0] * call_float(call, 2);
+}
+
+/* ATen asks self for the layout before the gradient in these two. */
+static status self_first_infer(const op_call *call, outputs *out, error *err) {
+    pointwise p;
+    TRY(pointwise_analyse(call, &p, err));
+    tensor *t = outputs_push(out);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    tensor *operands[] = {p.operand[1], p.operand[0]};
+    return pointwise_output(t, p.result, p.ndim, p.sizes, operands, 2, err);
+}
+
+/* The results of a forward pass lie within its range. */
+static status sigmoid_result_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    fill_uniform(call_tensor(call, 1), r, 0, 1);
+    return ASSAY_OK;
+}
+
+static status tanh_result_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    fill_uniform(call_tensor(call, 1), r, -1, 1);
+    return ASSAY_OK;
+}
+
+static status elu_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    if (call_bool(call, 4)) {
+        fill_uniform(call_tensor(call, 5), r, -call_float(call, 1) * call_float(call, 2), 2);
+    }
+    return ASSAY_OK;
+}
+
+static const op_row rows[] = {
+    {.signature = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+     .doc = "grad_output where self exceeds the threshold, else 0: the gradient of relu.",
+     .family = &family_activation_backward,
+     .infer = self_first_infer,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .reference_scalar = threshold_backward,
+     .reference_int = threshold_backward_int},
+    {.signature = "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+     .doc = "grad_output times the slope of gelu at self.",
+     .family = &family_activation_backward,
+     .infer = gelu_backward_infer,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = gelu_backward,
+     .flops_per_element = 25},
+    {.signature = "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+     .doc = "grad_output times the slope of silu at self.",
+     .family = &family_activation_backward,
+     .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .reference_scalar = silu_backward,
+     .reference_complex = silu_backward_complex,
+     .flops_per_element = 16},
+    {.signature = "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+     .doc = "grad_output times the slope of sigmoid where its result is output.",
+     .family = &family_activation_backward,
+     .inputs = sigmoid_result_inputs,
+     .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .reference_scalar = sigmoid_backward,
+     .reference_complex = sigmoid_backward_complex,
+     .flops_per_element = 3},
+    {.signature = "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+     .doc = "grad_output times the slope of tanh where its result is output.",
+     .family = &family_activation_backward,
+     .inputs = tanh_result_inputs,
+     .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .reference_scalar = tanh_backward,
+     .reference_complex = tanh_backward_complex,
+     .flops_per_element = 3},
+    {.signature = "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, "
+                  "Tensor self_or_result) -> Tensor",
+     .doc = "grad_output times the slope of elu, at self or where its result is given.",
+     .family = &family_activation_backward,
+     .inputs = elu_inputs,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = elu_backward,
+     .flops_per_element = 13},
+    {.signature = "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
+     .doc = "grad_output where self lies between min_val and max_val, else 0.",
+     .family = &family_activation_backward,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = hardtanh_backward},
+    {.signature = "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
+     .doc = "grad_output / 6 where self lies between -3 and 3, else 0.",
+     .family = &family_activation_backward,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = hardsigmoid_backward,
+     .flops_per_element = 1},
+    {.signature = "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
+     .doc = "grad_output times the slope of hardswish at self.",
+     .family = &family_activation_backward,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = hardswish_backward,
+     .flops_per_element = 3},
+    {.signature = "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) "
+                  "-> Tensor",
+     .doc = "grad_output where self exceeds 0, negative_slope * grad_output elsewhere.",
+     .family = &family_activation_backward,
+     .infer = self_first_infer,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = leaky_relu_backward,
+     .flops_per_element = 1},
+};
+
+const op_rows rows_activation_backward = {rows, countof(rows)};

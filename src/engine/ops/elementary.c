@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise elementary functions: exponentials, logarithms, roots, powers, trigonometry, rounding. */
+#include "engine/ops/rows.h"
+#include "engine/schema/fill.h"
+#include "engine/schema/pointwise.h"
+
+#include <math.h>
+
+static double exp_real(const double *x, const op_call *call) {
+    (void)call;
+    return exp(x[0]);
+}
+
+static double complex exp_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return cexp(x[0]);
+}
+
+static double log2_real(const double *x, const op_call *call) {
+    (void)call;
+    return log2(x[0]);
+}
+
+static double complex log2_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return clog(x[0]) / M_LN2;
+}
+
+static double sqrt_real(const double *x, const op_call *call) {
+    (void)call;
+    return sqrt(x[0]);
+}
+
+static double complex sqrt_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return csqrt(x[0]);
+}
+
+static double rsqrt_real(const double *x, const op_call *call) {
+    (void)call;
+    return 1 / sqrt(x[0]);
+}
+
+static double complex rsqrt_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return 1 / csqrt(x[0]);
+}
+
+static double sin_real(const double *x, const op_call *call) {
+    (void)call;
+    return sin(x[0]);
+}
+
+static double complex sin_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return csin(x[0]);
+}
+
+static double cos_real(const double *x, const op_call *call) {
+    (void)call;
+    return cos(x[0]);
+}
+
+static double complex cos_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return ccos(x[0]);
+}
+
+static double erf_real(const double *x, const op_call *call) {
+    (void)call;
+    return erf(x[0]);
+}
+
+static double floor_real(const double *x, const op_call *call) {
+    (void)call;
+    return floor(x[0]);
+}
+
+/* Halves go to the even neighbour: the rounding mode is never changed here. */
+static double round_real(const double *x, const op_call *call) {
+    (void)call;
+    return nearbyint(x[0]);
+}
+
+static int64_t same_int(const int64_t *x, const op_call *call) {
+    (void)call;
+    return x[0];
+}
+
+/* --- powers ----------------------------------------------------------------------------------------------------------- */
+
+/* Wraps around; a negative exponent leaves of all bases only 1 and -1 (ATen's powi). */
+static int64_t power_int(int64_t base, int64_t exponent) {
+    if (exponent < 0) {
+        return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+    }
+    uint64_t result = 1, square = (uint64_t)base;
+    for (; exponent != 0; exponent >>= 1) {
+        result *= (exponent & 1) != 0 ? square : 1;
+        square *= square;
+    }
+    return (int64_t)result;
+}
+
+static double pow_real(const double *x, const op_call *call) {
+    (void)call;
+    return pow(x[0], x[1]);
+}
+
+static int64_t pow_int(const int64_t *x, const op_call *call) {
+    (void)call;
+    return power_int(x[0], x[1]);
+}
+
+static double complex pow_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return cpow(x[0], x[1]);
+}
+
+/* pow.Scalar(self, exponent): the tensor is the exponent, the number behind it the base. */
+static double pow_of_number(const double *x, const op_call *call) {
+    (void)call;
+    return pow(x[1], x[0]);
+}
+
+static int64_t pow_of_number_int(const int64_t *x, const op_call *call) {
+    (void)call;
+    return power_int(x[1], x[0]);
+}
+
+static double complex pow_of_number_complex(const double complex *x, const op_call *call) {
+    (void)call;
+    return cpow(x[1], x[0]);
+}
+
+static status pow_number_infer(const op_call *call, outputs *out, error *err) {
+    TRY(pointwise_infer(call, out, err));
+    number exponent = call_number(call, 1);
+    if (dtype_is_integral(out->items[0].dtype) && exponent.f < 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected an exponent of at least 0 for integers, got %g",
+                    call->op->signature.full, exponent.f);
+    }
+    return ASSAY_OK;
+}
+
+/* --- inputs ----------------------------------------------------------------------------------------------------------- */
+
+/* Logarithms and roots want positive arguments, not so near 0 that f16 overflows. */
+static status positive_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    tensor *self = call_tensor(call, 0);
+    if (dtype_is_floating(self->dtype)) {
+        fill_uniform(self, r, 0.0625, 4);
+    } else if (dtype_is_integral(self->dtype)) {
+        fill_integers(self, r, 1, 10);
+    }
+    return ASSAY_OK;
+}
+
+/* A power of a negative number exists for whole exponents alone. */
+static status pow_inputs(const op_call *call, rng *r, error *err) {
+    bool whole = call->args[1].kind != ARG_TENSOR && call_float(call, 1) >= 0 &&
+                 call_float(call, 1) == floor(call_float(call, 1));
+    return whole ? ASSAY_OK : positive_inputs(call, r, err);
+}
+
+static const op_row rows[] = {
+    {.signature = "exp(Tensor self) -> Tensor",
+     .doc = "e to the power of self.",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = exp_real,
+     .reference_complex = exp_complex,
+     .flops_per_element = 10},
+    {.signature = "log2(Tensor self) -> Tensor",
+     .doc = "The logarithm of self to base 2.",
+     .family = &family_pointwise,
+     .inputs = positive_inputs,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = log2_real,
+     .reference_complex = log2_complex,
+     .flops_per_element = 10},
+    {.signature = "sqrt(Tensor self) -> Tensor",
+     .doc = "The square root of self.",
+     .family = &family_pointwise,
+     .inputs = positive_inputs,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = sqrt_real,
+     .reference_complex = sqrt_complex,
+     .flops_per_element = 1},
+    {.signature = "rsqrt(Tensor self) -> Tensor",
+     .doc = "1 over the square root of self.",
+     .family = &family_pointwise,
+     .inputs = positive_inputs,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = rsqrt_real,
+     .reference_complex = rsqrt_complex,
+     .flops_per_element = 2},
+    {.signature = "sin(Tensor self) -> Tensor",
+     .doc = "The sine of self, in radians.",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = sin_real,
+     .reference_complex = sin_complex,
+     .flops_per_element = 15},
+    {.signature = "cos(Tensor self) -> Tensor",
+     .doc = "The cosine of self, in radians.",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .reference_scalar = cos_real,
+     .reference_complex = cos_complex,
+     .flops_per_element = 15},
+    {.signature = "erf(Tensor self) -> Tensor",
+     .doc = "The error function of self.",
+     .family = &family_pointwise,
+     .promotion = PROMOTE_INT_TO_FLOAT,
+     .takes = TAKES_FLOATING,
+     .reference_scalar = erf_real,
+     .flops_per_element = 20},
+    {.signature = "floor(Tensor self) -> Tensor",
+     .doc = "The largest whole number not above self.",
+     .family = &family_pointwise,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .reference_scalar = floor_real,
+     .reference_int = same_int,
+     .flops_per_element = 1},
+    {.signature = "round(Tensor self) -> Tensor",
+     .doc = "The whole number nearest to self; halves go to the even one.",
+     .family = &family_pointwise,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .reference_scalar = round_real,
+     .reference_int = same_int,
+     .flops_per_element = 1},
+    {.signature = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+     .doc = "self to the power of a number.",
+     .family = &family_pointwise,
+     .infer = pow_number_infer,
+     .inputs = pow_inputs,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
+     .scalars_promote = true,
+     .in_place_overload = "Scalar",
+     .reference_scalar = pow_real,
+     .reference_int = pow_int,
+     .reference_complex = pow_complex,
+     .flops_per_element = 20},
+    {.signature = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+     .doc = "A number to the power of exponent.",
+     .family = &family_pointwise,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
+     .scalars_promote = true,
+     .no_in_place = true,
+     .reference_scalar = pow_of_number,
+     .reference_int = pow_of_number_int,
+     .reference_complex = pow_of_number_complex,
+     .flops_per_element = 20},
+    {.signature = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+     .doc = "self to the power of exponent.",
+     .family = &family_pointwise,
+     .inputs = pow_inputs,
+     .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
+     .in_place_overload = "Tensor",
+     .reference_scalar = pow_real,
+     .reference_int = pow_int,
+     .reference_complex = pow_complex,
+     .flops_per_element = 20},
+};
+
+const op_rows rows_elementary = {rows, countof(rows)};

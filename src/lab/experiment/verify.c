@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verification: choose elements, run the reference on them, compare. */
+#include "lab/experiment/verify.h"
+
+#include "engine/schema/reference.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Elements that lie together are cheap for references that work row by row, and catch errors at block boundaries. */
+enum { RUN_ELEMENTS = 64 };
+
+static int64_t elements_to_check(const op_call *call, double reduction, int64_t numel) {
+    if (call->op->row->reference != NULL) {
+        return numel; /* it computes everything anyway */
+    }
+    double most = VERIFY_MAX_TERMS / reduction;
+    most = most < VERIFY_MIN_ELEMENTS ? VERIFY_MIN_ELEMENTS : most;
+    most = most > VERIFY_MAX_ELEMENTS ? VERIFY_MAX_ELEMENTS : most;
+    return (double)numel <= most ? numel : (int64_t)most;
+}
+
+/* n of numel indices, ascending: a run at a random place in each of n / RUN equal parts, the ends pinned. */
+static int64_t *choose_elements(arena *memory, int64_t numel, int64_t *n, uint64_t seed) {
+    int64_t runs = *n / RUN_ELEMENTS;
+    int64_t *flat = arena_make(memory, (size_t)(runs * RUN_ELEMENTS), sizeof *flat);
+    if (flat == NULL) {
+        return NULL;
+    }
+    rng r = rng_make(seed);
+    int64_t filled = 0;
+    for (int64_t i = 0; i < runs; i++) {
+        int64_t from = (int64_t)((double)numel * (double)i / (double)runs);
+        int64_t to = (int64_t)((double)numel * (double)(i + 1) / (double)runs) - RUN_ELEMENTS;
+        int64_t at = i == 0 ? 0 : i == runs - 1 ? numel - RUN_ELEMENTS : rng_range(&r, from, to + 1);
+        for (int64_t k = 0; k < RUN_ELEMENTS; k++) {
+            flat[filled++] = at + k;
+        }
+    }
+    *n = filled;
+    return flat;
+}
+
+static status make_output(arena *memory, const op_call *call, const tensor *t, double reduction, uint64_t seed,
+                          expected_output *out, error *err) {
+    int64_t numel = tensor_numel(t);
+    size_t width = dtype_is_complex(t->dtype) ? 2 : 1;
+    *out = (expected_output){.n = elements_to_check(call, reduction, numel)};
+    if (out->n < numel) {
+        out->flat = choose_elements(memory, numel, &out->n, seed);
+    }
+    out->value = arena_make(memory, (size_t)out->n * width, sizeof *out->value);
+    out->norm = arena_make(memory, (size_t)out->n, sizeof *out->norm);
+    if (out->value == NULL || out->norm == NULL || (out->flat == NULL && out->n < numel)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the expected values");
+    }
+    return ASSAY_OK;
+}
+
+static status run_reference(const op_call *call, const outputs *out, expected_output *expected, error *err) {
+    ref_ctx ctx;
+    TRY(ref_init(&ctx, call, out, err));
+    ref_request *requests = ref_make(&ctx, (size_t)out->n, sizeof *requests);
+    status result = requests != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the reference");
+    for (int i = 0; result == ASSAY_OK && i < out->n; i++) {
+        requests[i] = (ref_request){
+            .n = expected[i].n, .flat = expected[i].flat, .value = expected[i].value, .norm = expected[i].norm};
+    }
+    if (result == ASSAY_OK) {
+        result = ref_run(&ctx, requests, err);
+    }
+    ref_clear(&ctx);
+    return result;
+}
+
+status expectation_make(arena *memory, const op_call *call, const outputs *out, uint64_t seed, expectation *e, error *err) {
+    const op_row *row = call->op->row;
+    op_cost cost;
+    op_cost_of(call, out, &cost);
+    expectation made = {.call = call, .out = out};
+    made.rule = (agree_rule){.reduction = cost.reduction, .roundings = row->roundings};
+    made.has_reference = !row->is_view && row->check == NULL;
+    bool sparse = out->n > 0 && out->items[0].sparse != NULL;
+    if (made.has_reference && !sparse) {
+        made.outputs = arena_make(memory, (size_t)out->n, sizeof *made.outputs);
+        if (made.outputs == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the expected values");
+        }
+        for (int i = 0; i < out->n; i++) {
+            TRY(make_output(memory, call, &out->items[i], cost.reduction, rng_mix(seed + (uint64_t)i), &made.outputs[i],
+                            err));
+        }
+        TRY(run_reference(call, out, made.outputs, err));
+    }
+    *e = made;
+    return ASSAY_OK;
+}
+
+double expectation_bytes(const op_call *call, const outputs *out) {
+    enum { MAX_TENSORS = 4096 };
+    const op_row *row = call->op->row;
+    if (row->is_view || row->check != NULL) {
+        return 0;
+    }
+    double elements = 0;
+    bool dense_inputs = row->reference != NULL || row->reference_element != NULL;
+    tensor *inputs[MAX_TENSORS];
+    int n = dense_inputs ? call_all_tensors(call, inputs, MAX_TENSORS) : 0;
+    for (int i = 0; i < n && i < MAX_TENSORS; i++) {
+        elements += (double)tensor_numel(inputs[i]) * (dtype_is_complex(inputs[i]->dtype) ? 2 : 1);
+    }
+    for (int i = 0; row->reference != NULL && i < out->n; i++) {
+        /* the reference's own output, the expected values and their norms */
+        elements += 3 * (double)tensor_numel(&out->items[i]) * (dtype_is_complex(out->items[i].dtype) ? 2 : 1);
+    }
+    return 8 * elements + 24.0 * VERIFY_MAX_ELEMENTS * out->n;
+}
+
+/* --- comparison --------------------------------------------------------------------------------------------------------- */
+
+static status check_form(int i, const tensor *expected, const tensor *actual, error *err) {
+    char wants[TENSOR_TEXT_BYTES], has[TENSOR_TEXT_BYTES];
+    bool same = expected->dtype == actual->dtype && tensor_same_sizes(expected, actual) &&
+                (expected->sparse != NULL) == (actual->sparse != NULL);
+    if (same) {
+        return ASSAY_OK;
+    }
+    return fail(err, ASSAY_INTERNAL, "output %d is %.200s, expected %.200s", i, tensor_describe(has, actual),
+                tensor_describe(wants, expected));
+}
+
+static void merge_stats(record_error_stats *stats, const agreement *a, int64_t numel) {
+    stats->max_abs = fmax(stats->max_abs, a->max_abs);
+    stats->rel_l2 = isnan(stats->rel_l2) || a->rel_l2 > stats->rel_l2 ? a->rel_l2 : stats->rel_l2;
+    stats->worst_ulp = fmax(stats->worst_ulp, a->worst_ulp);
+    stats->checked_elements += a->checked;
+    stats->total_elements += numel;
+}
+
+static status say_where(int i, const tensor *t, const agreement *a, error *err) {
+    text at = {0};
+    int64_t index[TENSOR_MAX_DIMS];
+    int64_t flat = a->worst;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        index[d] = flat % t->sizes[d];
+        flat /= t->sizes[d];
+    }
+    for (int d = 0; d < t->ndim; d++) {
+        text_addf(&at, "%s%" PRId64, d > 0 ? ", " : "", index[d]);
+    }
+    status result = fail(err, ASSAY_INTERNAL,
+                         "output %d%s[%s] is %.9g, expected %.9g (tolerance %.3g); %" PRId64 " of %" PRId64
+                         " checked elements are off",
+                         i, "", text_get(&at), a->actual_at_worst, a->expected_at_worst, a->tolerance_at_worst, a->bad,
+                         a->checked);
+    text_clear(&at);
+    return result;
+}
+
+/* Every element of two tensors of one form must be the same bytes' worth of value. */
+static status check_same(int i, const tensor *expected, const tensor *actual, record_error_stats *stats, error *err) {
+    int64_t n = tensor_numel(expected);
+    size_t size = dtype_size(expected->dtype);
+    stats->checked_elements += n;
+    stats->total_elements += n;
+    for (int64_t k = 0; k < n; k++) {
+        const char *want = tensor_data(expected) + (size_t)tensor_offset_of(expected, k) * size;
+        const char *got = tensor_data(actual) + (size_t)tensor_offset_of(actual, k) * size;
+        if (want != got && memcmp(want, got, size) != 0) {
+            return fail(err, ASSAY_INTERNAL, "output %d differs from what it views at element %" PRId64, i, k);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status check_one(const expectation *e, int i, const tensor *actual, record_error_stats *stats, error *err) {
+    const tensor *expected = &e->out->items[i];
+    TRY(check_form(i, expected, actual, err));
+    if (expected->sparse != NULL) {
+        TRY(check_same(i, &expected->sparse->indices, &actual->sparse->indices, stats, err));
+        return check_same(i, &expected->sparse->values, &actual->sparse->values, stats, err);
+    }
+    if (e->call->op->row->is_view) {
+        return check_same(i, expected, actual, stats, err);
+    }
+    agreement a;
+    const expected_output *x = &e->outputs[i];
+    agree_compare(actual, x->flat, x->n, x->value, x->norm, &e->rule, &a);
+    merge_stats(stats, &a, tensor_numel(expected));
+    return a.agrees ? ASSAY_OK : say_where(i, actual, &a, err);
+}
+
+static status check_undetermined(const expectation *e, const outputs *actual, error *err) {
+    for (int i = 0; i < actual->n; i++) {
+        TRY(check_form(i, &e->out->items[i], &actual->items[i], err));
+    }
+    return e->call->op->row->check(e->call, actual, err);
+}
+
+static status gather_outputs(const expectation *e, plan *p, outputs *actual, error *err) {
+    for (int i = 0; i < e->out->n; i++) {
+        tensor *t = outputs_push(actual);
+        if (t == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to look at the outputs");
+        }
+        TRY(p->output(p, i, t, err));
+    }
+    return ASSAY_OK;
+}
+
+status expectation_check(const expectation *e, plan *p, record_error_stats *stats, error *err) {
+    outputs actual;
+    outputs_init(&actual);
+    *stats = (record_error_stats){.rel_l2 = 0};
+    status result = gather_outputs(e, p, &actual, err);
+    if (result == ASSAY_OK && e->call->op->row->check != NULL) {
+        result = check_undetermined(e, &actual, err);
+        *stats = (record_error_stats){.max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1,
+                                      .total_elements = -1};
+    } else {
+        for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
+            result = check_one(e, i, &actual.items[i], stats, err);
+        }
+    }
+    outputs_clear(&actual);
+    return result;
+}
+
+/* By address: a plug-in's tensors over our memory have storage objects of their own. */
+static bool aliases_input(const op_call *call, const tensor *t) {
+    enum { MAX_TENSORS = 1024 };
+    tensor *inputs[MAX_TENSORS];
+    int n = call_all_tensors(call, inputs, MAX_TENSORS);
+    for (int i = 0; i < n && i < MAX_TENSORS && t->storage != NULL; i++) {
+        const storage *s = inputs[i]->storage;
+        const char *at = t->storage->data;
+        if (s != NULL && at < (const char *)s->data + s->size_bytes && at + t->storage->size_bytes > (const char *)s->data) {
+            return true;
+        }
+    }
+    return false;
+}
+
+status expectation_poison(const expectation *e, plan *p, error *err) {
+    outputs actual;
+    outputs_init(&actual);
+    if (e->call->op->row->is_view) {
+        return ASSAY_OK;
+    }
+    status result = gather_outputs(e, p, &actual, err);
+    for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
+        if (!aliases_input(e->call, &actual.items[i])) {
+            agree_poison(&actual.items[i]);
+        }
+    }
+    outputs_clear(&actual);
+    /* A plan that makes its outputs at the first run has none to poison yet. */
+    return result == ASSAY_OUT_OF_MEMORY ? result : ASSAY_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a call must give, computed once by the reference, and whether a backend's outputs are that. */
+#ifndef LAB_EXPERIMENT_VERIFY_H
+#define LAB_EXPERIMENT_VERIFY_H
+
+#include "engine/backend/backend.h"
+#include "engine/tensor/agree.h"
+#include "lab/record/record.h"
+
+/* The expected values of one output: all of it, or of a seeded subset. */
+typedef struct expected_output {
+    int64_t n;
+    int64_t *flat; /* NULL: all */
+    double *value;
+    double *norm;
+} expected_output;
+
+typedef struct expectation {
+    const op_call *call;
+    const outputs *out; /* as inferred */
+    expected_output *outputs;
+    agree_rule rule;
+    bool has_reference; /* false: views, random and undefined values, which are checked by other means */
+} expectation;
+
+/* How many elements of an output the reference computes: all up to this many, ... */
+enum { VERIFY_MAX_ELEMENTS = 1 << 19 };
+/* ... and no more than that the sums behind them stay below this many terms, but at least so many. */
+#define VERIFY_MAX_TERMS 1e8
+enum { VERIFY_MIN_ELEMENTS = 256 };
+
+/* Runs the reference on the inputs' present values. The subset of a large output is drawn from the seed: runs of
+   neighbouring elements, one in each equal part of the output, the first and last elements always among them. Everything
+   lies in the arena; call and out (from op_infer) must outlive it. */
+status expectation_make(arena *memory, const op_call *call, const outputs *out, uint64_t seed, expectation *e, error *err);
+
+/* Memory that expectation_make needs for this call, in bytes, over-estimated. */
+double expectation_bytes(const op_call *call, const outputs *out);
+
+/* Compares a plan's outputs after a run. OK: they agree; INTERNAL: they do not, and err says where; any other status is a
+   failure to look. stats is written in every case. */
+status expectation_check(const expectation *e, plan *p, record_error_stats *stats, error *err);
+
+/* Fills the plan's outputs with what no kernel writes, but for those that alias an input. */
+status expectation_poison(const expectation *e, plan *p, error *err);
+
+#endif
