@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What quickstart and check share: the Debian packages that assay needs, installed when allowed. Sourced, not run.
-assay_packages="gcc g++ make cmake ninja-build pkg-config libdnnl-dev zlib1g-dev libjansson-dev libcmocka-dev"
+assay_packages="gcc g++ make cmake ninja-build pkg-config libdnnl-dev zlib1g-dev libcmocka-dev"
 
 assay_missing_packages() {
     missing=""
