@@ -1,7 +1,7 @@
 # Writes MADE: the bytes of SOURCE as a C array called NAME (see embed.cmake).
 file(READ ${SOURCE} bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
-string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
 get_filename_component(shown ${SOURCE} NAME)
 file(WRITE ${MADE} "/* Made from ${shown}; edit that instead. */
 #include <stddef.h>

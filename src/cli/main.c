@@ -1,1 +1,56 @@
-int main(void) { return 0; }
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program: finds the verb and hands over. */
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct verb_row {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} verb_row;
+
+static const verb_row verbs[] = {
+    {"operators", cli_operators, "replay recorded operator inputs on every backend, check and time them"},
+    {"list", cli_list_verb, "the operators, backends, suites and devices there are"},
+    {"doctor", cli_doctor, "what this machine is, what disturbs measuring on it, what is missing"},
+};
+
+static void print_usage(FILE *to) {
+    fprintf(to, "assay %s: a laboratory for the performance of tensor operators\n\nusage: assay VERB [options]\n\nverbs:\n",
+            ASSAY_VERSION);
+    for (size_t i = 0; i < countof(verbs); i++) {
+        fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
+    }
+    fprintf(to, "\n`assay VERB --help` shows a verb's options and examples. Begin with:\n"
+                "  assay doctor\n"
+                "  assay operators --suite embedded --max-samples 1\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("assay %s\n", ASSAY_VERSION);
+        return EXIT_OK;
+    }
+    const char *names[countof(verbs)];
+    for (size_t i = 0; i < countof(verbs); i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(argv[1], verbs[i].name) == 0) {
+            return verbs[i].run(argc - 1, argv + 1);
+        }
+    }
+    const char *near = text_nearest(argv[1], names, countof(names));
+    fprintf(stderr, "assay: no verb is called '%s'%s%s%s; `assay --help` lists them\n", argv[1],
+            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+    return EXIT_USAGE;
+}

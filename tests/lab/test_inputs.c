@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded inputs: merging, bad lines and their positions, bad files, and the real recordings where they are at hand. */
+/* Recorded inputs: merging, bad lines and their positions, bad files, and the real recordings where they are at hand.
+ */
 #include "base/file.h"
 #include "base/rng.h"
 #include "lab/experiment/inputs.h"
@@ -58,10 +59,12 @@ static void test_one_file(void **state) {
 static void test_files_merge(void **state) {
     (void)state;
     inputs set = {0};
-    read_ok(&set, "a.txt", "Operator: aten.sum.SymInt\ncnt: 3, ((T([2], f32), [0]), {})\ncnt: 1, ((T([3], f32), [0]), {})\n");
-    read_ok(&set, "b.txt.gz", "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n"
-                              "Operator: aten.sum.dim_IntList\ncnt: 5, ((T([2], f32), [0]), {})\n"
-                              "Operator: aten.neg.default\ncnt: 2, ((T([2], f32),), {})\n");
+    read_ok(&set, "a.txt",
+            "Operator: aten.sum.SymInt\ncnt: 3, ((T([2], f32), [0]), {})\ncnt: 1, ((T([3], f32), [0]), {})\n");
+    read_ok(&set, "b.txt.gz",
+            "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n"
+            "Operator: aten.sum.dim_IntList\ncnt: 5, ((T([2], f32), [0]), {})\n"
+            "Operator: aten.neg.default\ncnt: 2, ((T([2], f32),), {})\n");
     assert_int_equal(set.n_operators, 2);
     const inputs_operator *sum = &set.operators[0];
     assert_string_equal(sum->name, "aten.sum.dim_IntList");
@@ -157,14 +160,22 @@ static void test_bad_lines(void **state) {
 }
 
 static void test_bad_operator_lines(void **state) {
-    static const char *const names[] = {"", "aten", "aten.add", "aten.add.", ".add.Tensor", "aten..Tensor",
-                                        "aten.add.Tensor.x", "aten.add Tensor", "aten.add.Ten-sor"};
+    static const char *const names[] = {"",
+                                        "aten",
+                                        "aten.add",
+                                        "aten.add.",
+                                        ".add.Tensor",
+                                        "aten..Tensor",
+                                        "aten.add.Tensor.x",
+                                        "aten.add Tensor",
+                                        "aten.add.Ten-sor"};
     (void)state;
     for (size_t i = 0; i < countof(names); i++) {
         inputs set = {0};
         text data = {0};
-        text_addf(&data, "cnt: 1, ((), {})\ncnt: 1, ((), {})\nOperator: %s\ncnt: 1, ((), {})\ncnt: 1, ((), {})\n"
-                         "Operator: aten.neg.default\ncnt: 2, ((), {})\n",
+        text_addf(&data,
+                  "cnt: 1, ((), {})\ncnt: 1, ((), {})\nOperator: %s\ncnt: 1, ((), {})\ncnt: 1, ((), {})\n"
+                  "Operator: aten.neg.default\ncnt: 2, ((), {})\n",
                   names[i]);
         read_ok(&set, "some.txt", data.data);
         assert_int_equal(set.n_all, 1);
@@ -239,7 +250,9 @@ static void test_files_without_inputs(void **state) {
         {"\n\n \n", 4, 0, 0, "x: expected recorded inputs"},
         {"Operator: aten.neg.default\n", 27, 0, 0, "x: expected recorded inputs"},
         {"a,b\n1,2\n", 8, 1, 1, "x:1:1: expected 'Operator: NAME'"},
-        {"\n\x7f" "ELF\x02\x01\x01\0\0", 10, 2, 8, "x:2:8: expected text, got a NUL byte: a binary file"},
+        {"\n\x7f"
+         "ELF\x02\x01\x01\0\0",
+         10, 2, 8, "x:2:8: expected text, got a NUL byte: a binary file"},
         {"Operator: aten.neg.default\ncnt: 1, ((), {})\n\0", 45, 3, 1, "x:3:1: expected text, got a NUL byte"},
         {"Operator: aten.neg.default\ncnt: 1, (\n", 37, 2, 10, "x:2:10: expected a value, got the end of the line"},
     };
@@ -259,7 +272,8 @@ static void test_files_without_inputs(void **state) {
 
 /* ---- files ---- */
 
-static const char sample[] = "Operator: aten.neg.default\ncnt: 2, ((T([2], f32),), {})\ncnt: 1, ((T([3, 4], f16),), {})\n";
+static const char sample[] =
+    "Operator: aten.neg.default\ncnt: 2, ((T([2], f32),), {})\ncnt: 1, ((T([3, 4], f16),), {})\n";
 
 static void write_gz(const char *path) {
     gzFile file = gzopen(path, "wb");

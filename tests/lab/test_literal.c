@@ -23,12 +23,14 @@ static const literal *read_one(arena *a, const char *source) {
 
 /* What prints back exactly as it was read. */
 static void test_round_trips(void **state) {
+    /* clang-format off */
     static const char *const sources[] = {
         "None", "True", "False", "0", "-1", "9223372036854775807", "-9223372036854775808",
         "inf", "-inf", "nan", "1e-05", "1e-12", "0.1", "-10000.0", "0.9782608691602945", "3.4028234663852886e+38",
         "1e+16", "1234567890123456.0", "123456.789", "0.0001", "0.00012", "5e-324", "1.7976931348623157e+308", "-0.0",
         "1j", "-2.5j", "(1+2j)", "(-0-1j)", "(0.5-1e-05j)", "(nan+infj)", "infj",
-        "'cuda'", "\"torch.device('cpu')\"", "''", "'a\\\\b'", "'\\n\\t\\r\\x01\\x7f'", "'it\\'s \"quoted\"'", "'\xc3\xa9'",
+        "'cuda'", "\"torch.device('cpu')\"", "''", "'a\\\\b'", "'\\n\\t\\r\\x01\\x7f'", "'it\\'s \"quoted\"'",
+        "'\xc3\xa9'",
         "()", "(1,)", "(1, 2)", "[]", "[1]", "[[0, 1], []]", "((), {})",
         "{}", "{'dtype': f16, 'layout': torch.strided}", "{'a': {'b': [None]}}",
         "f16", "bf16", "c128", "b8", "torch.float16", "torch.bool", "torch.long", "[True, False]",
@@ -39,6 +41,7 @@ static void test_round_trips(void **state) {
         "ST([965, 192], f16, torch.sparse_coo, False)", "ST([965, 192], f16, torch.sparse_coo, True, 54765)",
         "((T([1], f32), [T([2], f32), None], 1, [0, 1], True), {'pin_memory': None})",
     };
+    /* clang-format on */
     (void)state;
     for (size_t i = 0; i < countof(sources); i++) {
         arena a = {0};
@@ -73,7 +76,8 @@ static void test_normal_forms(void **state) {
         {"T((2, 3), torch.float32, (3, 1),)", "T([2, 3], f32, stride=(3, 1))"},
         {"T(dtype=f32, size=[1])", "T([1], f32)"},
         {"ST([2], f32, torch.sparse_coo, True, nnz=3)", "ST([2], f32, torch.sparse_coo, True, 3)"},
-        {"ST([2], f32, layout=torch.sparse_coo, is_coalesced=False, nnz=None)", "ST([2], f32, torch.sparse_coo, False)"},
+        {"ST([2], f32, layout=torch.sparse_coo, is_coalesced=False, nnz=None)",
+         "ST([2], f32, torch.sparse_coo, False)"},
     };
     (void)state;
     for (size_t i = 0; i < countof(pairs); i++) {
@@ -275,7 +279,8 @@ static int64_t any_int(rng *r) {
 }
 
 static double any_double(rng *r) {
-    static const double odd[] = {0.0, -0.0, (double)INFINITY, (double)-INFINITY, (double)NAN, 1e16, 1e-4, 9.999e-5, 1e22};
+    static const double odd[] = {0.0,      -0.0, (double)INFINITY, (double)-INFINITY, (double)NAN, 1e16, 1e-4,
+                                 9.999e-5, 1e22};
     int64_t choice = rng_range(r, 0, 20);
     if (choice < (int64_t)countof(odd)) {
         return odd[choice];
@@ -331,7 +336,8 @@ static void any_items(rng *r, int depth, text *out) {
 }
 
 static void any_value(rng *r, int depth, text *out) {
-    static const char *const words[] = {"None", "True", "False", "f16", "torch.half", "torch.strided", "device('cuda')"};
+    static const char *const words[] = {"None",       "True",          "False",         "f16",
+                                        "torch.half", "torch.strided", "device('cuda')"};
     int64_t choice = rng_range(r, 0, depth < 5 ? 10 : 6);
     if (choice == 0) {
         text_add(out, words[rng_range(r, 0, countof(words))]);

@@ -42,7 +42,8 @@ static void test_folders(void **state) {
     assert_int_equal(file_make_directories(folder, &err), ASSAY_OK);
     const suite *timm = NULL;
     assert_int_equal(suites_find("timm", &timm, &err), ASSAY_OK);
-    static const char *const forms[] = {"%s/logs", "no/such::%s/logs/:elsewhere", "%s/logs/timm_train", ":%s/logs/timm_train//"};
+    static const char *const forms[] = {"%s/logs", "no/such::%s/logs/:elsewhere", "%s/logs/timm_train",
+                                        ":%s/logs/timm_train//"};
     for (size_t i = 0; i < countof(forms); i++) {
         text path = {0};
         text pattern = {0};
@@ -130,7 +131,8 @@ static void test_embedded_covers_the_operators(void **state) {
     assert_int_equal(suites_find("embedded", &embedded, &err), ASSAY_OK);
     assert_int_equal(suites_read(&set, embedded, NULL, &err), ASSAY_OK);
     size_t n = 0;
-    for (const char *line = strchr(table.data, '\n'); line != NULL && line[1] != '\0'; line = strchr(line + 1, '\n'), n++) {
+    for (const char *line = strchr(table.data, '\n'); line != NULL && line[1] != '\0';
+         line = strchr(line + 1, '\n'), n++) {
         char name[128];
         assert_int_equal(sscanf(line + 1, "%127s", name), 1);
         if (inputs_find(&set, name) == NULL) {
@@ -145,8 +147,10 @@ static void test_embedded_covers_the_operators(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_default),  cmocka_unit_test(test_embedded),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_default),
+        cmocka_unit_test(test_embedded),
         cmocka_unit_test(test_embedded_covers_the_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,41 +1,280 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over dimensions. */
+/* Sums, means, extremes and truth values over dimensions. */
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-static dtype sum_type(const op_call *call, int dtype_arg) {
+enum { ALL = -1 }; /* dims_arg of rows that reduce everything */
+
+/* --- sum and mean ------------------------------------------------------------------------------------------------------- */
+
+/* Positions of the arguments of a sum or mean: dims (or ALL) and dtype. */
+typedef struct sum_args {
+    int dims;
+    int dtype;
+} sum_args;
+
+static sum_args sum_args_of(const op_call *call) {
+    const signature *s = &call->op->signature;
+    return (sum_args){.dims = signature_find_param(s, "dim"), .dtype = signature_find_param(s, "dtype")};
+}
+
+static bool sum_keepdim(const op_call *call) {
+    int at = signature_find_param(&call->op->signature, "keepdim");
+    return at >= 0 && call_bool(call, at);
+}
+
+static status sum_infer(const op_call *call, outputs *out, error *err) {
+    sum_args a = sum_args_of(call);
     dtype t = call_tensor(call, 0)->dtype;
-    return call_dtype(call, dtype_arg, dtype_category_of(t) < CATEGORY_FLOATING ? ASSAY_I64 : t);
+    t = call_dtype(call, a.dtype, dtype_category_of(t) < CATEGORY_FLOATING ? ASSAY_I64 : t);
+    return reduction_infer(call, a.dims, sum_keepdim(call), t, out, err);
 }
 
-/* sum.dim_IntList(self, dim, keepdim, dtype) */
-static status sum_dim_infer(const op_call *call, outputs *out, error *err) {
-    return reduction_infer(call, 1, call_bool(call, 2), sum_type(call, 3), out, err);
+static status mean_infer(const op_call *call, outputs *out, error *err) {
+    sum_args a = sum_args_of(call);
+    dtype t = call_dtype(call, a.dtype, call_tensor(call, 0)->dtype);
+    if (dtype_category_of(t) < CATEGORY_FLOATING) {
+        return fail(err, ASSAY_INVALID, "%s: expected a floating or complex type to average in, got %s",
+                    call->op->signature.full, assay_dtype_name(t));
+    }
+    return reduction_infer(call, a.dims, sum_keepdim(call), t, out, err);
 }
 
-static double sum_dim_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    (void)out;
-    reduction_walk w;
-    const double *x = ref_real(ctx, 0);
-    double sum = 0;
-    if (x == NULL || !reduction_start(ctx, 1, flat, &w)) {
+/* An integer sum wraps in 64 bits; a sum to bool asks whether anything is there. */
+static double sum_ints(ref_ctx *ctx, reduction_walk *w, bool to_bool) {
+    if (to_bool) {
+        const double *x = ref_real(ctx, 0);
+        int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
+        for (bool more = x != NULL && w->n > 0; more; more = reduction_next(w)) {
+            if (x[w->at * width] != 0 || x[w->at * width + width - 1] != 0) {
+                return 1;
+            }
+        }
         return 0;
     }
-    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
-        sum += x[w.at];
-        *norm += x[w.at] * x[w.at];
+    const int64_t *x = ref_ints(ctx, 0);
+    uint64_t sum = 0;
+    for (bool more = x != NULL && w->n > 0; more; more = reduction_next(w)) {
+        sum += (uint64_t)x[w->at];
+    }
+    return (double)(int64_t)sum;
+}
+
+static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    reduction_walk w;
+    dtype result = ctx->out->items[out].dtype;
+    if (!reduction_start(ctx, sum_args_of(ctx->call).dims, flat, &w)) {
+        return 0;
+    }
+    if (dtype_category_of(result) < CATEGORY_FLOATING) {
+        return sum_ints(ctx, &w, result == ASSAY_B8);
+    }
+    const double *x = ref_real(ctx, 0);
+    int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1; /* a real result drops imaginary parts */
+    double sum = 0;
+    for (bool more = x != NULL && w.n > 0; more; more = reduction_next(&w)) {
+        double term = x[w.at * width];
+        sum += term;
+        *norm += term * term;
     }
     return sum;
 }
 
+static double mean_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    double n = reduction_length(ctx->call, sum_args_of(ctx->call).dims), squares = 0;
+    double mean = sum_element(ctx, out, flat, &squares) / n;
+    *norm += squares / (n * n);
+    return mean;
+}
+
+/* Complex outputs, of any input: the sum over scale. */
+static status sum_complex(ref_ctx *ctx, double scale) {
+    int dims = sum_args_of(ctx->call).dims;
+    const double *x = ref_real(ctx, 0);
+    double *y = ref_output(ctx, 0);
+    bool is_complex = dtype_is_complex(call_tensor(ctx->call, 0)->dtype);
+    int width = is_complex ? 2 : 1;
+    for (int64_t i = 0; x != NULL && y != NULL && i < tensor_numel(&ctx->out->items[0]); i++) {
+        reduction_walk w;
+        double re = 0, im = 0;
+        bool walks = reduction_start(ctx, dims, i, &w);
+        for (bool more = walks && w.n > 0; more; more = reduction_next(&w)) {
+            re += x[w.at * width];
+            im += is_complex ? x[w.at * width + 1] : 0;
+        }
+        y[2 * i] = re / scale;
+        y[2 * i + 1] = im / scale;
+    }
+    return ASSAY_OK;
+}
+
+static status sum_whole(ref_ctx *ctx, error *err) {
+    (void)err;
+    return sum_complex(ctx, 1);
+}
+
+static status mean_whole(ref_ctx *ctx, error *err) {
+    (void)err;
+    return sum_complex(ctx, reduction_length(ctx->call, sum_args_of(ctx->call).dims));
+}
+
+/* --- any, all ------------------------------------------------------------------------------------------------------------- */
+
+static status truth_infer(const op_call *call, outputs *out, error *err) {
+    int dims = signature_find_param(&call->op->signature, "dim");
+    dtype t = call_tensor(call, 0)->dtype == ASSAY_U8 ? ASSAY_U8 : ASSAY_B8; /* u8 was the truth type once; ATen keeps it */
+    return reduction_infer(call, dims, sum_keepdim(call), t, out, err);
+}
+
+/* Whether any element's truth is `wanted`. */
+static bool truth_found(ref_ctx *ctx, int64_t flat, bool wanted) {
+    reduction_walk w;
+    const double *x = ref_real(ctx, 0);
+    int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
+    if (x == NULL || !reduction_start(ctx, signature_find_param(&ctx->call->op->signature, "dim"), flat, &w)) {
+        return false;
+    }
+    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
+        if ((x[w.at * width] != 0 || x[w.at * width + width - 1] != 0) == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static double any_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)out, (void)norm;
+    return truth_found(ctx, flat, true);
+}
+
+static double all_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)out, (void)norm;
+    return !truth_found(ctx, flat, false);
+}
+
+/* --- max, min ------------------------------------------------------------------------------------------------------------- */
+
+static status extreme_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    int dim_arg = signature_find_param(&call->op->signature, "dim");
+    if (dtype_is_complex(self->dtype)) {
+        return fail(err, ASSAY_INVALID, "%s: complex numbers have no order (%s)", call->op->signature.full,
+                    assay_dtype_name(self->dtype));
+    }
+    if (dim_arg < 0) {
+        if (tensor_numel(self) == 0) {
+            return fail(err, ASSAY_INVALID, "%s: expected at least one element, got none", call->op->signature.full);
+        }
+        return reduction_infer(call, ALL, false, self->dtype, out, err);
+    }
+    int dim;
+    TRY(dim_wrap(call_int(call, dim_arg), self->ndim, &dim, err));
+    if (self->ndim > 0 && self->sizes[dim] == 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected dimension %d to have elements, its size is 0",
+                    call->op->signature.full, dim);
+    }
+    TRY(reduction_infer(call, dim_arg, sum_keepdim(call), self->dtype, out, err));
+    return reduction_infer(call, dim_arg, sum_keepdim(call), ASSAY_I64, out, err);
+}
+
+/* The first NaN, else the first of the largest (sign 1) or smallest (sign -1); output 1 is its place along dim. */
+static double extreme_element(ref_ctx *ctx, int out, int64_t flat, double sign) {
+    reduction_walk w;
+    const double *x = ref_real(ctx, 0);
+    if (x == NULL || !reduction_start(ctx, signature_find_param(&ctx->call->op->signature, "dim"), flat, &w)) {
+        return 0;
+    }
+    int64_t best = w.at, place = 0, best_place = 0;
+    for (bool more = w.n > 0; more; more = reduction_next(&w), place++) {
+        if (isnan(x[best])) {
+            break;
+        }
+        if (isnan(x[w.at]) || sign * x[w.at] > sign * x[best]) {
+            best = w.at;
+            best_place = place;
+        }
+    }
+    return out == 1 ? (double)best_place : x[best];
+}
+
+static double max_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)norm;
+    return extreme_element(ctx, out, flat, 1);
+}
+
+static double min_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)norm;
+    return extreme_element(ctx, out, flat, -1);
+}
+
 static const op_row rows[] = {
+    {.signature = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+     .doc = "The sum of all elements; integers and booleans add up in i64.",
+     .family = &family_reduction,
+     .infer = sum_infer,
+     .reference_element = sum_element,
+     .reference = sum_whole},
     {.signature = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The sum over the given dimensions, over all when there are none; integers and booleans add up in i64.",
      .family = &family_reduction,
-     .infer = sum_dim_infer,
-     .reference_element = sum_dim_element},
+     .infer = sum_infer,
+     .reference_element = sum_element,
+     .reference = sum_whole},
+    {.signature = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+     .doc = "The mean of all elements.",
+     .family = &family_reduction,
+     .infer = mean_infer,
+     .reference_element = mean_element,
+     .reference = mean_whole},
+    {.signature = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+     .doc = "The mean over the given dimensions, over all when there are none.",
+     .family = &family_reduction,
+     .infer = mean_infer,
+     .reference_element = mean_element,
+     .reference = mean_whole},
+    {.signature = "max(Tensor self) -> Tensor",
+     .doc = "The largest element; NaN if there is one.",
+     .family = &family_reduction,
+     .infer = extreme_infer,
+     .reference_element = max_element},
+    {.signature = "min(Tensor self) -> Tensor",
+     .doc = "The smallest element; NaN if there is one.",
+     .family = &family_reduction,
+     .infer = extreme_infer,
+     .reference_element = min_element},
+    {.signature = "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     .doc = "The largest element along a dimension and its first place there; NaN is the largest.",
+     .family = &family_reduction,
+     .infer = extreme_infer,
+     .reference_element = max_element},
+    {.signature = "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     .doc = "The smallest element along a dimension and its first place there; NaN is the smallest.",
+     .family = &family_reduction,
+     .infer = extreme_infer,
+     .reference_element = min_element},
+    {.signature = "any(Tensor self) -> Tensor",
+     .doc = "Whether an element differs from zero.",
+     .family = &family_reduction,
+     .infer = truth_infer,
+     .reference_element = any_element},
+    {.signature = "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+     .doc = "Whether an element differs from zero along a dimension.",
+     .family = &family_reduction,
+     .infer = truth_infer,
+     .reference_element = any_element},
+    {.signature = "all(Tensor self) -> Tensor",
+     .doc = "Whether every element differs from zero.",
+     .family = &family_reduction,
+     .infer = truth_infer,
+     .reference_element = all_element},
+    {.signature = "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+     .doc = "Whether every element differs from zero along a dimension.",
+     .family = &family_reduction,
+     .infer = truth_infer,
+     .reference_element = all_element},
 };
 
 const op_rows rows_reduce = {rows, countof(rows)};

@@ -48,6 +48,21 @@ tensor *outputs_push(outputs *o) {
     return t;
 }
 
+status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err) {
+    tensor *added = outputs_push(o);
+    return added != NULL ? tensor_init(added, t, ndim, sizes, err)
+                         : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+}
+
+status outputs_next(outputs *o, tensor **out, error *err) {
+    tensor *t = outputs_push(o);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    *out = t;
+    return ASSAY_OK;
+}
+
 tensor *call_tensor(const op_call *call, int i) {
     assert(i < call->op->signature.n_params);
     const arg *a = &call->args[i];
@@ -137,6 +152,11 @@ int call_all_tensors(const op_call *call, tensor **out, int max) {
         }
     }
     return n;
+}
+
+bool op_writes(const op *o, int i) {
+    assert(i >= 0 && i < o->signature.n_params);
+    return o->signature.params[i].is_written || (i < 32 && (o->row->written_args >> i & 1) != 0);
 }
 
 /* The output of NAME_ is its first argument; the functional result says only whether that is allowed. */

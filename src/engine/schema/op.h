@@ -42,6 +42,10 @@ void outputs_init(outputs *o);
 void outputs_clear(outputs *o);
 /* Room for one more, uninitialised; NULL when memory is out. */
 tensor *outputs_push(outputs *o);
+/* One more output, contiguous. Errors as of tensor_init, or OUT_OF_MEMORY. */
+status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err);
+/* As outputs_push, with OUT_OF_MEMORY for an answer. */
+status outputs_next(outputs *o, tensor **out, error *err);
 
 /* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. */
 typedef struct op_cost {
@@ -62,17 +66,32 @@ typedef status op_inputs_fn(const op_call *call, rng *r, error *err);
 
 typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
 
-/* The reference, in double, by one of three styles:
+/* The reference, in double, by one of four styles:
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order, and behind
      them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error.
-   - whole: fills ref_output() for every output. */
+     of what was added up, so that cancellation does not read as error. Of a complex output its complex twin; without one
+     `flat` counts parts: 2 i is element i's real part, 2 i + 1 its imaginary one.
+   - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
+   - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
+     element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */
 typedef double op_scalar_fn(const double *x, const op_call *call);
 typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
 typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
 typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+typedef double complex op_element_complex_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
 typedef status op_whole_fn(ref_ctx *ctx, error *err);
+
+/* One term of an output element: the element at `at`, or a number where that is NULL. */
+typedef struct ref_term {
+    const void *at;
+    dtype dtype;
+    number number;
+} ref_term;
+
+/* Describes term k of output `out`'s element `flat` (row-major); answers how many terms the element has. Called with k = 0
+   first; *term is preset to the number 0. */
+typedef int64_t op_moves_fn(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term);
 
 /* For operators whose values are not determined (random, uninitialised): says whether actual outputs are possible.
    INTERNAL with the reason otherwise. */
@@ -115,7 +134,9 @@ struct op_row {
     op_scalar_int_fn *reference_int;
     op_scalar_complex_fn *reference_complex;
     op_element_fn *reference_element;
+    op_element_complex_fn *reference_element_complex;
     op_whole_fn *reference;
+    op_moves_fn *reference_moves;
     op_check_fn *check;
 
     promotion promotion;
@@ -126,6 +147,7 @@ struct op_row {
     bool rounds_numbers;
     const char *in_place_overload; /* where ATen names it otherwise: pow.Tensor_Scalar has pow_.Scalar */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
+    uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */
     double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
     /* Roundings to the output's type along the way, where the definition itself has several steps in that type (an RNN's
        hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
@@ -157,6 +179,10 @@ tensor **call_tensors(const op_call *call, int i, int *n);
 /* Every tensor of the call in order of arguments, list items included; at most max are written; returns how many there
    are. */
 int call_all_tensors(const op_call *call, tensor **out, int max);
+
+/* Whether a run of o writes argument i: as the schema says (a!), or as the row adds. Whoever runs a call twice on the same
+   values restores these in between. */
+bool op_writes(const op *o, int i);
 
 /* --- by rule, from row and family ---------------------------------------------------------------------------------- */
 

@@ -2,10 +2,7 @@
 /* Reductions: dimensions, shapes and walks. */
 #include "engine/schema/reduction.h"
 
-#include "engine/schema/pointwise.h"
-
 #include <inttypes.h>
-#include <string.h>
 
 status reduction_mask(const op_call *call, int dims_arg, uint32_t *out, error *err) {
     int ndim = call_tensor(call, 0)->ndim;
@@ -31,31 +28,18 @@ status reduction_mask(const op_call *call, int dims_arg, uint32_t *out, error *e
 }
 
 status reduction_infer(const op_call *call, int dims_arg, bool keepdim, dtype result, outputs *out, error *err) {
-    tensor *self = call_tensor(call, 0);
+    const tensor *self = call_tensor(call, 0);
     uint32_t mask;
     TRY(reduction_mask(call, dims_arg, &mask, err));
-    tensor *t = outputs_push(out);
-    if (t == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
-    }
-    /* Lay out the kept dimensions in the order of the input's strides, then drop the reduced ones if asked. */
-    tensor kept;
-    tensor_share(&kept, self);
     int64_t sizes[TENSOR_MAX_DIMS];
     int n = 0;
     for (int d = 0; d < self->ndim; d++) {
-        if ((mask >> d & 1) == 0 || keepdim) {
-            sizes[n] = (mask >> d & 1) != 0 ? 1 : self->sizes[d];
-            kept.sizes[n] = sizes[n];
-            kept.strides[n] = (mask >> d & 1) != 0 ? 0 : self->strides[d];
-            n++;
+        bool is_reduced = (mask >> d & 1) != 0;
+        if (!is_reduced || keepdim) {
+            sizes[n++] = is_reduced ? 1 : self->sizes[d];
         }
     }
-    kept.ndim = n;
-    tensor *like = &kept;
-    status made = pointwise_output(t, result, n, sizes, &like, 1, err);
-    tensor_clear(&kept);
-    return made;
+    return outputs_add(out, result, n, sizes, err);
 }
 
 bool reduction_start(const ref_ctx *ctx, int dims_arg, int64_t flat, reduction_walk *out) {

@@ -10,8 +10,8 @@
    dimension out of range or named twice. */
 status reduction_mask(const op_call *call, int dims_arg, uint32_t *out, error *err);
 
-/* Pushes one output: t's shape with reduced dimensions of size 1 (keepdim) or gone; layout as TensorIterator makes it:
-   the order of the input's strides. */
+/* Pushes one output: argument 0's shape with reduced dimensions of size 1 (keepdim) or gone. Contiguous whatever the
+   input's layout, as ATen's reductions make it. */
 status reduction_infer(const op_call *call, int dims_arg, bool keepdim, dtype result, outputs *out, error *err);
 
 /* The flat row-major indices (into argument 0) that output element `flat` reduces, in row-major order:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of recorded inputs: lines into operators and distinct inputs. Text that was seen before is not parsed again:
-   most lines of a suite repeat. */
+/* The reader of recorded inputs: lines into operators and distinct inputs. Text that was seen before is not parsed
+   again: most lines of a suite repeat. */
 #include "lab/experiment/inputs_set.h"
 
 #include "base/file.h"
@@ -18,7 +18,8 @@ typedef struct reading {
     int32_t line_number;
     const char *operator_name; /* of the section at hand, as recorded; NULL outside one */
     size_t operator_length;
-    bool section_is_bad; /* its Operator line was reported: its inputs are left out silently */
+    size_t operator_position; /* in the set; its count of operators where this one has no input yet */
+    bool section_is_bad;      /* its Operator line was reported: its inputs are left out silently */
     size_t n_valid, n_bad;
     size_t first_diagnostic;
     error *err;
@@ -55,8 +56,7 @@ static status report(reading *r, const error *what) {
     inputs_diagnostic diagnostic = {
         .file = r->file, .line = r->line_number, .column = what->column, .message = what->message};
     size_t at = what->column > 0 ? (size_t)what->column - 1 : 0, length = (size_t)(r->line_end - r->line);
-    diagnostic.excerpt =
-        make_excerpt(&r->set->memory, r->line, length, at > length ? length : at, &diagnostic.caret);
+    diagnostic.excerpt = make_excerpt(&r->set->memory, r->line, length, at > length ? length : at, &diagnostic.caret);
     if (diagnostic.excerpt == NULL) {
         return no_memory(r->err);
     }
@@ -73,7 +73,11 @@ static status report_expected(reading *r, const char *at, const char *what, cons
     }
     error message;
     fail_at(&message, ASSAY_PARSE, r->line_number, (int)(at - r->line) + 1, "expected %s, got %s%s%s%s", what,
-            n > 0 ? "'" : "the end of the line", shown, n == 0 ? "" : n < left ? "...'" : "'", consequence);
+            n > 0 ? "'" : "the end of the line", shown,
+            n == 0     ? ""
+            : n < left ? "...'"
+                       : "'",
+            consequence);
     return report(r, &message);
 }
 
@@ -89,44 +93,43 @@ static const char *current_name(const char *recorded, size_t *length) {
     return recorded;
 }
 
-static size_t find_operator(const inputs *set, const char *name, size_t length, uint64_t hash) {
+/* The position of the operator of that name, recorded or current; the number of operators where there is none. */
+static size_t find_operator(const inputs *set, const char *name, size_t length) {
+    const char *current = current_name(name, &length);
+    uint64_t hash = hash_bytes(current, length, 0);
     size_t probe = 0, position = 0;
     while (inputs_index_next(&set->operator_index, hash, &probe, &position)) {
         const char *other = set->operators[position].name;
-        if (strncmp(other, name, length) == 0 && other[length] == '\0') {
+        if (strncmp(other, current, length) == 0 && other[length] == '\0') {
             return position;
         }
     }
     return set->n_operators;
 }
 
-/* The operator of the section at hand, made on its first input. */
-static status section_operator(reading *r, size_t *out_position) {
+/* Makes the operator of the section at hand, which has its first input. */
+static status make_operator(reading *r) {
     inputs *set = r->set;
     size_t length = r->operator_length;
     const char *name = current_name(r->operator_name, &length);
-    uint64_t hash = hash_bytes(name, length, 0);
-    size_t position = find_operator(set, name, length, hash);
-    if (position == set->n_operators) {
-        inputs_operator *grown = inputs_grow(&set->memory, set->operators, set->n_operators, sizeof *grown);
-        char *own_name = arena_text(&set->memory, name, length);
-        char *recorded = arena_text(&set->memory, r->operator_name, r->operator_length);
-        if (grown == NULL || own_name == NULL || recorded == NULL ||
-            !inputs_index_add(&set->operator_index, &set->memory, hash, position)) {
-            return no_memory(r->err);
-        }
-        set->operators = grown;
-        grown[set->n_operators++] = (inputs_operator){.name = own_name, .recorded = recorded};
+    inputs_operator *grown = inputs_grow(&set->memory, set->operators, set->n_operators, sizeof *grown);
+    char *own_name = arena_text(&set->memory, name, length);
+    char *recorded = arena_text(&set->memory, r->operator_name, r->operator_length);
+    if (grown == NULL || own_name == NULL || recorded == NULL ||
+        !inputs_index_add(&set->operator_index, &set->memory, hash_bytes(name, length, 0), set->n_operators)) {
+        return no_memory(r->err);
     }
-    *out_position = position;
+    set->operators = grown;
+    grown[set->n_operators++] = (inputs_operator){.name = own_name, .recorded = recorded};
     return ASSAY_OK;
 }
 
-static input *find_input(const inputs *set, size_t operator_position, const char *source, size_t length, uint64_t hash) {
+/* The input of the section's operator with that text, or NULL. */
+static input *find_input(const reading *r, const char *source, size_t length, uint64_t hash) {
     size_t probe = 0, position = 0;
-    while (inputs_index_next(&set->input_index, hash, &probe, &position)) {
-        input *candidate = set->all[position];
-        if (candidate->operator_position == operator_position && strncmp(candidate->text, source, length) == 0 &&
+    while (inputs_index_next(&r->set->input_index, hash, &probe, &position)) {
+        input *candidate = r->set->all[position];
+        if (candidate->operator_position == r->operator_position && strncmp(candidate->text, source, length) == 0 &&
             candidate->text[length] == '\0') {
             return candidate;
         }
@@ -134,10 +137,10 @@ static input *find_input(const inputs *set, size_t operator_position, const char
     return NULL;
 }
 
-static status add_input(reading *r, size_t operator_position, const literal *call, const char *source, size_t length,
-                        uint64_t hash, input **out) {
+static status add_input(reading *r, const literal *call, const char *source, size_t length, uint64_t hash,
+                        input **out) {
     inputs *set = r->set;
-    inputs_operator *op = &set->operators[operator_position];
+    inputs_operator *op = &set->operators[r->operator_position];
     input **all = inputs_grow(&set->memory, set->all, set->n_all, sizeof *all);
     input **items = inputs_grow(&set->memory, op->items, op->n_items, sizeof *items);
     input *made = arena_make(&set->memory, 1, sizeof *made);
@@ -149,7 +152,7 @@ static status add_input(reading *r, size_t operator_position, const literal *cal
     *made = (input){.text = own_text,
                     .args = &call->list.items[0],
                     .kwargs = &call->list.items[1],
-                    .operator_position = operator_position,
+                    .operator_position = r->operator_position,
                     .file = r->file,
                     .line = r->line_number};
     set->all = all;
@@ -187,6 +190,13 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+static const char *skip_blanks(const reading *r, const char *at) {
+    while (at < r->line_end && is_blank(*at)) {
+        at++;
+    }
+    return at;
+}
+
 static bool starts_with(const char *at, const char *end, const char *prefix) {
     size_t n = strlen(prefix);
     return (size_t)(end - at) >= n && memcmp(at, prefix, n) == 0;
@@ -210,38 +220,33 @@ static const char *bad_name(const char *name, const char *end) {
 }
 
 static status read_operator(reading *r, const char *at) {
-    while (at < r->line_end && is_blank(*at)) {
-        at++;
-    }
+    at = skip_blanks(r, at);
     const char *wrong = bad_name(at, r->line_end);
     r->section_is_bad = wrong != NULL;
     r->operator_name = wrong == NULL ? at : NULL;
     r->operator_length = wrong == NULL ? (size_t)(r->line_end - at) : 0;
+    r->operator_position = find_operator(r->set, at, r->operator_length);
     return wrong == NULL ? ASSAY_OK
                          : report_expected(r, wrong, "an operator's name such as aten.add.Tensor",
                                            "; the inputs below this line are left out");
 }
 
-/* CALLS in "cnt: CALLS, ": a positive number; then where the call's text begins. */
-static status read_count(reading *r, const char **at, int64_t *out, bool *ok) {
+/* CALLS in "cnt: CALLS, ", a positive number, and where the call's text begins. A bad one is reported and leaves 0. */
+static status read_count(reading *r, const char **at, int64_t *out) {
     const char *digits = *at, *c = digits;
     int64_t n = 0;
     bool fits = true;
     for (; c < r->line_end && *c >= '0' && *c <= '9'; c++) {
         fits = fits && mul_i64(n, 10, &n) && add_i64(n, *c - '0', &n);
     }
-    *ok = false;
     if (c == digits || !fits || n == 0) {
         return report_expected(r, digits, "how often it was called, a positive integer of 64 bits", "");
     }
     if (c == r->line_end || *c != ',') {
         return report_expected(r, c, "',' behind the number of calls", "");
     }
-    for (c++; c < r->line_end && is_blank(*c); c++) {
-    }
-    *at = c;
+    *at = skip_blanks(r, c + 1);
     *out = n;
-    *ok = true;
     return ASSAY_OK;
 }
 
@@ -249,8 +254,8 @@ static status read_count(reading *r, const char **at, int64_t *out, bool *ok) {
 static status parse_call(reading *r, const char *source, size_t length, const literal **out) {
     const literal *call = NULL;
     error what;
-    status result = literal_parse(&r->set->memory, source, length, r->line_number, (int32_t)(source - r->line) + 1, &call,
-                                  &what);
+    status result =
+        literal_parse(&r->set->memory, source, length, r->line_number, (int32_t)(source - r->line) + 1, &call, &what);
     if (result == ASSAY_OUT_OF_MEMORY) {
         return no_memory(r->err);
     }
@@ -266,61 +271,53 @@ static status parse_call(reading *r, const char *source, size_t length, const li
     return ASSAY_OK;
 }
 
-static bool sum_overflows(const reading *r, size_t operator_position, int64_t n_calls) {
-    int64_t sum = 0;
-    return !add_i64(r->set->operators[operator_position].n_calls, n_calls, &sum);
-}
-
-static status read_input(reading *r, const char *at) {
-    while (at < r->line_end && is_blank(*at)) {
-        at++;
-    }
-    const char *count = at;
-    int64_t n_calls = 0;
-    bool ok = false;
-    TRY(read_count(r, &at, &n_calls, &ok));
-    if (!ok) {
-        return ASSAY_OK;
-    }
-    /* PyTorch's reader takes off quotes around the whole call, which old recorders left */
-    const char *end = r->line_end;
-    while (at < end && (*at == '\'' || *at == '"') && end[-1] == *at && end - at > 1) {
-        at++;
-        end--;
-    }
-    size_t length = (size_t)(end - at), position = 0;
-    uint64_t text_hash = hash_bytes(at, length, 1);
-    size_t name_length = r->operator_length;
-    const char *name = current_name(r->operator_name, &name_length);
-    uint64_t hash = hash_bytes(name, name_length, text_hash);
-    position = find_operator(r->set, name, name_length, hash_bytes(name, name_length, 0));
-    input *in = position < r->set->n_operators ? find_input(r->set, position, at, length, hash) : NULL;
+/* One call's text, seen n_calls times: counted where it is known, else parsed and added first. */
+static status take_call(reading *r, const char *source, size_t length, int64_t n_calls, const char *count) {
+    inputs *set = r->set;
+    uint64_t hash = hash_bytes(source, length, r->operator_position);
+    input *in = find_input(r, source, length, hash);
     const literal *call = NULL;
     if (in == NULL) {
-        TRY(parse_call(r, at, length, &call));
+        TRY(parse_call(r, source, length, &call));
         if (call == NULL) {
             return ASSAY_OK;
         }
-        TRY(section_operator(r, &position));
+        if (r->operator_position == set->n_operators) {
+            TRY(make_operator(r));
+        }
     }
-    if (sum_overflows(r, position, n_calls)) {
+    int64_t sum = 0;
+    if (!add_i64(set->operators[r->operator_position].n_calls, n_calls, &sum)) {
         return report_expected(r, count, "the operator's calls to sum up within 64 bits", " more");
     }
     if (in == NULL) {
-        TRY(add_input(r, position, call, at, length, hash, &in));
+        TRY(add_input(r, call, source, length, hash, &in));
     }
     r->n_valid++;
     return count_calls(r, in, n_calls);
+}
+
+static status read_input(reading *r, const char *count) {
+    count = skip_blanks(r, count);
+    const char *at = count, *end = r->line_end;
+    int64_t n_calls = 0;
+    TRY(read_count(r, &at, &n_calls));
+    if (n_calls == 0) {
+        return ASSAY_OK;
+    }
+    /* PyTorch's reader takes off quotes around the whole call, which old recorders left */
+    while (end - at > 1 && (*at == '\'' || *at == '"') && end[-1] == *at) {
+        at++;
+        end--;
+    }
+    return take_call(r, at, (size_t)(end - at), n_calls, count);
 }
 
 static status read_line(reading *r) {
     while (r->line_end > r->line && is_blank(r->line_end[-1])) {
         r->line_end--;
     }
-    const char *at = r->line;
-    while (at < r->line_end && is_blank(*at)) {
-        at++;
-    }
+    const char *at = skip_blanks(r, r->line);
     if (at == r->line_end || *at == '#') {
         return ASSAY_OK;
     }
@@ -433,9 +430,7 @@ void inputs_clear(inputs *set) {
 }
 
 const inputs_operator *inputs_find(const inputs *set, const char *name) {
-    size_t length = strlen(name);
-    const char *current = current_name(name, &length);
-    size_t position = find_operator(set, current, length, hash_bytes(current, length, 0));
+    size_t position = find_operator(set, name, strlen(name));
     return position < set->n_operators ? &set->operators[position] : NULL;
 }
 

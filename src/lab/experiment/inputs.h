@@ -26,15 +26,15 @@ typedef struct inputs_use {
 
 /* One distinct input of an operator. */
 typedef struct input {
-    const char *text; /* "((ARGS...), {KWARGS...})" exactly as recorded, NUL-terminated */
+    const char *text;      /* "((ARGS...), {KWARGS...})" exactly as recorded, NUL-terminated */
     const literal *args;   /* a TUPLE */
     const literal *kwargs; /* a DICT */
     int64_t n_calls;       /* summed over the uses */
     inputs_use *uses;      /* in the order of reading, each file once */
     size_t n_uses;
     size_t operator_position; /* whose input this is: operators[operator_position] of the set */
-    const inputs_file *file; /* where it came first, */
-    int32_t line;            /* 1-based; the literals hold the columns */
+    const inputs_file *file;  /* where it came first, */
+    int32_t line;             /* 1-based; the literals hold the columns */
 } input;
 
 typedef struct inputs_operator {
@@ -59,13 +59,13 @@ typedef struct inputs_index {
     struct inputs_slot {
         uint64_t hash;
         size_t position; /* + 1; 0 marks a free slot */
-    } *slots;
+    } * slots;
     size_t n_slots, n_used;
 } inputs_index;
 
-/* What was read so far. `inputs set = {0}` is an empty one. Pointers to the arrays hold until the next read, pointers to
-   single inputs, files and literals until inputs_clear. Read-only to all but this room's own functions; not for use by
-   two threads at once while reading, by any number afterwards. */
+/* What was read so far. `inputs set = {0}` is an empty one. Pointers to the arrays hold until the next read, pointers
+   to single inputs, files and literals until inputs_clear. Read-only to all but this room's own functions; not for use
+   by two threads at once while reading, by any number afterwards. */
 typedef struct inputs {
     inputs_operator *operators; /* in the order of first appearance; each has at least one item */
     size_t n_operators;
@@ -88,11 +88,11 @@ void inputs_clear(inputs *set);
 
 /* Adds the file's inputs; "-" is standard input; gzip is unpacked. Inputs whose text is already there only add to its
    counts. A bad line becomes a diagnostic and reading goes on. What a line may be: "Operator: NAMESPACE.NAME.OVERLOAD",
-   "cnt: CALLS, ((ARGS...), {KWARGS...})", blank, or a comment that begins with '#'. A byte-order mark, CR LF and a missing
-   last newline are fine. Failures, whose message begins with the path (and position), and after which the set holds
-   what it held before: NOT_FOUND or IO (cannot be read), PARSE (truncated or corrupt gzip; a NUL byte, so no text; no
-   valid line at all, with the position of the first bad one), TOO_LARGE (more than 1 GiB unpacked). After OUT_OF_MEMORY it
-   may hold a part of the file. */
+   "cnt: CALLS, ((ARGS...), {KWARGS...})", blank, or a comment that begins with '#'. A byte-order mark, CR LF and a
+   missing last newline are fine. Failures, whose message begins with the path (and position), and after which the set
+   holds what it held before: NOT_FOUND or IO (cannot be read), PARSE (truncated or corrupt gzip; a NUL byte, so no
+   text; no valid line at all, with the position of the first bad one), TOO_LARGE (more than 1 GiB unpacked). After
+   OUT_OF_MEMORY it may hold a part of the file. */
 status inputs_read_file(inputs *set, const char *path, error *err);
 
 /* As inputs_read_file, from the n bytes at data, which are borrowed for the call; name stands for the path. */

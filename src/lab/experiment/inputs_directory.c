@@ -20,8 +20,8 @@ static int compare_names(const void *a, const void *b) {
 static status list_files(arena *memory, const char *path, char ***out_paths, size_t *out_n, error *err) {
     DIR *directory = opendir(path);
     if (directory == NULL) {
-        return fail(err, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: expected a directory of recorded inputs: %s",
-                    path, strerror(errno));
+        return fail(err, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO,
+                    "%s: expected a directory of recorded inputs: %s", path, strerror(errno));
     }
     char **paths = NULL;
     size_t n = 0;
@@ -86,8 +86,8 @@ static status read_files(inputs *set, char *const *paths, size_t n, error *err) 
         return ASSAY_OK;
     }
     set->n_diagnostics = diagnostics_before;
-    return fail_at(err, first.code, (int)first.line, (int)first.column, "%s (and so on: none of the %zu files can be read)",
-                   first.message, n);
+    return fail_at(err, first.code, (int)first.line, (int)first.column,
+                   "%s (and so on: none of the %zu files can be read)", first.message, n);
 }
 
 status inputs_read_directory(inputs *set, const char *path, error *err) {

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 /* An array that has room for one item behind its n: items itself, or a copy of twice the room (the old one stays in the
-   arena). The room is always the least power of two that is not below n, so that it needs no record. NULL: no memory. */
+   arena). The room is always the least power of two that is not below n, so that it needs no record. NULL: no memory.
+ */
 void *inputs_grow(arena *memory, void *items, size_t n, size_t size_bytes);
 
 /* The next position that was added under this hash, false when there is none left. *probe begins at 0. The caller

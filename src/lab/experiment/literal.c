@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The literals' parser: recursive descent over one line. Finished children wait on one stack until their list closes, so
-   that every list ends up as one array in the arena. */
+/* The literals' parser: recursive descent over one line. Finished children wait on one stack until their list closes,
+   so that every list ends up as one array in the arena. */
 #include "lab/experiment/literal_reader.h"
 
 #include <stdio.h>
@@ -9,19 +9,22 @@
 
 enum { MAX_PARAMS = 5 };
 
-static const struct dtype_word {
+typedef struct dtype_word {
     const char *name;
     assay_dtype dtype;
-} dtype_words[] = {
+} dtype_word;
+
+/* clang-format off */
+static const dtype_word dtype_words[] = {
 #define DTYPE_WORD(name, short_name, torch_name, size, category) {short_name, ASSAY_##name},
 #define DTYPE_TORCH_WORD(name, short_name, torch_name, size, category) {"torch." torch_name, ASSAY_##name},
     ASSAY_DTYPE_LIST(DTYPE_WORD)
     ASSAY_DTYPE_LIST(DTYPE_TORCH_WORD)
 #undef DTYPE_WORD
 #undef DTYPE_TORCH_WORD
-    {"torch.double", ASSAY_F64}, {"torch.float", ASSAY_F32}, {"torch.half", ASSAY_F16}, {"torch.cfloat", ASSAY_C64},
-    {"torch.cdouble", ASSAY_C128}, {"torch.chalf", ASSAY_C32}, {"torch.short", ASSAY_I16}, {"torch.int", ASSAY_I32},
-    {"torch.long", ASSAY_I64},
+    {"torch.double", ASSAY_F64}, {"torch.float", ASSAY_F32}, {"torch.half", ASSAY_F16},
+    {"torch.cdouble", ASSAY_C128}, {"torch.cfloat", ASSAY_C64}, {"torch.chalf", ASSAY_C32},
+    {"torch.short", ASSAY_I16}, {"torch.int", ASSAY_I32}, {"torch.long", ASSAY_I64},
 };
 
 /* The names that may stand where a value is expected, for "did you mean". */
@@ -31,6 +34,7 @@ static const char *const known_words[] = {
     ASSAY_DTYPE_LIST(KNOWN_DTYPE)
 #undef KNOWN_DTYPE
 };
+/* clang-format on */
 
 static status push(reader *r, const literal *value) {
     if (r->n_stack == r->stack_capacity) {
@@ -49,7 +53,7 @@ static status push(reader *r, const literal *value) {
 
 static status parse_value(reader *r, literal *out);
 
-static const struct dtype_word *find_dtype(const char *name, size_t length) {
+static const dtype_word *find_dtype(const char *name, size_t length) {
     for (size_t i = 0; i < countof(dtype_words); i++) {
         const char *word = dtype_words[i].name;
         if (strncmp(word, name, length) == 0 && word[length] == '\0') {
@@ -59,7 +63,7 @@ static const struct dtype_word *find_dtype(const char *name, size_t length) {
     return NULL;
 }
 
-static void become_dtype(literal *out, const struct dtype_word *word) {
+static void become_dtype(literal *out, const dtype_word *word) {
     out->kind = LITERAL_DTYPE;
     out->dtype.value = word->dtype;
     out->dtype.spelling = word->name;
@@ -68,7 +72,7 @@ static void become_dtype(literal *out, const struct dtype_word *word) {
 /* The recorder's replacement of 'f16' by f16 is textual and misses some; PyTorch's reader undoes the quotes as well. */
 static status parse_string_or_dtype(reader *r, literal *out) {
     TRY(reader_string(r, out));
-    const struct dtype_word *word = find_dtype(out->string.data, out->string.length);
+    const dtype_word *word = find_dtype(out->string.data, out->string.length);
     if (word != NULL && out->string.length <= 4) {
         become_dtype(out, word);
     }
@@ -79,8 +83,8 @@ static status parse_string_or_dtype(reader *r, literal *out) {
 
 static status enter(reader *r) {
     if (r->depth >= LITERAL_MAX_DEPTH) {
-        return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, r->at), "expected at most %d levels of nesting, got more",
-                       LITERAL_MAX_DEPTH);
+        return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, r->at),
+                       "expected at most %d levels of nesting, got more", LITERAL_MAX_DEPTH);
     }
     r->depth++;
     r->at++;
@@ -231,8 +235,8 @@ static const param tensor_params[] = {
     {"stride", "the strides", true, false},
 };
 static const param sparse_params[] = {
-    {"size", "the list of sizes", true, true},          {"dtype", "the dtype", false, true},
-    {"layout", "the layout", false, true},              {"is_coalesced", "whether it is coalesced", false, true},
+    {"size", "the list of sizes", true, true},       {"dtype", "the dtype", false, true},
+    {"layout", "the layout", false, true},           {"is_coalesced", "whether it is coalesced", false, true},
     {"nnz", "the number of elements", false, false},
 };
 static const param device_params[] = {
@@ -382,12 +386,11 @@ static status parse_sparse(reader *r, literal *out) {
     if (sparse == NULL) {
         return reader_no_memory(r);
     }
-    *sparse = (literal_sparse){
-        .dense = {.dtype = dtype->dtype.value, .n_dims = size->n_sizes, .shape = size->sizes},
-        .layout = layout->symbol,
-        .is_coalesced = is_coalesced->boolean,
-        .has_nnz = has_nnz,
-        .nnz = has_nnz ? nnz->integer : 0};
+    *sparse = (literal_sparse){.dense = {.dtype = dtype->dtype.value, .n_dims = size->n_sizes, .shape = size->sizes},
+                               .layout = layout->symbol,
+                               .is_coalesced = is_coalesced->boolean,
+                               .has_nnz = has_nnz,
+                               .nnz = has_nnz ? nnz->integer : 0};
     out->kind = LITERAL_SPARSE;
     out->sparse = sparse;
     return ASSAY_OK;
@@ -456,7 +459,7 @@ static status parse_word(reader *r, literal *out) {
     if (next_is(r, '(')) {
         return parse_named_call(r, start, length, out);
     }
-    const struct dtype_word *dtype = find_dtype(start, length);
+    const dtype_word *dtype = find_dtype(start, length);
     if (dtype != NULL) {
         become_dtype(out, dtype);
         return ASSAY_OK;
@@ -503,7 +506,8 @@ static status parse_value(reader *r, literal *out) {
 
 status literal_parse(arena *a, const char *source, size_t n, int32_t line, int32_t column, const literal **out,
                      error *err) {
-    reader r = {.memory = a, .begin = source, .at = source, .end = source + n, .line = line, .column = column, .err = err};
+    reader r = {
+        .memory = a, .begin = source, .at = source, .end = source + n, .line = line, .column = column, .err = err};
     if (n > (size_t)(INT32_MAX - column)) {
         return fail_at(err, ASSAY_TOO_LARGE, line, column, "expected a value of at most 2 GiB, got %zu bytes", n);
     }

@@ -16,7 +16,8 @@
 /* Lists inside lists deeper than this are refused, so that no input can exhaust the stack. Recorded ones reach 5. */
 enum { LITERAL_MAX_DEPTH = 64 };
 
-/* More keys in one dict are refused: no operator has as many keyword arguments, and each is compared with those before. */
+/* More keys in one dict are refused: no operator has as many keyword arguments, and each is compared with those before.
+ */
 enum { LITERAL_MAX_KEYS = 256 };
 
 /* More than this many bytes for one tensor is refused by literal_tensor_elements: the user address space of x86-64 and
@@ -114,8 +115,9 @@ const char *literal_kind_text(literal_kind kind);
    line and column are where source begins in its file (1, 1 when it stands alone): every position counts from there.
    A string that spells a dtype, such as 'f16', is that dtype, as in PyTorch's own reader, which quotes some by mistake;
    `(x)` is x; a trailing comma is fine. PARSE, with line and column and with what was expected and what came: malformed
-   text, an integer beyond int64, a number of strides other than that of sizes, a dict key twice, an unknown name, more than LITERAL_MAX_KEYS keys, more
-   than LITERAL_MAX_DEPTH levels. OUT_OF_MEMORY. On failure *out is untouched; what the arena took stays taken. */
+   text, an integer beyond int64, a number of strides other than that of sizes, a dict key twice, an unknown name, more
+   than LITERAL_MAX_KEYS keys, more than LITERAL_MAX_DEPTH levels. OUT_OF_MEMORY. On failure *out is untouched; what the
+   arena took stays taken. */
 status literal_parse(arena *a, const char *source, size_t n, int32_t line, int32_t column, const literal **out,
                      error *err);
 

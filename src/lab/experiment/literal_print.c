@@ -44,8 +44,8 @@ static int shortest_digits(double value, char digits[20]) {
     return atoi(exponent + 1);
 }
 
-/* Python's repr: plain from 1e-4 up to 1e16, always with a point or an exponent. `bare` leaves ".0" out, as the parts of
-   a complex number do. */
+/* Python's repr: plain from 1e-4 up to 1e16, always with a point or an exponent. `bare` leaves ".0" out, as the parts
+   of a complex number do. */
 static void print_double(double value, bool bare, text *out) {
     if (isnan(value)) {
         text_add(out, "nan");
@@ -63,7 +63,8 @@ static void print_double(double value, bool bare, text *out) {
     int exponent = shortest_digits(value, digits);
     int n = (int)strlen(digits);
     if (exponent < -4 || exponent >= 16) {
-        text_addf(out, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "", digits + 1, exponent < 0 ? '-' : '+', abs(exponent));
+        text_addf(out, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "", digits + 1, exponent < 0 ? '-' : '+',
+                  abs(exponent));
     } else if (exponent < 0) {
         text_addf(out, "0.%.*s%s", -exponent - 1, "000", digits);
     } else if (n <= exponent + 1) {
@@ -253,7 +254,8 @@ bool literal_equal(const literal *a, const literal *b) {
     case LITERAL_FLOAT:
         return same_double(a->real, b->real);
     case LITERAL_COMPLEX:
-        return same_double(a->complex_number.real, b->complex_number.real) && same_double(a->complex_number.imaginary, b->complex_number.imaginary);
+        return same_double(a->complex_number.real, b->complex_number.real) &&
+               same_double(a->complex_number.imaginary, b->complex_number.imaginary);
     case LITERAL_STRING:
         return a->string.length == b->string.length && memcmp(a->string.data, b->string.data, a->string.length) == 0;
     case LITERAL_TUPLE:
@@ -318,8 +320,8 @@ status literal_tensor_elements(const literal *tensor, int64_t *out_n_elems, erro
         int64_t size = t->shape[i], stride = t->has_stride ? t->stride[i] : 0;
         if (size < 0 || stride < 0) {
             return fail_at(err, ASSAY_INVALID, tensor->line, tensor->column,
-                           "expected %s that are not negative, got %lld in dimension %zu", size < 0 ? "sizes" : "strides",
-                           (long long)(size < 0 ? size : stride), i);
+                           "expected %s that are not negative, got %lld in dimension %zu",
+                           size < 0 ? "sizes" : "strides", (long long)(size < 0 ? size : stride), i);
         }
         is_empty = is_empty || size == 0;
     }

@@ -55,7 +55,8 @@ status reader_no_memory(reader *r);
 /* Whether inf or nan stands here, on its own or as an imaginary part. */
 bool reader_at_special(const reader *r);
 
-/* An int, a float, or complex as Python prints it; at a digit, a sign, a dot or inf or nan. Fills kind and value of out. */
+/* An int, a float, or complex as Python prints it; at a digit, a sign, a dot or inf or nan. Fills kind and value of
+ * out. */
 status reader_number(reader *r, literal *out);
 
 /* A quoted string; at its opening quote. Fills kind and value of out, whose column says where it began. */

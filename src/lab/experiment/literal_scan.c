@@ -117,10 +117,11 @@ static status parse_digits(reader *r, const char *start, bool negative, scanned 
     int32_t column = column_of(r, start);
     if (out->is_integer && !next_is(r, 'j')) {
         if (!parse_int64(digits, r->at, negative, &out->integer)) {
-            return fail_at(r->err, ASSAY_PARSE, r->line, column, "expected an integer of 64 bits, got one of %zu digits",
-                           n_whole);
+            return fail_at(r->err, ASSAY_PARSE, r->line, column,
+                           "expected an integer of 64 bits, got one of %zu digits", n_whole);
         }
-        out->real = negative ? -fabs((double)out->integer) : (double)out->integer; /* keeps the sign of -0 for complex */
+        out->real =
+            negative ? -fabs((double)out->integer) : (double)out->integer; /* keeps the sign of -0 for complex */
         return ASSAY_OK;
     }
     if (length > MAX_NUMBER_CHARS) {
@@ -284,4 +285,3 @@ status reader_string(reader *r, literal *out) {
     out->string.length = (size_t)(to - data);
     return ASSAY_OK;
 }
-

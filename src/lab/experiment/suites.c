@@ -82,20 +82,23 @@ static bool look_everywhere(const char *folder, const char *search_path, text *f
 
 status suites_directory(const suite *which, const char *search_path, text *out, error *err) {
     if (which->folder == NULL) {
-        return fail(err, ASSAY_NOT_FOUND, "the suite '%s' is built into the program and lies in no directory", which->name);
+        return fail(err, ASSAY_NOT_FOUND, "the suite '%s' is built into the program and lies in no directory",
+                    which->name);
     }
     text found = {0}, tried = {0};
     status result = ASSAY_OK;
-    if (look_everywhere(which->folder, search_path, &found, &tried)) {
+    bool is_found = look_everywhere(which->folder, search_path, &found, &tried);
+    if (is_found) {
         text_add(out, text_get(&found));
-    } else {
-        result = fail(err, ASSAY_NOT_FOUND,
-                      "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
-                      "holds it, such as benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout, or take "
-                      "--suite embedded",
-                      which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)");
+    } else if (!found.failed && !tried.failed) {
+        result =
+            fail(err, ASSAY_NOT_FOUND,
+                 "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
+                 "holds it, such as benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout, or take "
+                 "--suite embedded",
+                 which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)");
     }
-    if (result == ASSAY_OK && (found.failed || out->failed)) {
+    if (found.failed || tried.failed || out->failed) {
         result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);
     }
     text_clear(&found);

@@ -227,12 +227,15 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
     return result;
 }
 
+/* By address: a plug-in's tensors over our memory have storage objects of their own. */
 static bool aliases_input(const op_call *call, const tensor *t) {
     enum { MAX_TENSORS = 1024 };
     tensor *inputs[MAX_TENSORS];
     int n = call_all_tensors(call, inputs, MAX_TENSORS);
-    for (int i = 0; i < n && i < MAX_TENSORS; i++) {
-        if (inputs[i]->storage != NULL && inputs[i]->storage == t->storage) {
+    for (int i = 0; i < n && i < MAX_TENSORS && t->storage != NULL; i++) {
+        const storage *s = inputs[i]->storage;
+        const char *at = t->storage->data;
+        if (s != NULL && at < (const char *)s->data + s->size_bytes && at + t->storage->size_bytes > (const char *)s->data) {
             return true;
         }
     }
@@ -242,6 +245,9 @@ static bool aliases_input(const op_call *call, const tensor *t) {
 status expectation_poison(const expectation *e, plan *p, error *err) {
     outputs actual;
     outputs_init(&actual);
+    if (e->call->op->row->is_view) {
+        return ASSAY_OK;
+    }
     status result = gather_outputs(e, p, &actual, err);
     for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
         if (!aliases_input(e->call, &actual.items[i])) {

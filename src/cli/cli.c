@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses options from rows, so that --help and what is accepted cannot differ. */
+#include "cli/cli.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_print_help(const cli_verb *verb) {
+    printf("assay %s: %s\n\nusage: assay %s%s%s [options]\n\noptions:\n", verb->name, verb->summary, verb->name,
+           verb->arguments[0] != '\0' ? " " : "", verb->arguments);
+    int width = 0;
+    for (size_t i = 0; i < verb->n_options; i++) {
+        const cli_option *o = &verb->options[i];
+        int w = (int)(strlen(o->name) + (o->value != NULL ? strlen(o->value) + 1 : 0));
+        width = w > width ? w : width;
+    }
+    for (size_t i = 0; i < verb->n_options; i++) {
+        const cli_option *o = &verb->options[i];
+        char shown[96];
+        snprintf(shown, sizeof shown, "%s%s%s", o->name, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+        printf("  %-*s  ", width, shown);
+        for (const char *line = o->help; *line != '\0';) { /* later lines of a text stand under its first */
+            size_t n = strcspn(line, "\n");
+            printf("%.*s\n", (int)n, line);
+            line += n + (line[n] == '\n');
+            if (*line != '\0') {
+                printf("  %*s  ", width, "");
+            }
+        }
+    }
+    printf("  %-*s  this text\n\nexamples:\n%s", width, "--help", verb->examples);
+}
+
+int cli_fail(const char *verb, const error *err, int code) {
+    fprintf(stderr, "assay %s: %s\n", verb, err->message);
+    return code;
+}
+
+static const cli_option *find_option(const cli_verb *verb, const char *name, size_t n) {
+    for (size_t i = 0; i < verb->n_options; i++) {
+        if (strlen(verb->options[i].name) == n && strncmp(verb->options[i].name, name, n) == 0) {
+            return &verb->options[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const cli_verb *verb, const char *given, size_t length) {
+    char name[64];
+    const char *names[64];
+    size_t n = 0;
+    for (; n < verb->n_options && n < countof(names) - 1; n++) {
+        names[n] = verb->options[n].name;
+    }
+    names[n++] = "--help";
+    snprintf(name, sizeof name, "%.*s", (int)length, given);
+    const char *near = text_nearest(name, names, n);
+    fprintf(stderr, "assay %s: no option is called '%s'%s%s%s; `assay %s --help` lists them\n", verb->name, name,
+            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "", verb->name);
+    return EXIT_USAGE;
+}
+
+/* Takes the option at argv[*i], and its value, which may be the next word. */
+static int take_option(const cli_verb *verb, int argc, char **argv, int *i, void *options) {
+    const char *word = argv[*i];
+    size_t length = strcspn(word, "=");
+    const cli_option *o = find_option(verb, word, length);
+    if (o == NULL) {
+        return unknown_option(verb, word, length);
+    }
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    if (o->value == NULL && value != NULL) {
+        fprintf(stderr, "assay %s: %s takes no value, got '%s'\n", verb->name, o->name, value);
+        return EXIT_USAGE;
+    }
+    if (o->value != NULL && value == NULL) {
+        if (*i + 1 >= argc) {
+            fprintf(stderr, "assay %s: %s needs a value: %s %s\n", verb->name, o->name, o->name, o->value);
+            return EXIT_USAGE;
+        }
+        value = argv[++*i];
+    }
+    error err = {0};
+    return o->take(options, value, &err) == ASSAY_OK ? EXIT_OK : cli_fail(verb->name, &err, EXIT_USAGE);
+}
+
+bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code) {
+    bool options_ended = false;
+    for (int i = 1; i < argc; i++) {
+        int code = EXIT_OK;
+        const char *word = argv[i];
+        if (!options_ended && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            cli_print_help(verb);
+            *exit_code = EXIT_OK;
+            return false;
+        }
+        if (!options_ended && strcmp(word, "--") == 0) {
+            options_ended = true;
+        } else if (!options_ended && word[0] == '-' && word[1] != '\0') {
+            code = take_option(verb, argc, argv, &i, options);
+        } else {
+            error err = {0};
+            if (verb->take_argument == NULL) {
+                fprintf(stderr, "assay %s: takes no argument, got '%s'; `assay %s --help` shows how it is used\n", verb->name,
+                        word, verb->name);
+                code = EXIT_USAGE;
+            } else if (verb->take_argument(options, word, &err) != ASSAY_OK) {
+                code = cli_fail(verb->name, &err, EXIT_USAGE);
+            }
+        }
+        if (code != EXIT_OK) {
+            *exit_code = code;
+            return false;
+        }
+    }
+    return true;
+}
+
+status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err) {
+    char *end = NULL;
+    errno = 0;
+    long long i = strtoll(value, &end, 10);
+    if (end == value || *end != '\0' || errno != 0 || i < low || i > high) {
+        return fail(err, ASSAY_INVALID, "%s: expected a whole number from %lld to %lld, got '%s'", name, (long long)low,
+                    (long long)high, value);
+    }
+    *out = i;
+    return ASSAY_OK;
+}
+
+status cli_double(const char *name, const char *value, double low, double high, double *out, error *err) {
+    char *end = NULL;
+    double f = strtod(value, &end);
+    if (end == value || *end != '\0' || !(f >= low && f <= high)) {
+        return fail(err, ASSAY_INVALID, "%s: expected a number from %g to %g, got '%s'", name, low, high, value);
+    }
+    *out = f;
+    return ASSAY_OK;
+}
+
+status cli_bytes(const char *name, const char *value, double *out, error *err) {
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"", 1},      {"B", 1},        {"k", 1e3},      {"K", 1e3},      {"kB", 1e3},   {"M", 1e6},
+                 {"MB", 1e6},  {"G", 1e9},      {"GB", 1e9},     {"T", 1e12},     {"TB", 1e12},  {"KiB", 0x1p10},
+                 {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+    char *end = NULL;
+    double f = strtod(value, &end);
+    for (size_t i = 0; end != value && i < countof(units); i++) {
+        if (strcmp(end, units[i].suffix) == 0 && f > 0 && f * units[i].factor < 1e18) {
+            *out = f * units[i].factor;
+            return ASSAY_OK;
+        }
+    }
+    return fail(err, ASSAY_INVALID, "%s: expected a size such as 8GiB or 500MB, got '%s'", name, value);
+}
+
+status cli_word(const char *name, const char *value, const char *const *words, size_t n, size_t *out, error *err) {
+    text all = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            text_clear(&all);
+            *out = i;
+            return ASSAY_OK;
+        }
+        text_addf(&all, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", words[i]);
+    }
+    const char *near = text_nearest(value, words, n);
+    status result = fail(err, ASSAY_INVALID, "%s: expected %s, got '%s'%s%s%s", name, text_get(&all), value,
+                         near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+    text_clear(&all);
+    return result;
+}
+
+status cli_list_add(cli_list *list, const char *name, const char *value, error *err) {
+    if (list->n == countof(list->items)) {
+        return fail(err, ASSAY_INVALID, "%s: given more than %zu times", name, countof(list->items));
+    }
+    list->items[list->n++] = value;
+    return ASSAY_OK;
+}

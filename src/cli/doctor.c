@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `assay doctor`: what this machine is, what disturbs measuring on it, what is missing and what to do about it. */
+#include "cli/cli.h"
+
+#include "engine/backend/backend.h"
+#include "engine/kernels/cpu/isa.h"
+#include "lab/experiment/suites.h"
+#include "lab/measure/ceilings.h"
+#include "lab/measure/clock.h"
+#include "lab/measure/machine.h"
+#include "lab/report/table.h"
+#include "lab/report/terminal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct options {
+    color_mode color;
+    bool quick;
+} options;
+
+static status take_color(void *to, const char *value, error *err) {
+    if (!color_mode_parse(value, &((options *)to)->color)) {
+        return fail(err, ASSAY_INVALID, "--color: expected auto, always or never, got '%s'", value);
+    }
+    return ASSAY_OK;
+}
+
+static status take_quick(void *to, const char *value, error *err) {
+    (void)value;
+    (void)err;
+    ((options *)to)->quick = true;
+    return ASSAY_OK;
+}
+
+static const cli_option rows[] = {
+    {"--quick", NULL, "do not measure bandwidths", take_quick},
+    {"--color", "WHEN", "auto, always or never", take_color},
+};
+
+static const cli_verb verb = {
+    .name = "doctor",
+    .summary = "what this machine is, what disturbs measuring on it, what is missing",
+    .arguments = "",
+    .examples = "  assay doctor\n  assay doctor --quick\n",
+    .options = rows,
+    .n_options = countof(rows),
+};
+
+static void row(table *t, const char *what, const char *value, table_style style) {
+    table_row_begin(t);
+    table_cell(t, what, TABLE_DIM);
+    table_cell(t, value, style);
+}
+
+static void say_cpu(table *t, arena *a, const machine_facts *m) {
+    row(t, "CPU", arena_format(a, "%s (%s)", m->cpu_model != NULL ? m->cpu_model : "unknown", m->architecture), TABLE_BOLD);
+    row(t, "cores", arena_format(a, "%d in %d socket%s, %d usable here", m->logical_cpus, m->sockets,
+                                 m->sockets == 1 ? "" : "s", m->usable_cpus), TABLE_PLAIN);
+    row(t, "kernels built for", isa_name(isa_best()), TABLE_PLAIN);
+    for (size_t i = 0; i < m->n_caches; i++) {
+        char size[32];
+        const machine_cache *c = &m->caches[i];
+        row(t, arena_format(a, "L%d %s", c->level, c->type),
+            arena_format(a, "%s x %d", text_of_bytes(size, (double)c->size_bytes), c->instances > 0 ? c->instances : 1),
+            TABLE_PLAIN);
+    }
+}
+
+static void say_memory_and_clock(table *t, arena *a, const machine_facts *m) {
+    char total[32], available[32];
+    row(t, "memory", arena_format(a, "%s, %s available", text_of_bytes(total, (double)m->memory_total_bytes),
+                                  text_of_bytes(available, (double)m->memory_available_bytes)), TABLE_PLAIN);
+    row(t, "clock", arena_format(a, "%.0f MHz measured%s", machine_measure_clock_mhz(),
+                                 isnan(m->nominal_mhz) ? "" : arena_format(a, ", %.0f MHz nominal", m->nominal_mhz)),
+        TABLE_PLAIN);
+    row(t, "governor", m->governor != NULL ? m->governor : "not told by this system", TABLE_PLAIN);
+    row(t, "hypervisor", m->hypervisor != NULL ? m->hypervisor : "none", TABLE_PLAIN);
+    row(t, "system", arena_format(a, "%s, %s", m->kernel != NULL ? m->kernel : "?", m->libc != NULL ? m->libc : "?"),
+        TABLE_PLAIN);
+}
+
+static status say_ceilings(table *t, arena *a, const machine_facts *m, error *err) {
+    lab_clock clock = clock_monotonic();
+    row(t, "timer", arena_format(a, "%s, resolution %.0f ns, cost %.0f ns", clock.name, clock.resolution_ns, clock.read_ns),
+        TABLE_PLAIN);
+    const struct {
+        const char *name;
+        size_t size_bytes;
+    } footprints[] = {{"bandwidth, 64 KiB", 64 << 10}, {"bandwidth, 16 MiB", 16 << 20}, {"bandwidth, 512 MiB", (size_t)512 << 20}};
+    int threads = m->usable_cpus > 0 ? m->usable_cpus : 1;
+    for (size_t i = 0; i < countof(footprints); i++) {
+        bandwidth b;
+        TRY(ceilings_bandwidth(footprints[i].size_bytes, threads, 0.1, &clock, &b, err));
+        row(t, footprints[i].name, arena_format(a, "read %.0f GB/s, copy %.0f GB/s on %d threads", b.read_gbytes_per_s,
+                                                b.copy_gbytes_per_s, threads), TABLE_PLAIN);
+    }
+    return ASSAY_OK;
+}
+
+static void say_suites(table *t, arena *a) {
+    size_t n;
+    const suite *all = suites_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        text where = {0};
+        error reason = {0};
+        bool found = all[i].folder == NULL || suites_directory(&all[i], getenv("ASSAY_SUITES"), &where, &reason) == ASSAY_OK;
+        row(t, arena_format(a, "suite %s", all[i].name),
+            all[i].folder == NULL ? "built in" : found ? arena_format(a, "%s", text_get(&where)) : arena_format(a, "%s", reason.message),
+            found ? TABLE_PLAIN : TABLE_WARN);
+        text_clear(&where);
+    }
+}
+
+static status say_backends(table *t, arena *a, error *err) {
+    op_table *operators = NULL;
+    size_t n;
+    const char *const *names = backend_names(&n);
+    TRY(op_table_new(&operators, err));
+    for (size_t i = 0; i < n; i++) {
+        backend *b = NULL;
+        error reason = {0};
+        status opened = backend_open(operators, names[i], &b, &reason);
+        row(t, arena_format(a, "backend %s", names[i]), arena_format(a, "%s", opened == ASSAY_OK ? b->doc : reason.message),
+            opened == ASSAY_OK ? TABLE_PLAIN : TABLE_WARN);
+        if (opened == ASSAY_OK) {
+            b->close(b);
+        }
+    }
+    op_table_free(operators);
+    return ASSAY_OK;
+}
+
+static status say_compilers(table *t, arena *a, error *err) {
+    const machine_compiler *found;
+    size_t n;
+    TRY(machine_find_compilers(a, &found, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        row(t, arena_format(a, "compiler %s", found[i].name), found[i].version != NULL ? found[i].version : found[i].path,
+            TABLE_PLAIN);
+    }
+    if (n == 0) {
+        row(t, "compilers", "none found: apt-get install gcc", TABLE_WARN);
+    }
+    return ASSAY_OK;
+}
+
+static status examine(arena *a, const options *o, text *out, error *err) {
+    machine_facts m;
+    table t;
+    TRY(machine_read(a, "", &m, err));
+    const table_column columns[] = {{"", TABLE_LEFT, false}, {"", TABLE_LEFT, false}};
+    table_init(&t, a, columns, countof(columns));
+    say_cpu(&t, a, &m);
+    say_memory_and_clock(&t, a, &m);
+    if (!o->quick) {
+        TRY(say_ceilings(&t, a, &m, err));
+    }
+    TRY(say_compilers(&t, a, err));
+    say_suites(&t, a);
+    TRY(say_backends(&t, a, err));
+    table_rule(&t);
+    if (m.n_noise == 0) {
+        row(&t, "noise", "nothing found that disturbs measuring", TABLE_GOOD);
+    }
+    for (size_t i = 0; i < m.n_noise; i++) {
+        row(&t, arena_format(a, "noise: %s", m.noise[i].name), m.noise[i].detail, TABLE_WARN);
+        row(&t, "", m.noise[i].advice, TABLE_PLAIN);
+    }
+    table_options shown = {.color = terminal_color(o->color, STDOUT_FILENO)};
+    return table_render(&t, &shown, out, err);
+}
+
+int cli_doctor(int argc, char **argv) {
+    options o = {0};
+    int code = EXIT_OK;
+    if (!cli_parse(&verb, argc, argv, &o, &code)) {
+        return code;
+    }
+    arena memory = {0};
+    text out = {0};
+    error err = {0};
+    if (examine(&memory, &o, &out, &err) == ASSAY_OK) {
+        fputs(text_get(&out), stdout);
+    } else {
+        code = cli_fail(verb.name, &err, EXIT_FAILED);
+    }
+    text_clear(&out);
+    arena_clear(&memory);
+    return code;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `assay list`: operators with their coverage, backends, suites, devices. */
+#include "base/json.h"
+#include "cli/cli.h"
+#include "engine/backend/backend.h"
+#include "lab/experiment/suites.h"
+#include "lab/report/table.h"
+#include "lab/report/terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct options {
+    const char *what;
+    bool json;
+    color_mode color;
+    cli_list plugins;
+} options;
+
+typedef struct listing {
+    arena *memory;
+    const op_table *table;
+    const options *o;
+    struct backend *backends[66];
+    size_t n_backends;
+    json_writer json; /* out is NULL unless --json */
+    table shown;
+    text out;
+} listing;
+
+static status take_what(void *to, const char *value, error *err) {
+    static const char *const words[] = {"operators", "backends", "suites", "devices"};
+    size_t i;
+    TRY(cli_word("list", value, words, countof(words), &i, err));
+    ((options *)to)->what = words[i];
+    return ASSAY_OK;
+}
+
+static status take_json(void *to, const char *value, error *err) {
+    (void)value;
+    (void)err;
+    ((options *)to)->json = true;
+    return ASSAY_OK;
+}
+
+static status take_backend(void *to, const char *value, error *err) {
+    return cli_list_add(&((options *)to)->plugins, "--backend", value, err);
+}
+
+static status take_color(void *to, const char *value, error *err) {
+    if (!color_mode_parse(value, &((options *)to)->color)) {
+        return fail(err, ASSAY_INVALID, "--color: expected auto, always or never, got '%s'", value);
+    }
+    return ASSAY_OK;
+}
+
+static const cli_option rows[] = {
+    {"--json", NULL, "one JSON array", take_json},
+    {"--backend", "./LIB.so", "a plug-in to list as well; may be repeated", take_backend},
+    {"--color", "WHEN", "auto, always or never", take_color},
+};
+
+static const cli_verb verb = {
+    .name = "list",
+    .summary = "the operators, backends, suites and devices there are",
+    .arguments = "operators|backends|suites|devices",
+    .examples = "  assay list operators\n"
+                "  assay list operators --json | jq -r '.[] | select(.eager != true) | .name'\n"
+                "  assay list backends --backend ./libmine.so\n"
+                "  assay list suites\n",
+    .options = rows,
+    .n_options = countof(rows),
+    .take_argument = take_what,
+};
+
+static status open_backends(listing *l, error *err) {
+    size_t n;
+    const char *const *names = backend_names(&n);
+    for (size_t i = 0; i < n; i++) {
+        TRY(backend_open(l->table, names[i], &l->backends[l->n_backends], err));
+        l->n_backends++;
+    }
+    for (size_t i = 0; i < l->o->plugins.n; i++) {
+        TRY(backend_open(l->table, l->o->plugins.items[i], &l->backends[l->n_backends], err));
+        l->n_backends++;
+    }
+    return ASSAY_OK;
+}
+
+static bool covered(const listing *l, size_t b, const op *o, error *err) {
+    return l->backends[b]->covers == NULL || l->backends[b]->covers(l->backends[b], o, err) == ASSAY_OK;
+}
+
+static const char *nature_of(const op *o) {
+    return o->row->is_view ? "view" : o->row->is_random ? "random" : o->row->family->name;
+}
+
+static void operator_json(listing *l, const op *o) {
+    json_writer *w = &l->json;
+    json_begin_object(w);
+    json_put_string(w, "name", o->signature.full);
+    json_put_string(w, "signature", o->signature.text);
+    json_put_string(w, "doc", o->row->doc);
+    json_put_string(w, "family", o->row->family->name);
+    json_put_bool(w, "in_place", o->in_place);
+    json_put_bool(w, "view", o->row->is_view);
+    json_put_bool(w, "random", o->row->is_random);
+    for (size_t b = 0; b < l->n_backends; b++) {
+        error reason = {0};
+        bool has = covered(l, b, o, &reason);
+        json_key(w, l->backends[b]->name);
+        if (has) {
+            json_bool(w, true);
+        } else {
+            json_string(w, reason.message);
+        }
+    }
+    json_end_object(w);
+}
+
+static void operator_row(listing *l, const op *o) {
+    table_row_begin(&l->shown);
+    table_cell(&l->shown, o->signature.full, TABLE_PLAIN);
+    table_cell(&l->shown, nature_of(o), TABLE_DIM);
+    for (size_t b = 0; b < l->n_backends; b++) {
+        bool has = covered(l, b, o, NULL);
+        table_cell(&l->shown, has ? "yes" : "no", has ? TABLE_GOOD : TABLE_DIM);
+    }
+    table_cell(&l->shown, o->row->doc, TABLE_PLAIN);
+}
+
+static status list_operators(listing *l, error *err) {
+    TRY(open_backends(l, err));
+    table_column columns[70] = {{"operator", TABLE_LEFT, false}, {"kind", TABLE_LEFT, false}};
+    size_t n = 2;
+    for (size_t b = 0; b < l->n_backends; b++) {
+        columns[n++] = (table_column){l->backends[b]->name, TABLE_LEFT, false};
+    }
+    columns[n++] = (table_column){"what it does", TABLE_LEFT, true};
+    table_init(&l->shown, l->memory, columns, n);
+    size_t counts[66] = {0};
+    int total = op_table_size(l->table);
+    for (int i = 0; i < total; i++) {
+        const op *o = op_table_at(l->table, i);
+        for (size_t b = 0; b < l->n_backends; b++) {
+            counts[b] += covered(l, b, o, NULL) ? 1 : 0;
+        }
+        if (l->o->json) {
+            operator_json(l, o);
+        } else {
+            operator_row(l, o);
+        }
+    }
+    table_rule(&l->shown);
+    table_row_begin(&l->shown);
+    table_cellf(&l->shown, TABLE_BOLD, "%d operators", total);
+    table_cell(&l->shown, "", TABLE_PLAIN);
+    for (size_t b = 0; b < l->n_backends; b++) {
+        table_cellf(&l->shown, TABLE_BOLD, "%zu", counts[b]);
+    }
+    return ASSAY_OK;
+}
+
+static status list_backends(listing *l, error *err) {
+    TRY(open_backends(l, err));
+    const table_column columns[] = {
+        {"backend", TABLE_LEFT, false}, {"operators", TABLE_RIGHT, false}, {"of", TABLE_RIGHT, false}, {"what it is", TABLE_LEFT, true}};
+    table_init(&l->shown, l->memory, columns, countof(columns));
+    for (size_t b = 0; b < l->n_backends; b++) {
+        int n = 0, total = op_table_size(l->table);
+        for (int i = 0; i < total; i++) {
+            n += covered(l, b, op_table_at(l->table, i), NULL) ? 1 : 0;
+        }
+        if (l->o->json) {
+            json_begin_object(&l->json);
+            json_put_string(&l->json, "name", l->backends[b]->name);
+            json_put_string(&l->json, "doc", l->backends[b]->doc);
+            json_put_int(&l->json, "operators", n);
+            json_put_int(&l->json, "of", total);
+            json_end_object(&l->json);
+            continue;
+        }
+        table_row_begin(&l->shown);
+        table_cell(&l->shown, l->backends[b]->name, TABLE_BOLD);
+        table_cellf(&l->shown, TABLE_PLAIN, "%d", n);
+        table_cellf(&l->shown, TABLE_DIM, "%d", total);
+        table_cell(&l->shown, l->backends[b]->doc, TABLE_PLAIN);
+    }
+    return ASSAY_OK;
+}
+
+static status list_suites(listing *l, error *err) {
+    (void)err;
+    const table_column columns[] = {
+        {"suite", TABLE_LEFT, false}, {"operators", TABLE_RIGHT, false}, {"inputs", TABLE_RIGHT, false}, {"where, or how to get it", TABLE_LEFT, false}};
+    table_init(&l->shown, l->memory, columns, countof(columns));
+    size_t n;
+    const suite *all = suites_all(&n);
+    const char *search = getenv("ASSAY_SUITES");
+    for (size_t i = 0; i < n; i++) {
+        inputs set = {0};
+        text where = {0};
+        error reason = {0};
+        status read = suites_read(&set, &all[i], search, &reason);
+        if (read == ASSAY_OK && all[i].folder == NULL) {
+            text_add(&where, "built in");
+        } else if (read == ASSAY_OK) {
+            suites_directory(&all[i], search, &where, NULL);
+        }
+        const char *place = read == ASSAY_OK ? text_get(&where) : reason.message;
+        if (l->o->json) {
+            json_begin_object(&l->json);
+            json_put_string(&l->json, "name", all[i].name);
+            json_put_string(&l->json, "doc", all[i].doc);
+            json_put_bool(&l->json, "found", read == ASSAY_OK);
+            json_put_string(&l->json, read == ASSAY_OK ? "where" : "reason", place);
+            json_put_int(&l->json, "operators", (int64_t)set.n_operators);
+            json_put_int(&l->json, "inputs", (int64_t)set.n_all);
+            json_end_object(&l->json);
+        } else {
+            table_row_begin(&l->shown);
+            table_cell(&l->shown, all[i].name, TABLE_BOLD);
+            table_cellf(&l->shown, TABLE_PLAIN, read == ASSAY_OK ? "%zu" : "-", set.n_operators);
+            table_cellf(&l->shown, TABLE_PLAIN, read == ASSAY_OK ? "%zu" : "-", set.n_all);
+            table_cell(&l->shown, place, read == ASSAY_OK ? TABLE_PLAIN : TABLE_DIM);
+        }
+        text_clear(&where);
+        inputs_clear(&set);
+    }
+    return ASSAY_OK;
+}
+
+static status list_devices(listing *l, error *err) {
+    (void)err;
+    const table_column columns[] = {{"device", TABLE_LEFT, false}, {"memory", TABLE_LEFT, false}, {"what it is", TABLE_LEFT, true}};
+    table_init(&l->shown, l->memory, columns, countof(columns));
+    size_t n;
+    const device *const *all = device_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (l->o->json) {
+            json_begin_object(&l->json);
+            json_put_string(&l->json, "name", all[i]->name);
+            json_put_string(&l->json, "doc", all[i]->doc);
+            json_put_bool(&l->json, "has_memory", all[i]->has_memory);
+            json_end_object(&l->json);
+            continue;
+        }
+        table_row_begin(&l->shown);
+        table_cell(&l->shown, all[i]->name, TABLE_BOLD);
+        table_cell(&l->shown, all[i]->has_memory ? "yes" : "no", TABLE_PLAIN);
+        table_cell(&l->shown, all[i]->doc, TABLE_PLAIN);
+    }
+    return ASSAY_OK;
+}
+
+static status list(listing *l, error *err) {
+    static const struct {
+        const char *what;
+        status (*list)(listing *l, error *err);
+    } lists[] = {
+        {"operators", list_operators}, {"backends", list_backends}, {"suites", list_suites}, {"devices", list_devices}};
+    if (l->o->json) {
+        json_begin_array(&l->json);
+    }
+    for (size_t i = 0; i < countof(lists); i++) {
+        if (strcmp(l->o->what, lists[i].what) == 0) {
+            TRY(lists[i].list(l, err));
+        }
+    }
+    if (l->o->json) {
+        json_end_array(&l->json);
+        text_add_char(&l->out, '\n');
+        return l->out.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the list") : ASSAY_OK;
+    }
+    table_options shown = {.color = terminal_color(l->o->color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO)};
+    return table_render(&l->shown, &shown, &l->out, err);
+}
+
+int cli_list_verb(int argc, char **argv) {
+    options o = {0};
+    int code = EXIT_OK;
+    if (!cli_parse(&verb, argc, argv, &o, &code)) {
+        return code;
+    }
+    if (o.what == NULL) {
+        fprintf(stderr, "assay list: expected operators, backends, suites or devices\n");
+        return EXIT_USAGE;
+    }
+    arena memory = {0};
+    error err = {0};
+    op_table *operators = NULL;
+    listing l = {.memory = &memory, .o = &o};
+    l.json = (json_writer){.out = &l.out, .indent = 2};
+    status result = op_table_new(&operators, &err);
+    l.table = operators;
+    result = result == ASSAY_OK ? list(&l, &err) : result;
+    if (result == ASSAY_OK) {
+        fputs(text_get(&l.out), stdout);
+    } else {
+        code = cli_fail(verb.name, &err, result == ASSAY_NOT_FOUND || result == ASSAY_INVALID ? EXIT_USAGE : EXIT_FAILED);
+    }
+    for (size_t b = 0; b < l.n_backends; b++) {
+        l.backends[b]->close(l.backends[b]);
+    }
+    text_clear(&l.out);
+    op_table_free(operators);
+    arena_clear(&memory);
+    return code;
+}

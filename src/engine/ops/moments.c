@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variances, standard deviations and vector norms over dimensions. */
+#include "engine/ops/rows.h"
+#include "engine/schema/reduction.h"
+
+#include <math.h>
+
+/* --- std, var, var_mean: (self, dim, correction, keepdim) ------------------------------------------------------------------ */
+
+static status variance_infer(const op_call *call, outputs *out, error *err) {
+    dtype t = call_tensor(call, 0)->dtype;
+    if (dtype_category_of(t) < CATEGORY_FLOATING) {
+        return fail(err, ASSAY_INVALID, "%s: expected a floating or complex tensor, got %s", call->op->signature.full,
+                    assay_dtype_name(t));
+    }
+    TRY(reduction_infer(call, 1, call_bool(call, 3), dtype_real(t), out, err));
+    return call->op->signature.n_returns == 2 ? reduction_infer(call, 1, call_bool(call, 3), t, out, err) : ASSAY_OK;
+}
+
+/* One output element's mean and variance, in two passes. */
+typedef struct moments {
+    double re, im; /* the mean */
+    double variance;
+    double squares; /* square sum of the terms behind the variance */
+} moments;
+
+static moments moments_at(ref_ctx *ctx, int64_t flat) {
+    const double *x = ref_real(ctx, 0);
+    bool is_complex = dtype_is_complex(call_tensor(ctx->call, 0)->dtype);
+    int width = is_complex ? 2 : 1;
+    reduction_walk start;
+    moments m = {0};
+    if (x == NULL || !reduction_start(ctx, 1, flat, &start)) {
+        return m;
+    }
+    reduction_walk w = start;
+    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
+        m.re += x[w.at * width] / (double)start.n;
+        m.im += is_complex ? x[w.at * width + 1] / (double)start.n : 0;
+    }
+    double correction = call_is_none(ctx->call, 2) ? 1 : call_float(ctx->call, 2);
+    double divisor = fmax((double)start.n - correction, 0);
+    w = start;
+    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
+        double re = x[w.at * width] - m.re, im = is_complex ? x[w.at * width + 1] - m.im : 0;
+        double term = re * re + im * im;
+        double shift = 2 * sqrt(term) * hypot(m.re, m.im); /* what a rounding of the mean moves the term by */
+        m.variance += term;
+        m.squares += term * term + shift * shift;
+    }
+    m.variance /= divisor; /* 0 / 0 is NaN and anything else infinite, as it should be */
+    m.squares = divisor > 0 ? m.squares / (divisor * divisor) : 0;
+    m.re = start.n > 0 ? m.re : NAN;
+    m.im = start.n > 0 ? m.im : NAN;
+    return m;
+}
+
+static double variance_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    moments m = moments_at(ctx, flat);
+    if (out == 1) {
+        double n = reduction_length(ctx->call, 1);
+        *norm += (m.re * m.re + m.variance) / n; /* about the square sum of x / n */
+        return m.re;
+    }
+    *norm += m.squares;
+    return m.variance;
+}
+
+static double deviation_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)out;
+    moments m = moments_at(ctx, flat);
+    double deviation = sqrt(m.variance);
+    *norm += deviation > 0 ? m.squares / (4 * m.variance) : 0; /* d sqrt(v) = dv / (2 sqrt(v)) */
+    return deviation;
+}
+
+static status variance_whole(ref_ctx *ctx, error *err) {
+    (void)err;
+    double *variance = ref_output(ctx, 0), *mean = ref_output(ctx, 1);
+    for (int64_t i = 0; variance != NULL && mean != NULL && i < tensor_numel(&ctx->out->items[0]); i++) {
+        moments m = moments_at(ctx, i);
+        variance[i] = m.variance;
+        mean[2 * i] = m.re;
+        mean[2 * i + 1] = m.im;
+    }
+    return ASSAY_OK;
+}
+
+static void variance_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)out;
+    cost->flops = 4 * (double)tensor_numel(call_tensor(call, 0));
+    cost->reduction = fmax(reduction_length(call, 1), 1);
+}
+
+static const op_family family_variance = {.name = "reduction", .infer = variance_infer, .cost = variance_cost};
+
+/* --- norm: (self, p, dim, keepdim) ------------------------------------------------------------------------------------------ */
+
+static double norm_order(const op_call *call) {
+    return call_is_none(call, 1) ? 2 : call_float(call, 1);
+}
+
+static int norm_dims(const op_call *call) {
+    return signature_find_param(&call->op->signature, "dim");
+}
+
+static status norm_infer(const op_call *call, outputs *out, error *err) {
+    dtype t = call_tensor(call, 0)->dtype;
+    double p = norm_order(call);
+    int dims = norm_dims(call);
+    if (dtype_category_of(t) < CATEGORY_FLOATING) {
+        return fail(err, ASSAY_INVALID, "%s: expected a floating or complex tensor, got %s", call->op->signature.full,
+                    assay_dtype_name(t));
+    }
+    TRY(reduction_infer(call, dims, dims >= 0 && call_bool(call, 3), dtype_real(t), out, err));
+    if ((p < 0 || p == INFINITY) && tensor_numel(&out->items[0]) > 0 && reduction_length(call, dims) == 0) {
+        return fail(err, ASSAY_INVALID, "%s: a norm of order %g over no elements is not defined", call->op->signature.full,
+                    p);
+    }
+    return ASSAY_OK;
+}
+
+/* (sum |x|^p)^(1/p); p = 0 counts what is not zero, +-infinity takes the largest or smallest. */
+static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    (void)out, (void)norm;
+    const double *x = ref_real(ctx, 0);
+    int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
+    double p = norm_order(ctx->call);
+    double sum = p == -INFINITY ? INFINITY : 0;
+    reduction_walk w;
+    if (x == NULL || !reduction_start(ctx, norm_dims(ctx->call), flat, &w)) {
+        return 0;
+    }
+    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
+        double size = width == 2 ? hypot(x[2 * w.at], x[2 * w.at + 1]) : fabs(x[w.at]);
+        if (isinf(p)) {
+            sum = isnan(sum) ? sum : isnan(size) ? size : p > 0 ? fmax(sum, size) : fmin(sum, size);
+        } else {
+            sum += p == 0 ? (size != 0) : p == 1 ? size : p == 2 ? size * size : pow(size, p);
+        }
+    }
+    return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+}
+
+static void norm_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)out;
+    cost->flops = 2 * (double)tensor_numel(call_tensor(call, 0));
+    cost->reduction = fmax(reduction_length(call, norm_dims(call)), 1);
+}
+
+static const op_family family_norm = {.name = "reduction", .infer = norm_infer, .cost = norm_cost};
+
+static const op_row rows[] = {
+    {.signature =
+         "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+     .doc = "The standard deviation over dimensions, with n - correction (1 unless given) in the divisor.",
+     .family = &family_variance,
+     .reference_element = deviation_element},
+    {.signature =
+         "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+     .doc = "The variance over dimensions, with n - correction (1 unless given) in the divisor.",
+     .family = &family_variance,
+     .reference_element = variance_element},
+    {.signature = "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
+                  "(Tensor, Tensor)",
+     .doc = "The variance and the mean over dimensions.",
+     .family = &family_variance,
+     .reference_element = variance_element,
+     .reference = variance_whole},
+    {.signature = "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+     .doc = "The vector norm of order p (2 unless given) over dimensions.",
+     .family = &family_norm,
+     .reference_element = norm_element},
+    {.signature = "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+     .doc = "The vector norm of order p of all elements.",
+     .family = &family_norm,
+     .reference_element = norm_element},
+};
+
+const op_rows rows_moments = {rows, countof(rows)};

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor: chooses points, keeps a worker alive, turns its deaths into records. */
+#include "lab/experiment/operators.h"
+
+#include "lab/experiment/operators_point.h"
+#include "lab/experiment/save.h"
+#include "lab/measure/worker.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* --- points ------------------------------------------------------------------------------------------------------------------ */
+
+static bool matches_name(const char *glob, const char *name) {
+    return text_matches(glob, name) || (text_starts_with(name, "aten.") && text_matches(glob, name + strlen("aten.")));
+}
+
+static bool matches(const char *glob, const inputs_operator *o) {
+    return strcmp(glob, "all") == 0 || matches_name(glob, o->name) || matches_name(glob, o->recorded);
+}
+
+static bool any_matches(const char *const *globs, size_t n, const inputs_operator *o) {
+    for (size_t i = 0; i < n; i++) {
+        if (matches(globs[i], o)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
+                          error *err) {
+    for (size_t g = 0; g < n; g++) {
+        bool found = false;
+        for (size_t i = 0; i < set->n_operators && !found; i++) {
+            found = matches(globs[g], &set->operators[i]);
+        }
+        if (found) {
+            continue;
+        }
+        const char **names = arena_make(memory, 2 * set->n_operators, sizeof *names);
+        size_t n_names = 0;
+        for (size_t i = 0; names != NULL && i < set->n_operators; i++) {
+            names[n_names++] = set->operators[i].name;
+            names[n_names++] = set->operators[i].name + (text_starts_with(set->operators[i].name, "aten.") ? 5 : 0);
+        }
+        const char *near = names != NULL ? text_nearest(globs[g], names, n_names) : NULL;
+        return fail(err, ASSAY_INVALID, "%s '%s' matches none of the %zu recorded operators%s%s%s", option, globs[g],
+                    set->n_operators, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                    near != NULL ? "'?" : "");
+    }
+    return ASSAY_OK;
+}
+
+status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
+                        const operators_point **points, size_t *n, error *err) {
+    TRY(check_globs(memory, set, "--op", options->ops, options->n_ops, err));
+    TRY(check_globs(memory, set, "--skip", options->skips, options->n_skips, err));
+    operators_point *made = arena_make(memory, set->n_all, sizeof *made);
+    if (made == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of points");
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < set->n_operators; i++) {
+        const inputs_operator *recorded = &set->operators[i];
+        bool wanted = options->n_ops == 0 || any_matches(options->ops, options->n_ops, recorded);
+        if (!wanted || any_matches(options->skips, options->n_skips, recorded)) {
+            continue;
+        }
+        const op *o = op_table_find(table, recorded->name);
+        int64_t from = options->start_index, to = (int64_t)recorded->n_items;
+        if (to - from > options->max_samples) {
+            to = from + options->max_samples;
+        }
+        for (int64_t k = from; k < to; k++) {
+            made[count++] = (operators_point){.recorded = recorded,
+                                              .in = recorded->items[k],
+                                              .o = o,
+                                              .sample_index = k,
+                                              .n_samples = to - from,
+                                              .sample = k - from};
+        }
+    }
+    *points = made;
+    *n = count;
+    return ASSAY_OK;
+}
+
+/* --- the worker's side ----------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const operators_options *options;
+    const operators_backend *names;
+    const operators_point *points;
+    size_t n_points;
+    size_t first;              /* where to begin */
+    const bool *excluded;      /* backends that already failed at point `first` */
+    point_progress *progress;  /* shared memory */
+    worker_link *link;         /* set in the worker */
+} job;
+
+static status renew(void *self, error *err) {
+    job *j = self;
+    return worker_begin(j->link, j->progress->point, err);
+}
+
+static status open_backends(const operators_options *o, const op_table *table, backend **backends, error *err) {
+    for (size_t b = 0; b < o->n_backends; b++) {
+        TRY(backend_open(table, o->backends[b], &backends[b], err));
+    }
+    return ASSAY_OK;
+}
+
+static status send_records(job *j, const record *records, error *err) {
+    text line = {0};
+    status result = ASSAY_OK;
+    for (size_t b = 0; result == ASSAY_OK && b < j->options->n_backends; b++) {
+        if (j->excluded[b] && (size_t)j->progress->point == j->first) {
+            continue; /* its supervisor has written that one */
+        }
+        text_reset(&line);
+        record_write(&records[b], &line);
+        result = line.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record")
+                             : worker_send(j->link, text_get(&line), line.length, err);
+    }
+    text_clear(&line);
+    return result;
+}
+
+static status work_through(job *j, const point_context *context, error *err) {
+    static const bool none[64] = {false};
+    for (size_t i = j->first; i < j->n_points; i++) {
+        arena memory = {0};
+        j->progress->point = (int64_t)i;
+        j->progress->backend = -1;
+        j->progress->stage = STAGE_START;
+        record *records = arena_make(&memory, j->options->n_backends, sizeof *records);
+        status result = records != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for records");
+        if (result == ASSAY_OK) {
+            result = point_run(&memory, context, &j->points[i], i == j->first ? j->excluded : none, records, err);
+        }
+        if (result == ASSAY_OK) {
+            result = send_records(j, records, err);
+        }
+        arena_clear(&memory);
+        TRY(result);
+    }
+    return ASSAY_OK;
+}
+
+static status worker_body_of_job(worker_link *link, void *self, error *err) {
+    enum { MAX_BACKENDS = 64 };
+    job *j = self;
+    op_table *table = NULL;
+    backend *backends[MAX_BACKENDS] = {NULL};
+    cache_evictor evictor = {0};
+    j->link = link;
+    j->progress->point = (int64_t)j->first;
+    omp_set_num_threads(j->options->threads);
+    TRY(op_table_new(&table, err));
+    TRY(open_backends(j->options, table, backends, err));
+    point_context context = {.options = j->options,
+                             .names = j->names,
+                             .backends = backends,
+                             .clock = clock_monotonic(),
+                             .progress = j->progress,
+                             .renew_deadline = renew,
+                             .renew_arg = j};
+    if (j->options->cold_cache) {
+        const machine_facts *m = j->options->machine;
+        TRY(cache_evictor_init(&evictor, m != NULL ? (size_t)machine_last_level_bytes(m) : 0, 0, err));
+        context.cold = &evictor;
+    }
+    status result = work_through(j, &context, err);
+    cache_evictor_clear(&evictor);
+    for (size_t b = 0; b < j->options->n_backends; b++) {
+        backends[b]->close(backends[b]);
+    }
+    op_table_free(table);
+    return result;
+}
+
+/* --- probing --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct probe {
+    arena *memory;
+    const operators_options *options;
+    operators_backend *found;
+    size_t n;
+} probe;
+
+static status probe_body(worker_link *link, void *self, error *err) {
+    probe *p = self;
+    op_table *table = NULL;
+    TRY(op_table_new(&table, err));
+    for (size_t b = 0; b < p->options->n_backends; b++) {
+        backend *opened = NULL;
+        TRY(worker_begin(link, (int64_t)b, err));
+        TRY(backend_open(table, p->options->backends[b], &opened, err));
+        TRY(worker_send(link, opened->name, strlen(opened->name), err));
+        TRY(worker_send(link, opened->doc, strlen(opened->doc), err));
+        opened->close(opened);
+    }
+    op_table_free(table);
+    return ASSAY_OK;
+}
+
+static status take_probe(void *self, const worker_message *message, error *err) {
+    probe *p = self;
+    if (message->kind != WORKER_DATA) {
+        return ASSAY_OK;
+    }
+    const char *kept = arena_text(p->memory, message->data, message->n);
+    if (kept == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for backends");
+    }
+    operators_backend *b = &p->found[p->n / 2];
+    *(p->n % 2 == 0 ? &b->name : &b->doc) = kept;
+    p->n++;
+    return ASSAY_OK;
+}
+
+static status check_names(const operators_options *o, const operators_backend *found, error *err) {
+    bool has_baseline = false;
+    for (size_t b = 0; b < o->n_backends; b++) {
+        has_baseline = has_baseline || strcmp(found[b].name, o->baseline) == 0;
+        for (size_t c = 0; c < b; c++) {
+            if (strcmp(found[b].name, found[c].name) == 0) {
+                return fail(err, ASSAY_INVALID, "two backends call themselves '%s' (%s and %s)", found[b].name,
+                            o->backends[c], o->backends[b]);
+            }
+        }
+    }
+    return has_baseline ? ASSAY_OK
+                        : fail(err, ASSAY_INVALID, "the baseline '%s' is not among the backends; add --backend %s",
+                               o->baseline, o->baseline);
+}
+
+status operators_probe(arena *memory, const operators_options *options, const operators_backend **backends, error *err) {
+    probe p = {.memory = memory, .options = options};
+    p.found = arena_make(memory, options->n_backends, sizeof *p.found);
+    if (p.found == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for backends");
+    }
+    worker_options w = {.timeout_s = options->timeout_s, .on_message = take_probe, .callback_arg = &p};
+    worker_outcome outcome;
+    TRY(worker_run(&w, probe_body, &p, &outcome, err));
+    if (outcome.end != WORKER_END_OK) {
+        size_t at = outcome.last_point >= 0 ? (size_t)outcome.last_point : 0;
+        return fail(err, outcome.err.code, "backend '%s': %s", options->backends[at], outcome.err.message);
+    }
+    TRY(check_names(options, p.found, err));
+    *backends = p.found;
+    return ASSAY_OK;
+}
+
+/* --- the supervisor's side ------------------------------------------------------------------------------------------------- */
+
+typedef struct supervisor {
+    arena *memory;
+    job *j;
+    const operators_events *events;
+    record_reader reader;
+    size_t sent; /* records of the point under way that have arrived */
+} supervisor;
+
+static status on_message(void *self, const worker_message *message, error *err) {
+    supervisor *s = self;
+    if (message->kind == WORKER_BEGIN) {
+        s->events->on_progress(s->events->arg, (size_t)message->point, &s->j->points[message->point]);
+        return ASSAY_OK;
+    }
+    record r;
+    TRY(record_read(&s->reader, message->data, message->n, &r, err));
+    return s->events->on_record(s->events->arg, &r, message->data, message->n, err);
+}
+
+static void on_idle(void *self) {
+    supervisor *s = self;
+    size_t i = (size_t)s->j->progress->point;
+    if (i < s->j->n_points) {
+        s->events->on_progress(s->events->arg, i, &s->j->points[i]);
+    }
+}
+
+static status write_verdict(supervisor *s, size_t point, size_t b, record_status verdict, const char *reason, error *err) {
+    record r;
+    const operators_options *o = s->j->options;
+    const char *name = s->j->names[b].name;
+    point_record_base(s->memory, o, &s->j->points[point], name, strcmp(name, o->baseline) == 0, &r);
+    r.status = verdict;
+    r.reason = reason;
+    text line = {0};
+    record_write(&r, &line);
+    status result = line.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a record")
+                                : s->events->on_record(s->events->arg, &r, text_get(&line), line.length, err);
+    text_clear(&line);
+    return result;
+}
+
+/* The worker died at a point. The backend at work there, or all of them where none was, get their verdict; the point is
+   done again for the others, so that one crash costs one row. */
+static status record_death(supervisor *s, const worker_outcome *outcome, bool *excluded, error *err) {
+    const operators_options *o = s->j->options;
+    size_t at = (size_t)s->j->progress->point;
+    int32_t guilty = s->j->progress->backend;
+    record_status verdict = outcome->end == WORKER_END_HUNG ? RECORD_TIMEOUT : RECORD_FAILED;
+    const char *reason = arena_format(s->memory, "%s while %s%s%s", outcome->err.message,
+                                      point_stage_text(s->j->progress->stage), guilty >= 0 ? " on " : "",
+                                      guilty >= 0 ? s->j->names[guilty].name : "");
+    if (at != s->j->first) {
+        memset(excluded, 0, o->n_backends * sizeof *excluded);
+        s->j->first = at;
+    }
+    size_t left = 0;
+    for (size_t b = 0; b < o->n_backends; b++) {
+        if (!excluded[b] && (guilty < 0 || (size_t)guilty == b)) {
+            excluded[b] = true;
+            TRY(write_verdict(s, at, b, verdict, reason, err));
+        }
+        left += excluded[b] ? 0 : 1;
+    }
+    if (left == 0) {
+        memset(excluded, 0, o->n_backends * sizeof *excluded);
+        s->j->first = at + 1;
+    }
+    return ASSAY_OK;
+}
+
+static status supervise(supervisor *s, bool *excluded, operators_outcome *out, error *err) {
+    const operators_options *o = s->j->options;
+    /* Libraries, code and the worker's own bookkeeping come on top of what an input may take. */
+    const double overhead_bytes = 2.0 * 1024 * 1024 * 1024;
+    worker_options w = {.timeout_s = o->timeout_s,
+                        .memory_bytes = (size_t)(o->max_memory_bytes + overhead_bytes),
+                        .on_message = on_message,
+                        .on_idle = on_idle,
+                        .callback_arg = s};
+    while (s->j->first < s->j->n_points) {
+        worker_outcome outcome;
+        s->j->progress->point = (int64_t)s->j->first;
+        s->j->progress->backend = -1;
+        s->j->progress->stage = STAGE_START;
+        TRY(worker_run(&w, worker_body_of_job, s->j, &outcome, err));
+        out->workers++;
+        if (outcome.end == WORKER_END_OK) {
+            s->j->first = s->j->n_points;
+        } else if (outcome.end == WORKER_END_INTERRUPTED) {
+            out->interrupted = true;
+            break;
+        } else {
+            TRY(record_death(s, &outcome, excluded, err));
+        }
+    }
+    out->points_done = out->interrupted ? (size_t)s->j->progress->point : s->j->n_points;
+    return ASSAY_OK;
+}
+
+status operators_run(arena *memory, const operators_options *options, const operators_backend *backends,
+                     const operators_point *points, size_t n, const operators_events *events, operators_outcome *out,
+                     error *err) {
+    point_progress *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool *excluded = arena_make(memory, options->n_backends, sizeof *excluded);
+    if (shared == MAP_FAILED || excluded == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a run");
+    }
+    job j = {.options = options,
+             .names = backends,
+             .points = points,
+             .n_points = n,
+             .excluded = excluded,
+             .progress = shared};
+    supervisor s = {.memory = memory, .j = &j, .events = events, .reader = {.memory = memory}};
+    operators_outcome outcome = {0};
+    status result = options->save_directory != NULL ? save_begin(options->save_directory, err) : ASSAY_OK;
+    if (result == ASSAY_OK) {
+        result = supervise(&s, excluded, &outcome, err);
+    }
+    munmap(shared, sizeof *shared);
+    if (result == ASSAY_OK) {
+        *out = outcome;
+    }
+    return result;
+}

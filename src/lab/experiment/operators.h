@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main experiment: recorded inputs on every backend, checked against the reference, measured in turns. */
+#ifndef LAB_EXPERIMENT_OPERATORS_H
+#define LAB_EXPERIMENT_OPERATORS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/schema/op.h"
+#include "lab/experiment/bind.h"
+#include "lab/experiment/inputs.h"
+#include "lab/measure/machine.h"
+#include "lab/record/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Everything a run is told; copied into each record's conditions where a reader needs it. */
+typedef struct operators_options {
+    const char *const *ops; /* globs over "aten.NAME.OVERLOAD" and "NAME.OVERLOAD"; none: all */
+    size_t n_ops;
+    const char *const *skips;
+    size_t n_skips;
+    bind_options bind;
+    const char *const *backends; /* names or paths of plug-ins, in the order of columns */
+    size_t n_backends;
+    const char *baseline;   /* one of the backends' names */
+    int64_t max_samples;    /* inputs per operator */
+    int64_t start_index;
+    int repeats;
+    double min_time_s;
+    double timeout_s;       /* of one stage (inputs, reference, one backend's preparation, the measuring) of one input */
+    double max_memory_bytes;
+    bool check_accuracy;
+    bool cold_cache;
+    int threads;
+    uint64_t seed;
+    const char *save_directory; /* NULL: none */
+    const char *version;
+    const char *repro_inputs; /* "--suite embedded": the part of `repro` that says where inputs come from */
+    const machine_facts *machine;
+} operators_options;
+
+/* One (operator, input) to measure. */
+typedef struct operators_point {
+    const inputs_operator *recorded;
+    const input *in;
+    const op *o;          /* NULL: unknown operator */
+    int64_t sample_index; /* among the operator's inputs */
+    int64_t n_samples;    /* points of this operator in this run */
+    int64_t sample;       /* 0-based among them */
+} operators_point;
+
+/* The points of a run, in the order of the inputs: globs, start index and most samples applied. INVALID when a glob
+   matches no recorded operator (the nearest name is told). OUT_OF_MEMORY. */
+status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
+                        const operators_point **points, size_t *n, error *err);
+
+/* A backend as a run will use it: what it calls itself. */
+typedef struct operators_backend {
+    const char *name;
+    const char *doc;
+} operators_backend;
+
+/* Opens each backend in a process of its own and asks for its name, so that a plug-in that crashes at loading is an error
+   message. INVALID: two of one name; the baseline is not among them. Fails with what opening fails with. */
+status operators_probe(arena *memory, const operators_options *options, const operators_backend **backends, error *err);
+
+/* What the caller hears of a run, on its own thread. A failure from on_record ends the run with that failure. */
+typedef struct operators_events {
+    status (*on_record)(void *arg, const record *r, const char *line, size_t n, error *err);
+    void (*on_progress)(void *arg, size_t point, const operators_point *at); /* also from time to time while one lasts */
+    void *arg;
+} operators_events;
+
+typedef struct operators_outcome {
+    bool interrupted;
+    size_t points_done;
+    int workers; /* processes it took: 1 when nothing crashed */
+} operators_outcome;
+
+/* Measures all points in worker processes. Records come in the order of points, one for each backend. The calling process
+   must have one thread. `memory` holds the records handed to on_record. */
+status operators_run(arena *memory, const operators_options *options, const operators_backend *backends,
+                     const operators_point *points, size_t n, const operators_events *events, operators_outcome *out,
+                     error *err);
+
+#endif

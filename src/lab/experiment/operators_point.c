@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
+#include "lab/experiment/operators_point.h"
+
+#include "lab/experiment/save.h"
+#include "lab/experiment/verify.h"
+#include "lab/measure/sample.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *point_stage_text(int32_t stage) {
+    static const char *const texts[] = {"starting",  "making inputs", "running the reference",
+                                        "preparing", "checking",      "measuring"};
+    return stage >= 0 && (size_t)stage < countof(texts) ? texts[stage] : "working";
+}
+
+/* --- records -------------------------------------------------------------------------------------------------------------- */
+
+static void add_quoted(text *t, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
+    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+        text_add(t, word);
+        return;
+    }
+    text_add_char(t, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            text_add(t, "'\\''");
+        } else {
+            text_add_char(t, *word);
+        }
+    }
+    text_add_char(t, '\'');
+}
+
+static const char *backend_argument(const operators_options *o, const char *name) {
+    for (size_t i = 0; i < o->n_backends; i++) {
+        const char *file = strrchr(o->backends[i], '/');
+        if (file != NULL && strcmp(o->backends[i], name) != 0 && strstr(file, name) != NULL) {
+            return o->backends[i];
+        }
+    }
+    return name;
+}
+
+static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
+    text t = {0};
+    text_addf(&t, "assay operators %s --op ", o->repro_inputs);
+    add_quoted(&t, p->recorded->name);
+    text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
+              dtype_mode_name(o->bind.dtype));
+    add_quoted(&t, backend_argument(o, name));
+    text_addf(&t, " --repeats %d --min-time ", o->repeats);
+    text_add_double(&t, o->min_time_s);
+    text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
+    if (strcmp(name, o->baseline) != 0) {
+        text_add(&t, " --backend ");
+        add_quoted(&t, backend_argument(o, o->baseline));
+    }
+    text_add(&t, " --baseline ");
+    add_quoted(&t, o->baseline);
+    text_add(&t, o->cold_cache ? " --cache cold" : "");
+    text_add(&t, o->bind.channels_last ? " --channels-last" : "");
+    text_add(&t, o->check_accuracy ? "" : " --no-accuracy-checking");
+    char *kept = t.failed ? NULL : arena_text(memory, text_get(&t), t.length);
+    text_clear(&t);
+    return kept;
+}
+
+void point_record_base(arena *memory, const operators_options *options, const operators_point *what, const char *name,
+                       bool baseline, record *out) {
+    *out = RECORD_EMPTY;
+    size_t n = what->in->n_uses;
+    const char **models = arena_make(memory, n, sizeof *models);
+    int64_t *calls = arena_make(memory, n, sizeof *calls);
+    for (size_t i = 0; models != NULL && calls != NULL && i < n; i++) {
+        models[i] = what->in->uses[i].file->name;
+        calls[i] = what->in->uses[i].n_calls;
+    }
+    out->kind = "operator";
+    out->status = RECORD_OK;
+    out->operator_name = what->recorded->name;
+    out->input = what->in->text;
+    out->models = models;
+    out->model_calls = calls;
+    out->n_models = models != NULL && calls != NULL ? n : 0;
+    out->calls = what->in->n_calls;
+    out->sample_index = what->sample_index;
+    out->backend = name;
+    out->baseline = baseline;
+    out->device = "cpu";
+    out->dtype = dtype_mode_name(options->bind.dtype);
+    out->threads = options->threads;
+    out->cache = options->cold_cache ? "cold" : "warm";
+    out->channels_last = options->bind.channels_last;
+    out->seed = (int64_t)options->seed;
+    out->machine = options->machine;
+    out->assay_version = options->version;
+    out->is_view = what->o != NULL && what->o->row->is_view;
+    out->repro = make_repro(memory, options, what, name);
+}
+
+static void set_verdict(arena *memory, record *r, record_status s, const char *reason) {
+    r->status = s;
+    r->reason = arena_text(memory, reason, strlen(reason));
+}
+
+static record_status status_of(status code) {
+    return code == ASSAY_UNSUPPORTED || code == ASSAY_NO_DEVICE ? RECORD_UNSUPPORTED
+           : code == ASSAY_TIMEOUT                              ? RECORD_TIMEOUT
+                                                                : RECORD_FAILED;
+}
+
+/* --- one point ------------------------------------------------------------------------------------------------------------- */
+
+/* What an operator writes among its inputs, and how it was before. */
+typedef struct pristine {
+    storage *target;
+    void *copy;
+    size_t size_bytes;
+} pristine;
+
+typedef struct point {
+    arena *memory;
+    const point_context *context;
+    const operators_point *what;
+    bound_call bound;
+    outputs inferred;
+    graph g;
+    op_cost cost;
+    expectation expected;
+    pristine *kept;
+    int n_kept;
+    size_t n_backends;
+    plan **plans; /* NULL where there is none */
+    record *records;
+    const bool *excluded;
+    memory_range *ranges;
+    size_t n_ranges;
+} point;
+
+static status enter(const point *p, point_stage stage, int32_t index, error *err) {
+    p->context->progress->backend = index;
+    p->context->progress->stage = (int32_t)stage;
+    return p->context->renew_deadline(p->context->renew_arg, err);
+}
+
+static void verdict_for_all(const point *p, record_status s, const char *reason) {
+    for (size_t b = 0; b < p->n_backends; b++) {
+        set_verdict(p->memory, &p->records[b], s, reason);
+    }
+}
+
+static status keep_pristine(point *p, error *err) {
+    const op *o = p->what->o;
+    p->kept = arena_make(p->memory, (size_t)o->signature.n_params, sizeof *p->kept);
+    if (p->kept == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep the inputs");
+    }
+    for (int i = 0; i < o->signature.n_params; i++) {
+        const arg *a = &p->bound.call.args[i];
+        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || o->row->is_view) {
+            continue;
+        }
+        storage *s = a->tensor->storage;
+        void *copy = malloc(s->size_bytes > 0 ? s->size_bytes : 1);
+        if (copy == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep an input of %zu bytes", s->size_bytes);
+        }
+        memcpy(copy, s->data, s->size_bytes);
+        p->kept[p->n_kept++] = (pristine){.target = s, .copy = copy, .size_bytes = s->size_bytes};
+    }
+    return ASSAY_OK;
+}
+
+static void restore(const point *p) {
+    for (int i = 0; i < p->n_kept; i++) {
+        memcpy(p->kept[i].target->data, p->kept[i].copy, p->kept[i].size_bytes);
+    }
+}
+
+static double needed_bytes(const point *p) {
+    double outputs_bytes = 0;
+    for (int i = 0; i < p->inferred.n; i++) {
+        const tensor *t = &p->inferred.items[i];
+        outputs_bytes += t->storage == NULL ? (double)tensor_span(t) * (double)dtype_size(t->dtype) : 0;
+    }
+    double kept = 0;
+    const op *o = p->what->o;
+    for (int i = 0; i < o->signature.n_params; i++) {
+        const arg *a = &p->bound.call.args[i];
+        if (a->kind == ARG_TENSOR && op_writes(o, i)) {
+            kept += (double)tensor_span(a->tensor) * (double)dtype_size(a->tensor->dtype);
+        }
+    }
+    double check = p->context->options->check_accuracy ? expectation_bytes(&p->bound.call, &p->inferred) : 0;
+    /* Work space of a backend (reordered copies of inputs and outputs) counts as one more set of both. */
+    return 2 * p->bound.input_bytes + kept + outputs_bytes * ((double)p->n_backends + 1) + check;
+}
+
+/* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on
+   values, inputs must come first. */
+static status make_inputs(point *p, error *err) {
+    const operators_options *o = p->context->options;
+    status inferred = op_infer(&p->bound.call, &p->inferred, err);
+    bool needs_values = inferred == ASSAY_UNSUPPORTED;
+    if (inferred != ASSAY_OK && !needs_values) {
+        return inferred;
+    }
+    double needed = needs_values ? 4 * p->bound.input_bytes : needed_bytes(p);
+    if (needed > o->max_memory_bytes) {
+        char has[32], wants[32];
+        return fail(err, ASSAY_TOO_LARGE, "needs about %.0f bytes (%s) of memory, the limit is %s (--max-memory)", needed,
+                    text_of_bytes(wants, needed), text_of_bytes(has, o->max_memory_bytes));
+    }
+    TRY(bound_allocate(&p->bound, &device_cpu, err));
+    p->bound.call.seed = o->seed;
+    TRY(op_fill_inputs(&p->bound.call, o->seed, err));
+    outputs_clear(&p->inferred); /* once more with memory behind it: views now have something to share */
+    TRY(op_infer(&p->bound.call, &p->inferred, err));
+    op_cost_of(&p->bound.call, &p->inferred, &p->cost);
+    TRY(keep_pristine(p, err));
+    return graph_of_call(p->memory, &p->bound.call, &p->inferred, &p->g, err);
+}
+
+static status collect_ranges(point *p, error *err) {
+    p->ranges = arena_make(p->memory, (size_t)p->bound.n_tensors + (size_t)p->inferred.n, sizeof *p->ranges);
+    if (p->ranges == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of inputs");
+    }
+    for (int i = 0; i < p->bound.n_tensors; i++) {
+        const storage *s = p->bound.tensors[i]->storage;
+        if (s != NULL) {
+            p->ranges[p->n_ranges++] = (memory_range){.data = s->data, .size_bytes = s->size_bytes};
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status bind_and_fill(point *p, error *err) {
+    if (p->what->o == NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "no operator is called %s", p->what->recorded->name);
+    }
+    const input *in = p->what->in;
+    status result = bind_call(p->memory, p->what->o, in->args, in->kwargs, &p->context->options->bind, &p->bound, err);
+    if (result == ASSAY_OK) {
+        result = make_inputs(p, err);
+    }
+    if (result == ASSAY_OK) {
+        result = collect_ranges(p, err);
+    }
+    return result;
+}
+
+static const char *with_place(const point *p, const error *err) {
+    const input *in = p->what->in;
+    if (err->line == 0) {
+        return err->message;
+    }
+    const char *placed = arena_format(p->memory, "%s:%d:%d: %s", in->file->path, err->line, err->column, err->message);
+    return placed != NULL ? placed : err->message;
+}
+
+static status check_plan(point *p, size_t b, error *err) {
+    record *r = &p->records[b];
+    plan *ready = p->plans[b];
+    TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
+    error reason = {0};
+    status ran = expectation_poison(&p->expected, ready, &reason);
+    if (ran == ASSAY_OK) {
+        ran = ready->run(ready, &reason);
+    }
+    if (ran != ASSAY_OK) {
+        set_verdict(p->memory, r, status_of(ran), reason.message);
+    } else {
+        status agrees = expectation_check(&p->expected, ready, &r->error, &reason);
+        if (agrees != ASSAY_OK) {
+            set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
+        }
+        save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n,
+                     p->cost.reduction);
+    }
+    restore(p);
+    return ASSAY_OK;
+}
+
+static status prepare_plan(point *p, size_t b, error *err) {
+    record *r = &p->records[b];
+    TRY(enter(p, STAGE_PREPARE, (int32_t)b, err));
+    error reason = {0};
+    int64_t from = clock_now_ns(&p->context->clock);
+    status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->g, &p->plans[b], &reason);
+    int64_t to = clock_now_ns(&p->context->clock);
+    if (prepared != ASSAY_OK) {
+        p->plans[b] = NULL;
+        set_verdict(p->memory, r, status_of(prepared), reason.message);
+        return ASSAY_OK;
+    }
+    r->prepare_ns = (double)(to - from);
+    r->fallback = p->plans[b]->is_fallback;
+    return p->context->options->check_accuracy ? check_plan(p, b, err) : ASSAY_OK;
+}
+
+/* --- measuring --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct subject {
+    const point *p;
+    plan *plan;
+    int32_t index;
+} subject;
+
+static status run_subject(void *self, error *err) {
+    subject *s = self;
+    s->p->context->progress->backend = s->index;
+    return s->plan->run(s->plan, err);
+}
+
+static void restore_subject(void *self) {
+    restore(((subject *)self)->p);
+}
+
+static void take_series(const point *p, record *r, const sample_series *series) {
+    if (series->result != ASSAY_OK) {
+        set_verdict(p->memory, r, status_of(series->result), series->err.message);
+        return;
+    }
+    r->samples_ns = series->samples_ns;
+    r->n_samples = series->n_samples;
+    r->inner_loops = series->inner_loops;
+    r->flops = p->cost.flops;
+    r->bytes = p->cost.bytes;
+    r->warnings = series->warnings;
+    r->n_warnings = series->n_warnings;
+    error err = {0};
+    if (record_summarise(r, &err) != ASSAY_OK) {
+        set_verdict(p->memory, r, RECORD_FAILED, err.message);
+    }
+}
+
+static status measure(point *p, error *err) {
+    const operators_options *o = p->context->options;
+    sample_subject *subjects = arena_make(p->memory, p->n_backends, sizeof *subjects);
+    subject *args = arena_make(p->memory, p->n_backends, sizeof *args);
+    size_t *which = arena_make(p->memory, p->n_backends, sizeof *which);
+    sample_series *series = arena_make(p->memory, p->n_backends, sizeof *series);
+    if (subjects == NULL || args == NULL || which == NULL || series == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to measure");
+    }
+    size_t n = 0;
+    for (size_t b = 0; b < p->n_backends; b++) {
+        if (p->plans[b] == NULL || p->records[b].status != RECORD_OK) {
+            continue;
+        }
+        args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
+        subjects[n] = (sample_subject){.name = p->records[b].backend,
+                                       .run = run_subject,
+                                       .before = p->n_kept > 0 ? restore_subject : NULL,
+                                       .restores_each_run = p->n_kept > 0,
+                                       .arg = &args[n],
+                                       .ranges = p->ranges,
+                                       .n_ranges = p->n_ranges};
+        which[n++] = b;
+    }
+    if (n == 0) {
+        return ASSAY_OK;
+    }
+    TRY(enter(p, STAGE_MEASURE, -1, err));
+    int64_t budget_ns = o->timeout_s > 0 ? (int64_t)(0.8e9 * o->timeout_s) : 0;
+    sample_options options = {.repeats = o->repeats,
+                              .min_time_s = o->min_time_s,
+                              .stopping = stop_at_once(),
+                              .cold = p->context->cold,
+                              .clock = p->context->clock,
+                              .deadline_ns = budget_ns > 0 ? clock_now_ns(&p->context->clock) + budget_ns : 0};
+    TRY(sample_all(p->memory, subjects, n, &options, series, err));
+    for (size_t i = 0; i < n; i++) {
+        take_series(p, &p->records[which[i]], &series[i]);
+    }
+    return ASSAY_OK;
+}
+
+static status run_stages(point *p, error *err) {
+    error reason = {0};
+    TRY(enter(p, STAGE_INPUTS, -1, err));
+    status made = bind_and_fill(p, &reason);
+    if (made != ASSAY_OK) {
+        verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
+        return ASSAY_OK;
+    }
+    save_inputs(p->context->options->save_directory, p->what, &p->bound, p->context->options->seed);
+    if (p->context->options->check_accuracy) {
+        TRY(enter(p, STAGE_REFERENCE, -1, err));
+        made = expectation_make(p->memory, &p->bound.call, &p->inferred, p->context->options->seed, &p->expected, &reason);
+        if (made != ASSAY_OK) {
+            verdict_for_all(p, status_of(made), reason.message);
+            return ASSAY_OK;
+        }
+    }
+    for (size_t b = 0; b < p->n_backends; b++) {
+        if (!p->excluded[b]) {
+            TRY(prepare_plan(p, b, err));
+        }
+    }
+    return measure(p, err);
+}
+
+status point_run(arena *memory, const point_context *context, const operators_point *what, const bool *excluded,
+                 record *records, error *err) {
+    const operators_options *o = context->options;
+    point p = {.memory = memory,
+               .context = context,
+               .what = what,
+               .n_backends = o->n_backends,
+               .records = records,
+               .excluded = excluded};
+    int64_t from = clock_now_ns(&context->clock);
+    outputs_init(&p.inferred);
+    for (size_t b = 0; b < p.n_backends; b++) {
+        const char *name = context->names[b].name;
+        point_record_base(memory, o, what, name, strcmp(name, o->baseline) == 0, &records[b]);
+    }
+    p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
+    status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    context->progress->backend = -1;
+    for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
+        if (p.plans[b] != NULL) {
+            p.plans[b]->release(p.plans[b]);
+        }
+        records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
+    }
+    for (int i = 0; i < p.n_kept; i++) {
+        free(p.kept[i].copy);
+    }
+    outputs_clear(&p.inferred);
+    bound_clear(&p.bound);
+    return result;
+}

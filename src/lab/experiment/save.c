@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Saves what a point read and what each backend made of it. */
+#include "lab/experiment/save.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "lab/experiment/npy.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+status save_begin(const char *directory, error *err) {
+    TRY(file_make_directories(directory, err));
+    text path = {0};
+    text_addf(&path, "%s/manifest.jsonl", directory);
+    status result = path.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path") : file_write(path.data, "", 0, err);
+    text_clear(&path);
+    return result;
+}
+
+/* One write call a line, on a file opened for appending: workers that die leave whole lines. */
+static void append_line(const char *directory, text *line) {
+    text path = {0};
+    text_addf(&path, "%s/manifest.jsonl", directory);
+    text_add_char(line, '\n');
+    int fd = path.failed || line->failed ? -1 : open(path.data, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        ssize_t written = write(fd, line->data, line->length);
+        (void)written; /* a full disk also stops the run's own files, which say so */
+        close(fd);
+    }
+    text_clear(&path);
+}
+
+static void put_common(json_writer *w, const char *kind, const operators_point *point) {
+    json_put_string(w, "record", kind);
+    json_put_string(w, "operator", point->recorded->name);
+    json_put_string(w, "schema", point->o->signature.text);
+    json_put_string(w, "input", point->in->text);
+    json_put_int(w, "sample_index", point->sample_index);
+}
+
+static void put_ints(json_writer *w, const char *key, int n, const int64_t *items) {
+    json_key(w, key);
+    json_begin_array(w);
+    for (int i = 0; i < n; i++) {
+        json_int(w, items[i]);
+    }
+    json_end_array(w);
+}
+
+/* "DIR/aten.add.Tensor-3-NAME.npy": the file, and what the manifest says of the tensor in it. */
+static void put_tensor(json_writer *w, const char *directory, const operators_point *point, const char *name,
+                       const tensor *t) {
+    text path = {0};
+    error err = {0};
+    const char *file_dtype = NULL;
+    text_addf(&path, "%s/%s-%" PRId64 "-%s.npy", directory, point->recorded->name, point->sample_index, name);
+    status written = path.failed ? ASSAY_OUT_OF_MEMORY : npy_write(path.data, t, &file_dtype, &err);
+    json_put_string(w, "file", written == ASSAY_OK ? file_basename(path.data) : NULL);
+    if (written != ASSAY_OK) {
+        json_put_string(w, "warning", err.message);
+    }
+    json_put_string(w, "dtype", assay_dtype_name(t->dtype));
+    json_put_string(w, "file_dtype", file_dtype);
+    put_ints(w, "shape", t->ndim, t->sizes);
+    put_ints(w, "strides", t->ndim, t->strides);
+    json_put_bool(w, "is_number", t->is_wrapped_number);
+    text_clear(&path);
+}
+
+static void put_number(json_writer *w, number n) {
+    if (n.category == CATEGORY_BOOLEAN) {
+        json_bool(w, n.i != 0);
+    } else if (n.category == CATEGORY_INTEGRAL) {
+        json_int(w, n.i);
+    } else if (n.category == CATEGORY_COMPLEX) {
+        json_begin_array(w);
+        json_double(w, n.f);
+        json_double(w, n.im);
+        json_end_array(w);
+    } else if (n.f != n.f || n.f - n.f != 0) {
+        json_string(w, n.f != n.f ? "nan" : n.f > 0 ? "inf" : "-inf"); /* JSON has no such numbers */
+    } else {
+        /* A float keeps its point, so that a reader knows it from an integer. */
+        size_t from = w->out->length;
+        json_double(w, n.f);
+        if (!w->out->failed && strpbrk(w->out->data + from, ".e") == NULL) {
+            text_add(w->out, ".0");
+        }
+    }
+}
+
+static void put_value(json_writer *w, const arg *a) {
+    json_key(w, "value");
+    switch (a->kind) {
+    case ARG_NUMBER:
+        put_number(w, a->number);
+        return;
+    case ARG_INT:
+        json_int(w, a->i);
+        return;
+    case ARG_FLOAT:
+        put_number(w, number_of_double(a->f));
+        return;
+    case ARG_BOOL:
+        json_bool(w, a->b);
+        return;
+    case ARG_DTYPE:
+        json_string(w, assay_dtype_name(a->dtype));
+        return;
+    case ARG_INTS:
+    case ARG_FLOATS:
+    case ARG_BOOLS:
+        json_begin_array(w);
+        for (int i = 0; i < a->n; i++) {
+            if (a->kind == ARG_INTS) {
+                json_int(w, a->ints[i]);
+            } else if (a->kind == ARG_FLOATS) {
+                json_double(w, a->floats[i]);
+            } else {
+                json_bool(w, a->bools[i]);
+            }
+        }
+        json_end_array(w);
+        return;
+    case ARG_STR:
+    case ARG_LAYOUT:
+    case ARG_DEVICE:
+    case ARG_MEMORY_FORMAT:
+        json_string(w, a->str);
+        return;
+    default:
+        json_null(w);
+    }
+}
+
+static const char *kind_text(arg_kind kind) {
+    static const char *const texts[] = {"none", "tensor", "tensors", "number", "int",   "float",  "bool",   "str",
+                                        "ints", "floats", "bools",   "dtype",  "layout", "device", "memory_format", "generator"};
+    return texts[kind];
+}
+
+static void save_argument(const char *directory, const operators_point *point, int i, const arg *a, int item, uint64_t seed) {
+    text line = {0};
+    char name[96];
+    const param *p = &point->o->signature.params[i];
+    json_writer w = {.out = &line};
+    json_begin_object(&w);
+    put_common(&w, "input", point);
+    json_put_string(&w, "argument", p->name);
+    json_put_int(&w, "position", i);
+    json_put_string(&w, "kind", kind_text(a->kind));
+    json_put_bool(&w, "keyword", p->is_keyword);
+    if (a->kind == ARG_TENSORS) {
+        json_put_int(&w, "item", item);
+        json_put_int(&w, "items", a->n);
+    }
+    const tensor *t = a->kind == ARG_TENSOR ? a->tensor : a->kind == ARG_TENSORS && item >= 0 ? a->tensors[item] : NULL;
+    if (t != NULL) {
+        snprintf(name, sizeof name, item >= 0 ? "in-%.60s-%d" : "in-%.60s", p->name, item);
+        put_tensor(&w, directory, point, name, t);
+    } else if (a->kind != ARG_TENSORS) {
+        put_value(&w, a);
+    }
+    json_key(&w, "seed");
+    json_uint(&w, seed);
+    json_end_object(&w);
+    append_line(directory, &line);
+    text_clear(&line);
+}
+
+void save_inputs(const char *directory, const operators_point *point, const bound_call *bound, uint64_t seed) {
+    for (int i = 0; directory != NULL && i < point->o->signature.n_params; i++) {
+        const arg *a = &bound->call.args[i];
+        if (a->kind == ARG_TENSORS && a->n > 0) {
+            for (int k = 0; k < a->n; k++) {
+                save_argument(directory, point, i, a, k, seed);
+            }
+        } else {
+            save_argument(directory, point, i, a, -1, seed);
+        }
+    }
+}
+
+static void save_output(const char *directory, const operators_point *point, const char *name_of_backend, int i, const char *part,
+                        const tensor *t, double reduction) {
+    text line = {0};
+    char name[160];
+    json_writer w = {.out = &line};
+    json_begin_object(&w);
+    put_common(&w, "output", point);
+    json_put_string(&w, "backend", name_of_backend);
+    json_put_int(&w, "output", i);
+    json_put_string(&w, "part", part);
+    json_put_double(&w, "reduction", reduction);
+    snprintf(name, sizeof name, "out-%.64s-%d%s%s", name_of_backend, i, part != NULL ? "-" : "", part != NULL ? part : "");
+    put_tensor(&w, directory, point, name, t);
+    json_end_object(&w);
+    append_line(directory, &line);
+    text_clear(&line);
+}
+
+void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
+                  double reduction) {
+    for (int i = 0; directory != NULL && i < n; i++) {
+        tensor t = {0};
+        if (p->output(p, i, &t, NULL) != ASSAY_OK) {
+            continue;
+        }
+        if (t.sparse != NULL) {
+            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices, reduction);
+            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values, reduction);
+        } else {
+            save_output(directory, point, name_of_backend, i, NULL, &t, reduction);
+        }
+        tensor_clear(&t);
+    }
+}

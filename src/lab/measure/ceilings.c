@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain loops over memory and a chain of additions, timed. */
+#include "lab/measure/ceilings.h"
+
+#include "lab/measure/machine.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64, LEAST_BYTES = 4096, LEAST_PASSES = 3 };
+
+/* 64 bytes at a time, in as many of the CPU's registers as that takes, and four sums that do not wait for each other, so
+   that the loop waits for memory and not for additions. Words beyond the last whole 256 bytes are left out. */
+typedef uint64_t lanes __attribute__((vector_size(64), aligned(8), may_alias));
+
+static inline __attribute__((always_inline)) uint64_t sum_lanes(const uint64_t *words, size_t n) {
+    lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}; /* an array of them would live in memory at -O2 */
+    const lanes *at = (const lanes *)words;
+    for (size_t i = 0; i + 32 <= n; i += 32, at += 4) {
+        s0 += at[0];
+        s1 += at[1];
+        s2 += at[2];
+        s3 += at[3];
+    }
+    lanes sum = (s0 + s1) + (s2 + s3);
+    return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
+}
+
+static uint64_t sum_plain(const uint64_t *words, size_t n) {
+    return sum_lanes(words, n);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static uint64_t sum_avx2(const uint64_t *words, size_t n) {
+    return sum_lanes(words, n);
+}
+
+__attribute__((target("avx512f"))) static uint64_t sum_avx512(const uint64_t *words, size_t n) {
+    return sum_lanes(words, n);
+}
+#endif
+
+typedef uint64_t (*sum_function)(const uint64_t *words, size_t n);
+
+static sum_function widest_sum(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        return sum_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return sum_avx2;
+    }
+#endif
+    return sum_plain;
+}
+
+typedef struct pass {
+    char *from, *to;  /* to: NULL when reading */
+    size_t size_bytes; /* of from */
+    int threads;
+    int rounds; /* over the memory within one pass, so that a pass outlasts the clock */
+    sum_function sum_words;
+    uint64_t sum;
+} pass;
+
+static double run_pass(pass *p, const lab_clock *clock) {
+    uint64_t sum = 0;
+    int64_t start_ns = clock_now_ns(clock);
+#pragma omp parallel num_threads(p->threads) reduction(+ : sum)
+    {
+        size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+        size_t words = p->size_bytes / sizeof(uint64_t);
+        size_t first = words / 32 * me / threads * 32, last = words / 32 * (me + 1) / threads * 32;
+        for (int round = 0; round < p->rounds; round++) {
+            if (p->to == NULL) {
+                sum += p->sum_words((const uint64_t *)(const void *)p->from + first, last - first);
+            } else {
+                memcpy(p->to + first * 8, p->from + first * 8, (last - first) * 8);
+            }
+            __asm__ volatile("" : : : "memory"); /* each round reads anew */
+        }
+    }
+    p->sum += sum;
+    return (double)(clock_now_ns(clock) - start_ns) / p->rounds;
+}
+
+/* GB/s of the fastest pass. */
+static double best_rate(pass *p, double bytes, double min_time_s, const lab_clock *clock) {
+    double once_ns = fmax(run_pass(p, clock), 1); /* makes the pages and starts the threads */
+    double wanted_ns = fmax(1000 * fmax(clock->resolution_ns, clock->read_ns), 20e3);
+    p->rounds = once_ns < wanted_ns ? (int)fmin(ceil(wanted_ns / once_ns), 1 << 20) : 1;
+    double best_ns = INFINITY, total_ns = 0;
+    for (int i = 0; i < LEAST_PASSES || total_ns < min_time_s * 1e9; i++) {
+        double pass_ns = fmax(run_pass(p, clock), 1e-3);
+        best_ns = fmin(best_ns, pass_ns);
+        total_ns += fmax(pass_ns * p->rounds, 1);
+    }
+    return bytes / best_ns;
+}
+
+status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
+                          error *err) {
+    if (size_bytes < LEAST_BYTES || size_bytes > SIZE_MAX / 2 || threads < 1) {
+        return fail(err, ASSAY_INVALID, "expected at least %d bytes and 1 thread, got %zu and %d", LEAST_BYTES, size_bytes,
+                    threads);
+    }
+    size_bytes -= size_bytes % 512; /* whole strides of the loops, in both halves */
+    char *memory = aligned_alloc(ALIGN_BYTES, size_bytes);
+    if (memory == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %zu bytes that are read", size_bytes);
+    }
+    /* Each thread touches its own part first, so that on machines with several nodes it lies near it. */
+#pragma omp parallel num_threads(threads)
+    {
+        size_t n = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+        size_t first = size_bytes * me / n, last = size_bytes * (me + 1) / n;
+        memset(memory + first, 1, last - first);
+    }
+    pass reading = {.from = memory, .size_bytes = size_bytes, .threads = threads, .rounds = 1, .sum_words = widest_sum()};
+    pass copying = {
+        .from = memory, .to = memory + size_bytes / 2, .size_bytes = size_bytes / 2, .threads = threads, .rounds = 1};
+    *out = (bandwidth){.size_bytes = size_bytes,
+                       .threads = threads,
+                       .read_gbytes_per_s = best_rate(&reading, (double)size_bytes, min_time_s, clock),
+                       .copy_gbytes_per_s = best_rate(&copying, (double)size_bytes, min_time_s, clock)};
+    /* The sum of a memory of ones is never 0; asking for it keeps the loop that made it. */
+    volatile uint64_t seen = reading.sum;
+    (void)seen;
+    free(memory);
+    return ASSAY_OK;
+}
+
+#if defined(__x86_64__)
+/* Registers, not constants: Golden Cove and Zen 5 merge additions of constants when they are renamed. */
+#define ADD_4 "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"
+#elif defined(__aarch64__)
+#define ADD_4 "add %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\t"
+#endif
+
+double machine_measure_clock_mhz(void) {
+#ifdef ADD_4
+    enum { ADDS = 64, LOOPS = 2000, CHUNKS = 200 };
+    lab_clock clock = clock_monotonic();
+    uint64_t value = 0, one = 1;
+    double best_mhz = 0;
+    int64_t start_ns = clock_now_ns(&clock);
+    for (int chunk = 0; chunk < CHUNKS && clock_now_ns(&clock) - start_ns < 10000000; chunk++) {
+        int64_t before_ns = clock_now_ns(&clock);
+        for (int i = 0; i < LOOPS; i++) {
+            __asm__ volatile(ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4 ADD_4
+                                 ADD_4
+                             : "+r"(value)
+                             : "r"(one));
+        }
+        double elapsed_ns = (double)(clock_now_ns(&clock) - before_ns);
+        best_mhz = fmax(best_mhz, 1e3 * ADDS * LOOPS / fmax(elapsed_ns, 1)); /* the chunk that nobody interrupted */
+    }
+    return best_mhz;
+#else
+    return NAN; /* no instruction is known here that takes one cycle for sure */
+#endif
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine can do at best, measured: the clock of a core and the bandwidth of its memory and caches. */
+#ifndef LAB_MEASURE_CEILINGS_H
+#define LAB_MEASURE_CEILINGS_H
+
+#include "base/status.h"
+#include "lab/measure/clock.h"
+
+#include <stddef.h>
+
+/* Bytes per nanosecond are GB/s (10^9). A copy counts what it reads and what it writes. */
+typedef struct bandwidth {
+    size_t size_bytes; /* the footprint: of the buffer that is read, of both buffers that are copied */
+    int threads;
+    double read_gbytes_per_s;
+    double copy_gbytes_per_s;
+} bandwidth;
+
+/* The best of several passes of plain loops over size_bytes of memory (at least 4096), each thread in its own part, for
+   at least min_time_s each way. A footprint that fits in a cache measures that cache. threads >= 1. INVALID,
+   OUT_OF_MEMORY: out is untouched. */
+status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
+                          error *err);
+
+#endif
