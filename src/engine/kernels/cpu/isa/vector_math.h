@@ -42,34 +42,11 @@ static inline float power_of_two(int32_t n) {
 #define ROUND_MAGIC_F32 0x1.8p23f
 #define ROUND_MAGIC_F64 0x1.8p52
 
-/* exp(x + tail), |tail| small against 1. ln 2 is taken off in two parts, the first of which multiplies exactly; the
+/* ln 2 is taken off in two parts, the first of which multiplies exactly; the
    polynomial is Cephes' (Moshier). 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-static inline float exp_with_tail(float x, float tail) {
+static inline float exp_f32(float x) {
     float clipped = x > 89.0f ? 89.0f : x;
     clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
-    float n = shifted - ROUND_MAGIC_F32;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
-    float r = clipped - n * 0x1.63p-1f;
-    r = r - n * -0x1.bd0106p-13f + tail;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    float value = p * (r * r) + r + 1.0f;
-    int32_t half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
-}
-
-static inline float exp_f32(float x) {
-    return exp_with_tail(x, 0);
-}
-
-/* exp(x) for x <= 0 with results below 2^-126 taken for 0: one scaling less. */
-static inline float exp_negative_f32(float x) {
-    float clipped = x < -87.0f ? -87.0f : x;
     float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
     float n = shifted - ROUND_MAGIC_F32;
     int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
@@ -81,16 +58,39 @@ static inline float exp_negative_f32(float x) {
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
+    float value = p * (r * r) + r + 1.0f;
+    int32_t half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* exp(x + tail) for x <= 0 and a tail small against 1, with results below 2^-126 taken for 0: one scaling less. 1 ulp. */
+static inline float exp_negative_with_tail(float x, float tail) {
+    float clipped = x < -87.0f ? -87.0f : x;
+    float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
+    float n = shifted - ROUND_MAGIC_F32;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
+    float r = clipped - n * 0x1.63p-1f;
+    r = r - n * -0x1.bd0106p-13f + tail;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
     float value = (p * (r * r) + r + 1.0f) * power_of_two(whole);
     return x < -87.0f ? 0.0f : value;
 }
 
+static inline float exp_negative_f32(float x) {
+    return exp_negative_with_tail(x, 0);
+}
+
 /* exp(-x^2 / 2): the square is split so that its rounding error, up to 90 ulp of the result, is made good. */
 static inline float exp_half_square(float x) {
-    float high = float_of_bits(bits_of_float(x) & 0xfffff000u); /* 12 bits: its square is exact */
-    float clipped = fabsf(x) > 15.0f ? 0.0f : x; /* the tail of what is 0 anyway must not be infinite times 0 */
-    float tail = fabsf(x) > 15.0f ? 0.0f : (clipped - high) * (clipped + high) * -0.5f;
-    return exp_with_tail(high * high * -0.5f, tail);
+    float clipped = x > 14.0f ? 14.0f : x;
+    clipped = clipped < -14.0f ? -14.0f : clipped;
+    float high = float_of_bits(bits_of_float(clipped) & 0xfffff000u); /* 12 bits: its square is exact */
+    return exp_negative_with_tail(high * high * -0.5f, (clipped - high) * (clipped + high) * -0.5f);
 }
 
 /* From e = exp(-x^2 / 2) the share of the normal distribution below -|x|, by a polynomial in q = 1 - 6 / (|x| + 3) for
@@ -213,20 +213,23 @@ static inline float log2_f32(float x) {
 /* Half an ulp; C's rules for zeros, infinities and negative bases. */
 static inline float pow_f32(float x, float y) {
     float base = fabsf(x);
-    double logarithm = log2_wide(base);
-    logarithm = base == 0 ? -(double)INFINITY : logarithm;
-    logarithm = base == INFINITY ? (double)INFINITY : logarithm;
-    logarithm = base == 1 ? 0 : logarithm;
+    double wide = base, logarithm = log2_wide(base);
+    logarithm = wide == 0 ? -(double)INFINITY : logarithm;
+    logarithm = wide == (double)INFINITY ? (double)INFINITY : logarithm;
+    logarithm = wide == 1 ? 0 : logarithm;
     float value = (float)exp2_wide((double)y * logarithm);
-    value = base != base ? base : value;
     /* Floats of 2^24 and more are all even. */
     float clipped = fabsf(y) < 0x1p24f ? y : 0;
     int32_t whole = (int32_t)clipped;
-    int is_whole = (float)whole == clipped, is_odd = is_whole & (whole & 1);
-    int is_negative = (int32_t)bits_of_float(x) < 0;
-    value = (is_negative & !is_whole & (base != 0) & (base != INFINITY)) ? NAN : value;
-    value = (is_negative & is_odd) ? -value : value;
-    value = (base == 1) & (!is_negative | (fabsf(y) == INFINITY)) ? 1 : value;
+    float of_negative = (float)whole == clipped ? value : NAN;
+    of_negative = float_of_bits(bits_of_float(of_negative) ^ (uint32_t)whole << 31);
+    of_negative = x == -INFINITY ? ((float)whole == clipped ? of_negative : value) : of_negative;
+    of_negative = x == -1 ? (fabsf(y) == INFINITY ? 1 : of_negative) : of_negative;
+    float of_zero = float_of_bits(bits_of_float(value) | ((bits_of_float(x) & (uint32_t)whole << 31)));
+    value = x < 0 ? of_negative : value;
+    value = x == 0 ? ((float)whole == clipped ? of_zero : value) : value;
+    value = x == 1 ? 1 : value;
+    value = x != x ? x : value;
     return y == 0 ? 1 : value;
 }
 
