@@ -145,8 +145,10 @@ static status parse_int_list(parser *p, const param *type, arg *out) {
         number item;
         TRY(parse_number(p, &item));
         items[n++] = item.i;
-        take(p, ",");
-        skip_spaces(p);
+        if (bracketed) {
+            take(p, ",");
+            skip_spaces(p);
+        }
     }
     if (bracketed && !take(p, "]")) {
         return expected(p, "']'");

@@ -7,21 +7,6 @@
 /* Larger parameters could not be meant, and with this bound no product below leaves int64. */
 static const int64_t PARAM_MAX = INT64_C(1) << 30;
 
-bool tensor_suggests_channels_last(const tensor *t) {
-    if ((t->ndim != 4 && t->ndim != 5) || t->strides[1] == 0) {
-        return false;
-    }
-    int64_t least = 0;
-    for (int i = 0; i < t->ndim; i++) {
-        int d = i == 0 ? 1 : i == t->ndim - 1 ? 0 : t->ndim - i; /* C, then W, H, (D), then N */
-        if (t->sizes[d] == 0 || t->strides[d] < least || (d == 0 && least == t->strides[1])) {
-            return false;
-        }
-        least = t->strides[d] * t->sizes[d];
-    }
-    return true;
-}
-
 status outputs_push_format(outputs *out, dtype t, int ndim, const int64_t *sizes, bool channels_last, error *err) {
     tensor *made = outputs_push(out);
     if (made == NULL) {

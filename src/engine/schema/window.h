@@ -51,9 +51,6 @@ void pool_window(const pool_shape *s, int dim, int64_t o, int64_t *from, int64_t
 /* As above for adaptive windows: floor(o * in / out) to ceil((o + 1) * in / out). */
 void pool_window_adaptive(const pool_shape *s, int dim, int64_t o, int64_t *from, int64_t *to);
 
-/* ATen's suggest_memory_format: strides in the order of channels-last, 4 or 5 dimensions. Unlike tensor_is_channels_last
-   the tensor may be a slice of a larger one. */
-bool tensor_suggests_channels_last(const tensor *t);
 /* Pushes a dense output, channels-last or contiguous. */
 status outputs_push_format(outputs *out, dtype t, int ndim, const int64_t *sizes, bool channels_last, error *err);
 /* Pushes what stands for an output that the call's output_mask leaves out: a tensor of size [0]. */
