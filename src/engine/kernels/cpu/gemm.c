@@ -15,7 +15,7 @@
 struct gemm {
     gemm_shape shape;
     dtype compute;         /* f32, bf16, f64 or i64; of complex numbers: of their parts */
-    gemm_complex *complex;
+    gemm_complex *parts;       /* complex numbers */
     onednn *library;       /* NULL: own loops */
     gemm_block_fn *own;
     char *work;            /* of own loops: GEMM_WORK_BYTES for each of n_threads */
@@ -60,7 +60,7 @@ void gemm_clear(gemm *g) {
     if (g != NULL) {
         onednn_free(g->library);
         g->library = NULL;
-        gemm_complex_clear(g->complex);
+        gemm_complex_clear(g->parts);
     }
 }
 
@@ -167,7 +167,7 @@ status gemm_prepare(const gemm_shape *shape, arena *memory, gemm **out, error *e
         return fail(err, ASSAY_UNSUPPORTED, "no matrix product of %s", assay_dtype_name(shape->dtype));
     }
     if (shape->batch * shape->m * shape->n > 0) {
-        status result = dtype_is_complex(shape->dtype) ? gemm_complex_prepare(shape, memory, &g->complex, err)
+        status result = dtype_is_complex(shape->dtype) ? gemm_complex_prepare(shape, memory, &g->parts, err)
                                                        : prepare_real(g, memory, err);
         if (result != ASSAY_OK) {
             gemm_clear(g);
@@ -277,8 +277,8 @@ status gemm_run(gemm *g, const void *a, const void *b, const void *summand, void
     if (s->batch * s->m * s->n == 0) {
         return ASSAY_OK;
     }
-    if (g->complex != NULL) {
-        return gemm_complex_run(g->complex, a, b, summand, c, err);
+    if (g->parts != NULL) {
+        return gemm_complex_run(g->parts, a, b, summand, c, err);
     }
     const void *own_a = g->staged[0] ? g->stages[0].data : a, *own_b = g->staged[1] ? g->stages[1].data : b;
     void *own_c = g->staged[2] ? g->stages[2].data : c;
