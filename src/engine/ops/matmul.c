@@ -148,13 +148,19 @@ static double complex product_complex(ref_ctx *ctx, int a_arg, int64_t flat, dou
     return dot_complex(&p.terms, norm);
 }
 
-static double product_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    return product_real(ctx, 0, out, flat, norm);
+/* Part `flat` of a complex output: real parts are even and carry the norm of both. */
+static double part_of(double complex value, int64_t flat, double squares, double *norm) {
+    *norm += flat % 2 == 0 ? squares : 0;
+    return flat % 2 == 0 ? creal(value) : cimag(value);
 }
 
-static double complex product_element_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    (void)out;
-    return product_complex(ctx, 0, flat, norm);
+static double product_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    if (!dtype_is_complex(ctx->out->items[out].dtype)) {
+        return product_real(ctx, 0, out, flat, norm);
+    }
+    double squares = 0;
+    double complex value = product_complex(ctx, 0, flat / 2, &squares);
+    return part_of(value, flat, squares, norm);
 }
 
 /* Row-major position in self of what broadcasts to output element `flat`. */
@@ -169,10 +175,29 @@ static int64_t summand_at(const tensor *self, const tensor *out, int64_t flat) {
     return at;
 }
 
+static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    const tensor *self = call_tensor(ctx->call, 0);
+    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
+    int64_t at = summand_at(self, &ctx->out->items[out], flat);
+    double complex scale = complex_of((const double[]){alpha.f, alpha.im});
+    double complex weight = complex_of((const double[]){beta.f, beta.im});
+    double squares = 0;
+    double complex product = scale * product_complex(ctx, 1, flat, &squares);
+    const double *s = weight != 0 ? ref_real(ctx, 0) : NULL;
+    double complex summand = s != NULL ? weight * complex_of(s + 2 * at) : 0;
+    *norm += cabs(scale) * cabs(scale) * squares + cabs(summand) * cabs(summand);
+    return summand + product;
+}
+
 /* beta * self + alpha * (product); arguments: self, factor, factor, beta, alpha. With beta 0 self is not read, so that
    its NaN do not matter. Scalars are integers for integer tensors. */
 static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0), *o = &ctx->out->items[out];
+    if (dtype_is_complex(o->dtype)) {
+        double both = 0;
+        double complex value = sum_complex(ctx, out, flat / 2, &both);
+        return part_of(value, flat, both, norm);
+    }
     number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
     int64_t at = summand_at(self, o, flat);
     if (dtype_is_integral(o->dtype)) {
@@ -187,20 +212,6 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const double *s = beta.f != 0 ? ref_real(ctx, 0) : NULL;
     double summand = s != NULL ? beta.f * s[at] : 0;
     *norm += alpha.f * alpha.f * squares + summand * summand;
-    return summand + product;
-}
-
-static double complex sum_element_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    const tensor *self = call_tensor(ctx->call, 0);
-    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
-    int64_t at = summand_at(self, &ctx->out->items[out], flat);
-    double complex scale = complex_of((const double[]){alpha.f, alpha.im});
-    double complex weight = complex_of((const double[]){beta.f, beta.im});
-    double squares = 0;
-    double complex product = scale * product_complex(ctx, 1, flat, &squares);
-    const double *s = weight != 0 ? ref_real(ctx, 0) : NULL;
-    double complex summand = s != NULL ? weight * complex_of(s + 2 * at) : 0;
-    *norm += cabs(scale) * cabs(scale) * squares + cabs(summand) * cabs(summand);
     return summand + product;
 }
 
@@ -282,44 +293,37 @@ static const op_row rows[] = {
      .doc = "The matrix product of self [M, K] and mat2 [K, N].",
      .family = &family_product,
      .infer = mm_infer,
-     .reference_element = product_element,
-     .reference_element_complex = product_element_complex},
+     .reference_element = product_element},
     {.signature = "bmm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "A matrix product for each batch: self [B, M, K], mat2 [B, K, N].",
      .family = &family_product,
      .infer = bmm_infer,
-     .reference_element = product_element,
-     .reference_element_complex = product_element_complex},
+     .reference_element = product_element},
     {.signature = "mv(Tensor self, Tensor vec) -> Tensor",
      .doc = "The matrix self [M, K] times the vector vec [K].",
      .family = &family_product,
      .infer = mv_infer,
-     .reference_element = product_element,
-     .reference_element_complex = product_element_complex},
+     .reference_element = product_element},
     {.signature = "dot(Tensor self, Tensor tensor) -> Tensor",
      .doc = "The sum of products of two vectors, without conjugation.",
      .family = &family_product,
      .infer = dot_infer,
-     .reference_element = product_element,
-     .reference_element_complex = product_element_complex},
+     .reference_element = product_element},
     {.signature = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmm_infer,
-     .reference_element = sum_element,
-     .reference_element_complex = sum_element_complex},
+     .reference_element = sum_element},
     {.signature = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "addmm for each batch.",
      .family = &family_product_sum,
      .infer = baddbmm_infer,
-     .reference_element = sum_element,
-     .reference_element_complex = sum_element_complex},
+     .reference_element = sum_element},
     {.signature = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmv_infer,
-     .reference_element = sum_element,
-     .reference_element_complex = sum_element_complex},
+     .reference_element = sum_element},
 };
 
 const op_rows rows_matmul = {rows, countof(rows)};

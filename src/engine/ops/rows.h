@@ -19,6 +19,7 @@ extern const op_rows rows_select;
 extern const op_rows rows_reduce;
 extern const op_rows rows_moments;
 extern const op_rows rows_norm;
+extern const op_rows rows_norm_backward;
 extern const op_rows rows_softmax;
 extern const op_rows rows_loss;
 extern const op_rows rows_matmul;

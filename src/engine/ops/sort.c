@@ -1,4 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Order and running sums along one dimension. */
 #include "engine/ops/rows.h"
+#include "engine/schema/reduction.h"
 
-const op_rows rows_sort = {NULL, 0};
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* --- cumsum(self, dim, dtype) ------------------------------------------------------------------------------------------- */
+
+static status cumsum_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    int dim;
+    TRY(dim_wrap(call_int(call, 1), self->ndim, &dim, err));
+    dtype t = dtype_category_of(self->dtype) < CATEGORY_FLOATING ? ASSAY_I64 : self->dtype;
+    return outputs_add(out, call_dtype(call, 2, call->op->in_place ? self->dtype : t), self->ndim, self->sizes, err);
+}
+
+/* The shape seen along one dimension: outer x n x inner, row-major. */
+typedef struct along {
+    int64_t n;
+    int64_t inner;
+} along;
+
+static along along_dim(const tensor *t, int64_t dim) {
+    along a = {1, 1};
+    int wrapped;
+    if (t->ndim > 0 && dim_wrap(dim, t->ndim, &wrapped, NULL) == ASSAY_OK) {
+        a.n = t->sizes[wrapped];
+        for (int d = wrapped + 1; d < t->ndim; d++) {
+            a.inner *= t->sizes[d];
+        }
+    }
+    return a;
+}
+
+/* Sums from the start of the line each time, save that the last line's sum so far is kept: ascending elements of one line
+   cost O(1) where lines lie along the last dimension. */
+typedef struct running {
+    int64_t flat;
+    double sum;
+    double squares;
+    uint64_t sum_int;
+} running;
+
+static double cumsum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    const tensor *self = call_tensor(ctx->call, 0);
+    bool integral = dtype_category_of(ctx->out->items[out].dtype) < CATEGORY_FLOATING;
+    along a = along_dim(self, call_int(ctx->call, 1));
+    int64_t place = flat / a.inner % a.n, first = flat - place * a.inner;
+    if (ctx->scratch == NULL) {
+        ctx->scratch = ref_make(ctx, 1, sizeof(running));
+        if (ctx->scratch != NULL) {
+            ((running *)ctx->scratch)->flat = -1;
+        }
+    }
+    running *r = ctx->scratch;
+    const double *x = ref_real(ctx, 0);
+    const int64_t *n = integral ? ref_ints(ctx, 0) : NULL;
+    if (r == NULL || x == NULL || (integral && n == NULL)) {
+        return 0;
+    }
+    bool resumes = r->flat >= first && r->flat <= flat && (r->flat - first) % a.inner == 0;
+    *r = resumes ? *r : (running){.flat = first - a.inner};
+    for (int64_t at = r->flat + a.inner; at <= flat; at += a.inner) {
+        r->sum += integral ? 0 : x[at];
+        r->squares += integral ? 0 : x[at] * x[at];
+        r->sum_int += integral ? (uint64_t)n[at] : 0;
+    }
+    r->flat = flat;
+    *norm += r->squares;
+    return integral ? (double)(int64_t)r->sum_int : r->sum;
+}
+
+static status cumsum_whole(ref_ctx *ctx, error *err) {
+    (void)err;
+    const tensor *self = call_tensor(ctx->call, 0);
+    along a = along_dim(self, call_int(ctx->call, 1));
+    bool is_complex = dtype_is_complex(self->dtype);
+    const double *x = ref_real(ctx, 0);
+    double *y = ref_output(ctx, 0);
+    for (int64_t i = 0; x != NULL && y != NULL && i < tensor_numel(self); i++) {
+        bool is_first = i / a.inner % a.n == 0;
+        y[2 * i] = (is_first ? 0 : y[2 * (i - a.inner)]) + x[is_complex ? 2 * i : i];
+        y[2 * i + 1] = (is_first ? 0 : y[2 * (i - a.inner) + 1]) + (is_complex ? x[2 * i + 1] : 0);
+    }
+    return ASSAY_OK;
+}
+
+static void cumsum_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)out;
+    cost->flops = (double)tensor_numel(call_tensor(call, 0));
+    cost->reduction = fmax((double)along_dim(call_tensor(call, 0), call_int(call, 1)).n, 1);
+}
+
+/* --- topk(self, k, dim, largest, sorted) ------------------------------------------------------------------------------------ */
+
+static status topk_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    int dim;
+    TRY(dim_wrap(call_int(call, 2), self->ndim, &dim, err));
+    int64_t n = self->ndim > 0 ? self->sizes[dim] : 1, k = call_int(call, 1);
+    if (dtype_is_complex(self->dtype) || self->dtype == ASSAY_B8) {
+        return fail(err, ASSAY_INVALID, "%s: expected numbers with an order, got %s", call->op->signature.full,
+                    assay_dtype_name(self->dtype));
+    }
+    if (k < 0 || k > n) {
+        return fail(err, ASSAY_INVALID, "%s: expected k in [0, %" PRId64 "], the dimension's size, got %" PRId64,
+                    call->op->signature.full, n, k);
+    }
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d < self->ndim; d++) {
+        sizes[d] = d == dim ? k : self->sizes[d];
+    }
+    TRY(outputs_add(out, self->dtype, self->ndim, sizes, err));
+    return outputs_add(out, ASSAY_I64, self->ndim, sizes, err);
+}
+
+/* NaN is the largest of all; equal values keep the order of their places (ATen leaves that open). */
+typedef struct ranked {
+    double value;
+    int64_t place;
+} ranked;
+
+static int rank_descending(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    bool nan_a = isnan(a->value), nan_b = isnan(b->value);
+    if (nan_a != nan_b) {
+        return nan_a ? -1 : 1;
+    }
+    if (!nan_a && a->value != b->value) {
+        return a->value > b->value ? -1 : 1;
+    }
+    return a->place < b->place ? -1 : 1;
+}
+
+static int rank_ascending(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    bool tie = a->value == b->value || (isnan(a->value) && isnan(b->value));
+    return tie ? (a->place < b->place ? -1 : 1) : -rank_descending(left, right);
+}
+
+static status topk_whole(ref_ctx *ctx, error *err) {
+    (void)err;
+    const tensor *self = call_tensor(ctx->call, 0);
+    along a = along_dim(self, call_int(ctx->call, 2));
+    int64_t k = call_int(ctx->call, 1), lines = a.n > 0 ? tensor_numel(self) / a.n : 0;
+    const double *x = ref_real(ctx, 0);
+    double *values = ref_output(ctx, 0), *places = ref_output(ctx, 1);
+    ranked *line = ref_make(ctx, (size_t)a.n, sizeof *line);
+    for (int64_t l = 0; x != NULL && values != NULL && places != NULL && line != NULL && l < lines; l++) {
+        int64_t outer = l / a.inner, inner = l % a.inner;
+        for (int64_t i = 0; i < a.n; i++) {
+            line[i] = (ranked){x[(outer * a.n + i) * a.inner + inner], i};
+        }
+        qsort(line, (size_t)a.n, sizeof *line, call_bool(ctx->call, 3) ? rank_descending : rank_ascending);
+        for (int64_t i = 0; i < k; i++) {
+            values[(outer * k + i) * a.inner + inner] = line[i].value;
+            places[(outer * k + i) * a.inner + inner] = (double)line[i].place;
+        }
+    }
+    return ASSAY_OK;
+}
+
+static const op_family family_scan = {.name = "scan", .infer = cumsum_infer, .cost = cumsum_cost};
+static const op_family family_order = {.name = "order", .infer = topk_infer};
+
+static const op_row rows[] = {
+    {.signature = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+     .doc = "Running sums along a dimension; integers and booleans add up in i64.",
+     .family = &family_scan,
+     .has_in_place = true,
+     .reference_element = cumsum_element,
+     .reference = cumsum_whole},
+    {.signature = "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
+                  "indices)",
+     .doc = "The k largest (or smallest) elements along a dimension, in order, and their places; NaN is the largest.",
+     .family = &family_order,
+     .reference = topk_whole},
+};
+
+const op_rows rows_sort = {rows, countof(rows)};

@@ -15,6 +15,7 @@ static const op_rows *const families[] = {
     &rows_reduce,
     &rows_moments,
     &rows_norm,
+    &rows_norm_backward,
     &rows_softmax,
     &rows_loss,
     &rows_matmul,

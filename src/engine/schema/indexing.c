@@ -188,3 +188,82 @@ status indexing_analyse(const op_call *call, indexing *out, error *err) {
     TRY(broadcast_sources(call, out, err));
     return place(call, out, err);
 }
+
+/* --- for references -------------------------------------------------------------------------------------------------------- */
+
+static void slots_init(index_ref *r) {
+    r->n_slots = 1;
+    for (int k = r->ix.n - 1; k >= 0; k--) {
+        for (int d = r->ix.source[k].n_dims - 1; d >= 0; d--) {
+            int dim = r->ix.source[k].dim + d;
+            r->slot_strides[dim] = r->n_slots;
+            r->n_slots *= r->self->sizes[dim];
+        }
+    }
+}
+
+index_ref *index_ref_make(ref_ctx *ctx) {
+    index_ref *r = ref_make(ctx, 1, sizeof *r);
+    if (r == NULL || indexing_analyse(ctx->call, &r->ix, NULL) != ASSAY_OK) {
+        return NULL;
+    }
+    r->self = call_tensor(ctx->call, 0);
+    sizes_contiguous_strides(r->self->ndim, r->self->sizes, r->strides);
+    slots_init(r);
+    for (int k = 0; k < r->ix.n; k++) {
+        index_source *s = &r->ix.source[k];
+        if (s->is_mask) {
+            int64_t *found = ref_make(ctx, (size_t)s->count * (size_t)s->n_dims, sizeof *found);
+            if (found != NULL) {
+                tensor_find_nonzero(s->t, found);
+            }
+            r->values[k] = found;
+        } else {
+            tensor dense = *s->t; /* read row-major, so its strides are those of the dense copy */
+            sizes_contiguous_strides(dense.ndim, dense.sizes, dense.strides);
+            tensor_broadcast_strides(&dense, r->ix.index_ndim, r->ix.index_sizes, s->strides);
+            r->values[k] = ref_ints_item(ctx, 1, s->item);
+        }
+    }
+    return ctx->failed == ASSAY_OK ? r : NULL;
+}
+
+int64_t index_ref_offset(const index_ref *r, int64_t at, const int64_t *strides) {
+    const indexing *ix = &r->ix;
+    int64_t offsets[TENSOR_MAX_DIMS] = {0}, result = 0;
+    for (int d = ix->index_ndim - 1; d >= 0; d--) {
+        int64_t position = at % ix->index_sizes[d];
+        at /= ix->index_sizes[d];
+        for (int k = 0; k < ix->n; k++) {
+            offsets[k] += position * ix->source[k].strides[d];
+        }
+    }
+    for (int k = 0; k < ix->n; k++) {
+        const index_source *s = &ix->source[k];
+        for (int j = 0; j < s->n_dims; j++) {
+            int64_t i = index_wrap(r->values[k][offsets[k] * s->n_dims + j], r->self->sizes[s->dim + j]);
+            if (i < 0) {
+                return -1;
+            }
+            result += i * strides[s->dim + j];
+        }
+    }
+    return result;
+}
+
+int64_t index_ref_place(const index_ref *r, int64_t flat) {
+    const indexing *ix = &r->ix;
+    int64_t plain = 0, at = 0, index_stride = 1;
+    for (int d = ix->ndim - 1; d >= 0; d--) {
+        int64_t position = flat % ix->sizes[d];
+        flat /= ix->sizes[d];
+        if (ix->plain[d] >= 0) {
+            plain += position * r->strides[ix->plain[d]];
+        } else {
+            at += position * index_stride;
+            index_stride *= ix->sizes[d];
+        }
+    }
+    int64_t indexed = index_ref_offset(r, at, r->strides);
+    return indexed < 0 ? -1 : plain + indexed;
+}

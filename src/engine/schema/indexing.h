@@ -4,6 +4,7 @@
 #define ENGINE_SCHEMA_INDEXING_H
 
 #include "engine/schema/op.h"
+#include "engine/schema/reference.h"
 
 /* One given index: integers for one dimension of self, or a mask for as many dimensions as it has itself. */
 typedef struct index_source {
@@ -51,5 +52,25 @@ status index_fail(const op_call *call, int64_t index, int dim, int64_t size, err
 
 /* INVALID unless t is i32 or i64. */
 status index_check_type(const op_call *call, const tensor *t, error *err);
+
+/* --- for references -------------------------------------------------------------------------------------------------------- */
+
+/* An advanced indexing call with its indices read. Lives in the context's memory. */
+typedef struct index_ref {
+    indexing ix;
+    const tensor *self;
+    const int64_t *values[TENSOR_MAX_DIMS]; /* dense indices, or a mask's coordinates */
+    int64_t strides[TENSOR_MAX_DIMS];       /* of a dense self */
+    int64_t slot_strides[TENSOR_MAX_DIMS];  /* of the indexed dimensions alone, dense; 0 for plain dimensions */
+    int64_t n_slots;                        /* the product of the indexed dimensions */
+} index_ref;
+
+/* NULL when memory is out. */
+index_ref *index_ref_make(ref_ctx *ctx);
+/* Where the indices at flat position `at` of the broadcast index shape point: the sum of wrapped indices times the given
+   strides of self's dimensions; -1 when one is out of bounds. */
+int64_t index_ref_offset(const index_ref *r, int64_t at, const int64_t *strides);
+/* Flat index into a dense self of element `flat` of the result; -1 as above. */
+int64_t index_ref_place(const index_ref *r, int64_t flat);
 
 #endif
