@@ -66,7 +66,7 @@ status packed_printer_init(packed_printer *p, error *err);
 void packed_printer_clear(packed_printer *p);
 /* Borrows the chunk until the next begin. */
 void packed_print_begin(packed_printer *p, const unsigned char *data, size_t n);
-/* Appends the next event's JSON, without a comma; false at the end of the chunk. */
+/* Appends the next event's JSON, without a comma; false at the end of the chunk, or when memory ran out (bodies.failed). */
 bool packed_print_next(packed_printer *p, text *out);
 
 #endif
