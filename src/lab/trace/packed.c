@@ -104,8 +104,8 @@ static unsigned char *put_arg(unsigned char *at, const trace_arg *a) {
 }
 
 /* Args go whole or not at all; bit i of *kept says whether args[i] did. */
-static unsigned char *put_body(unsigned char *at, const char *category, const char *name, const trace_arg *args, size_t n_args,
-                               uint32_t *kept) {
+static unsigned char *put_body(unsigned char *at, const char *category, const char *name, const trace_arg *args,
+                               size_t n_args, uint32_t *kept) {
     const unsigned char *end = at + PACKED_MAX_BYTES - 128; /* less the event's head */
     size_t name_bytes = strlen(name);
     bool cut = name_bytes > PACKED_MAX_NAME_BYTES;
@@ -244,7 +244,7 @@ static void add_arg(text *out, const unsigned char **at) {
     json_writer w = {.out = out};
     json_string(&w, take_literal(at));
     text_add_char(out, ':');
-    trace_arg_kind kind = (trace_arg_kind)*(*at)++;
+    trace_arg_kind kind = (trace_arg_kind) * (*at)++;
     if (kind == TRACE_ARG_INT) {
         text_add_char(out, INT_GOES_HERE);
     } else if (kind == TRACE_ARG_REAL) {
