@@ -143,3 +143,50 @@ status file_make_directories(const char *path, error *err) {
     free(copy);
     return result;
 }
+
+status file_open_temporary(int *fd, error *err) {
+    const char *set = getenv("TMPDIR");
+    const char *folder = set != NULL && set[0] != '\0' ? set : "/tmp";
+#ifdef O_TMPFILE
+    int nameless = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (nameless >= 0) {
+        *fd = nameless;
+        return ASSAY_OK;
+    }
+#endif
+    text path = {0};
+    text_addf(&path, "%s/assay-XXXXXX", folder);
+    if (path.failed) {
+        text_clear(&path);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a temporary file's name");
+    }
+    int named = mkostemp(path.data, O_CLOEXEC);
+    int reason = errno;
+    if (named >= 0) {
+        unlink(path.data);
+    }
+    text_clear(&path);
+    if (named < 0) {
+        return fail(err, ASSAY_IO, "%s: no temporary file can be made there: %s", folder, strerror(reason));
+    }
+    *fd = named;
+    return ASSAY_OK;
+}
+
+status file_write_at(int fd, uint64_t offset, const void *data, size_t n, error *err) {
+    const char *left = data;
+    while (n > 0) {
+        ssize_t written = pwrite(fd, left, n, (off_t)offset);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return fail(err, ASSAY_IO, "a temporary file cannot be written: %s (TMPDIR says where it lies)",
+                        strerror(errno));
+        }
+        left += written;
+        offset += (uint64_t)written;
+        n -= (size_t)written;
+    }
+    return ASSAY_OK;
+}

@@ -6,8 +6,11 @@
 #include "base/status.h"
 #include "base/text.h"
 
+#include <stdint.h>
+
 /* Reads the whole of path ("-": standard input) into out, unpacking gzip by its magic bytes, whatever the name says.
-   More than limit_bytes unpacked is TOO_LARGE; a truncated or corrupt gzip stream is PARSE. out is untouched on failure. */
+   More than limit_bytes unpacked is TOO_LARGE; a truncated or corrupt gzip stream is PARSE. out is untouched on
+   failure. */
 status file_read(const char *path, size_t limit_bytes, text *out, error *err);
 
 /* Replaces path by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the old
@@ -16,6 +19,13 @@ status file_write(const char *path, const void *data, size_t n, error *err);
 
 /* Makes the directory and its parents; one that exists already is fine. */
 status file_make_directories(const char *path, error *err);
+
+/* Opens a file to read and write in $TMPDIR (or /tmp) that has no name, so that it is gone once closed, however the
+   program ends. The caller closes *fd. */
+status file_open_temporary(int *fd, error *err);
+
+/* Writes all of the n bytes at data at an offset of fd: more than one call where the system takes fewer. */
+status file_write_at(int fd, uint64_t offset, const void *data, size_t n, error *err);
 
 /* The part of path behind its last '/'. */
 const char *file_basename(const char *path);

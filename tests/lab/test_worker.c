@@ -340,7 +340,8 @@ static status eat_memory(worker_link *link, void *arg, error *err) {
     (void)link;
     (void)arg;
     for (;;) {
-        char *more = malloc(1 << 24);
+        static char *volatile more; /* a compiler that sees it unused may take malloc to succeed */
+        more = malloc(1 << 24);
         if (more == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the output");
         }

@@ -71,7 +71,7 @@ static status covers(backend *b, const op *o, error *err) {
     (void)b;
     const op_row *row = o->row;
     bool has = row->is_view || row->reference != NULL || row->reference_element != NULL || row->reference_scalar != NULL ||
-               row->reference_int != NULL;
+               row->reference_int != NULL || row->reference_moves != NULL;
     return has ? ASSAY_OK : fail(err, ASSAY_UNSUPPORTED, "values are not determined, so there is nothing to refer to");
 }
 

@@ -1,4 +1,319 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies: of one tensor into another layout or type, and of several into one. */
 #include "engine/ops/rows.h"
+#include "engine/schema/pointwise.h"
+#include "engine/schema/reference.h"
 
-const op_rows rows_copy = {NULL, 0};
+#include <inttypes.h>
+#include <string.h>
+
+/* What a memory_format argument asks for. */
+static status init_formatted(tensor *out, dtype t, const tensor *like, const op_call *call, int format_arg, error *err) {
+    const char *format = call_str(call, format_arg);
+    if (format == NULL || strcmp(format, "preserve_format") == 0) {
+        return tensor_init_like(out, t, like, err);
+    }
+    if (strcmp(format, "contiguous_format") == 0) {
+        return tensor_init(out, t, like->ndim, like->sizes, err);
+    }
+    int ndim = strcmp(format, "channels_last") == 0 ? 4 : strcmp(format, "channels_last_3d") == 0 ? 5 : 0;
+    if (ndim == 0 || like->ndim != ndim) {
+        return fail(err, ASSAY_INVALID, "%s: memory format %.40s does not go with %d dimensions", call->op->signature.full,
+                    format, like->ndim);
+    }
+    return tensor_init_channels_last(out, t, ndim, like->sizes, err);
+}
+
+/* Reference of copies that keep the row-major order. */
+static int64_t same_place(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
+    (void)out, (void)k;
+    ref_take(term, call_tensor(ctx->call, 0), flat);
+    return 1;
+}
+
+/* clone(self, *, memory_format) */
+static status clone_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    tensor *t;
+    TRY(outputs_next(out, &t, err));
+    return init_formatted(t, self->dtype, self, call, 1, err);
+}
+
+static status lift_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    tensor *t;
+    TRY(outputs_next(out, &t, err));
+    return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
+}
+
+/* _to_copy(self, *, dtype, layout, device, pin_memory, non_blocking, memory_format): the device named is not asked. */
+static status to_copy_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    const char *layout = call_str(call, 2);
+    tensor *t;
+    if (layout != NULL && strcmp(layout, "strided") != 0) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full, layout);
+    }
+    TRY(outputs_next(out, &t, err));
+    return init_formatted(t, call_dtype(call, 1, self->dtype), self, call, 6, err);
+}
+
+static bool overlaps_itself(const tensor *t) {
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->strides[d] == 0 && t->sizes[d] > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* copy(self, src, non_blocking): src's values, broadcast, in self's type and layout. */
+static status copy_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0), *src = call_tensor(call, 1);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = self->ndim;
+    memcpy(sizes, self->sizes, (size_t)ndim * sizeof *sizes);
+    if (sizes_broadcast(&ndim, sizes, src->ndim, src->sizes, err) != ASSAY_OK || ndim != self->ndim ||
+        memcmp(sizes, self->sizes, (size_t)ndim * sizeof *sizes) != 0) {
+        char from[TENSOR_TEXT_BYTES], to[TENSOR_TEXT_BYTES];
+        return fail(err, ASSAY_INVALID, "%s: %.160s does not broadcast to %.160s", call->op->signature.full,
+                    tensor_describe(from, src), tensor_describe(to, self));
+    }
+    tensor *t;
+    TRY(outputs_next(out, &t, err));
+    if (!overlaps_itself(self)) {
+        return tensor_init_strided(t, self->dtype, ndim, sizes, self->strides, err);
+    }
+    if (call->op->in_place) {
+        return fail(err, ASSAY_INVALID, "%s: several elements of self share one place in memory; copy it first",
+                    call->op->signature.full);
+    }
+    return tensor_init_like(t, self->dtype, self, err);
+}
+
+static int64_t copy_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
+    const tensor *src = call_tensor(ctx->call, 1), *t = &ctx->out->items[out];
+    int64_t index[TENSOR_MAX_DIMS];
+    (void)k;
+    sizes_unravel(t->ndim, t->sizes, flat, index);
+    for (int d = 0; d < src->ndim; d++) {
+        int64_t at = index[d + t->ndim - src->ndim];
+        index[d] = src->sizes[d] == 1 ? 0 : at;
+    }
+    ref_take(term, src, sizes_ravel(src->ndim, src->sizes, index));
+    return 1;
+}
+
+/* self's old values are not read. */
+static void copy_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    cost->bytes = tensor_bytes(call_tensor(call, 1)) + tensor_bytes(&out->items[0]);
+}
+
+/* --- cat and stack ------------------------------------------------------------------------------------------------------- */
+
+/* ATen's oldest habit: a tensor of shape [0] joins anything, as nothing. */
+static bool cat_skips(const tensor *t) {
+    return t->ndim == 1 && t->sizes[0] == 0;
+}
+
+static status check_list(const op_call *call, tensor **items, int n, error *err) {
+    if (n == 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected a list of tensors, got an empty one", call->op->signature.full);
+    }
+    for (int i = 0; i < n; i++) {
+        if (items[i] == NULL) {
+            return fail(err, ASSAY_INVALID, "%s: expected tensors, item %d is None", call->op->signature.full, i);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Sizes of the tensors joined along dim of the `first` one that counts. */
+static status cat_sizes(const op_call *call, tensor **items, int n, const tensor *first, int dim, int64_t *sizes,
+                        error *err) {
+    memcpy(sizes, first->sizes, (size_t)first->ndim * sizeof *sizes);
+    sizes[dim] = 0;
+    for (int i = 0; i < n; i++) {
+        if (cat_skips(items[i])) {
+            continue;
+        }
+        bool agrees = items[i]->ndim == first->ndim;
+        for (int d = 0; agrees && d < first->ndim; d++) {
+            agrees = d == dim || items[i]->sizes[d] == first->sizes[d];
+        }
+        if (!agrees || !add_i64(sizes[dim], items[i]->sizes[dim], &sizes[dim])) {
+            char has[TENSOR_TEXT_BYTES], needs[TENSOR_TEXT_BYTES];
+            return fail(err, ASSAY_INVALID, "%s: item %d is %.160s, which does not join %.160s in dimension %d",
+                        call->op->signature.full, i, tensor_describe(has, items[i]), tensor_describe(needs, first), dim);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Channels-last when all items look so. */
+static bool all_suggest_channels_last(tensor **items, int n) {
+    for (int i = 0; i < n; i++) {
+        if (!tensor_suggests_channels_last(items[i]) || items[i]->ndim != items[0]->ndim) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static status init_joined(tensor *out, tensor **items, int n, int ndim, const int64_t *sizes, error *err) {
+    dtype type = result_type(items, n, NULL, 0);
+    return all_suggest_channels_last(items, n) ? tensor_init_channels_last(out, type, ndim, sizes, err)
+                                               : tensor_init(out, type, ndim, sizes, err);
+}
+
+static const tensor *first_counting(tensor **items, int n) {
+    for (int i = 0; i < n; i++) {
+        if (!cat_skips(items[i])) {
+            return items[i];
+        }
+    }
+    return NULL;
+}
+
+/* cat(tensors, dim) */
+static status cat_infer(const op_call *call, outputs *out, error *err) {
+    int n, dim;
+    tensor **items = call_tensors(call, 0, &n), *t;
+    int64_t sizes[TENSOR_MAX_DIMS] = {0};
+    TRY(check_list(call, items, n, err));
+    const tensor *first = first_counting(items, n);
+    TRY(outputs_next(out, &t, err));
+    if (first == NULL) {
+        return tensor_init(t, result_type(items, n, NULL, 0), 1, sizes, err);
+    }
+    if (first->ndim == 0) {
+        return fail(err, ASSAY_INVALID, "%s: tensors without dimensions cannot be joined", call->op->signature.full);
+    }
+    TRY(dim_wrap(call_int(call, 1), first->ndim, &dim, err));
+    TRY(cat_sizes(call, items, n, first, dim, sizes, err));
+    return init_joined(t, items, n, first->ndim, sizes, err);
+}
+
+static int64_t cat_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
+    const tensor *t = &ctx->out->items[out];
+    int64_t index[TENSOR_MAX_DIMS];
+    int n, dim = (int)call_int(ctx->call, 1);
+    tensor **items = call_tensors(ctx->call, 0, &n);
+    (void)k;
+    dim = dim < 0 ? dim + t->ndim : dim;
+    sizes_unravel(t->ndim, t->sizes, flat, index);
+    for (int i = 0; i < n; i++) {
+        int64_t length = cat_skips(items[i]) ? 0 : items[i]->sizes[dim];
+        if (index[dim] < length) {
+            ref_take(term, items[i], sizes_ravel(t->ndim, items[i]->sizes, index));
+            break;
+        }
+        index[dim] -= length;
+    }
+    return 1;
+}
+
+/* stack(tensors, dim): ATen joins along dim and then cuts the new dimension off, which decides the layout. */
+static status stack_infer(const op_call *call, outputs *out, error *err) {
+    int n, dim;
+    tensor **items = call_tensors(call, 0, &n), *t;
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
+    TRY(check_list(call, items, n, err));
+    int ndim = items[0]->ndim;
+    TRY(dim_wrap(call_int(call, 1), ndim + 1, &dim, err));
+    for (int i = 1; i < n; i++) {
+        if (!tensor_same_sizes(items[i], items[0])) {
+            char has[TENSOR_TEXT_BYTES], needs[TENSOR_TEXT_BYTES];
+            return fail(err, ASSAY_INVALID, "%s: item %d is %.160s, the first is %.160s", call->op->signature.full, i,
+                        tensor_describe(has, items[i]), tensor_describe(needs, items[0]));
+        }
+    }
+    if (ndim + 1 > TENSOR_MAX_DIMS) {
+        return fail(err, ASSAY_TOO_LARGE, "%s: expected fewer than %d dimensions", call->op->signature.full,
+                    TENSOR_MAX_DIMS);
+    }
+    memcpy(sizes, items[0]->sizes, (size_t)dim * sizeof *sizes);
+    sizes[dim] = n;
+    memcpy(sizes + dim + 1, items[0]->sizes + dim, (size_t)(ndim - dim) * sizeof *sizes);
+    TRY(outputs_next(out, &t, err));
+    dtype type = result_type(items, n, NULL, 0);
+    if (dim == ndim || !all_suggest_channels_last(items, n)) {
+        return tensor_init(t, type, ndim + 1, sizes, err);
+    }
+    tensor joined;
+    int64_t joined_sizes[TENSOR_MAX_DIMS];
+    memcpy(joined_sizes, items[0]->sizes, (size_t)ndim * sizeof *sizes);
+    if (!mul_i64(joined_sizes[dim], n, &joined_sizes[dim])) {
+        return fail(err, ASSAY_TOO_LARGE, "%s: too many elements", call->op->signature.full);
+    }
+    TRY(tensor_init_channels_last(&joined, type, ndim, joined_sizes, err));
+    memcpy(strides, joined.strides, (size_t)dim * sizeof *strides);
+    strides[dim] = joined.strides[dim] * items[0]->sizes[dim];
+    memcpy(strides + dim + 1, joined.strides + dim, (size_t)(ndim - dim) * sizeof *strides);
+    return tensor_init_strided(t, type, ndim + 1, sizes, strides, err);
+}
+
+static int64_t stack_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
+    const tensor *t = &ctx->out->items[out];
+    int64_t index[TENSOR_MAX_DIMS];
+    int n, dim = (int)call_int(ctx->call, 1);
+    tensor **items = call_tensors(ctx->call, 0, &n);
+    (void)k;
+    dim = dim < 0 ? dim + t->ndim : dim;
+    sizes_unravel(t->ndim, t->sizes, flat, index);
+    const tensor *item = items[index[dim]];
+    memmove(index + dim, index + dim + 1, (size_t)(t->ndim - dim - 1) * sizeof *index);
+    ref_take(term, item, sizes_ravel(item->ndim, item->sizes, index));
+    return 1;
+}
+
+static void list_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    int n;
+    tensor **items = call_tensors(call, 0, &n);
+    *cost = (op_cost){.reduction = 1, .bytes = tensor_bytes(&out->items[0])};
+    for (int i = 0; i < n; i++) {
+        cost->bytes += tensor_bytes(items[i]);
+    }
+}
+
+static const op_family family_copy = {.name = "copy"};
+
+static const op_row rows[] = {
+    {.signature = "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+     .doc = "A copy with memory of its own.",
+     .family = &family_copy,
+     .infer = clone_infer,
+     .reference_moves = same_place},
+    {.signature = "lift_fresh_copy(Tensor self) -> Tensor",
+     .doc = "A contiguous copy: how a constant of a traced program enters it.",
+     .family = &family_copy,
+     .infer = lift_infer,
+     .reference_moves = same_place},
+    {.signature = "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+                  "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+     .doc = "A copy in another type or memory format.",
+     .family = &family_copy,
+     .infer = to_copy_infer,
+     .reference_moves = same_place},
+    {.signature = "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+     .doc = "The values of src, broadcast, in the type and layout of self.",
+     .family = &family_copy,
+     .infer = copy_infer,
+     .cost = copy_cost,
+     .reference_moves = copy_moves,
+     .has_in_place = true},
+    {.signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",
+     .doc = "Tensors joined along a dimension they have.",
+     .family = &family_copy,
+     .infer = cat_infer,
+     .cost = list_cost,
+     .reference_moves = cat_moves},
+    {.signature = "stack(Tensor[] tensors, int dim=0) -> Tensor",
+     .doc = "Tensors of one shape joined along a new dimension.",
+     .family = &family_copy,
+     .infer = stack_infer,
+     .cost = list_cost,
+     .reference_moves = stack_moves},
+};
+
+const op_rows rows_copy = {rows, countof(rows)};

@@ -3,63 +3,327 @@
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
-#include <inttypes.h>
+#include <string.h>
 
-static status matrices_agree(const op_call *call, const tensor *a, const tensor *b, int ndim, error *err) {
-    if (a->ndim != ndim || b->ndim != ndim) {
-        return fail(err, ASSAY_INVALID, "%s: expected tensors of %d dimensions, got %d and %d", call->op->signature.full,
-                    ndim, a->ndim, b->ndim);
+static status push(outputs *out, dtype t, int ndim, const int64_t *sizes, error *err) {
+    tensor *made = outputs_push(out);
+    if (made == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
-    if (a->dtype != b->dtype) {
-        return fail(err, ASSAY_INVALID, "%s: expected one dtype, got %s and %s", call->op->signature.full,
+    return tensor_init(made, t, ndim, sizes, err);
+}
+
+static status same_number_type(const op_call *call, const tensor *a, const tensor *b, error *err) {
+    if (a->dtype != b->dtype || a->dtype == ASSAY_B8) {
+        return fail(err, ASSAY_INVALID, "%s: expected one dtype of numbers, got %s and %s", call->op->signature.full,
                     assay_dtype_name(a->dtype), assay_dtype_name(b->dtype));
-    }
-    if (a->sizes[ndim - 1] != b->sizes[ndim - 2] || (ndim == 3 && a->sizes[0] != b->sizes[0])) {
-        return fail(err, ASSAY_INVALID,
-                    "%s: shapes do not multiply: the last of self is %" PRId64 ", the last but one of mat2 is %" PRId64,
-                    call->op->signature.full, a->sizes[ndim - 1], b->sizes[ndim - 2]);
     }
     return ASSAY_OK;
 }
 
-/* mm(self [M, K], mat2 [K, N]) -> [M, N] */
-static status mm_infer(const op_call *call, outputs *out, error *err) {
-    const tensor *a = call_tensor(call, 0), *b = call_tensor(call, 1);
-    TRY(matrices_agree(call, a, b, 2, err));
-    tensor *t = outputs_push(out);
-    if (t == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+/* a [.., K] times b [.., K, N]; both of ndim 2 or 3, or b a vector when b_ndim is 1. */
+static status factors_agree(const op_call *call, const tensor *a, const tensor *b, int a_ndim, int b_ndim, error *err) {
+    const char *name = call->op->signature.full;
+    if (a->ndim != a_ndim || b->ndim != b_ndim) {
+        return fail(err, ASSAY_INVALID, "%s: expected factors of %d and %d dimensions, got %d and %d", name, a_ndim, b_ndim,
+                    a->ndim, b->ndim);
     }
-    return tensor_init(t, a->dtype, 2, (const int64_t[]){a->sizes[0], b->sizes[1]}, err);
+    TRY(same_number_type(call, a, b, err));
+    int64_t k_a = a->sizes[a_ndim - 1], k_b = b->sizes[b_ndim > 1 ? b_ndim - 2 : 0];
+    if (k_a != k_b || (a_ndim == 3 && a->sizes[0] != b->sizes[0])) {
+        char left[TENSOR_TEXT_BYTES], right[TENSOR_TEXT_BYTES];
+        return fail(err, ASSAY_INVALID, "%s: expected shapes that multiply, got %.200s and %.200s", name,
+                    tensor_describe(left, a), tensor_describe(right, b));
+    }
+    return ASSAY_OK;
 }
 
-static double mm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    const double *a = ref_real(ctx, 0), *b = ref_real(ctx, 1);
-    int64_t k_size = call_tensor(ctx->call, 0)->sizes[1], n_size = ctx->out->items[out].sizes[1];
-    int64_t m = flat / n_size, n = flat % n_size;
+/* The summand of addmm and its like: the factors' dtype, and a shape that broadcasts to the product's. */
+static status summand_fits(const op_call *call, const tensor *self, dtype t, int ndim, const int64_t *sizes, error *err) {
+    bool fits = self->ndim <= ndim;
+    for (int d = 0; fits && d < self->ndim; d++) {
+        int64_t size = self->sizes[self->ndim - 1 - d];
+        fits = size == 1 || size == sizes[ndim - 1 - d];
+    }
+    if (!fits || self->dtype != t) {
+        char got[TENSOR_TEXT_BYTES], wanted[TENSOR_TEXT_BYTES];
+        tensor product;
+        TRY(tensor_init(&product, t, ndim, sizes, err));
+        return fail(err, ASSAY_INVALID, "%s: expected self to broadcast to %.200s, got %.200s", call->op->signature.full,
+                    tensor_describe(wanted, &product), tensor_describe(got, self));
+    }
+    return ASSAY_OK;
+}
+
+/* --- references ------------------------------------------------------------------------------------------------------- */
+
+/* One sum of products: terms a[k * a_step] * b[k * b_step]. */
+typedef struct dot_terms {
+    const double *a, *b;
+    int64_t n, a_step, b_step;
+} dot_terms;
+
+static double dot_real(const dot_terms *t, double *norm) {
     double sum = 0;
-    for (int64_t k = 0; a != NULL && b != NULL && k < k_size; k++) {
-        double term = a[m * k_size + k] * b[k * n_size + n];
+    for (int64_t k = 0; k < t->n; k++) {
+        double term = t->a[k * t->a_step] * t->b[k * t->b_step];
         sum += term;
         *norm += term * term;
     }
     return sum;
 }
 
-static void mm_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    double k = (double)call_tensor(call, 0)->sizes[1];
-    cost->flops = 2 * k * (double)tensor_numel(&out->items[0]);
-    cost->reduction = k;
+/* C11's CMPLX, which glibc's headers do not give clang. */
+static double complex complex_of(const double parts[2]) {
+    double complex z;
+    memcpy(&z, parts, sizeof z);
+    return z;
 }
 
-static const op_family family_matmul = {.name = "matrix product", .cost = mm_cost};
+static double complex dot_complex(const dot_terms *t, double *norm) {
+    double complex sum = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        const double *a = t->a + 2 * k * t->a_step, *b = t->b + 2 * k * t->b_step;
+        double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+        sum += complex_of((const double[]){re, im});
+        *norm += re * re + im * im;
+    }
+    return sum;
+}
+
+/* Integers wrap in the output's own type, as the kernels' do: the low bits of the sum. */
+static double wrapped(const tensor *out, uint64_t value) {
+    int64_t stored = 0;
+    element_store_int(out->dtype, &stored, (int64_t)value);
+    return (double)element_load_int(out->dtype, &stored);
+}
+
+static uint64_t dot_ints(const int64_t *a, const int64_t *b, const dot_terms *t) {
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        sum += (uint64_t)a[k * t->a_step] * (uint64_t)b[k * t->b_step];
+    }
+    return sum;
+}
+
+/* Where in factors a_arg and a_arg + 1 the terms of output element `flat` lie. Covers mm, bmm, mv, dot and their sums. */
+typedef struct dot_place {
+    int64_t a, b;
+    dot_terms terms;
+} dot_place;
+
+static dot_place place_of(ref_ctx *ctx, int a_arg, int64_t flat) {
+    const tensor *a = call_tensor(ctx->call, a_arg), *b = call_tensor(ctx->call, a_arg + 1);
+    int64_t k_size = a->sizes[a->ndim - 1], n_size = b->ndim > 1 ? b->sizes[b->ndim - 1] : 1;
+    int64_t m_size = a->ndim > 1 ? a->sizes[a->ndim - 2] : 1;
+    int64_t n = flat % n_size, m = flat / n_size % m_size, batch = flat / n_size / m_size;
+    return (dot_place){.a = (batch * m_size + m) * k_size,
+                       .b = batch * k_size * n_size + n,
+                       .terms = {.n = k_size, .a_step = 1, .b_step = n_size}};
+}
+
+static double product_real(ref_ctx *ctx, int a_arg, int out, int64_t flat, double *norm) {
+    dot_place p = place_of(ctx, a_arg, flat);
+    if (dtype_is_integral(ctx->out->items[out].dtype)) {
+        const int64_t *a = ref_ints(ctx, a_arg), *b = ref_ints(ctx, a_arg + 1);
+        return a == NULL || b == NULL ? 0 : wrapped(&ctx->out->items[out], dot_ints(a + p.a, b + p.b, &p.terms));
+    }
+    const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
+    if (a == NULL || b == NULL) {
+        return 0;
+    }
+    p.terms.a = a + p.a;
+    p.terms.b = b + p.b;
+    return dot_real(&p.terms, norm);
+}
+
+static double complex product_complex(ref_ctx *ctx, int a_arg, int64_t flat, double *norm) {
+    dot_place p = place_of(ctx, a_arg, flat);
+    const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
+    if (a == NULL || b == NULL) {
+        return 0;
+    }
+    p.terms.a = a + 2 * p.a;
+    p.terms.b = b + 2 * p.b;
+    return dot_complex(&p.terms, norm);
+}
+
+/* Part `flat` of a complex output: real parts are even and carry the norm of both. */
+static double part_of(double complex value, int64_t flat, double squares, double *norm) {
+    *norm += flat % 2 == 0 ? squares : 0;
+    return flat % 2 == 0 ? creal(value) : cimag(value);
+}
+
+static double product_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    if (!dtype_is_complex(ctx->out->items[out].dtype)) {
+        return product_real(ctx, 0, out, flat, norm);
+    }
+    double squares = 0;
+    double complex value = product_complex(ctx, 0, flat / 2, &squares);
+    return part_of(value, flat, squares, norm);
+}
+
+/* Row-major position in self of what broadcasts to output element `flat`. */
+static int64_t summand_at(const tensor *self, const tensor *out, int64_t flat) {
+    int64_t at = 0, step = 1;
+    for (int d = 0; d < self->ndim; d++) {
+        int64_t size = self->sizes[self->ndim - 1 - d], out_size = out->sizes[out->ndim - 1 - d];
+        at += size == 1 ? 0 : flat % out_size * step;
+        step *= size;
+        flat /= out_size;
+    }
+    return at;
+}
+
+static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    const tensor *self = call_tensor(ctx->call, 0);
+    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
+    int64_t at = summand_at(self, &ctx->out->items[out], flat);
+    double complex scale = complex_of((const double[]){alpha.f, alpha.im});
+    double complex weight = complex_of((const double[]){beta.f, beta.im});
+    double squares = 0;
+    double complex product = scale * product_complex(ctx, 1, flat, &squares);
+    const double *s = weight != 0 ? ref_real(ctx, 0) : NULL;
+    double complex summand = s != NULL ? weight * complex_of(s + 2 * at) : 0;
+    *norm += cabs(scale) * cabs(scale) * squares + cabs(summand) * cabs(summand);
+    return summand + product;
+}
+
+/* beta * self + alpha * (product); arguments: self, factor, factor, beta, alpha. With beta 0 self is not read, so that
+   its NaN do not matter. Scalars are integers for integer tensors. */
+static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    const tensor *self = call_tensor(ctx->call, 0), *o = &ctx->out->items[out];
+    if (dtype_is_complex(o->dtype)) {
+        double both = 0;
+        double complex value = sum_complex(ctx, out, flat / 2, &both);
+        return part_of(value, flat, both, norm);
+    }
+    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
+    int64_t at = summand_at(self, o, flat);
+    if (dtype_is_integral(o->dtype)) {
+        const int64_t *s = ref_ints(ctx, 0);
+        double product = product_real(ctx, 1, out, flat, norm);
+        return s == NULL ? 0
+                         : wrapped(o, (uint64_t)(int64_t)beta.f * (uint64_t)s[at] +
+                                          (uint64_t)(int64_t)alpha.f * (uint64_t)(int64_t)product);
+    }
+    double squares = 0;
+    double product = alpha.f * product_real(ctx, 1, out, flat, &squares);
+    const double *s = beta.f != 0 ? ref_real(ctx, 0) : NULL;
+    double summand = s != NULL ? beta.f * s[at] : 0;
+    *norm += alpha.f * alpha.f * squares + summand * summand;
+    return summand + product;
+}
+
+/* --- shapes ----------------------------------------------------------------------------------------------------------- */
+
+/* mm(self [M, K], mat2 [K, N]) -> [M, N] */
+static status mm_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *a = call_tensor(call, 0), *b = call_tensor(call, 1);
+    TRY(factors_agree(call, a, b, 2, 2, err));
+    return push(out, a->dtype, 2, (const int64_t[]){a->sizes[0], b->sizes[1]}, err);
+}
+
+/* bmm(self [B, M, K], mat2 [B, K, N]) -> [B, M, N] */
+static status bmm_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *a = call_tensor(call, 0), *b = call_tensor(call, 1);
+    TRY(factors_agree(call, a, b, 3, 3, err));
+    return push(out, a->dtype, 3, (const int64_t[]){a->sizes[0], a->sizes[1], b->sizes[2]}, err);
+}
+
+/* mv(self [M, K], vec [K]) -> [M] */
+static status mv_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *a = call_tensor(call, 0), *b = call_tensor(call, 1);
+    TRY(factors_agree(call, a, b, 2, 1, err));
+    return push(out, a->dtype, 1, a->sizes, err);
+}
+
+static status dot_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *a = call_tensor(call, 0), *b = call_tensor(call, 1);
+    TRY(factors_agree(call, a, b, 1, 1, err));
+    return push(out, a->dtype, 0, NULL, err);
+}
+
+static status sum_infer(const op_call *call, int ndim, int b_ndim, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0), *a = call_tensor(call, 1), *b = call_tensor(call, 2);
+    TRY(factors_agree(call, a, b, ndim, b_ndim, err));
+    int out_ndim = b_ndim == 1 ? 1 : ndim;
+    int64_t sizes[3] = {a->sizes[0], ndim == 3 ? a->sizes[1] : b->sizes[b_ndim - 1], b->sizes[b_ndim - 1]};
+    TRY(summand_fits(call, self, a->dtype, out_ndim, sizes, err));
+    return push(out, a->dtype, out_ndim, sizes, err);
+}
+
+static status addmm_infer(const op_call *call, outputs *out, error *err) {
+    return sum_infer(call, 2, 2, out, err);
+}
+
+static status baddbmm_infer(const op_call *call, outputs *out, error *err) {
+    return sum_infer(call, 3, 3, out, err);
+}
+
+static status addmv_infer(const op_call *call, outputs *out, error *err) {
+    return sum_infer(call, 2, 1, out, err);
+}
+
+/* --- cost --------------------------------------------------------------------------------------------------------------- */
+
+static void product_cost_of(const op_call *call, int a_arg, const outputs *out, op_cost *cost) {
+    const tensor *a = call_tensor(call, a_arg);
+    double k = (double)a->sizes[a->ndim - 1];
+    double per_term = dtype_is_complex(a->dtype) ? 8 : 2;
+    cost->flops = per_term * k * (double)tensor_numel(&out->items[0]);
+    cost->reduction = k > 1 ? k : 1;
+}
+
+static void product_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    product_cost_of(call, 0, out, cost);
+}
+
+static void sum_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    product_cost_of(call, 1, out, cost);
+    cost->flops += 2 * (double)tensor_numel(&out->items[0]);
+    cost->reduction += 1;
+}
+
+static const op_family family_product = {.name = "matrix product", .cost = product_cost};
+static const op_family family_product_sum = {.name = "matrix product", .cost = sum_cost, .has_in_place = true};
 
 static const op_row rows[] = {
     {.signature = "mm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "The matrix product of self [M, K] and mat2 [K, N].",
-     .family = &family_matmul,
+     .family = &family_product,
      .infer = mm_infer,
-     .reference_element = mm_element},
+     .reference_element = product_element},
+    {.signature = "bmm(Tensor self, Tensor mat2) -> Tensor",
+     .doc = "A matrix product for each batch: self [B, M, K], mat2 [B, K, N].",
+     .family = &family_product,
+     .infer = bmm_infer,
+     .reference_element = product_element},
+    {.signature = "mv(Tensor self, Tensor vec) -> Tensor",
+     .doc = "The matrix self [M, K] times the vector vec [K].",
+     .family = &family_product,
+     .infer = mv_infer,
+     .reference_element = product_element},
+    {.signature = "dot(Tensor self, Tensor tensor) -> Tensor",
+     .doc = "The sum of products of two vectors, without conjugation.",
+     .family = &family_product,
+     .infer = dot_infer,
+     .reference_element = product_element},
+    {.signature = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
+     .family = &family_product_sum,
+     .infer = addmm_infer,
+     .reference_element = sum_element},
+    {.signature = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .doc = "addmm for each batch.",
+     .family = &family_product_sum,
+     .infer = baddbmm_infer,
+     .reference_element = sum_element},
+    {.signature = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",
+     .family = &family_product_sum,
+     .infer = addmv_infer,
+     .reference_element = sum_element},
 };
 
 const op_rows rows_matmul = {rows, countof(rows)};

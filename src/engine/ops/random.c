@@ -1,4 +1,372 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Random operators. No two backends share a generator: what they wrote is checked for what must hold of it. */
 #include "engine/ops/rows.h"
+#include "engine/schema/fill.h"
+#include "engine/schema/reference.h"
 
-const op_rows rows_random = {NULL, 0};
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every bound below is broken by a right generator with a probability under 1e-10 (about 2 exp(-TAIL)): a run of a
+   thousand checks raises a false alarm once in ten million runs. */
+static const double TAIL = 24;
+
+/* Half-width of the interval that holds the mean of n independent values from [0, 1] around their expectation
+   (Hoeffding, 1963). */
+static double mean_bound(double n) {
+    return sqrt(TAIL / (2 * n));
+}
+
+static status check_probability(const op_call *call, double p, error *err) {
+    return p >= 0 && p <= 1 ? ASSAY_OK
+                            : fail(err, ASSAY_INVALID, "%s: expected a probability from 0 to 1, got %g",
+                                   call->op->signature.full, p);
+}
+
+static status check_floating(const op_call *call, const tensor *t, error *err) {
+    return dtype_is_floating(t->dtype) ? ASSAY_OK
+                                       : fail(err, ASSAY_INVALID, "%s: expected a floating-point tensor, got %s",
+                                              call->op->signature.full, assay_dtype_name(t->dtype));
+}
+
+/* In-place operators answer argument 0 itself. */
+static status push_self(const op_call *call, outputs *out, error *err) {
+    tensor *t;
+    TRY(outputs_next(out, &t, err));
+    tensor_share(t, call_tensor(call, 0));
+    t->is_wrapped_number = false;
+    return ASSAY_OK;
+}
+
+/* --- bernoulli -------------------------------------------------------------------------------------------------------------- */
+
+/* Row-major doubles of a tensor, on the heap; NULL when memory is out. */
+static double *dense_values(const tensor *t) {
+    int64_t n = tensor_numel(t);
+    double *values = malloc(((size_t)n > 0 ? (size_t)n : 1) * sizeof *values);
+    if (values != NULL) {
+        ref_gather(t, values);
+    }
+    return values;
+}
+
+/* Draws are 0 or 1 with mean p, or with means expected[i]; neighbours do not hang together. */
+static status check_draws(const double *drawn, const double *expected, double p, int64_t n, error *err) {
+    double excess = 0, pairs = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double chance = expected != NULL ? expected[i] : p;
+        bool certain = chance == 0 || chance == 1;
+        if ((drawn[i] != 0 && drawn[i] != 1) || (certain && drawn[i] != chance)) {
+            return fail(err, ASSAY_INTERNAL, "element %lld is %g, drawn with probability %g", (long long)i, drawn[i],
+                        chance);
+        }
+        excess += drawn[i] - chance;
+        if (i % 2 == 1) { /* disjoint pairs are independent of each other */
+            double before = expected != NULL ? expected[i - 1] : p;
+            pairs += drawn[i] * drawn[i - 1] - chance * before;
+        }
+    }
+    if (n > 0 && fabs(excess) / (double)n > mean_bound((double)n)) {
+        return fail(err, ASSAY_INTERNAL, "the mean of %lld draws is off by %g, more than %g", (long long)n,
+                    excess / (double)n, mean_bound((double)n));
+    }
+    double half = floor((double)n / 2);
+    if (half > 0 && fabs(pairs) / half > mean_bound(half)) {
+        return fail(err, ASSAY_INTERNAL, "neighbouring draws agree too often or too rarely: off by %g, more than %g",
+                    pairs / half, mean_bound(half));
+    }
+    return ASSAY_OK;
+}
+
+/* Output `out` holds draws with probability p, or with those of tensor `probabilities`, broadcast. */
+static status check_bernoulli(const tensor *t, const tensor *probabilities, double p, error *err) {
+    double *drawn = dense_values(t), *expected = NULL;
+    status result = drawn != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
+    if (result == ASSAY_OK && probabilities != NULL) {
+        tensor seen;
+        tensor_share(&seen, probabilities);
+        tensor_broadcast_strides(probabilities, t->ndim, t->sizes, seen.strides);
+        memcpy(seen.sizes, t->sizes, (size_t)t->ndim * sizeof *seen.sizes);
+        seen.ndim = t->ndim;
+        expected = dense_values(&seen);
+        tensor_clear(&seen);
+        result = expected != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
+    }
+    if (result == ASSAY_OK) {
+        result = check_draws(drawn, expected, p, tensor_numel(t), err);
+    }
+    free(drawn);
+    free(expected);
+    return result;
+}
+
+/* bernoulli_.float(self, p) */
+static status bernoulli_float_infer(const op_call *call, outputs *out, error *err) {
+    TRY(check_probability(call, call_float(call, 1), err));
+    if (dtype_is_complex(call_tensor(call, 0)->dtype)) {
+        return fail(err, ASSAY_INVALID, "%s: a complex tensor takes no draws", call->op->signature.full);
+    }
+    return push_self(call, out, err);
+}
+
+static status bernoulli_p_check(const op_call *call, const outputs *actual, error *err) {
+    return check_bernoulli(&actual->items[0], NULL, call_float(call, 1), err);
+}
+
+/* bernoulli.p(self, p): contiguous whatever self is. */
+static status bernoulli_p_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    TRY(check_probability(call, call_float(call, 1), err));
+    return outputs_add(out, self->dtype, self->ndim, self->sizes, err);
+}
+
+/* bernoulli(self): self holds the probabilities. */
+static status bernoulli_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    TRY(check_floating(call, self, err));
+    return outputs_add(out, self->dtype, self->ndim, self->sizes, err);
+}
+
+static status bernoulli_check(const op_call *call, const outputs *actual, error *err) {
+    return check_bernoulli(&actual->items[0], call_tensor(call, 0), 0, err);
+}
+
+static status bernoulli_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    fill_uniform(call_tensor(call, 0), r, 0, 1);
+    return ASSAY_OK;
+}
+
+/* bernoulli_.Tensor(self, p) */
+static status bernoulli_tensor_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0), *p = call_tensor(call, 1);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = self->ndim;
+    memcpy(sizes, self->sizes, (size_t)ndim * sizeof *sizes);
+    TRY(check_floating(call, p, err));
+    TRY(sizes_broadcast(&ndim, sizes, p->ndim, p->sizes, err));
+    if (ndim != self->ndim || memcmp(sizes, self->sizes, (size_t)ndim * sizeof *sizes) != 0 ||
+        dtype_is_complex(self->dtype)) {
+        char has[TENSOR_TEXT_BYTES], needs[TENSOR_TEXT_BYTES];
+        return fail(err, ASSAY_INVALID, "%s: probabilities %.160s do not fit %.160s", call->op->signature.full,
+                    tensor_describe(has, p), tensor_describe(needs, self));
+    }
+    return push_self(call, out, err);
+}
+
+static status bernoulli_tensor_check(const op_call *call, const outputs *actual, error *err) {
+    return check_bernoulli(&actual->items[0], call_tensor(call, 1), 0, err);
+}
+
+static status bernoulli_tensor_inputs(const op_call *call, rng *r, error *err) {
+    (void)err;
+    fill_uniform(call_tensor(call, 1), r, 0, 1);
+    return ASSAY_OK;
+}
+
+/* --- native_dropout --------------------------------------------------------------------------------------------------------- */
+
+static bool dropout_trains(const op_call *call) {
+    return call_is_none(call, 2) || call_bool(call, 2);
+}
+
+/* native_dropout(input, p, train) -> (output, mask) */
+static status dropout_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *input = call_tensor(call, 0);
+    TRY(check_probability(call, call_float(call, 1), err));
+    TRY(check_floating(call, input, err));
+    tensor *t;
+    TRY(outputs_next(out, &t, err));
+    TRY(tensor_init_like(t, input->dtype, input, err));
+    TRY(outputs_next(out, &t, err));
+    return tensor_init_like(t, ASSAY_B8, input, err);
+}
+
+static status check_dropped(const op_call *call, const tensor *output, const tensor *mask, double p, error *err) {
+    const tensor *input = call_tensor(call, 0);
+    int64_t n = tensor_numel(input), size = (int64_t)dtype_size(input->dtype);
+    double scale = p == 1 ? 0 : 1 / (1 - p), eps = 4 * dtype_epsilon(input->dtype);
+    scale = dropout_trains(call) ? scale : 1;
+    double least = 2 * dtype_epsilon(input->dtype) / dtype_max(dtype_real(input->dtype)); /* the subnormals' grain */
+    for (int64_t i = 0; i < n; i++) {
+        double complex x = element_load_complex(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size);
+        double complex y = element_load_complex(output->dtype, tensor_data(output) + tensor_offset_of(output, i) * size);
+        bool kept = *(const uint8_t *)(tensor_data(mask) + tensor_offset_of(mask, i)) != 0;
+        double wanted = kept ? cabs(x) * scale : 0, off = cabs(kept ? y - x * scale : y);
+        bool finite = isfinite(cabs(x)) && wanted < dtype_max(dtype_real(input->dtype));
+        if (finite && !(off <= eps * wanted + least)) {
+            return fail(err, ASSAY_INTERNAL, "element %lld is %g, its input %g was %s", (long long)i, creal(y), creal(x),
+                        kept ? "kept" : "dropped");
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* The mask is a fair draw with 1 - p; the output is the input, scaled, where the mask says so, else 0. */
+static status dropout_check(const op_call *call, const outputs *actual, error *err) {
+    const tensor *output = &actual->items[0], *mask = &actual->items[1];
+    double p = call_float(call, 1);
+    TRY(check_bernoulli(mask, NULL, dropout_trains(call) ? 1 - p : 1, err));
+    return check_dropped(call, output, mask, p, err);
+}
+
+/* --- normal_, uniform_ -------------------------------------------------------------------------------------------------------- */
+
+/* uniform_(self, from, to) */
+static status uniform_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    double from = call_float(call, 1), to = call_float(call, 2), most = dtype_max(self->dtype);
+    TRY(check_floating(call, self, err));
+    if (!(from <= to) || from < -most || to > most || to - from > most) {
+        return fail(err, ASSAY_INVALID, "%s: expected a range that %s can hold, got %g to %g", call->op->signature.full,
+                    assay_dtype_name(self->dtype), from, to);
+    }
+    return push_self(call, out, err);
+}
+
+static status uniform_check(const op_call *call, const outputs *actual, error *err) {
+    const tensor *t = &actual->items[0];
+    double from = call_float(call, 1), width = call_float(call, 2) - from, eps = dtype_epsilon(t->dtype);
+    int64_t n = tensor_numel(t);
+    double *drawn = dense_values(t), sum = 0, squares = 0;
+    if (drawn == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
+    }
+    /* Both ends may be hit by rounding to the tensor's type. */
+    double slack = eps * (fabs(from) + fabs(width));
+    int64_t outside = -1;
+    for (int64_t i = 0; i < n; i++) {
+        outside = drawn[i] >= from - slack && drawn[i] <= from + width + slack ? outside : i;
+        double u = width > 0 ? (drawn[i] - from) / width : 0.5;
+        sum += u;
+        squares += (u - 0.5) * (u - 0.5);
+    }
+    double at = outside >= 0 ? drawn[outside] : 0;
+    free(drawn);
+    if (outside >= 0) {
+        return fail(err, ASSAY_INTERNAL, "element %lld is %g, outside %g to %g", (long long)outside, at, from, from + width);
+    }
+    double grain = width > 0 ? 4 * slack / width : 1, bound = mean_bound((double)n) + grain;
+    if (n > 0 && width > 0 && fabs(sum / (double)n - 0.5) > bound) {
+        return fail(err, ASSAY_INTERNAL, "the mean of %lld uniform values is off by %g of the range", (long long)n,
+                    sum / (double)n - 0.5);
+    }
+    if (n > 0 && width > 0 && fabs(squares / (double)n - 1.0 / 12) > bound / 4) { /* (u - 1/2)^2 lies in [0, 1/4] */
+        return fail(err, ASSAY_INTERNAL, "the variance of %lld uniform values is %g of the range's square, not 1/12",
+                    (long long)n, squares / (double)n);
+    }
+    return ASSAY_OK;
+}
+
+/* normal_(self, mean, std) */
+static status normal_infer(const op_call *call, outputs *out, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    if (!(call_float(call, 2) >= 0)) {
+        return fail(err, ASSAY_INVALID, "%s: expected a standard deviation of 0 or more, got %g", call->op->signature.full,
+                    call_float(call, 2));
+    }
+    TRY(check_floating(call, self, err));
+    return push_self(call, out, err);
+}
+
+/* Mean within normal tails, variance within those of chi-square (Laurent and Massart, 2000, lemma 1). */
+static status normal_check(const op_call *call, const outputs *actual, error *err) {
+    const tensor *t = &actual->items[0];
+    double mean = call_float(call, 1), sd = call_float(call, 2), eps = dtype_epsilon(t->dtype);
+    int64_t n = tensor_numel(t);
+    double *drawn = dense_values(t), sum = 0, squares = 0;
+    if (drawn == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to check random values");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        sum += drawn[i] - mean;
+        squares += (drawn[i] - mean) * (drawn[i] - mean);
+    }
+    free(drawn);
+    double count = (double)n, grain = eps * (fabs(mean) + sd);
+    if (n > 0 && !(fabs(sum) / count <= sd * sqrt(2 * TAIL / count) + grain)) {
+        return fail(err, ASSAY_INTERNAL, "the mean of %lld normal values is off by %g (standard deviation %g)",
+                    (long long)n, sum / count, sd);
+    }
+    double relative = 2 * sqrt(TAIL / count) + 2 * TAIL / count;
+    if (n > 0 && !(fabs(squares / count - sd * sd) <= relative * sd * sd + 4 * grain * (sd + grain))) {
+        return fail(err, ASSAY_INTERNAL, "the variance of %lld normal values is %g, not %g", (long long)n, squares / count,
+                    sd * sd);
+    }
+    return ASSAY_OK;
+}
+
+/* Written only. */
+static void draw_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    (void)call;
+    cost->bytes = tensor_bytes(&out->items[0]);
+}
+
+static void draw_from_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    int p = call->op->row->is_in_place ? 1 : 0; /* where the probabilities are */
+    cost->bytes = tensor_bytes(&out->items[0]) + tensor_bytes(call_tensor(call, p));
+}
+
+static void dropout_cost(const op_call *call, const outputs *out, op_cost *cost) {
+    cost->bytes = tensor_bytes(call_tensor(call, 0)) + tensor_bytes(&out->items[0]) + tensor_bytes(&out->items[1]);
+}
+
+static const op_family family_random = {.name = "random", .cost = draw_cost};
+
+static const op_row rows[] = {
+    {.signature = "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+     .doc = "Ones with probability p, else zeros.",
+     .family = &family_random,
+     .infer = bernoulli_float_infer,
+     .check = bernoulli_p_check,
+     .is_random = true,
+     .is_in_place = true},
+    {.signature = "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+     .doc = "Ones with the probability that stands at the same place in p, else zeros.",
+     .family = &family_random,
+     .infer = bernoulli_tensor_infer,
+     .inputs = bernoulli_tensor_inputs,
+     .cost = draw_from_cost,
+     .check = bernoulli_tensor_check,
+     .is_random = true,
+     .is_in_place = true},
+    {.signature = "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+     .doc = "Ones with probability p, else zeros, in the shape of self.",
+     .family = &family_random,
+     .infer = bernoulli_p_infer,
+     .check = bernoulli_p_check,
+     .is_random = true},
+    {.signature = "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+     .doc = "Ones with the probability that stands at the same place in self, else zeros.",
+     .family = &family_random,
+     .infer = bernoulli_infer,
+     .inputs = bernoulli_inputs,
+     .cost = draw_from_cost,
+     .check = bernoulli_check,
+     .is_random = true},
+    {.signature = "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+     .doc = "Each element dropped with probability p, the others scaled up to keep the mean; and which were kept.",
+     .family = &family_random,
+     .infer = dropout_infer,
+     .cost = dropout_cost,
+     .check = dropout_check,
+     .flops_per_element = 1,
+     .is_random = true},
+    {.signature = "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
+     .doc = "Values uniform between two bounds.",
+     .family = &family_random,
+     .infer = uniform_infer,
+     .check = uniform_check,
+     .is_random = true,
+     .is_in_place = true},
+    {.signature = "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
+     .doc = "Normal values of the given mean and standard deviation.",
+     .family = &family_random,
+     .infer = normal_infer,
+     .check = normal_check,
+     .is_random = true,
+     .is_in_place = true},
+};
+
+const op_rows rows_random = {rows, countof(rows)};

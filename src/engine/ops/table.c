@@ -37,6 +37,7 @@ static const op_rows *const families[] = {
     &rows_elementary,
     &rows_activation_backward,
     &rows_select,
+    &rows_fold,
 };
 
 struct op_table {

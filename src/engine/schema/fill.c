@@ -5,23 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Normal values are drawn from a table of this many, in runs that start at random places: a gigabyte fills in a second,
-   and no run of a kernel's reduction sees the table's period (a prime) twice in step. */
-enum { TABLE_SIZE = 65521, RUN = 997 };
+/* The normal values of large tensors come from a table of this many, in runs that start at random places and are scaled a
+   little differently each: a gigabyte fills in a second, and no two elements of a row are equal for that. */
+enum { TABLE_SIZE = 65521, RUN = 997, TABLE_MIN_ELEMENTS = 4 << 20 };
 
 static void fill_elements_from_table(dtype t, char *data, int64_t n, const double *table, rng *r) {
     size_t size = dtype_size(t);
     for (int64_t i = 0; i < n;) {
         int64_t from = rng_range(r, 0, TABLE_SIZE - RUN);
         int64_t run = n - i < RUN ? n - i : RUN;
+        double scale = 0.9 + 0.2 * rng_uniform(r);
         if (t == ASSAY_F32) {
             float *out = (float *)data + i;
             for (int64_t k = 0; k < run; k++) {
-                out[k] = (float)table[from + k];
+                out[k] = (float)(scale * scale * table[from + k]);
             }
         } else {
             for (int64_t k = 0; k < run; k++) {
-                element_store(t, data + (size_t)(i + k) * size, table[from + k]);
+                element_store(t, data + (size_t)(i + k) * size, scale * table[from + k]);
             }
         }
         i += run;
@@ -31,7 +32,7 @@ static void fill_elements_from_table(dtype t, char *data, int64_t n, const doubl
 static void fill_floating(tensor *t, char *data, int64_t n, rng *r) {
     dtype real = dtype_real(t->dtype);
     int64_t reals = dtype_is_complex(t->dtype) ? 2 * n : n;
-    double *table = reals > 4 * TABLE_SIZE ? malloc(TABLE_SIZE * sizeof *table) : NULL;
+    double *table = reals > TABLE_MIN_ELEMENTS ? malloc(TABLE_SIZE * sizeof *table) : NULL;
     if (table == NULL) {
         for (int64_t i = 0; i < reals; i++) {
             element_store(real, data + (size_t)i * dtype_size(real), rng_normal(r));

@@ -54,6 +54,15 @@ status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *e
                          : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
 }
 
+status outputs_next(outputs *o, tensor **out, error *err) {
+    tensor *t = outputs_push(o);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
+    }
+    *out = t;
+    return ASSAY_OK;
+}
+
 tensor *call_tensor(const op_call *call, int i) {
     assert(i < call->op->signature.n_params);
     const arg *a = &call->args[i];

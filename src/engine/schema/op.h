@@ -44,6 +44,8 @@ void outputs_clear(outputs *o);
 tensor *outputs_push(outputs *o);
 /* One more output, contiguous. Errors as of tensor_init, or OUT_OF_MEMORY. */
 status outputs_add(outputs *o, dtype t, int ndim, const int64_t *sizes, error *err);
+/* As outputs_push, with OUT_OF_MEMORY for an answer. */
+status outputs_next(outputs *o, tensor **out, error *err);
 
 /* What a call needs at least: for ceilings, tolerances and the choice of how much of it to check. */
 typedef struct op_cost {
@@ -64,17 +66,32 @@ typedef status op_inputs_fn(const op_call *call, rng *r, error *err);
 
 typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
 
-/* The reference, in double, by one of three styles:
+/* The reference, in double, by one of four styles:
    - scalar: one output element from the operands at the same place (the call's Tensor arguments, in order, and behind
      them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
-     of what was added up, so that cancellation does not read as error.
-   - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone. */
+     of what was added up, so that cancellation does not read as error. Of a complex output its complex twin; without one
+     `flat` counts parts: 2 i is element i's real part, 2 i + 1 its imaginary one.
+   - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
+   - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
+     element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */
 typedef double op_scalar_fn(const double *x, const op_call *call);
 typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
 typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
 typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+typedef double complex op_element_complex_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
 typedef status op_whole_fn(ref_ctx *ctx, error *err);
+
+/* One term of an output element: the element at `at`, or a number where that is NULL. */
+typedef struct ref_term {
+    const void *at;
+    dtype dtype;
+    number number;
+} ref_term;
+
+/* Describes term k of output `out`'s element `flat` (row-major); answers how many terms the element has. Called with k = 0
+   first; *term is preset to the number 0. */
+typedef int64_t op_moves_fn(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term);
 
 /* For operators whose values are not determined (random, uninitialised): says whether actual outputs are possible.
    INTERNAL with the reason otherwise. */
@@ -117,7 +134,9 @@ struct op_row {
     op_scalar_int_fn *reference_int;
     op_scalar_complex_fn *reference_complex;
     op_element_fn *reference_element;
+    op_element_complex_fn *reference_element_complex;
     op_whole_fn *reference;
+    op_moves_fn *reference_moves;
     op_check_fn *check;
 
     promotion promotion;

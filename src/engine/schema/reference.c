@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,10 +172,21 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 }
 
 static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
-    op_element_fn *element = ctx->call->op->row->reference_element;
+    const op_row *row = ctx->call->op->row;
+    bool is_complex = dtype_is_complex(ctx->out->items[out].dtype);
     for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
-        request->value[i] = element(ctx, out, request->flat != NULL ? request->flat[i] : i, &squares);
+        if (is_complex && row->reference_element_complex != NULL) {
+            double complex value = row->reference_element_complex(ctx, out, flat, &squares);
+            request->value[2 * i] = creal(value);
+            request->value[2 * i + 1] = cimag(value);
+        } else if (is_complex) {
+            request->value[2 * i] = row->reference_element(ctx, out, 2 * flat, &squares);
+            request->value[2 * i + 1] = row->reference_element(ctx, out, 2 * flat + 1, &squares);
+        } else {
+            request->value[i] = row->reference_element(ctx, out, flat, &squares);
+        }
         if (request->norm != NULL) {
             request->norm[i] = sqrt(squares);
         }
@@ -191,6 +203,74 @@ static bool use_whole(const ref_ctx *ctx) {
     return row->reference != NULL && (is_complex || row->reference_element == NULL);
 }
 
+void ref_take(ref_term *term, const tensor *t, int64_t flat) {
+    term->dtype = t->dtype;
+    term->at = tensor_data(t) + tensor_offset_of(t, flat) * (int64_t)dtype_size(t->dtype);
+}
+
+/* One term keeps its exact value: it is converted once, as a copy does, so that i64 and a cast's rounding come out right. */
+static double complex convert_term(const ref_term *term, dtype to) {
+    alignas(16) char bits[16];
+    if (term->at == NULL) {
+        element_store_number(to, bits, term->number);
+    } else if (dtype_is_complex(term->dtype)) {
+        element_store_complex(to, bits, element_load_complex(term->dtype, term->at));
+    } else if (dtype_is_floating(term->dtype)) {
+        element_store(to, bits, element_load(term->dtype, term->at));
+    } else {
+        element_store_int(to, bits, element_load_int(term->dtype, term->at));
+    }
+    return dtype_is_complex(to) ? element_load_complex(to, bits) : CMPLX(element_load(to, bits), 0);
+}
+
+static double complex term_value(const ref_term *term) {
+    return term->at == NULL ? CMPLX(term->number.f, term->number.im) : element_load_complex(term->dtype, term->at);
+}
+
+/* Integers add up in their own type, which wraps. */
+static double complex sum_terms(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *squares) {
+    op_moves_fn *moves = ctx->call->op->row->reference_moves;
+    dtype t = ctx->out->items[out].dtype;
+    double complex sum = 0;
+    uint64_t whole = 0;
+    for (int64_t k = 0; k < n; k++) {
+        ref_term term = {.at = NULL, .number = number_of_int(0)};
+        moves(ctx, out, flat, k, &term);
+        if (dtype_category_of(t) < CATEGORY_FLOATING) {
+            whole += (uint64_t)(term.at != NULL ? element_load_int(term.dtype, term.at) : term.number.i);
+            continue;
+        }
+        double complex value = term_value(&term);
+        sum += value;
+        *squares += creal(value) * creal(value) + cimag(value) * cimag(value);
+    }
+    if (dtype_category_of(t) < CATEGORY_FLOATING) {
+        ref_term total = {.number = number_of_int((int64_t)whole)};
+        return convert_term(&total, t);
+    }
+    return sum;
+}
+
+static void run_moves(ref_ctx *ctx, int out, ref_request *request) {
+    dtype t = ctx->out->items[out].dtype;
+    for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+        int64_t flat = request->flat != NULL ? request->flat[i] : i;
+        ref_term term = {.at = NULL, .number = number_of_int(0)};
+        int64_t n = ctx->call->op->row->reference_moves(ctx, out, flat, 0, &term);
+        double squares = 0;
+        double complex value = n == 1 ? convert_term(&term, t) : sum_terms(ctx, out, flat, n, &squares);
+        if (dtype_is_complex(t)) {
+            request->value[2 * i] = creal(value);
+            request->value[2 * i + 1] = cimag(value);
+        } else {
+            request->value[i] = creal(value);
+        }
+        if (request->norm != NULL) {
+            request->norm[i] = sqrt(squares);
+        }
+    }
+}
+
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
     const op_row *row = ctx->call->op->row;
     status result = ASSAY_OK;
@@ -204,6 +284,8 @@ status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
             copy_request(ctx, out, &requests[out]);
         } else if (row->reference_element != NULL) {
             run_elements(ctx, out, &requests[out]);
+        } else if (row->reference_moves != NULL) {
+            run_moves(ctx, out, &requests[out]);
         } else {
             result = pointwise_reference(ctx, &requests[out], err);
         }

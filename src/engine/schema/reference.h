@@ -41,6 +41,8 @@ const int64_t *ref_ints_item(ref_ctx *ctx, int i, int k);
 /* Output `out` in row-major order, zeroed, to be filled by a `whole` reference (complex: interleaved). NULL when memory is
    out. */
 double *ref_output(ref_ctx *ctx, int out);
+/* Term of a `moves` reference: the element at row-major index flat of t. */
+void ref_take(ref_term *term, const tensor *t, int64_t flat);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
 void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
 

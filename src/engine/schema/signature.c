@@ -145,8 +145,10 @@ static status parse_int_list(parser *p, const param *type, arg *out) {
         number item;
         TRY(parse_number(p, &item));
         items[n++] = item.i;
-        take(p, ",");
-        skip_spaces(p);
+        if (bracketed) {
+            take(p, ",");
+            skip_spaces(p);
+        }
     }
     if (bracketed && !take(p, "]")) {
         return expected(p, "']'");
@@ -254,7 +256,10 @@ static status parse_returns(parser *p, signature *out) {
         if (type.kind != ARG_TENSOR && type.kind != ARG_TENSORS) {
             return expected(p, "a return of type Tensor or Tensor[]");
         }
-        out->returns_list = out->returns_list || type.kind == ARG_TENSORS;
+        if (out->returns_list) {
+            return expected(p, "no more returns behind a Tensor[]");
+        }
+        out->returns_list = type.kind == ARG_TENSORS;
         out->n_returns++;
         skip_spaces(p);
         if (isalpha((unsigned char)*p->at)) {
@@ -294,16 +299,20 @@ status signature_parse(arena *memory, const char *source, signature *out, error 
 
 status signature_in_place(arena *memory, const signature *functional, signature *out, error *err) {
     const char *open = strchr(functional->text, '(');
-    const char *self = strstr(functional->text, "(Tensor self");
+    const char *const starts[] = {"(Tensor self", "(Tensor(a) self"}; /* the second is a view's */
     const char *arrow = strstr(functional->text, " -> ");
-    if (open == NULL || self != open || arrow == NULL) {
+    const char *rest = NULL;
+    for (size_t i = 0; open != NULL && i < countof(starts); i++) {
+        rest = strncmp(open, starts[i], strlen(starts[i])) == 0 ? open + strlen(starts[i]) : rest;
+    }
+    if (rest == NULL || arrow == NULL) {
         return fail(err, ASSAY_INVALID, "'%s' has no in-place variant: expected 'Tensor self' first", functional->full);
     }
     const char *dot = memchr(functional->text, '.', (size_t)(open - functional->text));
     const char *name_end = dot != NULL ? dot : open;
     char *spelled = arena_format(memory, "%.*s_%.*s(Tensor(a!) self%.*s -> Tensor(a!)", (int)(name_end - functional->text),
                                  functional->text, (int)(open - name_end), name_end,
-                                 (int)(arrow - self - strlen("(Tensor self")), self + strlen("(Tensor self"));
+                                 (int)(arrow - rest), rest);
     if (spelled == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a signature");
     }

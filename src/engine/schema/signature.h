@@ -68,7 +68,7 @@ typedef struct signature {
     int n_params;
     int n_returns;
     param *params;
-    bool returns_list; /* one return, of type Tensor[] */
+    bool returns_list; /* the last return is a Tensor[]: its tensors follow the others among the outputs */
 } signature;
 
 /* Parses text into the arena. The namespace "aten::" may lead. PARSE with the column otherwise. */

@@ -20,6 +20,21 @@ int64_t sizes_numel(int ndim, const int64_t *sizes) {
     return n;
 }
 
+void sizes_unravel(int ndim, const int64_t *sizes, int64_t flat, int64_t *index) {
+    for (int d = ndim - 1; d >= 0; d--) {
+        index[d] = flat % sizes[d];
+        flat /= sizes[d];
+    }
+}
+
+int64_t sizes_ravel(int ndim, const int64_t *sizes, const int64_t *index) {
+    int64_t flat = 0;
+    for (int d = 0; d < ndim; d++) {
+        flat = flat * sizes[d] + index[d];
+    }
+    return flat;
+}
+
 int64_t tensor_numel(const tensor *t) {
     return sizes_numel(t->ndim, t->sizes);
 }
@@ -105,11 +120,83 @@ status tensor_init_permuted(tensor *out, dtype t, int ndim, const int64_t *sizes
     return ASSAY_OK;
 }
 
-status tensor_init_like(tensor *out, dtype t, const tensor *like, error *err) {
-    if (tensor_is_contiguous(like) || !tensor_is_dense(like)) {
-        return tensor_init(out, t, like->ndim, like->sizes, err);
+/* Whether dimension a, which stands behind b, belongs outside of it: 0 strides cannot tell (ATen's infer_dense_strides). */
+static int compare_strides(const tensor *t, int a, int b) {
+    int64_t sa = t->strides[a], sb = t->strides[b];
+    if (sa == 0 || sb == 0) {
+        return 0;
     }
-    return tensor_init_strided(out, t, like->ndim, like->sizes, like->strides, err);
+    if (sa != sb) {
+        return sa < sb ? -1 : 1;
+    }
+    return t->sizes[a] > t->sizes[b] ? 1 : 0;
+}
+
+/* Dimensions of t from the outermost to the innermost, ties in row-major order. */
+static void order_by_strides(const tensor *t, int *order) {
+    int fastest_first[TENSOR_MAX_DIMS];
+    for (int i = 0; i < t->ndim; i++) {
+        fastest_first[i] = t->ndim - 1 - i;
+    }
+    for (int i = 1; i < t->ndim; i++) {
+        int at = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int comparison = compare_strides(t, fastest_first[j], fastest_first[at]);
+            if (comparison > 0) {
+                int kept = fastest_first[j];
+                fastest_first[j] = fastest_first[at];
+                fastest_first[at] = kept;
+                at = j;
+            } else if (comparison < 0) {
+                break;
+            }
+        }
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        order[i] = fastest_first[t->ndim - 1 - i];
+    }
+}
+
+status tensor_init_like(tensor *out, dtype t, const tensor *like, error *err) {
+    if (tensor_is_dense(like)) {
+        return tensor_init_strided(out, t, like->ndim, like->sizes, like->strides, err);
+    }
+    int order[TENSOR_MAX_DIMS];
+    order_by_strides(like, order);
+    return tensor_init_permuted(out, t, like->ndim, like->sizes, order, err);
+}
+
+status tensor_init_channels_last(tensor *out, dtype t, int ndim, const int64_t *sizes, error *err) {
+    static const int nhwc[] = {0, 2, 3, 1}, ndhwc[] = {0, 2, 3, 4, 1};
+    if (ndim != 4 && ndim != 5) {
+        return tensor_init(out, t, ndim, sizes, err);
+    }
+    return tensor_init_permuted(out, t, ndim, sizes, ndim == 4 ? nhwc : ndhwc, err);
+}
+
+status tensor_init_sparse(tensor *out, int ndim, const int64_t *sizes, const tensor *indices, const tensor *values,
+                          bool is_coalesced, error *err) {
+    if (indices->dtype != ASSAY_I64 || indices->ndim != 2 || values->ndim < 1 ||
+        indices->sizes[1] != values->sizes[0] || indices->sizes[0] + values->ndim - 1 != ndim) {
+        char has[TENSOR_TEXT_BYTES], needs[TENSOR_TEXT_BYTES];
+        return fail(err, ASSAY_INVALID,
+                    "a sparse tensor of %d dimensions needs i64 indices [sparse dims, n] and values [n, dense dims...], got "
+                    "%.120s and %.120s",
+                    ndim, tensor_describe(needs, indices), tensor_describe(has, values));
+    }
+    tensor t;
+    TRY(tensor_init(&t, values->dtype, ndim, sizes, err));
+    sparse_coo *parts = malloc(sizeof *parts);
+    if (parts == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a sparse tensor");
+    }
+    parts->refs = 1;
+    parts->is_coalesced = is_coalesced;
+    tensor_share(&parts->indices, indices);
+    tensor_share(&parts->values, values);
+    t.sparse = parts;
+    *out = t;
+    return ASSAY_OK;
 }
 
 status tensor_allocate(tensor *t, const device *d, error *err) {
@@ -137,9 +224,13 @@ void tensor_share(tensor *out, const tensor *t) {
         memcpy(out->sizes, t->sizes, dims);
         memcpy(out->strides, t->strides, dims);
         out->storage = t->storage;
+        out->sparse = t->sparse;
     }
     if (out->storage != NULL) {
         atomic_fetch_add_explicit(&out->storage->refs, 1, memory_order_relaxed);
+    }
+    if (out->sparse != NULL) {
+        atomic_fetch_add_explicit(&out->sparse->refs, 1, memory_order_relaxed);
     }
 }
 
@@ -150,11 +241,12 @@ void tensor_clear(tensor *t) {
         s->device->free(s->device, s->data, s->size_bytes);
         free(s);
     }
-    if (t->sparse != NULL) {
-        tensor_clear(&t->sparse->indices);
-        tensor_clear(&t->sparse->values);
-        free(t->sparse);
-        t->sparse = NULL;
+    sparse_coo *parts = t->sparse;
+    t->sparse = NULL;
+    if (parts != NULL && atomic_fetch_sub_explicit(&parts->refs, 1, memory_order_acq_rel) == 1) {
+        tensor_clear(&parts->indices);
+        tensor_clear(&parts->values);
+        free(parts);
     }
 }
 
@@ -224,6 +316,21 @@ bool tensor_is_channels_last(const tensor *t) {
             return false;
         }
         expected *= t->sizes[d];
+    }
+    return true;
+}
+
+bool tensor_suggests_channels_last(const tensor *t) {
+    if ((t->ndim != 4 && t->ndim != 5) || t->strides[1] == 0) {
+        return false;
+    }
+    int64_t least = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        int d = i == 0 ? 1 : i == t->ndim - 1 ? 0 : t->ndim - i; /* C, then W, H, (D), then N */
+        if (t->sizes[d] == 0 || t->strides[d] < least || (d == 0 && least == t->strides[1])) {
+            return false;
+        }
+        least = t->strides[d] * (t->sizes[d] > 1 ? t->sizes[d] : 1);
     }
     return true;
 }

@@ -37,8 +37,9 @@ typedef struct tensor {
     int64_t strides[TENSOR_MAX_DIMS];
 } tensor;
 
-/* indices [sparse_dim, nnz] i64 and values [nnz, dense sizes...]; owned by the tensor that points here. */
+/* indices [sparse_dim, nnz] i64 and values [nnz, dense sizes...]; shared by the tensors that point here. */
 struct sparse_coo {
+    atomic_int refs;
     tensor indices;
     tensor values;
     bool is_coalesced;
@@ -48,11 +49,17 @@ struct sparse_coo {
    INVALID or TOO_LARGE otherwise; out is untouched then. No memory is taken. */
 status tensor_init(tensor *out, dtype t, int ndim, const int64_t *sizes, error *err);
 status tensor_init_strided(tensor *out, dtype t, int ndim, const int64_t *sizes, const int64_t *strides, error *err);
-/* Dense, with the dimensions laid out in the order of `like`'s strides (ATen's preserve_format); contiguous when `like`
-   overlaps or is not dense. */
+/* Dense, after `like` (ATen's preserve_format): its very strides when it is dense and does not overlap, otherwise its
+   order of dimensions without the gaps. */
 status tensor_init_like(tensor *out, dtype t, const tensor *like, error *err);
 /* Dense in the order given: order[0] is the outermost (slowest) dimension. */
 status tensor_init_permuted(tensor *out, dtype t, int ndim, const int64_t *sizes, const int *order, error *err);
+/* Dense, with dimension 1 the fastest: 4 dims NHWC, 5 dims NDHWC; contiguous in any other number of dimensions. */
+status tensor_init_channels_last(tensor *out, dtype t, int ndim, const int64_t *sizes, error *err);
+/* A sparse COO tensor that shares both parts. indices are i64 [sparse dims, nnz], values [nnz, dense dims...] with
+   sparse dims + dense dims = ndim: INVALID otherwise. */
+status tensor_init_sparse(tensor *out, int ndim, const int64_t *sizes, const tensor *indices, const tensor *values,
+                          bool is_coalesced, error *err);
 
 /* Gives the tensor memory of its own for its whole span, contents undefined. On meta this does nothing. */
 status tensor_allocate(tensor *t, const device *d, error *err);
@@ -73,6 +80,9 @@ double tensor_bytes(const tensor *t);
 
 bool tensor_is_contiguous(const tensor *t);
 bool tensor_is_channels_last(const tensor *t); /* 4 dims NHWC, 5 dims NDHWC; false if contiguous holds as well */
+/* ATen's guess at the memory format an operator should answer in (suggest_memory_format): strides ordered as NHWC or
+   NDHWC, gaps allowed, ambiguous ones taken as contiguous. */
+bool tensor_suggests_channels_last(const tensor *t);
 /* No two indices share an element and the elements fill their span. */
 bool tensor_is_dense(const tensor *t);
 bool tensor_same_sizes(const tensor *a, const tensor *b);
@@ -88,6 +98,9 @@ status sizes_broadcast(int *ndim, int64_t *sizes, int more_ndim, const int64_t *
 void tensor_broadcast_strides(const tensor *t, int ndim, const int64_t *sizes, int64_t *strides);
 void sizes_contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 int64_t sizes_numel(int ndim, const int64_t *sizes);
+/* Row-major position of flat index `flat`, and back. */
+void sizes_unravel(int ndim, const int64_t *sizes, int64_t flat, int64_t *index);
+int64_t sizes_ravel(int ndim, const int64_t *sizes, const int64_t *index);
 
 /* "f32[2, 3]" or "f32[2, 3] strides (1, 2)", into a buffer of at least 640 bytes; returns it. */
 enum { TENSOR_TEXT_BYTES = 640 };

@@ -82,6 +82,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
         calls[i] = what->in->uses[i].n_calls;
     }
     out->kind = "operator";
+    out->status = RECORD_OK;
     out->operator_name = what->recorded->name;
     out->input = what->in->text;
     out->models = models;
@@ -280,7 +281,8 @@ static status check_plan(point *p, size_t b, error *err) {
         if (agrees != ASSAY_OK) {
             set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
         }
-        save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n);
+        save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n,
+                     p->cost.reduction);
     }
     restore(p);
     return ASSAY_OK;

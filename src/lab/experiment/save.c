@@ -187,7 +187,7 @@ void save_inputs(const char *directory, const operators_point *point, const boun
 }
 
 static void save_output(const char *directory, const operators_point *point, const char *name_of_backend, int i, const char *part,
-                        const tensor *t) {
+                        const tensor *t, double reduction) {
     text line = {0};
     char name[160];
     json_writer w = {.out = &line};
@@ -196,6 +196,7 @@ static void save_output(const char *directory, const operators_point *point, con
     json_put_string(&w, "backend", name_of_backend);
     json_put_int(&w, "output", i);
     json_put_string(&w, "part", part);
+    json_put_double(&w, "reduction", reduction);
     snprintf(name, sizeof name, "out-%.64s-%d%s%s", name_of_backend, i, part != NULL ? "-" : "", part != NULL ? part : "");
     put_tensor(&w, directory, point, name, t);
     json_end_object(&w);
@@ -203,17 +204,18 @@ static void save_output(const char *directory, const operators_point *point, con
     text_clear(&line);
 }
 
-void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n) {
+void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
+                  double reduction) {
     for (int i = 0; directory != NULL && i < n; i++) {
         tensor t = {0};
         if (p->output(p, i, &t, NULL) != ASSAY_OK) {
             continue;
         }
         if (t.sparse != NULL) {
-            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices);
-            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values);
+            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices, reduction);
+            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values, reduction);
         } else {
-            save_output(directory, point, name_of_backend, i, NULL, &t);
+            save_output(directory, point, name_of_backend, i, NULL, &t, reduction);
         }
         tensor_clear(&t);
     }

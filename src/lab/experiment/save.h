@@ -17,7 +17,9 @@ status save_begin(const char *directory, error *err);
    true one. */
 void save_inputs(const char *directory, const operators_point *point, const bound_call *bound, uint64_t seed);
 
-/* Writes each output of a plan that ran, and its manifest line ("record": "output", "backend"). */
-void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n);
+/* Writes each output of a plan that ran, and its manifest line ("record": "output", "backend",
+   "reduction": the length of the longest sum behind an element, from which a checker derives its tolerance). */
+void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
+                  double reduction);
 
 #endif

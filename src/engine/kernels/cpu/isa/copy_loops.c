@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies without conversion, built once for each instruction set. Vectors are the compiler's generic ones: one source gives
+   the widest registers that pay. */
+#include "engine/kernels/cpu/isa/copy_loops.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* A pair as wide as complex128. */
+typedef struct wide {
+    uint64_t part[2];
+} wide;
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------ */
+
+/* Up to 64 bytes in two loads that may overlap: no loop, no call. */
+static inline void copy_short(char *dst, const char *src, size_t n) {
+    uint64_t a, b;
+    if (n >= 32) {
+        char first[32], last[32];
+        memcpy(first, src, 32);
+        memcpy(last, src + n - 32, 32);
+        memcpy(dst, first, 32);
+        memcpy(dst + n - 32, last, 32);
+    } else if (n >= 16) {
+        char first[16], last[16];
+        memcpy(first, src, 16);
+        memcpy(last, src + n - 16, 16);
+        memcpy(dst, first, 16);
+        memcpy(dst + n - 16, last, 16);
+    } else if (n >= 8) {
+        memcpy(&a, src, 8);
+        memcpy(&b, src + n - 8, 8);
+        memcpy(dst, &a, 8);
+        memcpy(dst + n - 8, &b, 8);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            dst[i] = src[i];
+        }
+    }
+}
+
+static inline void copy_rows_of(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(dst + i * ds, src + i * ss, row_bytes);
+    }
+}
+
+static void rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    switch (row_bytes) { /* a constant size turns the call of memcpy into loads and stores */
+    case 4:
+        copy_rows_of(dst, src, 4, n, ds, ss);
+        return;
+    case 8:
+        copy_rows_of(dst, src, 8, n, ds, ss);
+        return;
+    case 16:
+        copy_rows_of(dst, src, 16, n, ds, ss);
+        return;
+    case 32:
+        copy_rows_of(dst, src, 32, n, ds, ss);
+        return;
+    case 64:
+        copy_rows_of(dst, src, 64, n, ds, ss);
+        return;
+    case 128:
+        copy_rows_of(dst, src, 128, n, ds, ss);
+        return;
+    case 256:
+        copy_rows_of(dst, src, 256, n, ds, ss);
+        return;
+    default:
+        break;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (row_bytes <= 64) {
+            copy_short(dst + i * ds, src + i * ss, row_bytes);
+        } else {
+            memcpy(dst + i * ds, src + i * ss, row_bytes);
+        }
+    }
+}
+
+/* --- single elements --------------------------------------------------------------------------------------------------------- */
+
+/* Each type twice: backwards onto a contiguous row (flips), which vectorises, and any strides. */
+static inline void strided_8(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    if (ds == 1 && ss == -1) {
+        for (int64_t i = 0; i < n; i++) {
+            dst[i] = src[-i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        dst[i * ds] = src[i * ss];
+    }
+}
+
+static inline void strided_16(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    if (ds == 2 && ss == -2) {
+        uint16_t *to = (uint16_t *)(void *)dst;
+        const uint16_t *from = (const uint16_t *)(const void *)src;
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = from[-i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        *(uint16_t *)(void *)(dst + i * ds) = *(const uint16_t *)(const void *)(src + i * ss);
+    }
+}
+
+static inline void strided_32(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    if (ds == 4 && ss == -4) {
+        uint32_t *to = (uint32_t *)(void *)dst;
+        const uint32_t *from = (const uint32_t *)(const void *)src;
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = from[-i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        *(uint32_t *)(void *)(dst + i * ds) = *(const uint32_t *)(const void *)(src + i * ss);
+    }
+}
+
+static inline void strided_64(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    if (ds == 8 && ss == -8) {
+        uint64_t *to = (uint64_t *)(void *)dst;
+        const uint64_t *from = (const uint64_t *)(const void *)src;
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = from[-i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        *(uint64_t *)(void *)(dst + i * ds) = *(const uint64_t *)(const void *)(src + i * ss);
+    }
+}
+
+static inline void strided_128(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    for (int64_t i = 0; i < n; i++) {
+        *(wide *)(void *)(dst + i * ds) = *(const wide *)(const void *)(src + i * ss);
+    }
+}
+
+/* --- fill -------------------------------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* Bytes up to the next 64-byte line of dst. */
+static size_t bytes_to_line(const char *dst) {
+    return (size_t)(-(uintptr_t)dst & 63);
+}
+#endif
+
+/* The value repeats every 16 bytes, so that bytes at any multiple of the element size continue it. */
+static void fill_plain(char *dst, const char value[16], size_t n_bytes) {
+    size_t i = 0;
+    for (; i + 16 <= n_bytes; i += 16) {
+        memcpy(dst + i, value, 16);
+    }
+    memcpy(dst + i, value, n_bytes - i);
+}
+
+static void fill_streaming(char *dst, const char value[16], size_t n_bytes) {
+#if defined(__x86_64__)
+    size_t head = bytes_to_line(dst);
+    if (head > n_bytes) {
+        head = n_bytes;
+    }
+    fill_plain(dst, value, head);
+    char line[64 + 16];
+    fill_plain(line, value, sizeof line);
+    const char *turned = line + head % 16; /* where the value stands in its period behind the head */
+    size_t i = head;
+#if defined(__AVX512F__)
+    __m512i v = _mm512_loadu_si512(turned);
+    for (; i + 64 <= n_bytes; i += 64) {
+        _mm512_stream_si512((void *)(dst + i), v);
+    }
+#else
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)turned);
+    for (; i + 64 <= n_bytes; i += 64) {
+        for (int k = 0; k < 4; k++) {
+            _mm_stream_si128((__m128i *)(void *)(dst + i + 16 * k), v);
+        }
+    }
+#endif
+    memcpy(dst + i, turned, n_bytes - i);
+    _mm_sfence();
+#else
+    fill_plain(dst, value, n_bytes);
+#endif
+}
+
+static void fill(char *dst, const char value[16], int log2, int64_t n, int streaming) {
+    size_t n_bytes = (size_t)n << log2;
+    int same = 1;
+    for (int i = 1; i < 16; i++) {
+        same = same && value[i] == value[0];
+    }
+    if (streaming) {
+        fill_streaming(dst, value, n_bytes);
+    } else if (same) {
+        memset(dst, value[0], n_bytes);
+    } else {
+        fill_plain(dst, value, n_bytes);
+    }
+}
+
+static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    if (ss == 0 && ds == (ptrdiff_t)1 << log2) {
+        char value[16];
+        for (int i = 0; i < 16; i += 1 << log2) {
+            memcpy(value + i, src, (size_t)1 << log2);
+        }
+        fill(dst, value, log2, n, 0);
+        return;
+    }
+    switch (log2) {
+    case 0:
+        strided_8(dst, src, n, ds, ss);
+        break;
+    case 1:
+        strided_16(dst, src, n, ds, ss);
+        break;
+    case 2:
+        strided_32(dst, src, n, ds, ss);
+        break;
+    case 3:
+        strided_64(dst, src, n, ds, ss);
+        break;
+    default:
+        strided_128(dst, src, n, ds, ss);
+        break;
+    }
+}
+
+/* --- tiles ------------------------------------------------------------------------------------------------------------------- */
+
+/* A square tile is turned round by interleaving rows i and i + N/2, log2 N times. Registers: 64 bytes wide for 4 and 8
+   byte elements under AVX-512, where one instruction interleaves across lanes; else 16 bytes, whose unpacks every x86 and
+   Arm CPU has. */
+typedef uint8_t u8x16 __attribute__((vector_size(16)));
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+enum { TILE_16 = 16, TILE_32 = 16, TILE_64 = 8 };
+typedef uint16_t u16xn __attribute__((vector_size(32)));
+typedef uint32_t u32xn __attribute__((vector_size(64)));
+typedef uint64_t u64xn __attribute__((vector_size(64)));
+#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW_32(a, b)  LOW_16(a, b)
+#define HIGH_32(a, b) HIGH_16(a, b)
+#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+enum { TILE_16 = 8, TILE_32 = 4, TILE_64 = 2 };
+typedef uint16_t u16xn __attribute__((vector_size(16)));
+typedef uint32_t u32xn __attribute__((vector_size(16)));
+typedef uint64_t u64xn __attribute__((vector_size(16)));
+#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_32(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 2)
+#define HIGH_64(a, b) __builtin_shufflevector(a, b, 1, 3)
+#endif
+#define LOW_8(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
+static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+    u8x16 a[16], b[16];
+    for (int i = 0; i < 16; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int stage = 0; stage < 4; stage++) {
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = LOW_8(a[i], a[i + 8]);
+            b[2 * i + 1] = HIGH_8(a[i], a[i + 8]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < 16; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+    u16xn a[TILE_16], b[TILE_16];
+    for (int i = 0; i < TILE_16; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_16; width *= 2) {
+        for (int i = 0; i < TILE_16 / 2; i++) {
+            b[2 * i] = LOW_16(a[i], a[i + TILE_16 / 2]);
+            b[2 * i + 1] = HIGH_16(a[i], a[i + TILE_16 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_16; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+    u32xn a[TILE_32], b[TILE_32];
+    for (int i = 0; i < TILE_32; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_32; width *= 2) {
+        for (int i = 0; i < TILE_32 / 2; i++) {
+            b[2 * i] = LOW_32(a[i], a[i + TILE_32 / 2]);
+            b[2 * i + 1] = HIGH_32(a[i], a[i + TILE_32 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_32; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+    u64xn a[TILE_64], b[TILE_64];
+    for (int i = 0; i < TILE_64; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_64; width *= 2) {
+        for (int i = 0; i < TILE_64 / 2; i++) {
+            b[2 * i] = LOW_64(a[i], a[i + TILE_64 / 2]);
+            b[2 * i + 1] = HIGH_64(a[i], a[i + TILE_64 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_64; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss);
+
+/* Tiles side by side, and what does not fill one at the edges by single elements. Inlined with a constant tile and width. */
+static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t edge, char *dst, const char *src, int log2,
+                                                       int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    ptrdiff_t size = (ptrdiff_t)1 << log2;
+    int64_t whole_i = ni / edge * edge, whole_j = nj / edge * edge;
+    for (int64_t j = 0; j < whole_j; j += edge) {
+        for (int64_t i = 0; i < whole_i; i += edge) {
+            tile(dst + i * size + j * ds, src + i * ss + j * size, ds, ss);
+        }
+        for (int64_t k = j; whole_i < ni && k < j + edge; k++) {
+            strided(dst + whole_i * size + k * ds, src + whole_i * ss + k * size, log2, ni - whole_i, size, ss);
+        }
+    }
+    for (int64_t j = whole_j; j < nj; j++) {
+        strided(dst + j * ds, src + j * size, log2, ni, size, ss);
+    }
+}
+
+static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    switch (log2) {
+    case 0:
+        turn(tile_8, 16, dst, src, 0, ni, nj, ds, ss);
+        break;
+    case 1:
+        turn(tile_16, TILE_16, dst, src, 1, ni, nj, ds, ss);
+        break;
+    case 2:
+        turn(tile_32, TILE_32, dst, src, 2, ni, nj, ds, ss);
+        break;
+    case 3:
+        turn(tile_64, TILE_64, dst, src, 3, ni, nj, ds, ss);
+        break;
+    default:
+        for (int64_t j = 0; j < nj; j++) {
+            strided_128(dst + j * ds, src + j * 16, ni, 16, ss);
+        }
+        break;
+    }
+}
+
+/* --- past the caches ----------------------------------------------------------------------------------------------------------- */
+
+static void stream(char *dst, const char *src, size_t n_bytes) {
+#if defined(__x86_64__)
+    size_t head = bytes_to_line(dst);
+    if (head > n_bytes) {
+        head = n_bytes;
+    }
+    memcpy(dst, src, head);
+    size_t i = head;
+#if defined(__AVX512F__)
+    for (; i + 256 <= n_bytes; i += 256) {
+        __m512i a = _mm512_loadu_si512(src + i), b = _mm512_loadu_si512(src + i + 64);
+        __m512i c = _mm512_loadu_si512(src + i + 128), d = _mm512_loadu_si512(src + i + 192);
+        _mm512_stream_si512((void *)(dst + i), a);
+        _mm512_stream_si512((void *)(dst + i + 64), b);
+        _mm512_stream_si512((void *)(dst + i + 128), c);
+        _mm512_stream_si512((void *)(dst + i + 192), d);
+    }
+#else
+    for (; i + 64 <= n_bytes; i += 64) {
+        for (int k = 0; k < 4; k++) {
+            _mm_stream_si128((__m128i *)(void *)(dst + i + 16 * k),
+                             _mm_loadu_si128((const __m128i *)(const void *)(src + i + 16 * k)));
+        }
+    }
+#endif
+    memcpy(dst + i, src + i, n_bytes - i);
+    _mm_sfence();
+#else
+    memcpy(dst, src, n_bytes);
+#endif
+}
+
+const copy_loops ISA_SYMBOL(copy_loops) = {
+    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .fill = fill};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise loops in f32, which serve f16, bf16 and f32. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef float elem;
+
+#include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/pointwise_loops.h"
+#include "engine/kernels/cpu/isa/vector_math.h"
+
+#include "engine/kernels/cpu/isa/pointwise_convert.h"
+
+ALWAYS_INLINE elem real_abs(elem x) {
+    return fabsf(x);
+}
+
+ALWAYS_INLINE elem real_sqrt(elem x) {
+    return sqrtf(x);
+}
+
+ALWAYS_INLINE elem real_exp(elem x) {
+    return exp_f32(x);
+}
+
+ALWAYS_INLINE elem real_exp_negative(elem x) {
+    return exp_negative_f32(x);
+}
+
+ALWAYS_INLINE elem real_expm1_negative(elem x) {
+    return expm1_negative_f32(x);
+}
+
+ALWAYS_INLINE elem real_log2(elem x) {
+    return log2_f32(x);
+}
+
+ALWAYS_INLINE elem real_erf(elem x) {
+    return erf_f32(x);
+}
+
+ALWAYS_INLINE elem real_floor(elem x) {
+    return floorf(x);
+}
+
+ALWAYS_INLINE elem real_round(elem x) {
+    return rintf(x);
+}
+
+ALWAYS_INLINE elem real_sigmoid(elem x) {
+    return sigmoid_f32(x);
+}
+
+ALWAYS_INLINE elem real_tanh(elem x) {
+    return tanh_f32(x);
+}
+
+ALWAYS_INLINE elem real_pow(elem x, elem y) {
+    return pow_f32(x, y);
+}
+
+ALWAYS_INLINE elem real_gelu(elem x) {
+    elem share = normal_share(x, exp_half_square(x));
+    return x == -INFINITY ? -0.0f : x * share;
+}
+
+/* The share and the density both come from one exponential. */
+ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
+    elem e = exp_half_square(x);
+    elem clipped = fabsf(x) > 40 ? 0 : x; /* infinity times a density of 0 */
+    return g * (normal_share(x, e) + clipped * e * 0.398942280401432678f);
+}
+
+ALWAYS_INLINE elem divide_trunc(elem x, elem y) {
+    return truncf(x / y);
+}
+
+/* Quotients of floats are told from whole numbers by double: one that is not whole lies at least 2^-48 of itself away
+   from the next, as long as it stays below 2^24. Larger ones, and what is not finite, go to libm. */
+static bool quotients_fit(const elem *x, const elem *y, int64_t n) {
+    int fits = 1;
+#pragma omp simd reduction(& : fits)
+    for (int64_t i = 0; i < n; i++) {
+        fits &= fabsf(x[i]) < fabsf(y[i]) * 0x1p24f && fabsf(y[i]) < 0x1p100f;
+    }
+    return fits != 0;
+}
+
+ALWAYS_INLINE elem rest_of(elem x, elem y) {
+    double quotient = (double)x / (double)y;
+    return (elem)((double)x - (double)(int32_t)quotient * (double)y);
+}
+
+ALWAYS_INLINE elem with_divisors_sign(elem rest, elem y) {
+    return ((rest != 0) & ((rest < 0) != (y < 0))) ? rest + y : rest;
+}
+
+ALWAYS_INLINE elem quick_fmod(elem x, elem y) {
+    return copysignf(rest_of(x, y), x);
+}
+
+ALWAYS_INLINE elem quick_remainder(elem x, elem y) {
+    return with_divisors_sign(rest_of(x, y), y);
+}
+
+ALWAYS_INLINE elem quick_divide_floor(elem x, elem y) {
+    double quotient = (double)x / (double)y;
+    int32_t whole = (int32_t)quotient;
+    return (elem)(whole - ((double)whole > quotient));
+}
+
+/* As ATen's div_floor, after CPython's float_divmod. */
+static elem slow_divide_floor(elem x, elem y) {
+    if (y == 0) {
+        return x / y;
+    }
+    elem rest = fmodf(x, y);
+    elem quotient = (x - rest) / y;
+    quotient -= ((rest != 0) & ((y < 0) != (rest < 0))) ? 1 : 0;
+    elem down = floorf(quotient);
+    return quotient == 0 ? copysignf(0, x / y) : quotient - down > 0.5f ? down + 1 : down;
+}
+
+static void fmod_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    if (quotients_fit(x, y, c->n)) {
+        binary(c, quick_fmod);
+        return;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = fmodf(x[i], y[i]);
+    }
+}
+
+static void remainder_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    if (quotients_fit(x, y, c->n)) {
+        binary(c, quick_remainder);
+        return;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = with_divisors_sign(fmodf(x[i], y[i]), y[i]);
+    }
+}
+
+static void divide_floor_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    if (quotients_fit(x, y, c->n)) {
+        binary(c, quick_divide_floor);
+        return;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = slow_divide_floor(x[i], y[i]);
+    }
+}
+
+static bool angles_fit(const elem *x, int64_t n) {
+    int fits = 1;
+#pragma omp simd reduction(& : fits)
+    for (int64_t i = 0; i < n; i++) {
+        fits &= !(fabsf(x[i]) > TRIGONOMETRY_LIMIT);
+    }
+    return fits != 0;
+}
+
+static void sin_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0];
+    if (angles_fit(x, c->n)) {
+        unary(c, sin_f32);
+        return;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = sinf(x[i]);
+    }
+}
+
+static void cos_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0];
+    if (angles_fit(x, c->n)) {
+        unary(c, cos_f32);
+        return;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = cosf(x[i]);
+    }
+}
+
+#define REAL_LOOPS ISA_SYMBOL(pointwise_f32)
+#include "engine/kernels/cpu/isa/pointwise_real.h"

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise loops in i64. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int64_t elem;
+
+#include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/pointwise_loops.h"
+
+#include "engine/kernels/cpu/isa/pointwise_convert.h"
+
+#define INTEGER_LOOPS ISA_SYMBOL(pointwise_i64)
+#include "engine/kernels/cpu/isa/pointwise_integer.h"

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise operators on integers, a template: the including file defines `elem` and gathers the loops into its table.
+   Sums and products wrap around, worked out without sign in 64 bits and cut back (the compiler narrows them again). */
+
+ALWAYS_INLINE elem neg(elem x) {
+    return (elem)(0 - (uint64_t)x);
+}
+
+ALWAYS_INLINE elem absolute(elem x) {
+    return x < 0 ? neg(x) : x;
+}
+
+ALWAYS_INLINE elem sgn(elem x) {
+    return (elem)((x > 0) - (x < 0));
+}
+
+ALWAYS_INLINE elem square(elem x) {
+    return (elem)((uint64_t)x * (uint64_t)x);
+}
+
+ALWAYS_INLINE elem cube(elem x) {
+    return (elem)((uint64_t)x * (uint64_t)x * (uint64_t)x);
+}
+
+ALWAYS_INLINE elem relu(elem x) {
+    return x < 0 ? 0 : x;
+}
+
+ALWAYS_INLINE elem bitwise_not(elem x) {
+    return (elem)~x;
+}
+
+ALWAYS_INLINE bool never(elem x) {
+    (void)x;
+    return false;
+}
+
+ALWAYS_INLINE bool logical_not(elem x) {
+    return x == 0;
+}
+
+ALWAYS_INLINE elem add(elem x, elem y) {
+    return (elem)((uint64_t)x + (uint64_t)y);
+}
+
+ALWAYS_INLINE elem sub(elem x, elem y) {
+    return (elem)((uint64_t)x - (uint64_t)y);
+}
+
+ALWAYS_INLINE elem mul(elem x, elem y) {
+    return (elem)((uint64_t)x * (uint64_t)y);
+}
+
+ALWAYS_INLINE elem maximum(elem x, elem y) {
+    return x > y ? x : y;
+}
+
+ALWAYS_INLINE elem minimum(elem x, elem y) {
+    return x < y ? x : y;
+}
+
+ALWAYS_INLINE elem bitwise_and(elem x, elem y) {
+    return x & y;
+}
+
+ALWAYS_INLINE elem bitwise_or(elem x, elem y) {
+    return x | y;
+}
+
+ALWAYS_INLINE elem bitwise_xor(elem x, elem y) {
+    return x ^ y;
+}
+
+ALWAYS_INLINE bool equal(elem x, elem y) {
+    return x == y;
+}
+
+ALWAYS_INLINE bool differ(elem x, elem y) {
+    return x != y;
+}
+
+ALWAYS_INLINE bool less(elem x, elem y) {
+    return x < y;
+}
+
+ALWAYS_INLINE bool at_most(elem x, elem y) {
+    return x <= y;
+}
+
+ALWAYS_INLINE bool logical_and(elem x, elem y) {
+    return (x != 0) & (y != 0);
+}
+
+ALWAYS_INLINE bool logical_or(elem x, elem y) {
+    return (x != 0) | (y != 0);
+}
+
+ALWAYS_INLINE bool logical_xor(elem x, elem y) {
+    return (x != 0) ^ (y != 0);
+}
+
+ALWAYS_INLINE elem clamp(elem x, elem low, elem high) {
+    return minimum(maximum(x, low), high);
+}
+
+/* A divisor of 0 was told of before; -1 apart, because the smallest integer over -1 traps. */
+ALWAYS_INLINE elem quotient_trunc(elem x, elem y) {
+    return y == 0 ? 0 : y == (elem)-1 && (elem)-1 < 0 ? neg(x) : x / y;
+}
+
+ALWAYS_INLINE elem rest_of(elem x, elem y) {
+    return y == 0 || (y == (elem)-1 && (elem)-1 < 0) ? 0 : x % y;
+}
+
+ALWAYS_INLINE elem quotient_floor(elem x, elem y) {
+    elem rest = rest_of(x, y);
+    return quotient_trunc(x, y) - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0);
+}
+
+ALWAYS_INLINE elem rest_floor(elem x, elem y) {
+    elem rest = rest_of(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+/* Wraps around; of negative exponents only 1 and -1 leave anything (ATen's powi). */
+ALWAYS_INLINE elem power(elem base, elem exponent) {
+    if (exponent < 0) {
+        return base == 1 ? 1 : base == (elem)-1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+    }
+    uint64_t result = 1, factor = (uint64_t)base;
+    for (; exponent != 0; exponent >>= 1) {
+        result *= (exponent & 1) != 0 ? factor : 1;
+        factor *= factor;
+    }
+    return (elem)result;
+}
+
+static bool has_zero(const elem *y, int64_t n) {
+    int zeros = 0;
+#pragma omp simd reduction(| : zeros)
+    for (int64_t i = 0; i < n; i++) {
+        zeros |= y[i] == 0;
+    }
+    return zeros != 0;
+}
+
+ALWAYS_INLINE void division(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    if (has_zero(y, c->n)) {
+#pragma omp atomic write
+        *c->is_fault = true;
+    }
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = f(x[i], y[i]);
+    }
+}
+
+static void add_scaled_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    uint64_t scale = (uint64_t)c->s[0].i;
+#pragma omp simd
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = (elem)((uint64_t)x[i] + scale * (uint64_t)y[i]);
+    }
+}
+
+static void addcmul_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1], *z = c->in[2];
+    uint64_t scale = (uint64_t)c->s[0].i;
+#pragma omp simd
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = (elem)((uint64_t)x[i] + scale * (uint64_t)y[i] * (uint64_t)z[i]);
+    }
+}
+
+/* The threshold may be a fraction: x <= t means x <= floor(t). */
+static void threshold_backward_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *g = c->in[0], *x = c->in[1];
+    double at = floor(c->s[0].f);
+    int64_t threshold = at < -0x1p62 ? INT64_MIN : at > 0x1p62 ? INT64_MAX : (int64_t)at;
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = (int64_t)x[i] <= threshold ? 0 : g[i];
+    }
+}
+
+static void hardtanh_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0];
+    int64_t low = (int64_t)c->s[0].f, high = (int64_t)c->s[1].f;
+    for (int64_t i = 0; i < c->n; i++) {
+        out[i] = (elem)(x[i] < low ? low : x[i] > high ? high : x[i]);
+    }
+}
+
+static void fill(void *to, number of, int64_t n) {
+    elem *out = to;
+    elem x = (elem)(of.category <= CATEGORY_INTEGRAL ? of.i : (int64_t)of.f);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = x;
+    }
+}
+
+static void neg_loop(const pointwise_chunk *c) {
+    unary(c, neg);
+}
+
+static void absolute_loop(const pointwise_chunk *c) {
+    unary(c, absolute);
+}
+
+static void sgn_loop(const pointwise_chunk *c) {
+    unary(c, sgn);
+}
+
+static void square_loop(const pointwise_chunk *c) {
+    unary(c, square);
+}
+
+static void cube_loop(const pointwise_chunk *c) {
+    unary(c, cube);
+}
+
+static void relu_loop(const pointwise_chunk *c) {
+    unary(c, relu);
+}
+
+static void bitwise_not_loop(const pointwise_chunk *c) {
+    unary(c, bitwise_not);
+}
+
+static void logical_not_loop(const pointwise_chunk *c) {
+    unary_test(c, logical_not);
+}
+
+static void never_loop(const pointwise_chunk *c) {
+    unary_test(c, never);
+}
+
+static void add_loop(const pointwise_chunk *c) {
+    binary(c, add);
+}
+
+static void sub_loop(const pointwise_chunk *c) {
+    binary(c, sub);
+}
+
+static void mul_loop(const pointwise_chunk *c) {
+    binary(c, mul);
+}
+
+static void maximum_loop(const pointwise_chunk *c) {
+    binary(c, maximum);
+}
+
+static void minimum_loop(const pointwise_chunk *c) {
+    binary(c, minimum);
+}
+
+static void bitwise_and_loop(const pointwise_chunk *c) {
+    binary(c, bitwise_and);
+}
+
+static void bitwise_or_loop(const pointwise_chunk *c) {
+    binary(c, bitwise_or);
+}
+
+static void bitwise_xor_loop(const pointwise_chunk *c) {
+    binary(c, bitwise_xor);
+}
+
+static void power_loop(const pointwise_chunk *c) {
+    binary(c, power);
+}
+
+static void equal_loop(const pointwise_chunk *c) {
+    binary_test(c, equal);
+}
+
+static void differ_loop(const pointwise_chunk *c) {
+    binary_test(c, differ);
+}
+
+static void less_loop(const pointwise_chunk *c) {
+    binary_test(c, less);
+}
+
+static void at_most_loop(const pointwise_chunk *c) {
+    binary_test(c, at_most);
+}
+
+static void logical_and_loop(const pointwise_chunk *c) {
+    binary_test(c, logical_and);
+}
+
+static void logical_or_loop(const pointwise_chunk *c) {
+    binary_test(c, logical_or);
+}
+
+static void logical_xor_loop(const pointwise_chunk *c) {
+    binary_test(c, logical_xor);
+}
+
+static void quotient_trunc_loop(const pointwise_chunk *c) {
+    division(c, quotient_trunc);
+}
+
+static void quotient_floor_loop(const pointwise_chunk *c) {
+    division(c, quotient_floor);
+}
+
+static void rest_floor_loop(const pointwise_chunk *c) {
+    division(c, rest_floor);
+}
+
+static void rest_of_loop(const pointwise_chunk *c) {
+    division(c, rest_of);
+}
+
+static void clamp_loop(const pointwise_chunk *c) {
+    ternary(c, clamp);
+}
+
+const pointwise_loops INTEGER_LOOPS = {
+    .op =
+        {
+            [PW_COPY] = copy_loop,
+            [PW_FLOOR] = copy_loop,
+            [PW_ROUND] = copy_loop,
+            [PW_NEG] = neg_loop,
+            [PW_ABS] = absolute_loop,
+            [PW_SGN] = sgn_loop,
+            [PW_SQUARE] = square_loop,
+            [PW_CUBE] = cube_loop,
+            [PW_RELU] = relu_loop,
+            [PW_BITWISE_NOT] = bitwise_not_loop,
+            [PW_LOGICAL_NOT] = logical_not_loop,
+            [PW_ISINF] = never_loop,
+            [PW_ISNAN] = never_loop,
+            [PW_ADD] = add_loop,
+            [PW_SUB] = sub_loop,
+            [PW_MUL] = mul_loop,
+            [PW_MAXIMUM] = maximum_loop,
+            [PW_MINIMUM] = minimum_loop,
+            [PW_BITWISE_AND] = bitwise_and_loop,
+            [PW_BITWISE_OR] = bitwise_or_loop,
+            [PW_BITWISE_XOR] = bitwise_xor_loop,
+            [PW_POW] = power_loop,
+            [PW_EQ] = equal_loop,
+            [PW_NE] = differ_loop,
+            [PW_LT] = less_loop,
+            [PW_LE] = at_most_loop,
+            [PW_LOGICAL_AND] = logical_and_loop,
+            [PW_LOGICAL_OR] = logical_or_loop,
+            [PW_LOGICAL_XOR] = logical_xor_loop,
+            [PW_DIV_TRUNC] = quotient_trunc_loop,
+            [PW_DIV_FLOOR] = quotient_floor_loop,
+            [PW_REMAINDER] = rest_floor_loop,
+            [PW_FMOD] = rest_of_loop,
+            [PW_CLAMP] = clamp_loop,
+            [PW_HARDTANH] = hardtanh_loop,
+            [PW_ADD_SCALED] = add_scaled_loop,
+            [PW_THRESHOLD_BACKWARD] = threshold_backward_loop,
+            [PW_ADDCMUL] = addcmul_loop,
+            [PW_WHERE] = where_loop,
+        },
+    .load = load,
+    .store = store,
+    .fill = fill,
+};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves that need to know an element's size and nothing else: turning tiles round, storing past the caches. */
+#include "engine/kernels/cpu/pointwise.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* Reads run along the outer dimension, where the source is dense or nearly so; what they scatter stays in L1. */
+static void turn_1(uint8_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
+    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+        for (int64_t o = 0; o < n_outer; o++) {
+            to[o * n_inner + i] = *(const uint8_t *)(from + o * outer);
+        }
+    }
+}
+
+static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
+    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+        for (int64_t o = 0; o < n_outer; o++) {
+            to[o * n_inner + i] = *(const uint16_t *)(const void *)(from + o * outer);
+        }
+    }
+}
+
+static void turn_8(uint64_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
+    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+        for (int64_t o = 0; o < n_outer; o++) {
+            to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + o * outer);
+        }
+    }
+}
+
+#if defined(__SSE2__)
+/* Four by four in registers: a quarter of the loads and stores. */
+static void turn_4x4(float *to, int64_t to_row, const char *from, int64_t inner) {
+    __m128 a = _mm_loadu_ps((const float *)(const void *)from);
+    __m128 b = _mm_loadu_ps((const float *)(const void *)(from + inner));
+    __m128 c = _mm_loadu_ps((const float *)(const void *)(from + 2 * inner));
+    __m128 d = _mm_loadu_ps((const float *)(const void *)(from + 3 * inner));
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + to_row, b);
+    _mm_storeu_ps(to + 2 * to_row, c);
+    _mm_storeu_ps(to + 3 * to_row, d);
+}
+#endif
+
+static void turn_4(float *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
+    int64_t i = 0;
+#if defined(__SSE2__)
+    for (; outer == 4 && i + 4 <= n_inner; i += 4) {
+        int64_t o = 0;
+        for (; o + 4 <= n_outer; o += 4) {
+            turn_4x4(to + o * n_inner + i, n_inner, from + i * inner + o * 4, inner);
+        }
+        for (; o < n_outer; o++) {
+            for (int64_t k = 0; k < 4; k++) {
+                to[o * n_inner + i + k] = *(const float *)(const void *)(from + (i + k) * inner + o * 4);
+            }
+        }
+    }
+#endif
+    for (; i < n_inner; i++) {
+        for (int64_t o = 0; o < n_outer; o++) {
+            to[o * n_inner + i] = *(const float *)(const void *)(from + i * inner + o * outer);
+        }
+    }
+}
+
+static void turn(void *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer,
+                 int64_t size) {
+    switch (size) {
+    case 1:
+        turn_1(to, from, inner, outer, n_inner, n_outer);
+        return;
+    case 2:
+        turn_2(to, from, inner, outer, n_inner, n_outer);
+        return;
+    case 4:
+        turn_4(to, from, inner, outer, n_inner, n_outer);
+        return;
+    case 8:
+        turn_8(to, from, inner, outer, n_inner, n_outer);
+        return;
+    default:
+        for (int64_t i = 0; i < n_inner; i++) {
+            for (int64_t o = 0; o < n_outer; o++) {
+                memcpy((char *)to + (o * n_inner + i) * size, from + i * inner + o * outer, (size_t)size);
+            }
+        }
+    }
+}
+
+#if defined(__AVX512F__)
+enum { STREAM_BYTES = 64 };
+static void stream_line(char *to, const char *from) {
+    _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(from));
+}
+#elif defined(__AVX__)
+enum { STREAM_BYTES = 32 };
+static void stream_line(char *to, const char *from) {
+    _mm256_stream_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+#elif defined(__SSE2__)
+enum { STREAM_BYTES = 16 };
+static void stream_line(char *to, const char *from) {
+    _mm_stream_si128((__m128i *)(void *)to, _mm_loadu_si128((const __m128i *)(const void *)from));
+}
+#else
+enum { STREAM_BYTES = 64 };
+static void stream_line(char *to, const char *from) {
+    memcpy(to, from, STREAM_BYTES);
+}
+#endif
+
+static void stream(void *to, const void *from, size_t bytes) {
+    char *out = to;
+    const char *x = from;
+    size_t head = (STREAM_BYTES - (uintptr_t)out % STREAM_BYTES) % STREAM_BYTES;
+    if (head > bytes) {
+        head = bytes;
+    }
+    memcpy(out, x, head);
+    size_t at = head;
+    for (; at + STREAM_BYTES <= bytes; at += STREAM_BYTES) {
+        stream_line(out + at, x + at);
+    }
+    memcpy(out + at, x + at, bytes - at);
+}
+
+static void settle(void) {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* One value n times: the first copy doubles until it fills the row. */
+static void repeat(char *to, const char *from, int64_t n, int64_t size) {
+    if (n == 0) {
+        return;
+    }
+    memcpy(to, from, (size_t)size);
+    for (int64_t have = 1; have < n;) {
+        int64_t more = n - have < have ? n - have : have;
+        memcpy(to + have * size, to, (size_t)(more * size));
+        have += more;
+    }
+}
+
+static void copy_rows(void *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer,
+                      int64_t size) {
+    char *out = to;
+    for (int64_t o = 0; o < n_outer; o++, out += n_inner * size, from += outer) {
+        if (inner == 0 && size == 4) {
+            float x = *(const float *)(const void *)from, *row = (float *)(void *)out;
+#pragma omp simd
+            for (int64_t i = 0; i < n_inner; i++) {
+                row[i] = x;
+            }
+        } else if (inner == 0) {
+            repeat(out, from, n_inner, size);
+        } else {
+            memcpy(out, from, (size_t)(n_inner * size));
+        }
+    }
+}
+
+const pointwise_moves ISA_SYMBOL(pointwise_moves) = {
+    .turn = turn, .stream = stream, .settle = settle, .copy_rows = copy_rows};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise moves of 16-bit elements, whatever they mean: f16, bf16 and i16 need no conversion to be chosen between. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint16_t elem;
+
+#include "engine/kernels/cpu/isa/pointwise_loops.h"
+
+/* Only ever asked for elements of 16 bits. */
+static void load(void *to, dtype t, const char *from, int64_t stride, int64_t n) {
+    elem *out = to;
+    (void)t;
+    for (int64_t i = 0; i < n; i++, from += stride) {
+        out[i] = *(const elem *)(const void *)from;
+    }
+}
+
+static void store(dtype t, char *to, int64_t stride, const void *from, int64_t n) {
+    const elem *x = from;
+    (void)t;
+    for (int64_t i = 0; i < n; i++, to += stride) {
+        *(elem *)(void *)to = x[i];
+    }
+}
+
+/* of.i holds the bits. */
+static void fill(void *to, number of, int64_t n) {
+    elem *out = to, x = (elem)of.i;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = x;
+    }
+}
+
+const pointwise_loops ISA_SYMBOL(pointwise_u16) = {
+    .op = {[PW_COPY] = copy_loop, [PW_WHERE] = where_loop},
+    .load = load,
+    .store = store,
+    .fill = fill,
+};

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which loop each element-wise operator runs, on which arguments, with which parameters. */
+#include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/pointwise.h"
+
+#include <string.h>
+
+/* --- operators whose arguments choose the loop ------------------------------------------------------------------------- */
+
+static bool is_one(number n) {
+    return n.f == 1 && n.im == 0;
+}
+
+static number negative(number n) {
+    return (number){.category = n.category, .i = (int64_t)(0 - (uint64_t)n.i), .f = -n.f, .im = -n.im};
+}
+
+/* x + alpha * y */
+static status prepare_sum(kernel_plan *plan, int x, int y, number alpha, error *err) {
+    return pointwise_prepare(
+        plan, &(pointwise_spec){.op = is_one(alpha) ? PW_ADD : PW_ADD_SCALED, .n = 2, .operand = {x, y}, .s = {alpha}},
+        err);
+}
+
+/* x - alpha * y */
+static status prepare_difference(kernel_plan *plan, int x, int y, number alpha, error *err) {
+    return pointwise_prepare(plan,
+                             &(pointwise_spec){.op = is_one(alpha) ? PW_SUB : PW_ADD_SCALED,
+                                               .n = 2,
+                                               .operand = {x, y},
+                                               .s = {negative(alpha)}},
+                             err);
+}
+
+static status add(kernel_plan *plan, error *err) {
+    return prepare_sum(plan, 0, 1, call_number(plan->call, 2), err);
+}
+
+static status sub(kernel_plan *plan, error *err) {
+    return prepare_difference(plan, 0, 1, call_number(plan->call, 2), err);
+}
+
+static status rsub(kernel_plan *plan, error *err) {
+    return prepare_difference(plan, 1, 0, call_number(plan->call, 2), err);
+}
+
+static status addcmul(kernel_plan *plan, error *err) {
+    return pointwise_prepare(
+        plan, &(pointwise_spec){.op = PW_ADDCMUL, .n = 3, .operand = {0, 1, 2}, .s = {call_number(plan->call, 3)}}, err);
+}
+
+static status div_mode(kernel_plan *plan, error *err) {
+    const char *mode = call_str(plan->call, 2);
+    pointwise_op id = mode == NULL ? PW_DIV : strcmp(mode, "trunc") == 0 ? PW_DIV_TRUNC : PW_DIV_FLOOR;
+    return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 2, .operand = {0, 1}}, err);
+}
+
+static status clamp(kernel_plan *plan, error *err) {
+    bool has_min = !call_is_none(plan->call, 1), has_max = !call_is_none(plan->call, 2);
+    if (has_min && has_max) {
+        return pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
+    }
+    return pointwise_prepare(
+        plan,
+        &(pointwise_spec){.op = has_min ? PW_MAXIMUM : PW_MINIMUM, .n = 2, .operand = {0, has_min ? 1 : 2}}, err);
+}
+
+/* Exponents that are plain arithmetic (ATen takes the same short cuts); the second operand is the exponent otherwise. */
+static status pow_tensor_scalar(kernel_plan *plan, error *err) {
+    static const struct {
+        double exponent;
+        pointwise_op id;
+        bool for_integers;
+    } short_cuts[] = {
+        {1, PW_COPY, true},   {2, PW_SQUARE, true},       {3, PW_CUBE, true},
+        {0.5, PW_SQRT, false}, {-1, PW_RECIPROCAL, false}, {-0.5, PW_RSQRT, false},
+    };
+    number exponent = call_number(plan->call, 1);
+    bool integral = dtype_category_of(plan->out->items[0].dtype) <= CATEGORY_INTEGRAL;
+    for (size_t i = 0; i < countof(short_cuts); i++) {
+        if (exponent.f == short_cuts[i].exponent && exponent.im == 0 && (!integral || short_cuts[i].for_integers)) {
+            return pointwise_prepare(plan, &(pointwise_spec){.op = short_cuts[i].id, .n = 1, .operand = {0}}, err);
+        }
+    }
+    return pointwise_prepare(plan, &(pointwise_spec){.op = PW_POW, .n = 2, .operand = {0, 1}}, err);
+}
+
+static status gelu(kernel_plan *plan, error *err) {
+    bool by_tanh = strcmp(call_str(plan->call, 1), "tanh") == 0;
+    return pointwise_prepare(plan, &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH : PW_GELU, .n = 1, .operand = {0}}, err);
+}
+
+static status gelu_backward(kernel_plan *plan, error *err) {
+    bool by_tanh = strcmp(call_str(plan->call, 2), "tanh") == 0;
+    return pointwise_prepare(
+        plan,
+        &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH_BACKWARD : PW_GELU_BACKWARD, .n = 2, .operand = {0, 1}}, err);
+}
+
+static status elu(kernel_plan *plan, error *err) {
+    double alpha = call_float(plan->call, 1), scale = call_float(plan->call, 2);
+    pointwise_spec spec = {.op = PW_ELU,
+                           .n = 1,
+                           .operand = {0},
+                           .s = {number_of_double(alpha * scale), number_of_double(scale), call_number(plan->call, 3)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+static status elu_backward(kernel_plan *plan, error *err) {
+    double alpha = call_float(plan->call, 1), scale = call_float(plan->call, 2);
+    pointwise_spec spec = {.op = call_bool(plan->call, 4) ? PW_ELU_BACKWARD_RESULT : PW_ELU_BACKWARD,
+                           .n = 2,
+                           .operand = {0, 5},
+                           .s = {number_of_double(alpha * scale), number_of_double(scale), call_number(plan->call, 3)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+static status hardtanh(kernel_plan *plan, error *err) {
+    pointwise_spec spec = {
+        .op = PW_HARDTANH, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1), call_number(plan->call, 2)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+static status hardtanh_backward(kernel_plan *plan, error *err) {
+    pointwise_spec spec = {.op = PW_HARDTANH_BACKWARD,
+                           .n = 2,
+                           .operand = {0, 1},
+                           .s = {call_number(plan->call, 2), call_number(plan->call, 3)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+static status leaky_relu(kernel_plan *plan, error *err) {
+    return pointwise_prepare(
+        plan, &(pointwise_spec){.op = PW_LEAKY_RELU, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1)}}, err);
+}
+
+static status leaky_relu_backward(kernel_plan *plan, error *err) {
+    return pointwise_prepare(
+        plan,
+        &(pointwise_spec){.op = PW_LEAKY_RELU_BACKWARD, .n = 2, .operand = {0, 1}, .s = {call_number(plan->call, 2)}},
+        err);
+}
+
+static status threshold_backward(kernel_plan *plan, error *err) {
+    return pointwise_prepare(
+        plan,
+        &(pointwise_spec){.op = PW_THRESHOLD_BACKWARD, .n = 2, .operand = {0, 1}, .s = {call_number(plan->call, 2)}},
+        err);
+}
+
+/* --- one loop each ------------------------------------------------------------------------------------------------------ */
+
+static status one(kernel_plan *plan, pointwise_op id, error *err) {
+    return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 1, .operand = {0}}, err);
+}
+
+static status two(kernel_plan *plan, pointwise_op id, int first, int second, error *err) {
+    return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 2, .operand = {first, second}}, err);
+}
+
+static status three(kernel_plan *plan, pointwise_op id, int first, int second, int third, error *err) {
+    return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 3, .operand = {first, second, third}}, err);
+}
+
+static status prepare_neg(kernel_plan *plan, error *err) {
+    return one(plan, PW_NEG, err);
+}
+
+static status prepare_abs(kernel_plan *plan, error *err) {
+    return one(plan, PW_ABS, err);
+}
+
+static status prepare_sgn(kernel_plan *plan, error *err) {
+    return one(plan, PW_SGN, err);
+}
+
+static status prepare_reciprocal(kernel_plan *plan, error *err) {
+    return one(plan, PW_RECIPROCAL, err);
+}
+
+static status prepare_sqrt(kernel_plan *plan, error *err) {
+    return one(plan, PW_SQRT, err);
+}
+
+static status prepare_rsqrt(kernel_plan *plan, error *err) {
+    return one(plan, PW_RSQRT, err);
+}
+
+static status prepare_exp(kernel_plan *plan, error *err) {
+    return one(plan, PW_EXP, err);
+}
+
+static status prepare_log2(kernel_plan *plan, error *err) {
+    return one(plan, PW_LOG2, err);
+}
+
+static status prepare_sin(kernel_plan *plan, error *err) {
+    return one(plan, PW_SIN, err);
+}
+
+static status prepare_cos(kernel_plan *plan, error *err) {
+    return one(plan, PW_COS, err);
+}
+
+static status prepare_erf(kernel_plan *plan, error *err) {
+    return one(plan, PW_ERF, err);
+}
+
+static status prepare_floor(kernel_plan *plan, error *err) {
+    return one(plan, PW_FLOOR, err);
+}
+
+static status prepare_round(kernel_plan *plan, error *err) {
+    return one(plan, PW_ROUND, err);
+}
+
+static status prepare_relu(kernel_plan *plan, error *err) {
+    return one(plan, PW_RELU, err);
+}
+
+static status prepare_silu(kernel_plan *plan, error *err) {
+    return one(plan, PW_SILU, err);
+}
+
+static status prepare_sigmoid(kernel_plan *plan, error *err) {
+    return one(plan, PW_SIGMOID, err);
+}
+
+static status prepare_tanh(kernel_plan *plan, error *err) {
+    return one(plan, PW_TANH, err);
+}
+
+static status prepare_hardsigmoid(kernel_plan *plan, error *err) {
+    return one(plan, PW_HARDSIGMOID, err);
+}
+
+static status prepare_hardswish(kernel_plan *plan, error *err) {
+    return one(plan, PW_HARDSWISH, err);
+}
+
+static status prepare_bitwise_not(kernel_plan *plan, error *err) {
+    return one(plan, PW_BITWISE_NOT, err);
+}
+
+static status prepare_logical_not(kernel_plan *plan, error *err) {
+    return one(plan, PW_LOGICAL_NOT, err);
+}
+
+static status prepare_isinf(kernel_plan *plan, error *err) {
+    return one(plan, PW_ISINF, err);
+}
+
+static status prepare_isnan(kernel_plan *plan, error *err) {
+    return one(plan, PW_ISNAN, err);
+}
+
+static status prepare_mul(kernel_plan *plan, error *err) {
+    return two(plan, PW_MUL, 0, 1, err);
+}
+
+static status prepare_div(kernel_plan *plan, error *err) {
+    return two(plan, PW_DIV, 0, 1, err);
+}
+
+static status prepare_div_floor(kernel_plan *plan, error *err) {
+    return two(plan, PW_DIV_FLOOR, 0, 1, err);
+}
+
+static status prepare_remainder(kernel_plan *plan, error *err) {
+    return two(plan, PW_REMAINDER, 0, 1, err);
+}
+
+static status prepare_fmod(kernel_plan *plan, error *err) {
+    return two(plan, PW_FMOD, 0, 1, err);
+}
+
+static status prepare_pow(kernel_plan *plan, error *err) {
+    return two(plan, PW_POW, 0, 1, err);
+}
+
+static status prepare_maximum(kernel_plan *plan, error *err) {
+    return two(plan, PW_MAXIMUM, 0, 1, err);
+}
+
+static status prepare_minimum(kernel_plan *plan, error *err) {
+    return two(plan, PW_MINIMUM, 0, 1, err);
+}
+
+static status prepare_bitwise_and(kernel_plan *plan, error *err) {
+    return two(plan, PW_BITWISE_AND, 0, 1, err);
+}
+
+static status prepare_bitwise_or(kernel_plan *plan, error *err) {
+    return two(plan, PW_BITWISE_OR, 0, 1, err);
+}
+
+static status prepare_bitwise_xor(kernel_plan *plan, error *err) {
+    return two(plan, PW_BITWISE_XOR, 0, 1, err);
+}
+
+static status prepare_logical_and(kernel_plan *plan, error *err) {
+    return two(plan, PW_LOGICAL_AND, 0, 1, err);
+}
+
+static status prepare_logical_or(kernel_plan *plan, error *err) {
+    return two(plan, PW_LOGICAL_OR, 0, 1, err);
+}
+
+static status prepare_logical_xor(kernel_plan *plan, error *err) {
+    return two(plan, PW_LOGICAL_XOR, 0, 1, err);
+}
+
+static status prepare_silu_backward(kernel_plan *plan, error *err) {
+    return two(plan, PW_SILU_BACKWARD, 0, 1, err);
+}
+
+static status prepare_sigmoid_backward(kernel_plan *plan, error *err) {
+    return two(plan, PW_SIGMOID_BACKWARD, 0, 1, err);
+}
+
+static status prepare_tanh_backward(kernel_plan *plan, error *err) {
+    return two(plan, PW_TANH_BACKWARD, 0, 1, err);
+}
+
+static status prepare_hardsigmoid_backward(kernel_plan *plan, error *err) {
+    return two(plan, PW_HARDSIGMOID_BACKWARD, 0, 1, err);
+}
+
+static status prepare_hardswish_backward(kernel_plan *plan, error *err) {
+    return two(plan, PW_HARDSWISH_BACKWARD, 0, 1, err);
+}
+
+static status prepare_eq(kernel_plan *plan, error *err) {
+    return two(plan, PW_EQ, 0, 1, err);
+}
+
+static status prepare_ne(kernel_plan *plan, error *err) {
+    return two(plan, PW_NE, 0, 1, err);
+}
+
+static status prepare_lt(kernel_plan *plan, error *err) {
+    return two(plan, PW_LT, 0, 1, err);
+}
+
+static status prepare_le(kernel_plan *plan, error *err) {
+    return two(plan, PW_LE, 0, 1, err);
+}
+
+static status prepare_lt_swapped(kernel_plan *plan, error *err) {
+    return two(plan, PW_LT, 1, 0, err);
+}
+
+static status prepare_le_swapped(kernel_plan *plan, error *err) {
+    return two(plan, PW_LE, 1, 0, err);
+}
+
+static status prepare_where(kernel_plan *plan, error *err) {
+    return three(plan, PW_WHERE, 0, 1, 2, err);
+}
+
+static status prepare_where_fill(kernel_plan *plan, error *err) {
+    return three(plan, PW_WHERE, 1, 2, 0, err);
+}
+
+static const kernel_row rows[] = {
+    {.op = "add.Tensor", .prepare = add},
+    {.op = "add.Scalar", .prepare = add},
+    {.op = "sub.Tensor", .prepare = sub},
+    {.op = "sub.Scalar", .prepare = sub},
+    {.op = "rsub.Scalar", .prepare = rsub},
+    {.op = "addcmul.default", .prepare = addcmul},
+    {.op = "div.Tensor_mode", .prepare = div_mode},
+    {.op = "clamp.default", .prepare = clamp},
+    {.op = "clamp.Tensor", .prepare = clamp},
+    {.op = "pow.Tensor_Scalar", .prepare = pow_tensor_scalar},
+    {.op = "gelu.default", .prepare = gelu},
+    {.op = "gelu_backward.default", .prepare = gelu_backward},
+    {.op = "elu.default", .prepare = elu},
+    {.op = "elu_backward.default", .prepare = elu_backward},
+    {.op = "hardtanh.default", .prepare = hardtanh},
+    {.op = "hardtanh_backward.default", .prepare = hardtanh_backward},
+    {.op = "leaky_relu.default", .prepare = leaky_relu},
+    {.op = "leaky_relu_backward.default", .prepare = leaky_relu_backward},
+    {.op = "threshold_backward.default", .prepare = threshold_backward},
+    {.op = "neg.default", .prepare = prepare_neg},
+    {.op = "abs.default", .prepare = prepare_abs},
+    {.op = "sgn.default", .prepare = prepare_sgn},
+    {.op = "reciprocal.default", .prepare = prepare_reciprocal},
+    {.op = "sqrt.default", .prepare = prepare_sqrt},
+    {.op = "rsqrt.default", .prepare = prepare_rsqrt},
+    {.op = "exp.default", .prepare = prepare_exp},
+    {.op = "log2.default", .prepare = prepare_log2},
+    {.op = "sin.default", .prepare = prepare_sin},
+    {.op = "cos.default", .prepare = prepare_cos},
+    {.op = "erf.default", .prepare = prepare_erf},
+    {.op = "floor.default", .prepare = prepare_floor},
+    {.op = "round.default", .prepare = prepare_round},
+    {.op = "relu.default", .prepare = prepare_relu},
+    {.op = "silu.default", .prepare = prepare_silu},
+    {.op = "sigmoid.default", .prepare = prepare_sigmoid},
+    {.op = "tanh.default", .prepare = prepare_tanh},
+    {.op = "hardsigmoid.default", .prepare = prepare_hardsigmoid},
+    {.op = "hardswish.default", .prepare = prepare_hardswish},
+    {.op = "bitwise_not.default", .prepare = prepare_bitwise_not},
+    {.op = "logical_not.default", .prepare = prepare_logical_not},
+    {.op = "isinf.default", .prepare = prepare_isinf},
+    {.op = "isnan.default", .prepare = prepare_isnan},
+    {.op = "mul.Tensor", .prepare = prepare_mul},
+    {.op = "mul.Scalar", .prepare = prepare_mul},
+    {.op = "div.Tensor", .prepare = prepare_div},
+    {.op = "div.Scalar", .prepare = prepare_div},
+    {.op = "floor_divide.default", .prepare = prepare_div_floor},
+    {.op = "remainder.Tensor", .prepare = prepare_remainder},
+    {.op = "remainder.Scalar", .prepare = prepare_remainder},
+    {.op = "fmod.Tensor", .prepare = prepare_fmod},
+    {.op = "fmod.Scalar", .prepare = prepare_fmod},
+    {.op = "pow.Tensor_Tensor", .prepare = prepare_pow},
+    {.op = "pow.Scalar", .prepare = prepare_pow},
+    {.op = "maximum.default", .prepare = prepare_maximum},
+    {.op = "minimum.default", .prepare = prepare_minimum},
+    {.op = "clamp_min.default", .prepare = prepare_maximum},
+    {.op = "bitwise_and.Tensor", .prepare = prepare_bitwise_and},
+    {.op = "bitwise_or.Tensor", .prepare = prepare_bitwise_or},
+    {.op = "bitwise_xor.Tensor", .prepare = prepare_bitwise_xor},
+    {.op = "logical_and.default", .prepare = prepare_logical_and},
+    {.op = "logical_or.default", .prepare = prepare_logical_or},
+    {.op = "logical_xor.default", .prepare = prepare_logical_xor},
+    {.op = "silu_backward.default", .prepare = prepare_silu_backward},
+    {.op = "sigmoid_backward.default", .prepare = prepare_sigmoid_backward},
+    {.op = "tanh_backward.default", .prepare = prepare_tanh_backward},
+    {.op = "hardsigmoid_backward.default", .prepare = prepare_hardsigmoid_backward},
+    {.op = "hardswish_backward.default", .prepare = prepare_hardswish_backward},
+    {.op = "eq.Tensor", .prepare = prepare_eq},
+    {.op = "ne.Tensor", .prepare = prepare_ne},
+    {.op = "lt.Tensor", .prepare = prepare_lt},
+    {.op = "le.Tensor", .prepare = prepare_le},
+    {.op = "gt.Tensor", .prepare = prepare_lt_swapped},
+    {.op = "ge.Tensor", .prepare = prepare_le_swapped},
+    {.op = "eq.Scalar", .prepare = prepare_eq},
+    {.op = "ne.Scalar", .prepare = prepare_ne},
+    {.op = "lt.Scalar", .prepare = prepare_lt},
+    {.op = "le.Scalar", .prepare = prepare_le},
+    {.op = "gt.Scalar", .prepare = prepare_lt_swapped},
+    {.op = "ge.Scalar", .prepare = prepare_le_swapped},
+    {.op = "where.self", .prepare = prepare_where},
+    {.op = "masked_fill.Scalar", .prepare = prepare_where_fill},
+    {.op = "masked_fill.Tensor", .prepare = prepare_where_fill},
+};
+
+const kernel_rows kernels_pointwise = {rows, countof(rows)};

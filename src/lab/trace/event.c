@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events out of a scan: a table of the keys that matter, everything else skipped. */
+#include "lab/trace/event.h"
+
+#include "lab/trace/scan.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+typedef struct reader {
+    scan scan;
+    trace_event event;
+    const trace_reading *reading;
+    trace_warnings *warnings;
+    size_t label_length;
+} reader;
+
+/* A key that matters, and what takes its value. */
+typedef struct field {
+    const char *key;
+    size_t length;
+    status (*take)(reader *r);
+} field;
+
+#define FIELD(key, take)                                                                                               \
+    { key, sizeof key - 1, take }
+
+static status keep_text(reader *r, text *into, bool *cut) {
+    scan_text value;
+    TRY(scan_string(&r->scan, &value));
+    text_add_bytes(into, value.data, value.length);
+    if (into->failed) {
+        return fail(r->scan.err, ASSAY_OUT_OF_MEMORY, "no memory for a name");
+    }
+    *cut = value.cut;
+    return ASSAY_OK;
+}
+
+static status take_text(reader *r, text *into, bool *is_text, bool *cut) {
+    text_reset(into);
+    *cut = false;
+    *is_text = scan_peek(&r->scan) == '"';
+    return *is_text ? keep_text(r, into, cut) : scan_skip(&r->scan);
+}
+
+/* NaN for what is no number. */
+static status take_number(reader *r, double *out) {
+    int c = scan_peek(&r->scan);
+    *out = NAN;
+    bool is_number = c != SCAN_END && (scan_is_number[c] || c == 'N' || c == 'I');
+    return is_number ? scan_number(&r->scan, out) : scan_skip(&r->scan);
+}
+
+static status take_id(reader *r, trace_id *id) {
+    int c = scan_peek(&r->scan);
+    bool cut = false;
+    text_reset(&id->text);
+    id->kind = TRACE_ID_MISSING;
+    switch (c) {
+    case '"':
+        id->kind = TRACE_ID_TEXT;
+        return keep_text(r, &id->text, &cut);
+    case 't':
+    case 'f':
+        id->kind = TRACE_ID_NUMBER;
+        id->number = c == 't';
+        return scan_skip(&r->scan);
+    case 'n':
+        id->kind = TRACE_ID_NULL;
+        return scan_skip(&r->scan);
+    default:
+        TRY(take_number(r, &id->number));
+        id->kind = isfinite(id->number) ? TRACE_ID_NUMBER : TRACE_ID_MISSING;
+        return ASSAY_OK;
+    }
+}
+
+static status take_phase(reader *r) {
+    scan_text phase = {0};
+    if (scan_peek(&r->scan) != '"') {
+        r->event.phase = 0;
+        return scan_skip(&r->scan);
+    }
+    TRY(scan_string(&r->scan, &phase));
+    r->event.phase = phase.length == 1 ? phase.data[0] : 0;
+    return ASSAY_OK;
+}
+
+static status take_name(reader *r) {
+    return take_text(r, &r->event.name, &r->event.has_name, &r->event.name_cut);
+}
+
+static status take_category(reader *r) {
+    bool is_text = false, cut = false;
+    return take_text(r, &r->event.category, &is_text, &cut);
+}
+
+static status take_pid(reader *r) {
+    return take_id(r, &r->event.pid);
+}
+
+static status take_tid(reader *r) {
+    return take_id(r, &r->event.tid);
+}
+
+static status take_flow(reader *r) {
+    return take_id(r, &r->event.flow);
+}
+
+static status take_start(reader *r) {
+    return take_number(r, &r->event.start_us);
+}
+
+static status take_duration(reader *r) {
+    return take_number(r, &r->event.duration_us);
+}
+
+static status take_correlation(reader *r) {
+    return take_number(r, &r->event.correlation);
+}
+
+static status take_external_id(reader *r) {
+    return take_number(r, &r->event.external_id);
+}
+
+static status take_arg_name(reader *r) {
+    bool is_text = false, cut = false;
+    return take_text(r, &r->event.arg_name, &is_text, &cut);
+}
+
+static status take_label_array(reader *r) {
+    trace_event *event = &r->event;
+    scan *s = &r->scan;
+    size_t n_seen = 0;
+    s->at++;
+    event->has_labels = true;
+    for (;;) {
+        bool more = false;
+        TRY(scan_next(s, ']', &n_seen, &more));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        if (scan_peek(s) != '"') {
+            TRY(scan_skip(s));
+            continue;
+        }
+        scan_text item;
+        TRY(scan_string(s, &item));
+        event->labels_match |= item.length == r->label_length && memcmp(item.data, r->reading->label, item.length) == 0;
+    }
+}
+
+static status take_labels(reader *r) {
+    trace_event *event = &r->event;
+    bool cut = false;
+    event->labels_match = false;
+    if (scan_peek(&r->scan) == '[') {
+        text_reset(&event->labels);
+        return take_label_array(r);
+    }
+    TRY(take_text(r, &event->labels, &event->has_labels, &cut));
+    event->labels_match = event->has_labels && memmem(text_get(&event->labels), event->labels.length, r->reading->label,
+                                                      r->label_length) != NULL;
+    return ASSAY_OK;
+}
+
+static const field arg_fields[] = {
+    FIELD("External id", take_external_id), FIELD("external id", take_external_id), /* PyTorch before 1.13 */
+    FIELD("correlation", take_correlation), FIELD("labels", take_labels),           FIELD("name", take_arg_name),
+};
+
+static status take_fields(reader *r, const field *fields, size_t n_fields) {
+    scan *s = &r->scan;
+    size_t n_seen = 0;
+    s->at++;
+    for (;;) {
+        bool more = false;
+        TRY(scan_next(s, '}', &n_seen, &more));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        scan_text key;
+        TRY(scan_key(s, &key));
+        const field *found = NULL;
+        for (const field *f = fields; f < fields + n_fields; f++) {
+            if (f->length == key.length && memcmp(f->key, key.data, key.length) == 0) {
+                found = f;
+                break;
+            }
+        }
+        TRY(found != NULL ? found->take(r) : scan_skip(s));
+    }
+}
+
+static void reset_args(trace_event *event) {
+    event->correlation = event->external_id = NAN;
+    event->has_labels = event->labels_match = false;
+    text_reset(&event->labels);
+    text_reset(&event->arg_name);
+}
+
+static status take_args(reader *r) {
+    reset_args(&r->event);
+    return scan_peek(&r->scan) == '{' ? take_fields(r, arg_fields, countof(arg_fields)) : scan_skip(&r->scan);
+}
+
+static const field event_fields[] = {
+    FIELD("ph", take_phase),     FIELD("cat", take_category), FIELD("name", take_name),
+    FIELD("pid", take_pid),      FIELD("tid", take_tid),      FIELD("ts", take_start),
+    FIELD("dur", take_duration), FIELD("args", take_args),    FIELD("id", take_flow),
+};
+
+static void reset_event(trace_event *event) {
+    event->phase = 0;
+    event->has_name = event->name_cut = false;
+    text_reset(&event->name);
+    text_reset(&event->category);
+    event->pid.kind = event->tid.kind = event->flow.kind = TRACE_ID_MISSING;
+    event->start_us = event->duration_us = NAN;
+    reset_args(event);
+}
+
+static status read_element(reader *r) {
+    if (scan_peek(&r->scan) != '{') {
+        uint64_t offset = scan_offset(&r->scan);
+        TRY(scan_skip(&r->scan));
+        trace_warn(r->warnings, TRACE_WARNING_NOT_AN_EVENT, offset);
+        return ASSAY_OK;
+    }
+    reset_event(&r->event);
+    r->event.offset = scan_offset(&r->scan);
+    TRY(take_fields(r, event_fields, countof(event_fields)));
+    return r->reading->visit(r->reading->context, &r->event, r->scan.err);
+}
+
+/* The opening bracket comes next. */
+static status read_events(reader *r) {
+    scan *s = &r->scan;
+    size_t n_seen = 0;
+    s->at++;
+    for (;;) {
+        bool more = false;
+        TRY(scan_next(s, ']', &n_seen, &more));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        if (scan_peek(s) == ']' && n_seen > 1) {
+            trace_warn(r->warnings, TRACE_WARNING_TRAILING_COMMA, scan_offset(s));
+            s->at++;
+            return ASSAY_OK;
+        }
+        TRY(read_element(r));
+    }
+}
+
+static status read_root_object(reader *r, bool *found) {
+    scan *s = &r->scan;
+    size_t n_seen = 0;
+    s->at++;
+    for (;;) {
+        bool more = false;
+        TRY(scan_next(s, '}', &n_seen, &more));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        scan_text key;
+        TRY(scan_key(s, &key));
+        if (key.length != sizeof "traceEvents" - 1 || memcmp(key.data, "traceEvents", key.length) != 0) {
+            TRY(scan_skip(s));
+            continue;
+        }
+        if (scan_peek(s) != '[') {
+            return scan_fail(s, "an array behind \"traceEvents\"");
+        }
+        if (*found) {
+            trace_warn(r->warnings, TRACE_WARNING_EVENTS_TWICE, scan_offset(s));
+            r->reading->forget(r->reading->context);
+        }
+        *found = true;
+        TRY(read_events(r));
+    }
+}
+
+static status read_root(reader *r, bool *found) {
+    scan *s = &r->scan;
+    int c = scan_peek(s);
+    if (c == 0xef) { /* a byte order mark, which some editors put there */
+        for (const char *mark = "\xef\xbb\xbf"; *mark != '\0'; mark++) {
+            if (!scan_take(s, *mark)) {
+                return scan_fail(s, "a trace's '{' or '['");
+            }
+        }
+        c = scan_peek(s);
+    }
+    if (c != '{' && c != '[') {
+        return scan_fail(s, "a trace's '{' or '['");
+    }
+    *found = c == '[';
+    TRY(c == '[' ? read_events(r) : read_root_object(r, found));
+    if (scan_peek(s) != SCAN_END) {
+        return scan_fail(s, "the end behind the trace");
+    }
+    return s->failure;
+}
+
+status trace_read(trace_source *source, const trace_reading *reading, trace_warnings *warnings, error *err) {
+    reader r = {.reading = reading, .warnings = warnings, .label_length = strlen(reading->label)};
+    error local = {0};
+    scan_init(&r.scan, source, &local);
+    bool found = false;
+    status result = read_root(&r, &found);
+    if (result == ASSAY_PARSE && r.scan.cut_short && found) {
+        trace_warn(warnings, TRACE_WARNING_CUT_SHORT, scan_offset(&r.scan));
+        result = ASSAY_OK;
+    } else if (result == ASSAY_OK && trace_source_was_cut(source)) {
+        trace_warn(warnings, TRACE_WARNING_CUT_SHORT, scan_offset(&r.scan));
+    } else if (result == ASSAY_OK && !found) {
+        result = fail(&local, ASSAY_PARSE, "there is no \"traceEvents\" in it: expected a chrome trace");
+    }
+    if (result != ASSAY_OK && err != NULL) {
+        *err = local;
+    }
+    trace_event *e = &r.event;
+    text *const texts[] = {&e->name, &e->category, &e->pid.text, &e->tid.text, &e->flow.text, &e->labels, &e->arg_name};
+    for (size_t i = 0; i < countof(texts); i++) {
+        text_clear(texts[i]);
+    }
+    scan_clear(&r.scan);
+    return result;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pull scanner for JSON in bounded memory: the reader asks for what it expects next, and skips the rest. The quick
+   ways are inline here; what crosses from one piece of the source to the next, escapes and errors are in scan.c. */
+#ifndef LAB_TRACE_SCAN_H
+#define LAB_TRACE_SCAN_H
+
+#include "base/text.h"
+#include "lab/trace/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    SCAN_END = -1,               /* what scan_peek answers at the end of the bytes, or when reading them failed */
+    SCAN_MAX_DEPTH = 512,        /* of nested arrays and objects; a trace's args nest three deep */
+    SCAN_TEXT_LIMIT = 64 * 1024, /* bytes of a string that are kept; longer ones are read over and marked as cut */
+};
+
+/* One scan of one source. Plain data; `held` is the only memory. */
+typedef struct scan {
+    const char *at;  /* the next byte */
+    const char *end; /* the end of the piece on loan; readable for TRACE_PIECE_PADDING more */
+    const char *piece;
+    uint64_t piece_offset; /* bytes before the piece */
+    trace_source *source;
+    text held;      /* a token that could not be lent out of the piece */
+    bool ended;     /* the source has no more */
+    bool cut_short; /* an error was the end of the bytes where more had to come */
+    status failure; /* of the source */
+    error *err;     /* filled in by whatever fails below; may be NULL */
+} scan;
+
+/* Borrowed bytes, valid until the next call on the scan. */
+typedef struct scan_text {
+    const char *data;
+    size_t length;
+    bool cut; /* only the first SCAN_TEXT_LIMIT bytes are here */
+} scan_text;
+
+void scan_init(scan *s, trace_source *source, error *err);
+void scan_clear(scan *s);
+
+/* Where the scan stands, in bytes from the start (unpacked, for a gzip'd source). */
+static inline uint64_t scan_offset(const scan *s) {
+    return s->piece_offset + (uint64_t)(s->at - s->piece);
+}
+
+/* Asks the source for more once at == end; false at its end or failure. */
+bool scan_refill(scan *s);
+
+/* PARSE with the byte offset, what was expected and what came; the source's own failure where there was one. */
+status scan_fail(scan *s, const char *expected);
+
+extern const bool scan_is_space[256];
+extern const bool scan_is_number[256];
+
+/* The next byte behind white space, not taken; SCAN_END at the end. */
+static inline int scan_peek(scan *s) {
+    do {
+        const char *p = s->at;
+        while (scan_is_space[(unsigned char)*p]) {
+            p++;
+        }
+        s->at = p;
+        if (p < s->end) {
+            return (unsigned char)*p;
+        }
+    } while (scan_refill(s));
+    return SCAN_END;
+}
+
+/* Takes `wanted` if it comes next, white space before it included. */
+static inline bool scan_take(scan *s, char wanted) {
+    bool here = scan_peek(s) == (unsigned char)wanted;
+    s->at += here;
+    return here;
+}
+
+/* The first '"' or '\\' at or behind p, which at worst is the piece's seal. */
+static inline const char *scan_string_end(const char *p) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* A byte of x is zero iff the top bit of (x - 0x01) & ~x is set in it; the lowest such byte is told exactly. */
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    for (;; p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+        uint64_t hits = (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
+        if (hits != 0) {
+            return p + __builtin_ctzll(hits) / 8;
+        }
+    }
+#else
+    while (*p != '"' && *p != '\\') {
+        p++;
+    }
+    return p;
+#endif
+}
+
+/* The slow halves of the two below: tokens that cross pieces, and escapes. */
+status scan_string_held(scan *s, scan_text *out);
+status scan_number_held(scan *s, double *out);
+
+/* Takes a string whose opening quote comes next, with its escapes undone. */
+static inline status scan_string(scan *s, scan_text *out) {
+    if (!scan_take(s, '"')) {
+        return scan_fail(s, "a string");
+    }
+    const char *close = scan_string_end(s->at);
+    if (close >= s->end || *close != '"' || close - s->at > SCAN_TEXT_LIMIT) {
+        return scan_string_held(s, out);
+    }
+    *out = (scan_text){.data = s->at, .length = (size_t)(close - s->at)};
+    s->at = close + 1;
+    return ASSAY_OK;
+}
+
+/* Takes a number that comes next; NaN and Infinity are let in, as Python writes them. */
+status scan_number(scan *s, double *out);
+
+/* Takes any value, checked to be JSON, and forgets it. */
+status scan_skip(scan *s);
+
+/* Walks an object or array whose opening bracket was taken: true with the scan before the next key or value; false at
+   the closing bracket, which is taken. `n_seen` starts at 0. */
+status scan_next(scan *s, char closing, size_t *n_seen, bool *more);
+
+/* A key and its colon. */
+static inline status scan_key(scan *s, scan_text *out) {
+    TRY(scan_string(s, out));
+    if (__builtin_expect(s->at < s->end && *s->at == ':', 1)) {
+        s->at++;
+        return ASSAY_OK;
+    }
+    if (out->data != s->held.data) {
+        /* The colon may be in the next piece, which would overwrite the key. */
+        text_reset(&s->held);
+        text_add_bytes(&s->held, out->data, out->length);
+        out->data = text_get(&s->held);
+    }
+    return scan_take(s, ':') ? ASSAY_OK : scan_fail(s, "':' behind a key");
+}
+
+#endif

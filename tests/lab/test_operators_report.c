@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators' table, CSV and summaries from records whose figures are known by hand. */
+#include "lab/report/operators_csv.h"
+#include "lab/report/operators_report.h"
+
+#include "base/csv.h"
+#include "base/json_tree.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct deck {
+    record records[256];
+    double times[256];
+    size_t n;
+} deck;
+
+static const char *const model_names[] = {"m1.txt", "m2.txt"};
+
+static void deal(deck *d, const char *op, int64_t index, const char *backend, double time_ns, int64_t calls) {
+    record *r = &d->records[d->n];
+    *r = RECORD_EMPTY;
+    r->operator_name = op;
+    r->input = "((), {})";
+    r->sample_index = index;
+    r->backend = backend;
+    r->baseline = strcmp(backend, "eager") == 0;
+    r->calls = calls;
+    r->models = model_names;
+    r->n_models = 2;
+    r->status = RECORD_OK;
+    r->elapsed_s = 0.25;
+    d->times[d->n] = time_ns;
+    r->samples_ns = &d->times[d->n];
+    r->n_samples = 1;
+    assert_int_equal(record_summarise(r, NULL), ASSAY_OK);
+    d->n++;
+}
+
+static void deal_failure(deck *d, const char *op, int64_t index, const char *backend, record_status s, const char *why) {
+    deal(d, op, index, backend, 1, 1);
+    d->records[d->n - 1].status = s;
+    d->records[d->n - 1].reason = why;
+}
+
+/* aten.a: eager 100, 200, 300, 400, 500 ns; fast takes a half, a third, a quarter, a fifth and all of it.
+   aten.b, "quoted": eager alone; fast failed. */
+static void make_deck(deck *d) {
+    static const double parts[] = {2, 3, 4, 5, 1};
+    d->n = 0;
+    for (int i = 0; i < 5; i++) {
+        deal(d, "aten.a", i, "fast", 100 * (i + 1) / parts[i], i == 3 ? 6 : 1); /* before its baseline: order is no matter */
+        deal(d, "aten.a", i, "eager", 100 * (i + 1), i == 3 ? 6 : 1);
+    }
+    deal(d, "aten.b, \"quoted\"", 0, "eager", 4000, 1);
+    deal_failure(d, "aten.b, \"quoted\"", 0, "fast", RECORD_FAILED, "killed by SIGSEGV");
+    deal_failure(d, "aten.b, \"quoted\"", 1, "eager", RECORD_SKIPPED, "needs 9 GiB");
+}
+
+static void figures_are_right(void **state) {
+    (void)state;
+    deck d;
+    arena a = {0};
+    operators_group g;
+    operators_figures f;
+    make_deck(&d);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(g.n_backends, 2);
+    assert_string_equal(g.backends[0], "eager");
+    assert_int_equal(g.n_rows, 2);
+    assert_int_equal(g.n_models, 2);
+    assert_int_equal(g.rows[0].n_samples, 5);
+    assert_int_equal(g.rows[1].n_samples, 2);
+    assert_true(fabs(g.rows[0].elapsed_s - 2.5) < 1e-12);
+    assert_int_equal(g.counts[0][RECORD_OK], 6);
+    assert_int_equal(g.counts[1][RECORD_FAILED], 1);
+    assert_int_equal(operators_figures_of(&a, &g.rows[0], 1, 0, &f, NULL), ASSAY_OK);
+    /* speed-ups 1 2 3 4 5 */
+    assert_true(fabs(f.speedup[0] - 1.8) < 1e-12 && fabs(f.speedup[1] - 3) < 1e-12 && fabs(f.speedup[2] - 4.2) < 1e-12);
+    /* weights 1 1 1 1 6 on 1 2 3 4 5 (the fourth input, with speed-up 5, is called six times) */
+    assert_true(f.weighted[0] == 2.5 && f.weighted[1] == 5 && f.weighted[2] == 5);
+    assert_true(f.median_ns == 75);
+    double own = 50 + 200.0 / 3 + 75 + 6 * 80 + 500, base = 100 + 200 + 300 + 6 * 400 + 500;
+    assert_true(fabs(f.step_speedup - base / own) < 1e-12);
+    assert_true(fabs(f.step_ns - own) < 1e-9);
+    assert_int_equal(operators_figures_of(&a, &g.rows[1], 1, 0, &f, NULL), ASSAY_OK);
+    assert_int_equal(f.n_ok, 0);
+    assert_true(isnan(f.speedup[1]) && isnan(f.median_ns) && isnan(f.step_speedup));
+    operators_totals t;
+    assert_int_equal(operators_totals_of(&a, &g, 1, &t, NULL), ASSAY_OK);
+    assert_int_equal(t.n_operators, 1);
+    assert_true(fabs(t.geomean - 3) < 1e-12);
+    assert_true(fabs(t.weighted_geomean - pow(2 * 3 * 4 * pow(5, 6) * 1, 1.0 / 10)) < 1e-12);
+    arena_clear(&a);
+}
+
+static void the_csv_is_the_seeds_own(void **state) {
+    (void)state;
+    deck d;
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    make_deck(&d);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
+    assert_string_equal(out.data, "operator,fast 20th,fast 50th,fast 80th,elapsed,eager abs,fast abs\r\n"
+                                  "aten.a,1.800000,3.000000,4.200000,2.500000,0.00000030,0.00000015\r\n"
+                                  "\"aten.b, \"\"quoted\"\"\",,,,0.750000,0.00000400,\r\n");
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void two_backends_are_compared_with_each_other(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    deal(&d, "aten.x", 0, "eager", 8e9, 1);
+    deal(&d, "aten.x", 0, "p", 4e9, 1);
+    deal(&d, "aten.x", 0, "q", 1e9, 1);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
+    assert_string_equal(out.data,
+                        "operator,p 20th,p 50th,p 80th,q 20th,q 50th,q 80th,p/q 20th,p/q 50th,p/q 80th,elapsed,eager abs,"
+                        "p abs,q abs\r\n"
+                        "aten.x,2.000000,2.000000,2.000000,8.000000,8.000000,8.000000,4.000000,4.000000,4.000000,0.750000,"
+                        "8.00000000,4.00000000,1.00000000\r\n");
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void means_are_over_common_inputs(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    deal(&d, "aten.x", 0, "eager", 1e9, 1);
+    deal(&d, "aten.x", 0, "p", 1e9, 1);
+    deal(&d, "aten.x", 1, "eager", 9e9, 1);
+    deal_failure(&d, "aten.x", 1, "p", RECORD_TIMEOUT, "no progress");
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, ",1.00000000,1.00000000\r\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void the_table_tells_all(void **state) {
+    (void)state;
+    deck d;
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    make_deck(&d);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    print_message("%s", out.data);
+    static const char *const expected[] = {
+        "share of\n", "steps [%]", "aten.a", "geometric mean over operators", "eager: 6 ok, 1 skipped\n",
+        "    skipped, 1 x: needs 9 GiB\n", "fast: 5 ok, 1 failed\n    failed, 1 x: killed by SIGSEGV\n", "in 2 models.\n"};
+    for (size_t i = 0; i < countof(expected); i++) {
+        assert_non_null(strstr(out.data, expected[i]));
+    }
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void many_reasons_are_counted_not_dropped(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    static char reasons[12][16];
+    for (int i = 0; i < 12; i++) {
+        snprintf(reasons[i], sizeof reasons[i], "reason %02d", i);
+        for (int k = 0; k <= i % 3; k++) {
+            deal_failure(&d, "aten.x", 10 * i + k, "eager", RECORD_UNSUPPORTED, reasons[i]);
+        }
+    }
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){.top_reasons = 4}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "eager: 0 ok, 24 unsupported\n    unsupported, 3 x: reason 02\n"));
+    assert_non_null(strstr(out.data, "    unsupported, 12 x: 8 other reasons, in the records\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void summaries_are_json(void **state) {
+    (void)state;
+    deck d;
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    make_deck(&d);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_summary_lines(&a, &g, &out, NULL), ASSAY_OK);
+    int lines = 0;
+    for (char *at = out.data; *at != '\0'; lines++) {
+        size_t n = strcspn(at, "\n");
+        const json_value *json = NULL;
+        assert_int_equal(json_parse(&a, at, n, &json, NULL), ASSAY_OK);
+        record_reader reader = {.memory = &a};
+        record r;
+        assert_int_equal(record_read(&reader, at, n, &r, NULL), ASSAY_NOT_FOUND); /* no measurement */
+        if (strcmp(json_find(json, "kind")->text, "run_summary") == 0 && !json_find(json, "baseline")->truth) {
+            assert_int_equal(json_find(json_find(json, "counts"), "failed")->integer, 1);
+            assert_true(fabs(json_find(json, "geomean_speedup")->number - 3) < 1e-12);
+        }
+        at += n + 1;
+    }
+    assert_int_equal(lines, 2 * (2 + 1));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void no_records_are_no_error(void **state) {
+    (void)state;
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    assert_int_equal(operators_group_make(&a, NULL, 0, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
+    assert_string_equal(out.data, "operator,elapsed\r\n");
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_right),
+        cmocka_unit_test(the_csv_is_the_seeds_own),
+        cmocka_unit_test(two_backends_are_compared_with_each_other),
+        cmocka_unit_test(means_are_over_common_inputs),
+        cmocka_unit_test(the_table_tells_all),
+        cmocka_unit_test(many_reasons_are_counted_not_dropped),
+        cmocka_unit_test(summaries_are_json),
+        cmocka_unit_test(no_records_are_no_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
