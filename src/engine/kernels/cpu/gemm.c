@@ -138,11 +138,11 @@ static dtype computed_in(dtype t) {
 
 /* As oneDNN, or with our own loops where it has nothing for the type or shape. */
 static status prepare_real(gemm *g, arena *memory, error *err) {
-    bool is_library = g->compute == ASSAY_F32 || g->compute == ASSAY_BF16;
+    bool is_library = (g->compute == ASSAY_F32 || g->compute == ASSAY_BF16) && g->shape.k > 0;
     TRY(stage_operands(g, is_library, memory, err));
     g->adds_c = g->shape.has_summand && g->shape.beta.f != 0;
     if (!is_library) {
-        return prepare_own(g, memory, err);
+        return prepare_own(g, memory, err); /* without terms to sum up, any of them will do */
     }
     status result = prepare_library(g, memory, err);
     if (result != ASSAY_UNSUPPORTED) {
