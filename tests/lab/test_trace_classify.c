@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and lanes: which work a name is, which lanes are a device's, how two traces differ, and the seeds' odd cases. */
+/* Names and lanes: which work a name is, which lanes are a device's, how two traces differ, and the seeds' odd cases.
+ */
 #include "lab/trace/classify.h"
 #include "lab/trace/diff.h"
 #include "lab/trace/figures.h"
@@ -61,7 +62,8 @@ static void operators_by_name(void **state) {
         {"aten::linear", TRACE_WORK_MATMUL},
         {"aten::upsample_bilinear2d", TRACE_WORK_OTHER},
         {"aten::cudnn_convolution", TRACE_WORK_CONVOLUTION},
-        {"autograd::engine::evaluate_function: ConvolutionBackward0", TRACE_WORK_OTHER}, /* it launches through aten::convolution_backward */
+        {"autograd::engine::evaluate_function: ConvolutionBackward0",
+         TRACE_WORK_OTHER}, /* it launches through aten::convolution_backward */
         {"aten::convolution_backward", TRACE_WORK_CONVOLUTION},
         {"prims::convert_element_type", TRACE_WORK_OTHER},
         {"aten::_scaled_dot_product_flash_attention", TRACE_WORK_ATTENTION},
@@ -120,20 +122,29 @@ static void compat_agrees_in_odd_cases(void **state) {
         {"[{\"ph\":\"X\",\"pid\":1.0,\"ts\":1,\"dur\":2,\"name\":\"conv\"}," LABEL("true", "\"GPU\"") "]", 2, 2},
         {"[{\"ph\":\"X\",\"pid\":\"1\",\"ts\":1,\"dur\":2}," LABEL("1", "\"GPU\"") "]", 0, 0},
         {"[{\"ph\":\"X\",\"pid\":null,\"ts\":1,\"dur\":2}," LABEL("null", "\"GPU\"") "]", 2, 0},
-        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":5,\"dur\":-3},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1}," LABEL("0", "\"GPU\"") "]", -2, 0},
-        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":7,\"dur\":-3},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1}," LABEL("0", "\"GPU\"") "]", 1, 0},
-        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":5,\"dur\":10},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1},{\"ph\":\"X\",\"pid\":1,\"ts\":14,\"dur\":3,"
-         "\"cat\":\"cpu_op\",\"name\":\"wgrad\"}," LABEL("0", "\"GPU\"") "," LABEL("1", "\"GPU 1\"") "]", 12, 3},
+        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":5,\"dur\":-3},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1}," LABEL(
+             "0", "\"GPU\"") "]",
+         -2, 0},
+        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":7,\"dur\":-3},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1}," LABEL(
+             "0", "\"GPU\"") "]",
+         1, 0},
+        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":5,\"dur\":10},{\"ph\":\"X\",\"pid\":0,\"ts\":6,\"dur\":1},{\"ph\":\"X\","
+         "\"pid\":1,\"ts\":14,\"dur\":3,"
+         "\"cat\":\"cpu_op\",\"name\":\"wgrad\"}," LABEL("0", "\"GPU\"") "," LABEL("1", "\"GPU 1\"") "]",
+         12, 3},
         {"[{\"ph\":\"B\",\"pid\":0,\"ts\":1},{\"ph\":\"E\",\"pid\":0,\"ts\":4}," LABEL("0", "\"GPU\"") "]", 0, 0},
-        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":1},{\"ph\":\"X\",\"pid\":0,\"ts\":\"2\",\"dur\":1},{\"ph\":\"X\",\"pid\":0,\"ts\":1e400,\"dur\":1},"
-         "{\"ph\":\"X\",\"pid\":0,\"ts\":3,\"dur\":1.5}," LABEL("0", "\"GPU\"") "]", 1.5, 0}, /* warned of, not counted */
+        {"[{\"ph\":\"X\",\"pid\":0,\"ts\":1},{\"ph\":\"X\",\"pid\":0,\"ts\":\"2\",\"dur\":1},{\"ph\":\"X\",\"pid\":0,"
+         "\"ts\":1e400,\"dur\":1},"
+         "{\"ph\":\"X\",\"pid\":0,\"ts\":3,\"dur\":1.5}," LABEL("0", "\"GPU\"") "]",
+         1.5, 0}, /* warned of, not counted */
     };
     for (size_t i = 0; i < countof(rows); i++) {
         const trace_options options = {.base = TRACE_BASE_GIVEN, .wall_time_s = 1e-5};
         arena memory = {0};
         trace_figures f;
         figures_of(rows[i].trace, &options, &memory, &f);
-        if (fabs(f.compat.utilization - rows[i].covered_us / 10) > 1e-12 || fabs(f.compat.mm_conv - rows[i].mm_conv_us / 10) > 1e-12) {
+        if (fabs(f.compat.utilization - rows[i].covered_us / 10) > 1e-12 ||
+            fabs(f.compat.mm_conv - rows[i].mm_conv_us / 10) > 1e-12) {
             fail_msg("%s: expected %g and %g us, got %g and %g", rows[i].trace, rows[i].covered_us, rows[i].mm_conv_us,
                      f.compat.utilization * 10, f.compat.mm_conv * 10);
         }
@@ -150,7 +161,8 @@ static void devices_are_known_by_name(void **state) {
         "{\"ph\":\"M\",\"pid\":1,\"tid\":3,\"name\":\"thread_name\",\"args\":{\"name\":\"Stream #3(compute)\"}},"
         "{\"ph\":\"M\",\"pid\":1,\"tid\":9,\"name\":\"thread_name\",\"args\":{\"name\":\"XLA Modules\"}},"
         "{\"ph\":\"X\",\"pid\":1,\"tid\":9,\"ts\":0,\"dur\":10,\"name\":\"jit_f\"},"
-        "{\"ph\":\"X\",\"pid\":1,\"tid\":3,\"ts\":1,\"dur\":2,\"name\":\"cutlass_gemm\",\"args\":{\"correlation_id\":5}},"
+        "{\"ph\":\"X\",\"pid\":1,\"tid\":3,\"ts\":1,\"dur\":2,\"name\":\"cutlass_gemm\",\"args\":{\"correlation_id\":5}"
+        "},"
         "{\"ph\":\"X\",\"pid\":1,\"tid\":3,\"ts\":4,\"dur\":1,\"name\":\"MemcpyD2D\"},"
         "{\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":0,\"dur\":20,\"name\":\"$main\"},{}]}";
     const trace_options options = {.base = TRACE_BASE_TRACE};
@@ -174,9 +186,12 @@ static void arrows_attribute_kernels(void **state) {
     static const char trace[] =
         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":10,\"name\":\"aten::outer_one\"},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":3,\"name\":\"aten::mm\"},"
-        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2,\"id\":\"0x5\"},{\"ph\":\"s\",\"cat\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":6,\"id\":6},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":8,\"dur\":2,\"name\":\"k\"},{\"ph\":\"f\",\"cat\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":8,\"id\":\"0x5\"},"
-        "{\"ph\":\"f\",\"cat\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":11,\"id\":6},{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":11,\"dur\":4,\"name\":\"k\"},"
+        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2,\"id\":\"0x5\"},{\"ph\":\"s\",\"cat\":\"ac2g\","
+        "\"pid\":1,\"tid\":1,\"ts\":6,\"id\":6},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":8,\"dur\":2,\"name\":\"k\"},{\"ph\":\"f\",\"cat\":"
+        "\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":8,\"id\":\"0x5\"},"
+        "{\"ph\":\"f\",\"cat\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":11,\"id\":6},{\"ph\":\"X\",\"cat\":\"kernel\","
+        "\"pid\":0,\"tid\":7,\"ts\":11,\"dur\":4,\"name\":\"k\"},"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":16,\"dur\":1,\"name\":\"k\"}]";
     const trace_options options = {.by_operator = true};
     arena memory = {0};

@@ -59,10 +59,8 @@ static double complex fill_tensor_complex(const double complex *x, const op_call
     return x[1] != 0 ? x[2] : x[0];
 }
 
-/* The result is a copy of self that the mask writes into: self alone decides type and layout, dense in row-major order
-   where the mask stretches it. */
+/* The result is a contiguous copy of self that the mask writes into. */
 static status masked_fill_infer(const op_call *call, outputs *out, error *err) {
-    tensor *self = call_tensor(call, 0);
     const tensor *mask = call_tensor(call, 1);
     pointwise p;
     if (mask->dtype != ASSAY_B8) {
@@ -78,9 +76,7 @@ static status masked_fill_infer(const op_call *call, outputs *out, error *err) {
     if (t == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
-    bool stretched = p.ndim != self->ndim || sizes_numel(p.ndim, p.sizes) != tensor_numel(self);
-    return stretched ? tensor_init(t, p.result, p.ndim, p.sizes, err)
-                     : pointwise_output(t, p.result, p.ndim, p.sizes, &self, 1, err);
+    return tensor_init(t, p.result, p.ndim, p.sizes, err);
 }
 
 static const op_row rows[] = {

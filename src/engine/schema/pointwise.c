@@ -187,6 +187,19 @@ status pointwise_output(tensor *out, dtype t, int ndim, const int64_t *sizes, te
     return tensor_init_permuted(out, t, ndim, sizes, order, err);
 }
 
+/* ATen's CPU copies operands of other types into the common one before it asks for their layout: what is not dense becomes
+   so. Gives the operand itself where that changes nothing. */
+static status as_cast(const pointwise *p, uint32_t promote_mask, int k, tensor *room, tensor **out, error *err) {
+    tensor *t = p->operand[k];
+    bool promotes = promote_mask == 0 || (promote_mask >> k & 1) != 0;
+    *out = t;
+    if (t->dtype == p->compute || t->ndim == 0 || !promotes || tensor_is_dense(t)) {
+        return ASSAY_OK;
+    }
+    *out = room;
+    return pointwise_output(room, p->compute, t->ndim, t->sizes, &t, 1, err);
+}
+
 status pointwise_infer(const op_call *call, outputs *out, error *err) {
     pointwise p;
     TRY(pointwise_analyse(call, &p, err));
@@ -194,7 +207,12 @@ status pointwise_infer(const op_call *call, outputs *out, error *err) {
     if (t == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
-    return pointwise_output(t, p.result, p.ndim, p.sizes, p.operand, p.n, err);
+    tensor casts[POINTWISE_MAX_OPERANDS];
+    tensor *operands[POINTWISE_MAX_OPERANDS];
+    for (int k = 0; k < p.n; k++) {
+        TRY(as_cast(&p, call->op->row->promote_mask, k, &casts[k], &operands[k], err));
+    }
+    return pointwise_output(t, p.result, p.ndim, p.sizes, operands, p.n, err);
 }
 
 /* --- reference -------------------------------------------------------------------------------------------------------- */
@@ -232,8 +250,8 @@ static status choose_style(const op_call *call, const pointwise *p, reference_st
                       assay_dtype_name(p->compute));
 }
 
-/* A number meets tensors in the type that their elements are computed in, and in f16 and bf16 themselves where it
-   decides between true and false: what a double holds beyond that plays no part. */
+/* A number, or a 0-dim tensor of another type, meets tensors in the type that their elements are computed in, and in f16
+   and bf16 themselves where it decides between true and false: what a double holds beyond that plays no part. */
 static double rounded_number(const op_row *row, const pointwise *p, double value) {
     if (!dtype_is_floating(p->compute)) {
         return value;
@@ -272,9 +290,20 @@ static void load_operands(const op_row *row, const pointwise *p, const operand_v
             v->z[k] = element_load_complex(t->dtype, at);
         } else {
             double value = element_load(t->dtype, at);
-            v->x[k] = t->is_wrapped_number ? rounded_number(row, p, value) : value;
+            v->x[k] = t->ndim == 0 && t->dtype != p->compute ? rounded_number(row, p, value) : value;
         }
     }
+}
+
+/* Integers wrap around at the output's width, and every integer but 0 is true. */
+static double wrapped(const ref_ctx *ctx, int64_t value) {
+    dtype t = ctx->out->items[0].dtype;
+    uint64_t bits[2];
+    if (dtype_category_of(t) > CATEGORY_INTEGRAL) {
+        return (double)value;
+    }
+    element_store_int(t, bits, value);
+    return (double)element_load_int(t, bits);
 }
 
 static void store_value(const ref_ctx *ctx, ref_request *r, int64_t i, double complex value) {
@@ -302,7 +331,7 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
     set_numbers(row, &p, &v);
     for (int64_t i = 0; i < request->n; i++) {
         load_operands(row, &p, views, style, request->flat != NULL ? request->flat[i] : i, &v);
-        double complex value = style == STYLE_INT       ? (double)row->reference_int(v.n, ctx->call)
+        double complex value = style == STYLE_INT       ? wrapped(ctx, row->reference_int(v.n, ctx->call))
                                : style == STYLE_COMPLEX ? row->reference_complex(v.z, ctx->call)
                                                         : row->reference_scalar(v.x, ctx->call);
         store_value(ctx, request, i, value);

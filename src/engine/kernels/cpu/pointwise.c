@@ -127,6 +127,7 @@ typedef struct tiled {
     pointwise_class out_class;
     dtype out_dtype;
     dtype compute;
+    bool rounds_numbers;
     bool out_is_native;
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
     bool streams;
@@ -151,11 +152,8 @@ typedef struct tile {
     int64_t n0, n1;
 } tile;
 
-static number read_cell(const tensor *t, pointwise_class c) {
+static number read_cell(const tensor *t) {
     const char *at = tensor_data(t);
-    if (c == CLASS_U16) {
-        return number_of_int(*(const uint16_t *)(const void *)at);
-    }
     if (dtype_is_complex(t->dtype)) {
         double complex z = element_load_complex(t->dtype, at);
         return number_of_complex(creal(z), cimag(z));
@@ -164,10 +162,22 @@ static number read_cell(const tensor *t, pointwise_class c) {
                                        : number_of_int(element_load_int(t->dtype, at));
 }
 
-/* A value that is to stand among booleans. */
-static number as_boolean(dtype compute, number value) {
-    bool is_true = value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0;
-    return compute == ASSAY_B8 ? number_of_bool(is_true) : value;
+/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to the
+   type computed in where the operator says so. */
+static number as_constant(const tiled *p, pointwise_class c, number value) {
+    uint64_t bits[2] = {0, 0};
+    if (p->compute == ASSAY_B8) {
+        return number_of_bool(value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0);
+    }
+    if (c == CLASS_U16) {
+        element_store_number(p->compute, bits, value);
+        return number_of_int((int64_t)bits[0]);
+    }
+    if (p->rounds_numbers && dtype_is_floating(p->compute)) {
+        element_store(p->compute, bits, value.f);
+        value.f = element_load(p->compute, bits);
+    }
+    return value;
 }
 
 static const pointwise_loops *loops_of(const tiled *p, pointwise_class c) {
@@ -178,7 +188,7 @@ static void fill_constants(const tiled *p, blocks *b) {
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         if (in->slot == CONSTANT) {
-            number value = in->cell != NULL ? as_boolean(p->compute, read_cell(in->cell, in->class)) : in->constant;
+            number value = as_constant(p, in->class, in->cell != NULL ? read_cell(in->cell) : in->constant);
             int64_t most = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
             loops_of(p, in->class)->fill(b->in[k], value, most);
         }
@@ -453,22 +463,6 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     return true;
 }
 
-/* A number as the loop's class wants it. */
-static number constant_of(const op_call *call, number value, const choice *c, pointwise_class class) {
-    value = as_boolean(c->compute, value);
-    uint64_t bits[2] = {0, 0};
-    if (class == CLASS_U16) {
-        element_store_number(c->compute, bits, value);
-        return number_of_int((int64_t)bits[0]);
-    }
-    bool rounds = call->op->row->promotion == PROMOTE_BOOL_OUT || call->op->row->rounds_numbers;
-    if (rounds && dtype_is_floating(c->compute)) {
-        element_store(c->compute, bits, value.f);
-        value.f = element_load(c->compute, bits);
-    }
-    return value;
-}
-
 static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const choice *c, tiled *p) {
     tensor *out = &plan->out->items[0];
     tensor *in_nest[1 + POINTWISE_INPUTS] = {out};
@@ -479,13 +473,9 @@ static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const 
         in->class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
         in->slot = CONSTANT;
         if (t == NULL) {
-            in->constant = constant_of(plan->call, call_number(plan->call, spec->operand[k]), c, in->class);
-        } else if (t->is_wrapped_number) {
-            in->constant = constant_of(plan->call, read_cell(t, CLASS_COUNT), c, in->class);
-        } else if (tensor_numel(t) == 1 && in->class == CLASS_U16 && t->dtype != c->compute) {
-            in->slot = n;
+            in->constant = call_number(plan->call, spec->operand[k]);
         } else if (tensor_numel(t) == 1) {
-            in->cell = t;
+            in->cell = t; /* its value may change between runs */
         } else {
             in->slot = n;
         }
@@ -593,6 +583,7 @@ static void choose_places(tiled *p, bool in_place) {
 }
 
 static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const choice *c, error *err) {
+    const op_row *row = plan->call->op->row;
     tiled *p = arena_make(plan->memory, 1, sizeof *p);
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
@@ -600,6 +591,7 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
     p->isa = isa_best();
     p->loops = classes[c->class].loops[p->isa];
     p->compute = c->compute;
+    p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
     p->out_class = c->out_class;
     p->out_is_native = c->out_is_native;
     p->out_dtype = plan->out->items[0].dtype;
@@ -651,7 +643,7 @@ static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, 
     const op_call *call = plan->call;
     const op_row *row = call->op->row;
     const tensor *first = operand_tensor(call, spec, 0);
-    bool same = first != NULL && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
+    bool same = first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
     for (int k = 1; same && k < spec->n; k++) {
         const tensor *t = operand_tensor(call, spec, k);
         same = t != NULL && t->dtype == first->dtype && !t->is_wrapped_number;

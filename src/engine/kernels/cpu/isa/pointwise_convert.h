@@ -276,8 +276,14 @@ static void load(void *to, dtype t, const char *from, int64_t stride, int64_t n)
     case ASSAY_U8:
         load_u8(to, from, stride, n);
         return;
-    default:
+    case ASSAY_F16:
+    case ASSAY_BF16:
         load_half(to, t, from, stride, n);
+        return;
+    default: /* complex: nothing here asks for it often */
+        for (int64_t i = 0; i < n; i++, from += stride) {
+            ((elem *)to)[i] = (elem)element_load(t, from);
+        }
     }
 }
 
@@ -307,7 +313,13 @@ static void store(dtype t, char *to, int64_t stride, const void *from, int64_t n
     case ASSAY_B8:
         store_b8(to, stride, from, n);
         return;
-    default:
+    case ASSAY_F16:
+    case ASSAY_BF16:
         store_half(t, to, stride, from, n);
+        return;
+    default:
+        for (int64_t i = 0; i < n; i++, to += stride) {
+            element_store(t, to, (double)((const elem *)from)[i]);
+        }
     }
 }
