@@ -181,7 +181,8 @@ status file_write_at(int fd, uint64_t offset, const void *data, size_t n, error 
             continue;
         }
         if (written <= 0) {
-            return fail(err, ASSAY_IO, "a temporary file cannot be written: %s (TMPDIR says where it lies)", strerror(errno));
+            return fail(err, ASSAY_IO, "a temporary file cannot be written: %s (TMPDIR says where it lies)",
+                        strerror(errno));
         }
         left += written;
         offset += (uint64_t)written;

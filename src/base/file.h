@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* Reads the whole of path ("-": standard input) into out, unpacking gzip by its magic bytes, whatever the name says.
-   More than limit_bytes unpacked is TOO_LARGE; a truncated or corrupt gzip stream is PARSE. out is untouched on failure. */
+   More than limit_bytes unpacked is TOO_LARGE; a truncated or corrupt gzip stream is PARSE. out is untouched on
+   failure. */
 status file_read(const char *path, size_t limit_bytes, text *out, error *err);
 
 /* Replaces path by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the old

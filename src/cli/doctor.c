@@ -151,7 +151,7 @@ static status examine(arena *a, const options *o, text *out, error *err) {
     machine_facts m;
     table t;
     TRY(machine_read(a, "", &m, err));
-    const table_column columns[] = {{"", TABLE_LEFT, false}, {"", TABLE_LEFT, false}};
+    const table_column columns[] = {{"fact", TABLE_LEFT, false}, {"found", TABLE_LEFT, false}};
     table_init(&t, a, columns, countof(columns));
     say_cpu(&t, a, &m);
     say_memory_and_clock(&t, a, &m);

@@ -2,6 +2,7 @@
 /* The program: finds the verb and hands over. */
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/utilization.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@ typedef struct verb_row {
 
 static const verb_row verbs[] = {
     {"operators", cli_operators, "replay recorded operator inputs on every backend, check and time them"},
+    {"utilization", cli_utilization, "how well a trace's devices were used, and what got slower between two traces"},
     {"list", cli_list_verb, "the operators, backends, suites and devices there are"},
     {"doctor", cli_doctor, "what this machine is, what disturbs measuring on it, what is missing"},
 };

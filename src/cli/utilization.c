@@ -16,33 +16,31 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, DEFAULT_TOP = 20 };
 
-static const char usage[] =
-    "usage: assay utilization TRACE [--wall-time S | --window auto|device] [options]\n"
-    "       assay utilization --diff A B [--window auto|device] [options]\n";
+static const char usage[] = "usage: assay utilization TRACE [--wall-time S | --window auto|device] [options]\n"
+                            "       assay utilization --diff A B [--window auto|device] [options]\n";
 
-static const char help[] =
-    "\n"
-    "Reads a chrome trace (.json or .json.gz, '-' for standard input; PyTorch's, JAX's or\n"
-    "another tool's) and says how well its devices were used: by the definition 'compat'\n"
-    "(PyTorch's compute_utilization) and by 'strict' (kernels only). docs/utilization.md\n"
-    "defines every figure.\n"
-    "\n"
-    "  --wall-time S   take shares of S seconds, for instance of the same program unprofiled\n"
-    "  --window W      auto: of the trace's own window (the default);\n"
-    "                  device: from a device's first event to the last\n"
-    "  --by-operator   attribute kernels to the operators that launched them\n"
-    "  --diff A B      what got slower from trace A to trace B\n"
-    "  --top N         list N kernels and operators (20; 0 lists all)\n"
-    "  --label TEXT    compat counts processes whose label contains TEXT (GPU)\n"
-    "  --json          one JSON object (docs/utilization.schema.json)\n"
-    "  --color WHEN    auto (a terminal, unless NO_COLOR is set), always or never\n"
-    "  --help          this text\n"
-    "\n"
-    "examples:\n"
-    "  assay utilization trace.json.gz --wall-time 0.0243\n"
-    "  assay utilization trace.json --by-operator --top 40\n"
-    "  assay utilization trace.json --json | jq .strict.utilization\n"
-    "  assay utilization --diff before.json.gz after.json.gz\n";
+static const char help[] = "\n"
+                           "Reads a chrome trace (.json or .json.gz, '-' for standard input; PyTorch's, JAX's or\n"
+                           "another tool's) and says how well its devices were used: by the definition 'compat'\n"
+                           "(PyTorch's compute_utilization) and by 'strict' (kernels only). docs/utilization.md\n"
+                           "defines every figure.\n"
+                           "\n"
+                           "  --wall-time S   take shares of S seconds, for instance of the same program unprofiled\n"
+                           "  --window W      auto: of the trace's own window (the default);\n"
+                           "                  device: from a device's first event to the last\n"
+                           "  --by-operator   attribute kernels to the operators that launched them\n"
+                           "  --diff A B      what got slower from trace A to trace B\n"
+                           "  --top N         list N kernels and operators (20; 0 lists all)\n"
+                           "  --label TEXT    compat counts processes whose label contains TEXT (GPU)\n"
+                           "  --json          one JSON object (docs/utilization.schema.json)\n"
+                           "  --color WHEN    auto (a terminal, unless NO_COLOR is set), always or never\n"
+                           "  --help          this text\n"
+                           "\n"
+                           "examples:\n"
+                           "  assay utilization trace.json.gz --wall-time 0.0243\n"
+                           "  assay utilization trace.json --by-operator --top 40\n"
+                           "  assay utilization trace.json --json | jq .strict.utilization\n"
+                           "  assay utilization --diff before.json.gz after.json.gz\n";
 
 typedef struct options {
     const char *paths[2];
@@ -138,9 +136,15 @@ typedef struct option_row {
 } option_row;
 
 static const option_row rows[] = {
-    {"--wall-time", true, take_wall_time}, {"--window", true, take_window}, {"--top", true, take_top},
-    {"--color", true, take_color},         {"--label", true, take_label},   {"--by-operator", false, take_by_operator},
-    {"--diff", false, take_diff},          {"--json", false, take_json},    {"--help", false, take_help},
+    {"--wall-time", true, take_wall_time},
+    {"--window", true, take_window},
+    {"--top", true, take_top},
+    {"--color", true, take_color},
+    {"--label", true, take_label},
+    {"--by-operator", false, take_by_operator},
+    {"--diff", false, take_diff},
+    {"--json", false, take_json},
+    {"--help", false, take_help},
     {"-h", false, take_help},
 };
 
@@ -242,7 +246,8 @@ static void print_warnings(const char *path, const trace_figures *f) {
         }
         fprintf(stderr, "assay utilization: %s: warning: %s", path, trace_warning_text((trace_warning)i));
         if (w->first_byte[i] > 0) {
-            fprintf(stderr, " (%llu, the first at byte %llu)", (unsigned long long)w->count[i], (unsigned long long)w->first_byte[i]);
+            fprintf(stderr, " (%llu, the first at byte %llu)", (unsigned long long)w->count[i],
+                    (unsigned long long)w->first_byte[i]);
         }
         fputc('\n', stderr);
     }

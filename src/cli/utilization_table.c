@@ -133,7 +133,8 @@ static void percent_cell(table *t, double share) {
 }
 
 static void add_shares(text *out, const trace_figures *f, const table_style *style) {
-    static const char *const headers[] = {"utilization %", "mm+conv %", "matmul %", "conv %", "attention %", "comm %", "definition"};
+    static const char *const headers[] = {"utilization %", "mm+conv %", "matmul %",  "conv %",
+                                          "attention %",   "comm %",    "definition"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     percent_cell(&t, f->compat.utilization);
     percent_cell(&t, f->compat.mm_conv);
@@ -172,7 +173,8 @@ static void place_cell(table *t, const char *indent, const char *kind, const cha
 }
 
 static void add_devices(text *out, const trace_figures *f, const table_style *style) {
-    static const char *const headers[] = {"busy %", "compute ms", "memcpy ms", "memset ms", "comm ms", "idle ms", "events", "device and stream"};
+    static const char *const headers[] = {"busy %",  "compute ms", "memcpy ms", "memset ms",
+                                          "comm ms", "idle ms",    "events",    "device and stream"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     for (size_t i = 0; i < f->n_devices; i++) {
         const trace_device *d = &f->devices[i];
@@ -188,7 +190,8 @@ static void add_devices(text *out, const trace_figures *f, const table_style *st
 }
 
 static void add_idle(text *out, const trace_figures *f, const table_style *style) {
-    static const char *const headers[] = {"idle ms", "host late ms", "gaps", "short gaps ms", "gaps", "other ms", "gaps", "outside ms", "device"};
+    static const char *const headers[] = {"idle ms",  "host late ms", "gaps",       "short gaps ms", "gaps",
+                                          "other ms", "gaps",         "outside ms", "device"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     for (size_t i = 0; i < f->n_devices; i++) {
         const trace_device *d = &f->devices[i];
@@ -216,7 +219,8 @@ static void add_rest(text *out, size_t shown, size_t n) {
 }
 
 static void add_kernels(text *out, const trace_figures *f, const table_style *style) {
-    static const char *const headers[] = {"total ms", "share %", "count", "mean us", "min us", "max us", "work", "kernel"};
+    static const char *const headers[] = {"total ms", "share %", "count", "mean us",
+                                          "min us",   "max us",  "work",  "kernel"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     size_t n = at_most(f->n_kernels_named, style->n_top);
     for (size_t i = 0; i < n; i++) {
@@ -240,7 +244,8 @@ static const char *operator_text(const char *name) {
 }
 
 static void add_operators(text *out, const trace_figures *f, const table_style *style) {
-    static const char *const headers[] = {"kernels ms", "share %", "kernels", "copies ms", "copies", "work", "operator"};
+    static const char *const headers[] = {"kernels ms", "share %", "kernels", "copies ms",
+                                          "copies",     "work",    "operator"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     size_t n = at_most(f->n_operators, style->n_top);
     for (size_t i = 0; i < n; i++) {
@@ -276,7 +281,8 @@ void utilization_table(text *out, const char *path, const trace_figures *f, cons
     }
 }
 
-static void add_changes(text *out, const char *what, const trace_change *changes, size_t n_changes, const table_style *style) {
+static void add_changes(text *out, const char *what, const trace_change *changes, size_t n_changes,
+                        const table_style *style) {
     const char *const headers[] = {"change ms", "a ms", "b ms", "a count", "b count", "work", what};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     const trace_change **largest = calloc(style->n_top + 1, sizeof *largest);
@@ -302,7 +308,8 @@ static void add_changes(text *out, const char *what, const trace_change *changes
     free(colors);
 }
 
-void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d, const table_style *style) {
+void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d,
+                            const table_style *style) {
     static const char *const headers[] = {"wall ms", "kernels ms", "kernels", "utilization %", "mm+conv %", "trace"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     const trace_figures *sides[] = {d->a, d->b};

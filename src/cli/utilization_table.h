@@ -14,6 +14,7 @@ typedef struct table_style {
 } table_style;
 
 void utilization_table(text *out, const char *path, const trace_figures *f, const table_style *style);
-void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d, const table_style *style);
+void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d,
+                            const table_style *style);
 
 #endif

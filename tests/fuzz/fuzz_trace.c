@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n == 0) {
         return 0;
     }
-    const trace_options options = {.by_operator = (data[0] & 1) != 0, .base = (data[0] & 2) != 0 ? TRACE_BASE_DEVICE : TRACE_BASE_TRACE,
+    const trace_options options = {.by_operator = (data[0] & 1) != 0,
+                                   .base = (data[0] & 2) != 0 ? TRACE_BASE_DEVICE : TRACE_BASE_TRACE,
                                    .sort_records = 64};
     size_t piece_bytes = (size_t)1 << (data[0] >> 4);
     trace_source *source = NULL;

@@ -19,8 +19,8 @@ typedef struct known_row {
     double wall_s, utilization, mm_conv;
 } known_row;
 
-/* ../shared/data/traces/utilization.json: compute_utilization of PyTorch 2.11 over the unprofiled wall time, and over the
-   profiled one. */
+/* ../shared/data/traces/utilization.json: compute_utilization of PyTorch 2.11 over the unprofiled wall time, and over
+   the profiled one. */
 static const known_row known[] = {
     {"resnet50_eval_cuda", 0.009363870000015595, 0.8889934955764696, 0.3724866398882557},
     {"resnet50_eval_cuda", 0.011603267999987565, 0.7174202581071488, 0.3005977688923489},
@@ -125,8 +125,12 @@ static made_event *add(made *m) {
 static void make_operators(made *m, rng *r, int thread, int from, int to, int depth, int *external) {
     while (to - from > 8 && m->n < MAX_EVENTS / 3 && pick(r, 4) != 0) {
         int start = from + pick(r, (to - from) / 2), length = 4 + pick(r, to - start - 4 > 0 ? to - start - 4 : 1);
-        *add(m) = (made_event){.kind = AN_OPERATOR, .start = start, .length = length, .lane = thread,
-                               .name = pick(r, countof(operator_names)), .external = ++*external};
+        *add(m) = (made_event){.kind = AN_OPERATOR,
+                               .start = start,
+                               .length = length,
+                               .lane = thread,
+                               .name = pick(r, countof(operator_names)),
+                               .external = ++*external};
         if (depth < MAX_DEPTH) {
             make_operators(m, r, thread, start, start + length, depth + 1, external);
         }
@@ -142,18 +146,28 @@ static void make(made *m, rng *r) {
     }
     int n = m->devices > 0 ? pick(r, 120) : 0;
     for (int i = 0; i < n; i++) {
-        made_event e = {.kind = device_kinds[pick(r, countof(device_kinds))], .start = N_CELLS / 8 + pick(r, N_CELLS / 2),
-                        .length = pick(r, 3) == 0 ? 0 : pick(r, 40), .place = pick(r, m->devices), .lane = pick(r, N_STREAMS)};
+        made_event e = {.kind = device_kinds[pick(r, countof(device_kinds))],
+                        .start = N_CELLS / 8 + pick(r, N_CELLS / 2),
+                        .length = pick(r, 3) == 0 ? 0 : pick(r, 40),
+                        .place = pick(r, m->devices),
+                        .lane = pick(r, N_STREAMS)};
         e.name = pick(r, countof(kernel_names));
         if (pick(r, 3) != 0 && !m->no_launches) {
             e.correlation = 1 + pick(r, 60); /* numbers are used again, and some calls launch several kernels */
-            *add(m) = (made_event){.kind = A_CALL, .start = pick(r, e.start), .length = pick(r, 60), .lane = pick(r, N_THREADS),
+            *add(m) = (made_event){.kind = A_CALL,
+                                   .start = pick(r, e.start),
+                                   .length = pick(r, 60),
+                                   .lane = pick(r, N_THREADS),
                                    .correlation = e.correlation};
         }
         e.external = external > 0 && pick(r, 3) == 0 ? 1 + pick(r, external + 5) : 0;
         *add(m) = e;
         if (pick(r, 10) == 0) {
-            *add(m) = (made_event){.kind = AN_ANNOTATION, .start = pick(r, N_CELLS / 2), .length = pick(r, 200), .place = e.place, .lane = e.lane};
+            *add(m) = (made_event){.kind = AN_ANNOTATION,
+                                   .start = pick(r, N_CELLS / 2),
+                                   .length = pick(r, 200),
+                                   .place = e.place,
+                                   .lane = e.lane};
         }
     }
     for (size_t i = m->n; i > 1; i--) { /* files are not in order */
@@ -169,9 +183,12 @@ static void write_pid(const made *m, text *out, int device) {
 }
 
 static void write_event(const made *m, const made_event *e, text *out) {
-    static const char *const categories[] = {"kernel", "gpu_memcpy", "gpu_memset", "cpu_op", "cuda_runtime", "gpu_user_annotation"};
+    static const char *const categories[] = {"kernel", "gpu_memcpy",   "gpu_memset",
+                                             "cpu_op", "cuda_runtime", "gpu_user_annotation"};
     static const char *const fixed[] = {NULL, "Memcpy HtoD", "Memset (Device)", NULL, "cudaLaunchKernel", "my range"};
-    const char *name = e->kind == A_KERNEL ? kernel_names[e->name].name : e->kind == AN_OPERATOR ? operator_names[e->name].name : fixed[e->kind];
+    const char *name = e->kind == A_KERNEL      ? kernel_names[e->name].name
+                       : e->kind == AN_OPERATOR ? operator_names[e->name].name
+                                                : fixed[e->kind];
     text_addf(out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":", categories[e->kind], name);
     bool host = e->kind == AN_OPERATOR || e->kind == A_CALL;
     if (host) {
@@ -179,7 +196,8 @@ static void write_event(const made *m, const made_event *e, text *out) {
     } else {
         write_pid(m, out, e->place);
     }
-    text_addf(out, ",\"tid\":%d,\"ts\":%.2f,\"dur\":%.2f,\"args\":{\"x\":[1,{}]", e->lane, e->start * CELL_US, e->length * CELL_US);
+    text_addf(out, ",\"tid\":%d,\"ts\":%.2f,\"dur\":%.2f,\"args\":{\"x\":[1,{}]", e->lane, e->start * CELL_US,
+              e->length * CELL_US);
     if (e->correlation != 0) {
         text_addf(out, ",\"correlation\":%d", e->correlation);
     }
@@ -353,9 +371,9 @@ static void check_idle(const made *m, const trace_device *d, int device, uint64_
         double gap_us = (next->start - c) * CELL_US;
         int launched = launch == NULL ? c : launch->start + launch->length;
         launched = launched < next->start ? launched : next->start;
-        int cause = launch != NULL && launched > c  ? TRACE_IDLE_HOST_LATE
+        int cause = launch != NULL && launched > c ? TRACE_IDLE_HOST_LATE
                     : gap_us <= TRACE_SHORT_GAP_US ? TRACE_IDLE_SHORT_GAP
-                                                    : TRACE_IDLE_OTHER;
+                                                   : TRACE_IDLE_OTHER;
         idle_s[cause] += gap_us / 1e6;
         c = next->start;
     }
@@ -376,7 +394,8 @@ static void check_devices(const made *m, const trace_figures *f, double wall_s, 
         near("memcpy", d->split.memcpy_s, covered_s(m, copying, device, 0), trace);
         check_idle(m, d, device, trace);
         for (size_t k = 0; k < d->n_streams; k++) {
-            near("stream", d->streams[k].split.busy_s, covered_s(m, busy_stream, device, atoi(d->streams[k].id)), trace);
+            near("stream", d->streams[k].split.busy_s, covered_s(m, busy_stream, device, atoi(d->streams[k].id)),
+                 trace);
         }
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers, strings and events out of bytes, whatever pieces they come in; what is no JSON fails where it stops being. */
+/* Numbers, strings and events out of bytes, whatever pieces they come in; what is no JSON fails where it stops being.
+ */
 #include "base/rng.h"
 #include "lab/trace/event.h"
 #include "lab/trace/number.h"
@@ -44,8 +45,9 @@ static void numbers_round_as_strtod_does(void **state) {
 static void ties_round_to_even(void **state) {
     (void)state;
     /* Halves between doubles just above 2^53, reached by the 128-bit division. */
-    const char *const numbers[] = {"9007199254740993", "9007199254740993.0", "9007199254740995.00", "18014398509481986",
-                                   "18014398509481990", "900719925474099.35", "9007199254740992.5", "18446744073709551615"};
+    const char *const numbers[] = {"9007199254740993",   "9007199254740993.0",  "9007199254740995.00",
+                                   "18014398509481986",  "18014398509481990",   "900719925474099.35",
+                                   "9007199254740992.5", "18446744073709551615"};
     for (size_t i = 0; i < countof(numbers); i++) {
         double got = 0;
         assert_true(number_parse(numbers[i], strlen(numbers[i]), &got));
@@ -84,7 +86,8 @@ static void forget(void *context) {
     text_reset(context);
 }
 
-static status read_pieces(const char *data, size_t n, size_t piece_bytes, text *out, trace_warnings *warnings, error *err) {
+static status read_pieces(const char *data, size_t n, size_t piece_bytes, text *out, trace_warnings *warnings,
+                          error *err) {
     const trace_reading reading = {.label = "GPU", .visit = note, .forget = forget, .context = out};
     trace_source *source = NULL;
     assert_int_equal(trace_source_open_memory(data, n, piece_bytes, &source, err), ASSAY_OK);
@@ -97,9 +100,12 @@ static status read_pieces(const char *data, size_t n, size_t piece_bytes, text *
 
 static const char odd_trace[] =
     "\xef\xbb\xbf {\"a\\u0062\": [1, -2.5e+3, true, false, null, \"\\\"\", {\"k\": []}], \"tr\\u0061ceEvents\" :\n"
-    "[ {\"ph\":\"X\", \"name\" : \"\\ud83d\\ude00 \\u00e9\\n\\ud800x\\udc00\", \"c\\u0061t\":\"kernel\", \"pid\": 7 , \"tid\":\"a\",\n"
-    "  \"ts\": 4359890429281.936, \"dur\": 36.800, \"args\": {\"External id\": 3, \"correlation\": 12, \"grid\": [1, [2]]}},\n"
-    " {\"name\": \"one\", \"name\": \"two\", \"pid\": \"7\", \"tid\": null, \"ts\": -Infinity, \"dur\": NaN, \"ph\": \"XX\"},\n"
+    "[ {\"ph\":\"X\", \"name\" : \"\\ud83d\\ude00 \\u00e9\\n\\ud800x\\udc00\", \"c\\u0061t\":\"kernel\", \"pid\": 7 , "
+    "\"tid\":\"a\",\n"
+    "  \"ts\": 4359890429281.936, \"dur\": 36.800, \"args\": {\"External id\": 3, \"correlation\": 12, \"grid\": [1, "
+    "[2]]}},\n"
+    " {\"name\": \"one\", \"name\": \"two\", \"pid\": \"7\", \"tid\": null, \"ts\": -Infinity, \"dur\": NaN, \"ph\": "
+    "\"XX\"},\n"
     " {}, 3, {\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":true,\"args\":{\"labels\":\"my GPU 0\"}},\n"
     " {\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1.0,\"args\":{\"labels\":[1,\"GPU\"]}},\n"
     " {\"ph\":\"M\",\"args\":{\"labels\":[\"GPU 1\"],\"name\":\"n\"},\"args\":7},\n"
@@ -130,18 +136,18 @@ static void events_say_what_is_written(void **state) {
     error err = {0};
     assert_int_equal(read_pieces(odd_trace, sizeof odd_trace - 1, 0, &out, &warnings, &err), ASSAY_OK);
     const char *const lines[] = {
-        "X \xf0\x9f\x98\x80 \xc3\xa9\n\xef\xbf\xbdx\xef\xbf\xbd|kernel|2 7 |3 0 a|4359890429281.9360 36.799999999999997|12 3|0  0|\n",
         "0 two||3 0 7|1 0 |-inf nan|nan nan|0  0|\n",
         "M process_labels||2 1 |0 0 |nan nan|nan nan|1 my GPU 0 1|\n",
         "M process_labels||2 1 |0 0 |nan nan|nan nan|1  1|\n",
         "M ||0 0 |0 0 |nan nan|nan nan|0  0|\n",
     };
-    for (size_t i = 1; i < countof(lines); i++) {
+    for (size_t i = 0; i < countof(lines); i++) {
         if (strstr(text_get(&out), lines[i]) == NULL) {
             fail_msg("expected %s in\n%s", lines[i], text_get(&out));
         }
     }
-    assert_non_null(strstr(text_get(&out), "X \xf0\x9f\x98\x80 \xc3\xa9\n\xef\xbf\xbdx\xef\xbf\xbd|kernel|2 7 |3 0 a|"));
+    assert_non_null(
+        strstr(text_get(&out), "X \xf0\x9f\x98\x80 \xc3\xa9\n\xef\xbf\xbdx\xef\xbf\xbd|kernel|2 7 |3 0 a|"));
     text_clear(&out);
 }
 
@@ -176,7 +182,8 @@ static void errors_tell_the_byte(void **state) {
             error err = {0};
             status result = read_pieces(rows[i].input, strlen(rows[i].input), piece, &out, &warnings, &err);
             if (result != ASSAY_PARSE || strncmp(err.message, rows[i].message, strlen(rows[i].message)) != 0) {
-                fail_msg("%s in pieces of %zu: expected \"%s\", got %d \"%s\"", rows[i].input, piece, rows[i].message, (int)result, err.message);
+                fail_msg("%s in pieces of %zu: expected \"%s\", got %d \"%s\"", rows[i].input, piece, rows[i].message,
+                         (int)result, err.message);
             }
         }
     }

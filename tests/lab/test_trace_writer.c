@@ -54,11 +54,12 @@ static void *record_many(void *argument) {
     const trace_place at = {.process = 7, .thread = job->thread};
     trace_name_thread(r, at, "worker");
     for (int i = 0; i < N_EVENTS; i++) {
-        const trace_arg args[] = {{.key = "Input Dims", .kind = TRACE_ARG_DIMS, .dims = {dims, 3}},
-                                  {.key = "Input type", .kind = TRACE_ARG_TEXTS, .texts = {types, 2}},
-                                  {.key = "flops", .kind = TRACE_ARG_INT, .integer = i % 3 == 0 ? INT64_MIN : i},
-                                  {.key = "intensity", .kind = TRACE_ARG_REAL, .real = i % 5 == 0 ? NAN : 0.25 * (i % 7)},
-                                  {.key = "note", .kind = TRACE_ARG_TEXT, .text = i % 2 == 0 ? "" : "x\ty"}};
+        const trace_arg args[] = {
+            {.key = "Input Dims", .kind = TRACE_ARG_DIMS, .dims = {dims, 3}},
+            {.key = "Input type", .kind = TRACE_ARG_TEXTS, .texts = {types, 2}},
+            {.key = "flops", .kind = TRACE_ARG_INT, .integer = i % 3 == 0 ? INT64_MIN : i},
+            {.key = "intensity", .kind = TRACE_ARG_REAL, .real = i % 5 == 0 ? NAN : 0.25 * (i % 7)},
+            {.key = "note", .kind = TRACE_ARG_TEXT, .text = i % 2 == 0 ? "" : "x\ty"}};
         trace_complete(r, at, "cpu_op", names[i % 5], (int64_t)i * 1001, (int64_t)i * 1001 + i % 900, args, 5);
     }
     return NULL;
@@ -66,7 +67,7 @@ static void *record_many(void *argument) {
 
 typedef struct tally {
     uint64_t n_complete, n_flows, n_counters, n_metadata;
-    double seen[N_THREADS];     /* sums of the starts, in us */
+    double seen[N_THREADS]; /* sums of the starts, in us */
     uint64_t count[N_THREADS];
 } tally;
 
@@ -153,7 +154,8 @@ static void what_is_printed_is_what_was_said(void **state) {
     trace_recorder *r = trace_writer_recorder(w);
     trace_name_process(r, 1, "prog", "CPU");
     trace_name_thread(r, host, "main");
-    const trace_arg args[] = {{.key = "d", .kind = TRACE_ARG_DIMS, .dims = {dims, 2}}, {.key = "n", .kind = TRACE_ARG_INT, .integer = -5}};
+    const trace_arg args[] = {{.key = "d", .kind = TRACE_ARG_DIMS, .dims = {dims, 2}},
+                              {.key = "n", .kind = TRACE_ARG_INT, .integer = -5}};
     trace_complete(r, host, "cpu_op", "op", -1500, 1, args, 2);
     trace_flow(r, host, true, UINT64_MAX, 0);
     trace_flow(r, device, false, UINT64_MAX, 12345678);
@@ -162,15 +164,23 @@ static void what_is_printed_is_what_was_said(void **state) {
     trace_range(r, host, "rep", 3, 0, 999);
     assert_int_equal(trace_writer_close(w, &err), ASSAY_OK);
     assert_int_equal(file_read(path, 1 << 20, &got, &err), ASSAY_OK);
-    assert_string_equal(text_get(&got),
+    assert_string_equal(
+        text_get(&got),
         "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"process_name\",\"args\":{\"name\":\"prog\"},\"pid\":1,\"tid\":0},\n"
-        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"process_labels\",\"args\":{\"labels\":\"CPU\"},\"pid\":1,\"tid\":0},\n"
-        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"thread_name\",\"args\":{\"name\":\"main\"},\"pid\":1,\"tid\":2},\n"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"args\":{\"d\":[[2,3],[]],\"n\":-5},\"pid\":1,\"tid\":2,\"ts\":-1.500,\"dur\":1.501},\n"
-        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"id\":18446744073709551615},\n"
-        "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":-3,\"tid\":0,\"ts\":12345.678,\"id\":18446744073709551615},\n"
-        "{\"ph\":\"C\",\"cat\":\"counter\",\"name\":\"memory\",\"args\":{\"bytes\":1.5},\"pid\":1,\"tid\":0,\"ts\":2.000},\n"
+        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"process_name\",\"args\":{\"name\":\"prog\"},\"pid\":1,\"tid\":"
+        "0},\n"
+        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"process_labels\",\"args\":{\"labels\":\"CPU\"},\"pid\":1,"
+        "\"tid\":0},\n"
+        "{\"ph\":\"M\",\"cat\":\"__metadata\",\"name\":\"thread_name\",\"args\":{\"name\":\"main\"},\"pid\":1,\"tid\":"
+        "2},\n"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"args\":{\"d\":[[2,3],[]],\"n\":-5},\"pid\":1,\"tid\":2,"
+        "\"ts\":-1.500,\"dur\":1.501},\n"
+        "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"id\":18446744073709551615}"
+        ",\n"
+        "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":-3,\"tid\":0,\"ts\":12345.678,\"id\":"
+        "18446744073709551615},\n"
+        "{\"ph\":\"C\",\"cat\":\"counter\",\"name\":\"memory\",\"args\":{\"bytes\":1.5},\"pid\":1,\"tid\":0,\"ts\":2."
+        "000},\n"
         "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"rep_3\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"dur\":0.999}\n"
         "]}\n");
     text_clear(&got);
@@ -189,7 +199,8 @@ static void what_is_too_large_is_cut_and_says_so(void **state) {
     huge[100000] = '\0';
     assert_int_equal(trace_writer_open(path_of(path, "cut.json"), &w, &err), ASSAY_OK);
     trace_recorder *r = trace_writer_recorder(w);
-    const trace_arg args[] = {{.key = "a", .kind = TRACE_ARG_INT, .integer = 1}, {.key = "b", .kind = TRACE_ARG_TEXT, .text = huge},
+    const trace_arg args[] = {{.key = "a", .kind = TRACE_ARG_INT, .integer = 1},
+                              {.key = "b", .kind = TRACE_ARG_TEXT, .text = huge},
                               {.key = "c", .kind = TRACE_ARG_INT, .integer = 2}};
     for (int i = 0; i < 100; i++) {
         trace_complete(r, (trace_place){0, 0}, "kernel", huge, i, i + 1, args, 3);
@@ -288,8 +299,12 @@ static void a_program_is_run_and_its_trace_read(void **state) {
     error err = {0};
     utilization_result got;
     const utilization_program program = {.run = fake_run, .self = &p};
-    const utilization_options options = {.folder = path_of(into, "new/folder"), .n_runs = 20, .label = "CPU", .by_operator = true,
-                                         .now_ns = fake_now, .clock = &p};
+    const utilization_options options = {.folder = path_of(into, "new/folder"),
+                                         .n_runs = 20,
+                                         .label = "CPU",
+                                         .by_operator = true,
+                                         .now_ns = fake_now,
+                                         .clock = &p};
     assert_int_equal(utilization_measure(&program, &options, &memory, &got, &err), ASSAY_OK);
     assert_int_equal(p.n_runs, 5 + 20 + 20);
     assert_int_equal(p.n_profiled, 20);

@@ -175,9 +175,7 @@ static bool dropout_trains(const op_call *call) {
 static status dropout_infer(const op_call *call, outputs *out, error *err) {
     const tensor *input = call_tensor(call, 0);
     TRY(check_probability(call, call_float(call, 1), err));
-    if (!dtype_is_complex(input->dtype)) {
-        TRY(check_floating(call, input, err));
-    }
+    TRY(check_floating(call, input, err));
     tensor *t;
     TRY(outputs_next(out, &t, err));
     TRY(tensor_init_like(t, input->dtype, input, err));
@@ -268,11 +266,8 @@ static status normal_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected a standard deviation of 0 or more, got %g", call->op->signature.full,
                     call_float(call, 2));
     }
-    if (!dtype_is_complex(self->dtype)) {
-        TRY(check_floating(call, self, err));
-        return push_self(call, out, err);
-    }
-    return fail(err, ASSAY_UNSUPPORTED, "%s: complex normal values are not served", call->op->signature.full);
+    TRY(check_floating(call, self, err));
+    return push_self(call, out, err);
 }
 
 /* Mean within normal tails, variance within those of chi-square (Laurent and Massart, 2000, lemma 1). */

@@ -22,8 +22,8 @@ static status run_once(const utilization_program *p, const utilization_context *
 }
 
 /* Times n runs; with a recorder, each is a range as well. */
-static status run_all(const utilization_program *p, utilization_context *c, int n, trace_recorder *recorder, double *wall_s,
-                      error *err) {
+static status run_all(const utilization_program *p, utilization_context *c, int n, trace_recorder *recorder,
+                      double *wall_s, error *err) {
     int64_t begin_ns = c->now_ns(c->clock), from_ns = begin_ns;
     for (c->run = 0; c->run < n; c->run++) {
         TRY(run_once(p, c, err));
@@ -37,8 +37,8 @@ static status run_all(const utilization_program *p, utilization_context *c, int 
     return ASSAY_OK;
 }
 
-static status run_profiled(const utilization_program *p, utilization_context *c, int n, const char *path, double *wall_s,
-                           error *err) {
+static status run_profiled(const utilization_program *p, utilization_context *c, int n, const char *path,
+                           double *wall_s, error *err) {
     TRY(trace_writer_open(path, &c->writer, err));
     trace_recorder *recorder = trace_writer_recorder(c->writer);
     trace_name_process(recorder, runs_place.process, "assay", "host");
@@ -65,7 +65,8 @@ status utilization_measure(const utilization_program *program, const utilization
     if (result.path == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a trace's name");
     }
-    utilization_context context = {.now_ns = options->now_ns != NULL ? options->now_ns : system_now_ns, .clock = options->clock};
+    utilization_context context = {.now_ns = options->now_ns != NULL ? options->now_ns : system_now_ns,
+                                   .clock = options->clock};
     double unused_s = 0;
     TRY(run_all(program, &context, UTILIZATION_WARMUPS, NULL, &unused_s, err));
     TRY(run_all(program, &context, options->n_runs, NULL, &result.wall_s, err));
@@ -73,7 +74,9 @@ status utilization_measure(const utilization_program *program, const utilization
     if (!(result.wall_s > 0)) {
         return fail(err, ASSAY_INVALID, "%d runs took no time on this clock: more runs are needed", options->n_runs);
     }
-    const trace_options reading = {.base = TRACE_BASE_GIVEN, .wall_time_s = result.wall_s, .by_operator = options->by_operator,
+    const trace_options reading = {.base = TRACE_BASE_GIVEN,
+                                   .wall_time_s = result.wall_s,
+                                   .by_operator = options->by_operator,
                                    .label = options->label};
     TRY(trace_figures_of_file(result.path, &reading, memory, &result.figures, err));
     *out = result;

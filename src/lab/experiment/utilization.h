@@ -13,14 +13,14 @@ enum { UTILIZATION_WARMUPS = 5 };
 
 /* What one run is given. */
 typedef struct utilization_context {
-    trace_writer *writer; /* NULL in unprofiled runs; threads get their recorders from it */
+    trace_writer *writer;           /* NULL in unprofiled runs; threads get their recorders from it */
     int64_t (*now_ns)(void *clock); /* the clock that events are recorded by */
     void *clock;
     int run; /* from 0 among the runs of its kind */
 } utilization_context;
 
-/* What is run. `run` returns when the work is done, or `wait` (NULL: nothing to wait for) does. Both are called from one
-   thread. A failure ends the measurement and comes back. */
+/* What is run. `run` returns when the work is done, or `wait` (NULL: nothing to wait for) does. Both are called from
+   one thread. A failure ends the measurement and comes back. */
 typedef struct utilization_program {
     status (*run)(void *self, const utilization_context *context, error *err);
     status (*wait)(void *self, error *err);
@@ -32,7 +32,7 @@ typedef struct utilization_options {
     const char *trace_name; /* of the file in it, ".json" or ".json.gz" included; NULL: "trace.json.gz" */
     int n_runs;             /* at least 1 */
     bool by_operator;
-    const char *label;      /* whose processes compat counts; NULL: "GPU". "CPU" where worker threads are the lanes */
+    const char *label; /* whose processes compat counts; NULL: "GPU". "CPU" where worker threads are the lanes */
     int64_t (*now_ns)(void *clock); /* NULL: the system's monotonic clock */
     void *clock;
 } utilization_options;

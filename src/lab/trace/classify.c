@@ -92,7 +92,8 @@ static const name_row kernel_parts[] = {
     {"Cijk_", TRACE_WORK_MATMUL, NULL}, /* rocBLAS's Tensile */
 };
 
-/* Kernels whose names list the operators fused into them, or wrap another's name: the list says nothing of a product. */
+/* Kernels whose names list the operators fused into them, or wrap another's name: the list says nothing of a product.
+ */
 static const name_row kernel_prefixes[] = {
     {"triton_poi_", TRACE_WORK_OTHER, NULL}, {"triton_red_", TRACE_WORK_OTHER, NULL},
     {"triton_per_", TRACE_WORK_OTHER, NULL}, {"triton_for_", TRACE_WORK_OTHER, NULL},
@@ -115,9 +116,29 @@ static const name_row operator_parts[] = {
 
 /* Whole names behind the last "::", without an overload's ".name". */
 static const char *const matmul_operators[] = {
-    "mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "vdot", "linear", "inner", "tensordot",
-    "_addmm_activation", "_scaled_mm", "_grouped_mm", "_scaled_grouped_mm", "_int_mm", "_sparse_mm",
-    "_weight_int4pack_mm", "_weight_int8pack_mm", "linear_backward", "mkldnn_linear", "chain_matmul",
+    "mm",
+    "bmm",
+    "addmm",
+    "baddbmm",
+    "addbmm",
+    "mv",
+    "addmv",
+    "dot",
+    "vdot",
+    "linear",
+    "inner",
+    "tensordot",
+    "_addmm_activation",
+    "_scaled_mm",
+    "_grouped_mm",
+    "_scaled_grouped_mm",
+    "_int_mm",
+    "_sparse_mm",
+    "_weight_int4pack_mm",
+    "_weight_int8pack_mm",
+    "linear_backward",
+    "mkldnn_linear",
+    "chain_matmul",
 };
 
 static const char *const launch_parts[] = {"Launch", "Memcpy", "Memset", "launch", "MemPrefetch"};

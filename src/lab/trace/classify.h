@@ -8,20 +8,20 @@
 #include <stddef.h>
 
 /* What a device event, or the operator that launched it, works at. */
-#define TRACE_WORK_LIST(X)              \
-    X(OTHER, "other")                   \
-    X(MATMUL, "matmul")                 \
-    X(CONVOLUTION, "convolution")       \
-    X(ATTENTION, "attention")           \
-    X(COMMUNICATION, "communication")   \
-    X(COPY, "memcpy")                   \
+#define TRACE_WORK_LIST(X)                                                                                             \
+    X(OTHER, "other")                                                                                                  \
+    X(MATMUL, "matmul")                                                                                                \
+    X(CONVOLUTION, "convolution")                                                                                      \
+    X(ATTENTION, "attention")                                                                                          \
+    X(COMMUNICATION, "communication")                                                                                  \
+    X(COPY, "memcpy")                                                                                                  \
     X(SET, "memset")
 
 typedef enum trace_work {
 #define TRACE_WORK_ENUM(name, text) TRACE_WORK_##name,
     TRACE_WORK_LIST(TRACE_WORK_ENUM)
 #undef TRACE_WORK_ENUM
-    TRACE_N_WORKS
+        TRACE_N_WORKS
 } trace_work;
 
 /* What a complete event is to the figures. */

@@ -24,7 +24,11 @@ static bool is_utf8(const char *name, size_t length) {
     const unsigned char *p = (const unsigned char *)name, *end = p + length;
     while (p < end) {
         unsigned char c = *p++;
-        int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+        int more = c < 0x80                ? 0
+                   : c >= 0xc2 && c < 0xe0 ? 1
+                   : c >= 0xe0 && c < 0xf0 ? 2
+                   : c >= 0xf0 && c < 0xf5 ? 3
+                                           : -1;
         if (more < 0 || more > end - p) {
             return false;
         }
@@ -181,13 +185,15 @@ static status collect_complete(trace_collection *c, const trace_event *e, error 
 
 /* Flow arrows join what has no correlation. PyTorch's repeat its correlations. */
 static status collect_flow(trace_collection *c, const trace_event *e, error *err) {
-    bool usable = e->flow.kind != TRACE_ID_MISSING && e->pid.kind != TRACE_ID_MISSING && fabs(e->start_us) <= MAX_TIME_US;
+    bool usable =
+        e->flow.kind != TRACE_ID_MISSING && e->pid.kind != TRACE_ID_MISSING && fabs(e->start_us) <= MAX_TIME_US;
     if (c->has_correlations || !usable) {
         return ASSAY_OK;
     }
     trace_record r = {.start_us = e->start_us, .kind = e->phase == 's' ? TRACE_KIND_FLOW_START : TRACE_KIND_FLOW_END};
     TRY(trace_lanes_lane(&c->lanes, &e->pid, &e->tid, &r.lane, err));
-    uint64_t salt = hash_bytes(text_get(&e->category), e->category.length, 0); /* ids are told apart within a category */
+    uint64_t salt =
+        hash_bytes(text_get(&e->category), e->category.length, 0); /* ids are told apart within a category */
     uint64_t bits = 0;
     memcpy(&bits, &e->flow.number, sizeof bits);
     uint64_t mixed = e->flow.kind == TRACE_ID_TEXT ? hash_bytes(text_get(&e->flow.text), e->flow.text.length, salt)
@@ -292,8 +298,8 @@ static void settle_warnings(trace_collection *c) {
     }
 }
 
-status trace_collect(trace_source *source, const char *label, bool by_operator, size_t sort_records, trace_collection *out,
-                     error *err) {
+status trace_collect(trace_source *source, const char *label, bool by_operator, size_t sort_records,
+                     trace_collection *out, error *err) {
     *out = (trace_collection){.by_operator = by_operator, .first_us = INFINITY, .last_us = -INFINITY};
     const trace_reading reading = {.label = label, .visit = visit, .forget = forget, .context = out};
     status result = trace_order_new(sort_records > 0 ? sort_records : TRACE_ORDER_RECORDS, &out->order, err);

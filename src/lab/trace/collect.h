@@ -15,7 +15,7 @@ typedef struct trace_collection {
     trace_lanes lanes;
     trace_names kernels;
     trace_names operators;
-    bool by_operator; /* operators are recorded only then */
+    bool by_operator;         /* operators are recorded only then */
     double first_us, last_us; /* of complete events but the profiler's own; first > last when there were none */
     uint64_t n_events;
     uint64_t n_complete;
@@ -25,8 +25,8 @@ typedef struct trace_collection {
 
 /* Reads the whole source. label: see trace_reading. sort_records: see trace_order_new; 0 is TRACE_ORDER_RECORDS. On
    failure `out` is cleared but for its warnings. */
-status trace_collect(trace_source *source, const char *label, bool by_operator, size_t sort_records, trace_collection *out,
-                     error *err);
+status trace_collect(trace_source *source, const char *label, bool by_operator, size_t sort_records,
+                     trace_collection *out, error *err);
 void trace_collection_clear(trace_collection *c);
 
 #endif

@@ -52,21 +52,25 @@ status trace_diff_make(const trace_figures *a, const trace_figures *b, arena *me
     }
     for (size_t i = 0; i < a->n_kernels_named; i++) {
         const trace_kernel *k = &a->kernels[i];
-        d.kernels[d.n_kernels++] = (trace_change){.name = k->name, .work = k->work, .count_a = k->count, .time_a_s = k->total_s};
+        d.kernels[d.n_kernels++] =
+            (trace_change){.name = k->name, .work = k->work, .count_a = k->count, .time_a_s = k->total_s};
     }
     for (size_t i = 0; i < b->n_kernels_named; i++) {
         const trace_kernel *k = &b->kernels[i];
-        d.kernels[d.n_kernels++] = (trace_change){.name = k->name, .work = k->work, .count_b = k->count, .time_b_s = k->total_s};
+        d.kernels[d.n_kernels++] =
+            (trace_change){.name = k->name, .work = k->work, .count_b = k->count, .time_b_s = k->total_s};
     }
     d.n_kernels = join(d.kernels, d.n_kernels);
     bool both = a->by_operator && b->by_operator;
     for (size_t i = 0; both && i < a->n_operators; i++) {
         const trace_operator *o = &a->operators[i];
-        d.operators[d.n_operators++] = (trace_change){.name = o->name, .work = o->work, .count_a = o->n_kernels, .time_a_s = o->kernel_s};
+        d.operators[d.n_operators++] =
+            (trace_change){.name = o->name, .work = o->work, .count_a = o->n_kernels, .time_a_s = o->kernel_s};
     }
     for (size_t i = 0; both && i < b->n_operators; i++) {
         const trace_operator *o = &b->operators[i];
-        d.operators[d.n_operators++] = (trace_change){.name = o->name, .work = o->work, .count_b = o->n_kernels, .time_b_s = o->kernel_s};
+        d.operators[d.n_operators++] =
+            (trace_change){.name = o->name, .work = o->work, .count_b = o->n_kernels, .time_b_s = o->kernel_s};
     }
     d.n_operators = join(d.operators, d.n_operators);
     *out = d;

@@ -20,7 +20,7 @@ typedef struct trace_diff {
     const trace_figures *a, *b; /* borrowed */
     trace_change *kernels;      /* what got slower most first, equals by name */
     size_t n_kernels;
-    trace_change *operators;    /* likewise, by their kernels' time; none where a side was read without by_operator */
+    trace_change *operators; /* likewise, by their kernels' time; none where a side was read without by_operator */
     size_t n_operators;
 } trace_diff;
 

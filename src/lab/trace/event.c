@@ -22,7 +22,8 @@ typedef struct field {
     status (*take)(reader *r);
 } field;
 
-#define FIELD(key, take) {key, sizeof key - 1, take}
+#define FIELD(key, take)                                                                                               \
+    { key, sizeof key - 1, take }
 
 static status keep_text(reader *r, text *into, bool *cut) {
     scan_text value;
@@ -164,11 +165,8 @@ static status take_labels(reader *r) {
 }
 
 static const field arg_fields[] = {
-    FIELD("External id", take_external_id),
-    FIELD("external id", take_external_id), /* PyTorch before 1.13 */
-    FIELD("correlation", take_correlation),
-    FIELD("labels", take_labels),
-    FIELD("name", take_arg_name),
+    FIELD("External id", take_external_id), FIELD("external id", take_external_id), /* PyTorch before 1.13 */
+    FIELD("correlation", take_correlation), FIELD("labels", take_labels),           FIELD("name", take_arg_name),
 };
 
 static status take_fields(reader *r, const field *fields, size_t n_fields) {
@@ -207,9 +205,9 @@ static status take_args(reader *r) {
 }
 
 static const field event_fields[] = {
-    FIELD("ph", take_phase),  FIELD("cat", take_category), FIELD("name", take_name),    FIELD("pid", take_pid),
-    FIELD("tid", take_tid),   FIELD("ts", take_start),     FIELD("dur", take_duration), FIELD("args", take_args),
-    FIELD("id", take_flow),
+    FIELD("ph", take_phase),     FIELD("cat", take_category), FIELD("name", take_name),
+    FIELD("pid", take_pid),      FIELD("tid", take_tid),      FIELD("ts", take_start),
+    FIELD("dur", take_duration), FIELD("args", take_args),    FIELD("id", take_flow),
 };
 
 static void reset_event(trace_event *event) {

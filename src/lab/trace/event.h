@@ -31,7 +31,7 @@ typedef struct trace_event {
     text category; /* empty when there is none */
     trace_id pid;
     trace_id tid;
-    trace_id flow; /* "id" */
+    trace_id flow;      /* "id" */
     double start_us;    /* "ts"; NaN when absent or not a number */
     double duration_us; /* "dur"; likewise */
     double correlation; /* args: NaN when absent */

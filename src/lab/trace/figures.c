@@ -295,7 +295,8 @@ status trace_figures_of_source(trace_source *source, const trace_options *option
     return result;
 }
 
-status trace_figures_of_file(const char *path, const trace_options *options, arena *memory, trace_figures *out, error *err) {
+status trace_figures_of_file(const char *path, const trace_options *options, arena *memory, trace_figures *out,
+                             error *err) {
     trace_source *source = NULL;
     status result = trace_source_open(path, &source, err);
     if (result == ASSAY_OK) {

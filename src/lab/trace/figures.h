@@ -20,7 +20,7 @@ typedef enum trace_time_base {
 
 typedef struct trace_options {
     trace_time_base base;
-    double wall_time_s;  /* for TRACE_BASE_GIVEN: more than 0 */
+    double wall_time_s; /* for TRACE_BASE_GIVEN: more than 0 */
     bool by_operator;
     const char *label;   /* whose processes compat counts; NULL: "GPU" */
     size_t sort_records; /* kept in memory at a time; 0: as many as fit the promise of 64 MiB */
@@ -41,8 +41,8 @@ typedef struct trace_strict {
     double utilization;             /* any device runs a kernel */
     double mean_device_utilization; /* over the devices that ran anything */
     trace_shares by_name;
-    trace_shares by_operator;       /* zeros without by_operator */
-    double attributed;              /* of the kernels' time, what has a known operator; likewise */
+    trace_shares by_operator; /* zeros without by_operator */
+    double attributed;        /* of the kernels' time, what has a known operator; likewise */
 } trace_strict;
 
 typedef struct trace_split {
@@ -65,8 +65,8 @@ typedef struct trace_idle {
 } trace_idle;
 
 typedef struct trace_device {
-    const char *id;     /* the pid */
-    const char *name;   /* its label, or else its name; NULL when the trace gives neither */
+    const char *id;   /* the pid */
+    const char *name; /* its label, or else its name; NULL when the trace gives neither */
     trace_split split;
     double kernel_utilization;     /* kernels alone, at most 1 */
     double communication_hidden_s; /* under compute */
@@ -112,7 +112,8 @@ typedef struct trace_figures {
 /* Reads the trace at path ("-": standard input), of any size, in bounded memory (docs/utilization.md, "Memory"). Texts
    and arrays of `out` are in `memory`. A file that is no trace is PARSE, its message with the byte offset and the path.
    A second thread reads ahead while it runs. */
-status trace_figures_of_file(const char *path, const trace_options *options, arena *memory, trace_figures *out, error *err);
+status trace_figures_of_file(const char *path, const trace_options *options, arena *memory, trace_figures *out,
+                             error *err);
 
 /* As above from an open source, which stays the caller's. */
 status trace_figures_of_source(trace_source *source, const trace_options *options, arena *memory, trace_figures *out,

@@ -6,7 +6,8 @@
 #include "base/json.h"
 #include "lab/trace/figures.h"
 
-/* Writes the object. At most n_top kernels and operators each (0: all); how many there are altogether is said beside. */
+/* Writes the object. At most n_top kernels and operators each (0: all); how many there are altogether is said beside.
+ */
 void trace_figures_json(json_writer *w, const char *path, const trace_figures *f, size_t n_top);
 
 /* "warnings" and its array, into an open object. */

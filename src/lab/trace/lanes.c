@@ -68,7 +68,8 @@ static const char *text_of(trace_lanes *t, const trace_id *id) {
 }
 
 /* Makes room for one more row and its slot; the slots are emptied, and *rehash set, when they grew. */
-static status make_room(void **rows, size_t row_bytes, uint32_t **slots, size_t n, size_t *capacity, bool *rehash, error *err) {
+static status make_room(void **rows, size_t row_bytes, uint32_t **slots, size_t n, size_t *capacity, bool *rehash,
+                        error *err) {
     *rehash = false;
     if (n < *capacity) {
         return ASSAY_OK;
@@ -115,7 +116,8 @@ static status process_of_key(trace_lanes *t, uint64_t key, const trace_id *pid, 
     }
     bool rehash = false;
     void *rows = t->processes;
-    status made = make_room(&rows, sizeof *t->processes, &t->process_slots, t->n_processes, &t->process_capacity, &rehash, err);
+    status made =
+        make_room(&rows, sizeof *t->processes, &t->process_slots, t->n_processes, &t->process_capacity, &rehash, err);
     t->processes = rows;
     TRY(made);
     for (size_t i = 0; rehash && i < t->n_processes; i++) {
@@ -172,7 +174,8 @@ status trace_lanes_lane(trace_lanes *t, const trace_id *pid, const trace_id *tid
     uint32_t process = 0;
     TRY(process_of_key(t, pid_key, pid, &process, err));
     size_t mask = t->lane_capacity * 2 - 1;
-    for (size_t at = lane_hash(process, tid_key) & mask; t->lane_capacity > 0 && t->lane_slots[at] != 0; at = (at + 1) & mask) {
+    for (size_t at = lane_hash(process, tid_key) & mask; t->lane_capacity > 0 && t->lane_slots[at] != 0;
+         at = (at + 1) & mask) {
         uint32_t lane = t->lane_slots[at] - 1;
         if (t->lanes[lane].process == process && t->lanes[lane].key == tid_key) {
             *out = t->last_lane = lane;
@@ -217,8 +220,8 @@ status trace_lanes_settle(trace_lanes *t, error *err) {
         trace_lane *lane = &t->lanes[i];
         trace_process *process = &t->processes[lane->process];
         lane_style style = wanted[lane->process];
-        bool by_name = process->n_device_events == 0 && trace_process_says_device(process) && lane->n_plain_events > 0 &&
-                       (style == EVERY_LANE || style_of(lane) == style);
+        bool by_name = process->n_device_events == 0 && trace_process_says_device(process) &&
+                       lane->n_plain_events > 0 && (style == EVERY_LANE || style_of(lane) == style);
         lane->is_device = lane->n_device_events > 0 || by_name;
         process->is_device = process->is_device || lane->is_device;
     }

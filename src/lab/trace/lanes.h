@@ -17,11 +17,11 @@ enum { TRACE_MAX_LANES = 1 << 17 };
 
 typedef struct trace_process {
     uint64_t key;
-    const char *id;     /* the pid as text */
-    const char *name;   /* NULL while unknown */
-    const char *labels; /* likewise */
-    bool labelled;      /* compat counts its events */
-    bool is_device;     /* at least one of its lanes is; set by trace_lanes_settle */
+    const char *id;           /* the pid as text */
+    const char *name;         /* NULL while unknown */
+    const char *labels;       /* likewise */
+    bool labelled;            /* compat counts its events */
+    bool is_device;           /* at least one of its lanes is; set by trace_lanes_settle */
     uint64_t n_device_events; /* with a category that only devices have */
     uint64_t n_begin_end;
     uint64_t first_begin_end_byte;
@@ -35,11 +35,12 @@ typedef struct trace_cover {
 typedef struct trace_lane {
     uint64_t key; /* of the tid */
     uint32_t process;
-    bool is_device; /* set by trace_lanes_settle */
-    const char *id; /* the tid as text */
+    bool is_device;   /* set by trace_lanes_settle */
+    const char *id;   /* the tid as text */
     const char *name; /* NULL while unknown */
     uint64_t n_device_events, n_plain_events;
-    trace_cover cover, compat_cover; /* of HOST events; the second of those that compat counts as matmul or convolution */
+    trace_cover cover,
+        compat_cover; /* of HOST events; the second of those that compat counts as matmul or convolution */
 } trace_lane;
 
 typedef struct trace_lanes {

@@ -8,7 +8,9 @@
 
 status trace_links_init(trace_links *t, size_t capacity, error *err) {
     /* calloc: pages that no link reaches are never touched, so a small trace costs little. */
-    trace_links made = {.ring = calloc(capacity, sizeof(trace_link)), .slots = calloc(capacity, sizeof(uint32_t)), .capacity = capacity};
+    trace_links made = {.ring = calloc(capacity, sizeof(trace_link)),
+                        .slots = calloc(capacity, sizeof(uint32_t)),
+                        .capacity = capacity};
     if (made.ring == NULL || made.slots == NULL) {
         trace_links_clear(&made);
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %zu launches", capacity);

@@ -95,8 +95,8 @@ static void insertion_sort(trace_record *r, size_t n) {
     }
 }
 
-/* a[0..middle) and a[middle..n), each in order, become one in `into`. A trace is nearly in order, so the stretch at each
-   side that needs no merging is copied whole. */
+/* a[0..middle) and a[middle..n), each in order, become one in `into`. A trace is nearly in order, so the stretch at
+   each side that needs no merging is copied whole. */
 static void merge_halves(const trace_record *a, size_t middle, size_t n, trace_record *into) {
     if (middle >= n || !before(&a[middle], &a[middle - 1])) {
         memcpy(into, a, n * sizeof *a);
@@ -142,7 +142,8 @@ static status fill(trace_order *o, run *r, error *err) {
             continue;
         }
         if (n <= 0) {
-            return fail(err, ASSAY_IO, "the temporary file to sort in cannot be read: %s", n < 0 ? strerror(errno) : "it was cut");
+            return fail(err, ASSAY_IO, "the temporary file to sort in cannot be read: %s",
+                        n < 0 ? strerror(errno) : "it was cut");
         }
         have += (size_t)n;
     }
@@ -208,7 +209,8 @@ static status next_merged(trace_order *o, bool *started, const trace_record **ou
     return ASSAY_OK;
 }
 
-/* All runs become one, in a new file, so that there is always room for another. The records in memory are out already. */
+/* All runs become one, in a new file, so that there is always room for another. The records in memory are out already.
+ */
 static status join_runs(trace_order *o, error *err) {
     int fd = -1;
     TRY(file_open_temporary(&fd, err));

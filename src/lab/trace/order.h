@@ -17,11 +17,11 @@ typedef struct trace_record {
     double start_us;
     double duration_us;
     uint32_t lane;
-    uint32_t name : 24; /* in the names of kernels, or of operators */
-    uint32_t kind : 7;  /* a trace_kind */
+    uint32_t name : 24;  /* in the names of kernels, or of operators */
+    uint32_t kind : 7;   /* a trace_kind */
     uint32_t compat : 1; /* compat counts the name as matmul or convolution */
-    uint32_t link;      /* what joins a kernel to its launch: the correlation, or a flow's id; 0 for none */
-    uint32_t external;  /* what joins a kernel to its operator; 0 for none */
+    uint32_t link;       /* what joins a kernel to its launch: the correlation, or a flow's id; 0 for none */
+    uint32_t external;   /* what joins a kernel to its operator; 0 for none */
 } trace_record;
 
 typedef struct trace_order trace_order;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packs events in numbers of as few bytes as they need, and prints them again.
 
-   event: kind, place, start since the last event's, value, 0 and a body, or 1 + where in the chunk its body lies
-   body:  category, name, number of args, each with its key, kind and value; then 1 when something was too large
+   event:  kind, place, start since the last event's, value, 0 and a body, or 1 + where in the chunk its body lies; then
+           the values of those args that are numbers, which may well differ from call to call
+   body:   category, name, number of args, each with its key, kind and what is no number; then 1 when something was too
+           large
    Literals are kept as their distance from one here: three bytes, mostly. */
 #include "lab/trace/packed.h"
 
@@ -61,15 +63,25 @@ static size_t arg_bound(const trace_arg *a) {
     }
 }
 
+static bool is_number(const trace_arg *a) {
+    return a->kind == TRACE_ARG_INT || a->kind == TRACE_ARG_REAL;
+}
+
+static unsigned char *put_number(unsigned char *at, const trace_arg *a) {
+    if (a->kind == TRACE_ARG_INT) {
+        return put_int(at, a->integer);
+    }
+    memcpy(at, &a->real, sizeof a->real);
+    return at + sizeof a->real;
+}
+
 static unsigned char *put_arg(unsigned char *at, const trace_arg *a) {
     at = put_literal(at, a->key);
     *at++ = (unsigned char)a->kind;
     switch (a->kind) {
     case TRACE_ARG_INT:
-        return put_int(at, a->integer);
     case TRACE_ARG_REAL:
-        memcpy(at, &a->real, sizeof a->real);
-        return at + sizeof a->real;
+        return at; /* its value follows the body */
     case TRACE_ARG_TEXT:
         return put_bytes(at, a->text, strlen(a->text));
     case TRACE_ARG_TEXTS:
@@ -91,8 +103,9 @@ static unsigned char *put_arg(unsigned char *at, const trace_arg *a) {
     return at;
 }
 
-/* Args go whole or not at all. */
-static unsigned char *put_body(unsigned char *at, const char *category, const char *name, const trace_arg *args, size_t n_args) {
+/* Args go whole or not at all; bit i of *kept says whether args[i] did. */
+static unsigned char *put_body(unsigned char *at, const char *category, const char *name, const trace_arg *args,
+                               size_t n_args, uint32_t *kept) {
     const unsigned char *end = at + PACKED_MAX_BYTES - 128; /* less the event's head */
     size_t name_bytes = strlen(name);
     bool cut = name_bytes > PACKED_MAX_NAME_BYTES;
@@ -100,9 +113,13 @@ static unsigned char *put_body(unsigned char *at, const char *category, const ch
     at = put_bytes(at, name, cut ? PACKED_MAX_NAME_BYTES : name_bytes);
     unsigned char *count = at++;
     *count = 0;
+    *kept = 0;
     for (size_t i = 0; i < n_args; i++) {
-        bool fits = (size_t)(end - at) > arg_bound(&args[i]);
+        size_t bound = arg_bound(&args[i]);
+        bool fits = (size_t)(end - at) > bound;
         at = fits ? put_arg(at, &args[i]) : at;
+        end -= fits && is_number(&args[i]) ? NUMBER_BYTES : 0; /* for the value */
+        *kept |= (uint32_t)fits << i;
         *count = (unsigned char)(*count + fits);
         cut = cut || !fits;
     }
@@ -140,7 +157,8 @@ void packed_add(packed_chunk *c, const packed_event *e, const char *name, const 
     at = put_int(at, (int64_t)((uint64_t)e->start_ns - (uint64_t)c->last_start_ns));
     at = put_uint(at, e->value);
     c->last_start_ns = e->start_ns;
-    unsigned char *body = at + 1, *end = put_body(body, e->category, name, args, n_args);
+    uint32_t kept = 0;
+    unsigned char *body = at + 1, *end = put_body(body, e->category, name, args, n_args, &kept);
     size_t n = (size_t)(end - body), here = (size_t)(body - c->data);
     uint32_t *slot = &c->bodies[slot_of(body, n)];
     const unsigned char *known = c->data + *slot - 1;
@@ -150,6 +168,9 @@ void packed_add(packed_chunk *c, const packed_event *e, const char *name, const 
     } else {
         *at = 0;
         *slot = (uint32_t)here + 1;
+    }
+    for (size_t i = 0; i < n_args; i++) {
+        end = (kept >> i & 1) != 0 && is_number(&args[i]) ? put_number(end, &args[i]) : end;
     }
     c->used_bytes = (size_t)(end - c->data);
 }
@@ -216,19 +237,18 @@ static void add_string(text *out, const unsigned char **at) {
     *at += n;
 }
 
+/* In a printed body, where a number's value goes. JSON holds no such byte: in texts it is escaped. */
+enum { INT_GOES_HERE = 1, REAL_GOES_HERE = 2 };
+
 static void add_arg(text *out, const unsigned char **at) {
     json_writer w = {.out = out};
-    double real = 0;
     json_string(&w, take_literal(at));
     text_add_char(out, ':');
-    trace_arg_kind kind = (trace_arg_kind)*(*at)++;
+    trace_arg_kind kind = (trace_arg_kind) * (*at)++;
     if (kind == TRACE_ARG_INT) {
-        add_int(out, take_int(at));
+        text_add_char(out, INT_GOES_HERE);
     } else if (kind == TRACE_ARG_REAL) {
-        memcpy(&real, *at, sizeof real);
-        *at += sizeof real;
-        w.need_comma = false;
-        json_double(&w, real);
+        text_add_char(out, REAL_GOES_HERE);
     } else if (kind == TRACE_ARG_TEXT) {
         add_string(out, at);
     } else {
@@ -304,6 +324,28 @@ static const char *body_text(packed_printer *p) {
     return text_get(&p->bodies) + *printed - 1;
 }
 
+/* The body with the values that follow it in the chunk. */
+static void add_with_values(packed_printer *p, const char *body, text *out) {
+    json_writer w = {.out = out};
+    for (;;) {
+        size_t n = strcspn(body, "\x01\x02");
+        text_add_bytes(out, body, n);
+        body += n;
+        if (*body == '\0') {
+            return;
+        }
+        if (*body++ == INT_GOES_HERE) {
+            add_int(out, take_int(&p->at));
+        } else {
+            double real = 0;
+            memcpy(&real, p->at, sizeof real);
+            p->at += sizeof real;
+            w.need_comma = false;
+            json_double(&w, real);
+        }
+    }
+}
+
 bool packed_print_next(packed_printer *p, text *out) {
     static const char *const begins[] = {
 #define PACKED_KIND_TEXT(name, text) text,
@@ -318,7 +360,12 @@ bool packed_print_next(packed_printer *p, text *out) {
     p->last_start_ns = (int64_t)((uint64_t)p->last_start_ns + (uint64_t)take_int(&p->at));
     uint64_t value = take_uint(&p->at);
     text_add(out, begins[kind]);
-    text_add(out, body_text(p));
+    const char *body = body_text(p);
+    if (p->bodies.failed) {
+        p->at = p->end; /* without the body there is no telling what follows it; the caller sees `failed` */
+        return false;
+    }
+    add_with_values(p, body, out);
     char tail[192]; /* keys and five numbers of at most 21 digits */
     char *at = tail;
     memcpy(at, ",\"pid\":", 7);

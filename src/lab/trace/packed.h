@@ -9,12 +9,12 @@
 #include "base/text.h"
 #include "lab/trace/writer.h"
 
-#define PACKED_KIND_LIST(X)                        \
-    X(COMPLETE, "{\"ph\":\"X\"")                   \
-    X(FLOW_START, "{\"ph\":\"s\"")                 \
-    X(FLOW_END, "{\"ph\":\"f\",\"bp\":\"e\"")      \
-    X(COUNTER, "{\"ph\":\"C\"")                    \
-    X(PROCESS, "{\"ph\":\"M\"")                    \
+#define PACKED_KIND_LIST(X)                                                                                            \
+    X(COMPLETE, "{\"ph\":\"X\"")                                                                                       \
+    X(FLOW_START, "{\"ph\":\"s\"")                                                                                     \
+    X(FLOW_END, "{\"ph\":\"f\",\"bp\":\"e\"")                                                                          \
+    X(COUNTER, "{\"ph\":\"C\"")                                                                                        \
+    X(PROCESS, "{\"ph\":\"M\"")                                                                                        \
     X(THREAD, "{\"ph\":\"M\"")
 
 typedef enum packed_kind {
@@ -66,7 +66,8 @@ status packed_printer_init(packed_printer *p, error *err);
 void packed_printer_clear(packed_printer *p);
 /* Borrows the chunk until the next begin. */
 void packed_print_begin(packed_printer *p, const unsigned char *data, size_t n);
-/* Appends the next event's JSON, without a comma; false at the end of the chunk. */
+/* Appends the next event's JSON, without a comma; false at the end of the chunk, or when memory ran out
+ * (bodies.failed). */
 bool packed_print_next(packed_printer *p, text *out);
 
 #endif

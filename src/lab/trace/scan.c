@@ -8,9 +8,9 @@
 #include <math.h>
 
 const bool scan_is_space[256] = {[' '] = true, ['\n'] = true, ['\r'] = true, ['\t'] = true};
-const bool scan_is_number[256] = {['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true,
-                                  ['5'] = true, ['6'] = true, ['7'] = true, ['8'] = true, ['9'] = true,
-                                  ['+'] = true, ['-'] = true, ['.'] = true, ['e'] = true, ['E'] = true};
+const bool scan_is_number[256] = {
+    ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true, ['5'] = true, ['6'] = true, ['7'] = true,
+    ['8'] = true, ['9'] = true, ['+'] = true, ['-'] = true, ['.'] = true, ['e'] = true, ['E'] = true};
 
 void scan_init(scan *s, trace_source *source, error *err) {
     static const char nothing[TRACE_PIECE_PADDING] = "\"";
@@ -66,7 +66,10 @@ static status take_hex4(scan *s, unsigned *out) {
     unsigned value = 0;
     for (int i = 0; i < 4; i++) {
         int c = take_byte(s);
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) {
             s->at -= c != SCAN_END;
             return scan_fail(s, "four hexadecimal digits behind \\u");

@@ -12,20 +12,20 @@
 #include <string.h>
 
 enum {
-    SCAN_END = -1,             /* what scan_peek answers at the end of the bytes, or when reading them failed */
-    SCAN_MAX_DEPTH = 512,      /* of nested arrays and objects; a trace's args nest three deep */
+    SCAN_END = -1,               /* what scan_peek answers at the end of the bytes, or when reading them failed */
+    SCAN_MAX_DEPTH = 512,        /* of nested arrays and objects; a trace's args nest three deep */
     SCAN_TEXT_LIMIT = 64 * 1024, /* bytes of a string that are kept; longer ones are read over and marked as cut */
 };
 
 /* One scan of one source. Plain data; `held` is the only memory. */
 typedef struct scan {
-    const char *at;    /* the next byte */
-    const char *end;   /* the end of the piece on loan; readable for TRACE_PIECE_PADDING more */
+    const char *at;  /* the next byte */
+    const char *end; /* the end of the piece on loan; readable for TRACE_PIECE_PADDING more */
     const char *piece;
     uint64_t piece_offset; /* bytes before the piece */
     trace_source *source;
-    text held;  /* a token that could not be lent out of the piece */
-    bool ended; /* the source has no more */
+    text held;      /* a token that could not be lent out of the piece */
+    bool ended;     /* the source has no more */
     bool cut_short; /* an error was the end of the bytes where more had to come */
     status failure; /* of the source */
     error *err;     /* filled in by whatever fails below; may be NULL */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* 256 KiB stays in a second-level cache between the copy from the kernel and the scan; four of them let the unpacker run
-   ahead of a reader that stops to sort. */
+/* 256 KiB stays in a second-level cache between the copy from the kernel and the scan; four of them let the unpacker
+   run ahead of a reader that stops to sort. */
 enum { PIECE_BYTES = 256 * 1024, RING_PIECES = 4, GZIP_INPUT_BYTES = 128 * 1024 };
 
 typedef struct piece {

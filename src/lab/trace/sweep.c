@@ -67,7 +67,8 @@ static status push(sweep *s, const trace_record *r, error *err) {
         t->entries = entries;
         t->capacity = capacity;
     }
-    /* What ends first lies on top, so that of two that begin together the inner one does, whichever the file had first. */
+    /* What ends first lies on top, so that of two that begin together the inner one does, whichever the file had first.
+     */
     double end_us = r->start_us + r->duration_us;
     uint32_t at = t->n++;
     while (at > 0 && t->entries[at - 1].end_us < end_us) {
@@ -112,7 +113,8 @@ static const trace_link *launch_of(sweep *s, trace_stream_sum *stream, const tra
 }
 
 static uint32_t operator_of(sweep *s, const trace_record *r, const trace_link *launch) {
-    const trace_link *named = s->stacks != NULL && r->external != 0 ? trace_links_find(&s->externals, r->external) : NULL;
+    const trace_link *named =
+        s->stacks != NULL && r->external != 0 ? trace_links_find(&s->externals, r->external) : NULL;
     return named != NULL ? named->operator_name : launch != NULL ? launch->operator_name : TRACE_NO_OPERATOR;
 }
 
@@ -155,7 +157,8 @@ static void add_work(trace_work_sum *sum, trace_work work, double start_us, doub
 }
 
 static void add_to_operator(sweep *s, uint32_t operator_name, bool is_kernel, double duration_us) {
-    trace_operator_sum *o = operator_name != TRACE_NO_OPERATOR ? &s->sums->operator_sums[operator_name] : &s->sums->unattributed;
+    trace_operator_sum *o =
+        operator_name != TRACE_NO_OPERATOR ? &s->sums->operator_sums[operator_name] : &s->sums->unattributed;
     o->n_kernels += is_kernel;
     o->n_copies += !is_kernel;
     o->kernel_us += is_kernel ? duration_us : 0;
@@ -261,8 +264,8 @@ static status make_sums(sweep *s, error *err) {
     sums->streams = calloc(lanes->n_lanes + 1, sizeof *sums->streams);
     sums->kernel_sums = calloc(s->c->kernels.n_rows, sizeof *sums->kernel_sums);
     s->stream_of_lane = calloc(lanes->n_lanes + 1, sizeof *s->stream_of_lane);
-    bool made = device_of_process != NULL && sums->devices != NULL && sums->streams != NULL && sums->kernel_sums != NULL &&
-                s->stream_of_lane != NULL;
+    bool made = device_of_process != NULL && sums->devices != NULL && sums->streams != NULL &&
+                sums->kernel_sums != NULL && s->stream_of_lane != NULL;
     if (s->c->by_operator) {
         sums->operator_sums = calloc(s->c->operators.n_rows, sizeof *sums->operator_sums);
         s->stacks = calloc(lanes->n_lanes + 1, sizeof *s->stacks);
@@ -277,7 +280,8 @@ static status make_sums(sweep *s, error *err) {
     for (uint32_t i = 0; made && i < lanes->n_lanes; i++) {
         s->stream_of_lane[i] = lanes->lanes[i].is_device ? (uint32_t)sums->n_streams : NO_STREAM;
         if (lanes->lanes[i].is_device) {
-            sums->streams[sums->n_streams++] = (trace_stream_sum){.lane = i, .device = device_of_process[lanes->lanes[i].process]};
+            sums->streams[sums->n_streams++] =
+                (trace_stream_sum){.lane = i, .device = device_of_process[lanes->lanes[i].process]};
         }
     }
     free(device_of_process);

@@ -35,8 +35,8 @@ typedef enum trace_idle_cause {
 typedef struct trace_device_sum {
     uint32_t process;
     trace_split_sum split;
-    trace_union kernels;          /* compute or communication */
-    double first_us, last_us;     /* the first start and the last end */
+    trace_union kernels;      /* compute or communication */
+    double first_us, last_us; /* the first start and the last end */
     double idle_us[TRACE_N_IDLE_CAUSES];
     uint64_t n_gaps[TRACE_N_IDLE_CAUSES];
     uint64_t n_launched; /* events whose launch is in the trace */
@@ -67,8 +67,8 @@ typedef struct trace_work_sum {
 
 typedef struct trace_sums {
     trace_union compat, compat_mm_conv;
-    trace_union kernels;              /* of all devices */
-    double kernel_us, attributed_us;  /* of kernels, without taking unions; with a known operator */
+    trace_union kernels;             /* of all devices */
+    double kernel_us, attributed_us; /* of kernels, without taking unions; with a known operator */
     uint64_t n_kernels, n_attributed;
     trace_work_sum by_name, by_operator;
     trace_device_sum *devices;

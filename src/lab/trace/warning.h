@@ -6,28 +6,28 @@
 #include <stdint.h>
 
 /* The one list of warnings: a name and what a reader is told. */
-#define TRACE_WARNING_LIST(X)                                                                                            \
-    X(CUT_SHORT, "the trace ends early; the figures are over the events before its end")                                \
-    X(NOT_AN_EVENT, "elements of traceEvents that are no objects were passed over")                                     \
-    X(TRAILING_COMMA, "a comma follows the last event")                                                                  \
-    X(EVENTS_TWICE, "traceEvents appears more than once; the last one counts")                                           \
-    X(NO_TIME, "complete events without a usable pid, ts or dur were passed over")                                       \
-    X(NEGATIVE_DURATION, "complete events with a negative dur count for compat alone")                                   \
-    X(NAME_CUT, "names longer than 64 KiB were cut")                                                                     \
-    X(NOT_UTF8, "names that are not UTF-8 are shown with U+FFFD")                                                        \
-    X(NAMES_FULL, "there are more distinct names than are told apart; the rest is one row, \"(other names)\"")           \
-    X(DEEP_STACK, "operators nested deeper than 4096 were not followed")                                                 \
-    X(BAD_LABELS, "process_labels without usable labels or pid were passed over")                                        \
-    X(NO_LABEL, "no process is labelled as a device, so that compat is 0")                                               \
-    X(NO_WINDOW, "the trace has no complete event with a duration and no wall time was given, so that shares are 0")     \
-    X(BUSY_BEYOND_WALL, "kernels were busy for longer than the wall time given; strict shares end at 1")                 \
+#define TRACE_WARNING_LIST(X)                                                                                          \
+    X(CUT_SHORT, "the trace ends early; the figures are over the events before its end")                               \
+    X(NOT_AN_EVENT, "elements of traceEvents that are no objects were passed over")                                    \
+    X(TRAILING_COMMA, "a comma follows the last event")                                                                \
+    X(EVENTS_TWICE, "traceEvents appears more than once; the last one counts")                                         \
+    X(NO_TIME, "complete events without a usable pid, ts or dur were passed over")                                     \
+    X(NEGATIVE_DURATION, "complete events with a negative dur count for compat alone")                                 \
+    X(NAME_CUT, "names longer than 64 KiB were cut")                                                                   \
+    X(NOT_UTF8, "names that are not UTF-8 are shown with U+FFFD")                                                      \
+    X(NAMES_FULL, "there are more distinct names than are told apart; the rest is one row, \"(other names)\"")         \
+    X(DEEP_STACK, "operators nested deeper than 4096 were not followed")                                               \
+    X(BAD_LABELS, "process_labels without usable labels or pid were passed over")                                      \
+    X(NO_LABEL, "no process is labelled as a device, so that compat is 0")                                             \
+    X(NO_WINDOW, "the trace has no complete event with a duration and no wall time was given, so that shares are 0")   \
+    X(BUSY_BEYOND_WALL, "kernels were busy for longer than the wall time given; strict shares end at 1")               \
     X(BEGIN_END, "begin and end events (ph B, E) on device lanes are not counted; complete events (ph X) are")
 
 typedef enum trace_warning {
 #define TRACE_WARNING_ENUM(name, text) TRACE_WARNING_##name,
     TRACE_WARNING_LIST(TRACE_WARNING_ENUM)
 #undef TRACE_WARNING_ENUM
-    TRACE_N_WARNINGS
+        TRACE_N_WARNINGS
 } trace_warning;
 
 /* `trace_warnings w = {0}` has none. */

@@ -26,9 +26,9 @@ struct trace_writer {
     gzFile file;
     pthread_mutex_t lock; /* over everything below, while recording */
     trace_recorder *recorders;
-    int spill; /* the temporary file; -1 until a buffer was full */
+    int spill;              /* the temporary file; -1 until a buffer was full */
     uint64_t spilled_bytes; /* whole chunks, each behind its size, always */
-    status failed; /* the first failure of a recording */
+    status failed;          /* the first failure of a recording */
     error failure;
 };
 
@@ -142,25 +142,35 @@ static void record(trace_recorder *r, const packed_event *e, const char *name, c
 
 void trace_record_complete(trace_recorder *r, trace_place at, const char *category, const char *name, int64_t start_ns,
                            int64_t end_ns, const trace_arg *args, size_t n_args) {
-    const packed_event e = {.kind = PACKED_COMPLETE, .place = at, .category = category, .start_ns = start_ns,
+    const packed_event e = {.kind = PACKED_COMPLETE,
+                            .place = at,
+                            .category = category,
+                            .start_ns = start_ns,
                             .value = end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0};
     record(r, &e, name, args, n_args);
 }
 
 void trace_record_flow(trace_recorder *r, trace_place at, bool is_start, uint64_t id, int64_t time_ns) {
-    const packed_event e = {.kind = is_start ? PACKED_FLOW_START : PACKED_FLOW_END, .place = at, .category = "ac2g",
-                            .start_ns = time_ns, .value = id};
+    const packed_event e = {.kind = is_start ? PACKED_FLOW_START : PACKED_FLOW_END,
+                            .place = at,
+                            .category = "ac2g",
+                            .start_ns = time_ns,
+                            .value = id};
     record(r, &e, "ac2g", NULL, 0);
 }
 
-void trace_record_counter(trace_recorder *r, int32_t process, const char *name, int64_t time_ns, const trace_arg *values,
-                          size_t n_values) {
-    const packed_event e = {.kind = PACKED_COUNTER, .place = {.process = process}, .category = "counter", .start_ns = time_ns};
+void trace_record_counter(trace_recorder *r, int32_t process, const char *name, int64_t time_ns,
+                          const trace_arg *values, size_t n_values) {
+    const packed_event e = {
+        .kind = PACKED_COUNTER, .place = {.process = process}, .category = "counter", .start_ns = time_ns};
     record(r, &e, name, values, n_values);
 }
 
 void trace_record_process(trace_recorder *r, int32_t process, const char *name, const char *labels) {
-    const packed_event e = {.kind = PACKED_PROCESS, .place = {.process = process}, .category = "__metadata", .start_ns = r->chunk.last_start_ns};
+    const packed_event e = {.kind = PACKED_PROCESS,
+                            .place = {.process = process},
+                            .category = "__metadata",
+                            .start_ns = r->chunk.last_start_ns};
     const trace_arg named = {.key = "name", .kind = TRACE_ARG_TEXT, .text = name};
     record(r, &e, "process_name", &named, 1);
     if (labels != NULL) {
@@ -170,12 +180,14 @@ void trace_record_process(trace_recorder *r, int32_t process, const char *name, 
 }
 
 void trace_record_thread(trace_recorder *r, trace_place at, const char *name) {
-    const packed_event e = {.kind = PACKED_THREAD, .place = at, .category = "__metadata", .start_ns = r->chunk.last_start_ns};
+    const packed_event e = {
+        .kind = PACKED_THREAD, .place = at, .category = "__metadata", .start_ns = r->chunk.last_start_ns};
     const trace_arg named = {.key = "name", .kind = TRACE_ARG_TEXT, .text = name};
     record(r, &e, "thread_name", &named, 1);
 }
 
-void trace_record_range(trace_recorder *r, trace_place at, const char *name, int64_t index, int64_t start_ns, int64_t end_ns) {
+void trace_record_range(trace_recorder *r, trace_place at, const char *name, int64_t index, int64_t start_ns,
+                        int64_t end_ns) {
     char full[128];
     snprintf(full, sizeof full, "%.96s_%lld", name, (long long)index);
     trace_record_complete(r, at, "user_annotation", full, start_ns, end_ns, NULL, 0);
@@ -192,7 +204,8 @@ static status flush(sink *s, error *err) {
     if (s->pending.failed) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to print a trace");
     }
-    if (s->pending.length > 0 && gzwrite(s->file, s->pending.data, (unsigned)s->pending.length) != (int)s->pending.length) {
+    if (s->pending.length > 0 &&
+        gzwrite(s->file, s->pending.data, (unsigned)s->pending.length) != (int)s->pending.length) {
         int code = Z_OK;
         const char *reason = gzerror(s->file, &code);
         return fail(err, ASSAY_IO, "cannot be written: %s", code == Z_ERRNO ? strerror(errno) : reason);
@@ -224,7 +237,8 @@ static status read_at(int fd, uint64_t at, void *into, size_t n, error *err) {
             continue;
         }
         if (got <= 0) {
-            return fail(err, ASSAY_IO, "its temporary file cannot be read: %s", got < 0 ? strerror(errno) : "it was cut");
+            return fail(err, ASSAY_IO, "its temporary file cannot be read: %s",
+                        got < 0 ? strerror(errno) : "it was cut");
         }
         have += (size_t)got;
     }

@@ -1,4 +1,320 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* convolution and convolution_backward: the sums of schema/window.h, each by oneDNN or by own loops, with bias and its
+   gradient around them. */
+#include "engine/kernels/cpu/conv_own.h"
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/onednn.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/stage.h"
 
-const kernel_rows kernels_conv = {NULL, 0};
+#include <string.h>
+
+enum { NARROW, WIDE, WEIGHT, BIAS, N_SIDES };
+
+/* One sum: which tensors take part, and what computes it. */
+typedef struct conv_sum {
+    onednn_conv spec;
+    dtype compute;
+    const tensor *side[N_SIDES];  /* NULL: no bias */
+    bool staged[N_SIDES];
+    stage stages[N_SIDES];
+    onednn *library;              /* NULL: own */
+    conv_own *own;
+    bool is_empty;                /* nothing to sum: the output is cleared */
+    const tensor *added;          /* a bias that is added to the output as computed, before it is rounded */
+} conv_sum;
+
+typedef struct conv_state {
+    conv_shape shape;
+    int n_sums;
+    conv_sum sums[2];
+    const tensor *bias_grad; /* the output that takes the sums of `grad` over all but channels, or NULL */
+    const tensor *grad;
+} conv_state;
+
+/* Strides of a side as [batch, channel, depth, height, width]. */
+static void five_strides(const int64_t *strides, int spatial, int64_t *out) {
+    out[0] = strides[0];
+    out[1] = strides[1];
+    for (int d = 0; d < WINDOW_DIMS; d++) {
+        int k = d - (WINDOW_DIMS - spatial);
+        out[2 + d] = k >= 0 ? strides[2 + k] : 0;
+    }
+    /* Dimensions that there are not have size 1: any stride that looks dense will do. */
+    for (int d = WINDOW_DIMS - spatial - 1; d >= 0; d--) {
+        out[2 + d] = out[2 + d + 1] > 0 ? out[2 + d + 1] : 1;
+    }
+}
+
+static int output_side(onednn_direction direction) {
+    return direction == ONEDNN_TO_NARROW ? NARROW : direction == ONEDNN_TO_WIDE ? WIDE : WEIGHT;
+}
+
+static status stage_sides(conv_sum *c, arena *memory, error *err) {
+    int64_t *spec_strides[] = {c->spec.narrow, c->spec.wide, c->spec.weight};
+    for (int i = 0; i < N_SIDES; i++) {
+        const tensor *t = c->side[i];
+        if (t == NULL) {
+            continue;
+        }
+        c->staged[i] = t->dtype != c->compute || !stage_is_disjoint(t) || (i == BIAS && t->strides[0] != 1);
+        if (c->staged[i]) {
+            TRY(stage_prepare(&c->stages[i], t, c->compute, memory, err));
+        }
+        if (i < BIAS) {
+            const int64_t *strides = c->staged[i] ? c->stages[i].layout.strides : t->strides;
+            five_strides(strides, c->spec.shape->spatial, spec_strides[i]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Without a batch, or without channels on the side that is summed up. */
+static bool is_empty(const conv_shape *s) {
+    return s->batch == 0 || s->narrow_channels == 0 || s->wide_channels == 0;
+}
+
+/* oneDNN describes the wide side by the windows' reach, which output_padding may leave by a stride or more. */
+static bool library_takes(const conv_shape *s) {
+    for (int d = 0; d < WINDOW_DIMS; d++) {
+        int64_t reach = (s->narrow[d] - 1) * s->stride[d] + s->dilation[d] * (s->kernel[d] - 1) + 1;
+        if (reach - s->wide[d] - s->pad[d] <= -s->stride[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Own loops know no bias: one that is read is added behind them. */
+static void take_bias_apart(conv_sum *c) {
+    if (c->spec.direction == ONEDNN_TO_NARROW && c->side[BIAS] != NULL) {
+        c->added = c->side[BIAS];
+        c->side[BIAS] = NULL;
+    }
+}
+
+static status sum_prepare(conv_sum *c, arena *memory, error *err) {
+    dtype t = c->side[NARROW]->dtype;
+    c->is_empty = is_empty(c->spec.shape);
+    if (c->is_empty) {
+        take_bias_apart(c);
+        return ASSAY_OK;
+    }
+    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && c->added != NULL);
+    c->compute = is_half ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
+    c->spec.bias = c->side[BIAS] != NULL;
+    if ((c->compute == ASSAY_F32 || c->compute == ASSAY_BF16) && library_takes(c->spec.shape)) {
+        c->spec.dtype = c->compute;
+        TRY(stage_sides(c, memory, err));
+        status result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
+        if (result != ASSAY_UNSUPPORTED) {
+            return result;
+        }
+    }
+    c->compute = c->compute == ASSAY_BF16 ? ASSAY_F32 : c->compute;
+    c->spec.dtype = c->compute;
+    take_bias_apart(c);
+    TRY(stage_sides(c, memory, err));
+    return conv_own_prepare(&c->spec, memory, &c->own, err);
+}
+
+/* Each channel of t, n elements apart by strides: all but dimension `channel` visited. */
+typedef void plane_fn(dtype t, char *at, int64_t step, int64_t n, double *value);
+
+static void add_value(dtype t, char *at, int64_t step, int64_t n, double *value) {
+    size_t size = dtype_size(t);
+    for (int64_t i = 0; i < n; i++) {
+        char *element = at + i * step * (int64_t)size;
+        if (t == ASSAY_F32) {
+            *(float *)element += (float)*value;
+        } else if (dtype_is_integral(t)) {
+            element_store_int(t, element, element_load_int(t, element) + (int64_t)*value);
+        } else {
+            element_store(t, element, element_load(t, element) + *value);
+        }
+    }
+}
+
+static void sum_values(dtype t, char *at, int64_t step, int64_t n, double *value) {
+    size_t size = dtype_size(t);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const char *element = at + i * step * (int64_t)size;
+        sum += t == ASSAY_F32 ? *(const float *)element : element_load(t, element);
+    }
+    *value += sum;
+}
+
+/* Rows of the last dimension of channel c. */
+static void for_channel(const tensor *t, char *data, int64_t c, plane_fn *visit, double *value) {
+    int64_t rows = t->sizes[0], size = (int64_t)dtype_size(t->dtype);
+    int last = t->ndim - 1;
+    for (int d = 2; d < last; d++) {
+        rows *= t->sizes[d];
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t rest = r, at = c * t->strides[1];
+        for (int d = last - 1; d >= 2; d--) {
+            at += rest % t->sizes[d] * t->strides[d];
+            rest /= t->sizes[d];
+        }
+        at += rest * t->strides[0];
+        visit(t->dtype, data + at * size, t->strides[last], t->sizes[last], value);
+    }
+}
+
+static void add_bias(const tensor *out, char *data, const tensor *bias) {
+    size_t size = dtype_size(bias->dtype);
+    double bytes = 2 * (double)tensor_numel(out) * (double)dtype_size(out->dtype);
+#pragma omp parallel for num_threads(parallel_threads(bytes)) schedule(static)
+    for (int64_t c = 0; c < out->sizes[1]; c++) {
+        double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
+        for_channel(out, data, c, add_value, &value);
+    }
+}
+
+/* Accumulates in f64. */
+static void sum_bias(const tensor *grad, const tensor *out) {
+    size_t size = dtype_size(out->dtype);
+#pragma omp parallel for num_threads(parallel_threads(tensor_bytes(grad))) schedule(static)
+    for (int64_t c = 0; c < grad->sizes[1]; c++) {
+        double value = 0;
+        for_channel(grad, tensor_data(grad), c, sum_values, &value);
+        element_store(out->dtype, tensor_data(out) + c * (int64_t)size, value);
+    }
+}
+
+static void clear_tensor(const tensor *t) {
+    if (tensor_numel(t) > 0) { /* outputs are dense */
+        memset(tensor_data(t), 0, (size_t)tensor_span(t) * dtype_size(t->dtype));
+    }
+}
+
+static status sum_run(conv_sum *c, error *err) {
+    int to = output_side(c->spec.direction);
+    bool writes_bias = to == WEIGHT;
+    onednn_data data = {{NULL}};
+    if (c->is_empty) {
+        clear_tensor(c->side[to]);
+        if (c->added != NULL) {
+            add_bias(c->side[to], tensor_data(c->side[to]), c->added);
+        }
+        if (writes_bias && c->side[BIAS] != NULL) {
+            clear_tensor(c->side[BIAS]);
+        }
+        return ASSAY_OK;
+    }
+    for (int i = 0; i < N_SIDES; i++) {
+        if (c->side[i] == NULL) {
+            continue;
+        }
+        data.at[i] = c->staged[i] ? c->stages[i].data : tensor_data(c->side[i]);
+        if (c->staged[i] && i != to && !(i == BIAS && writes_bias)) {
+            stage_load(&c->stages[i], tensor_data(c->side[i]));
+        }
+    }
+    if (c->library != NULL) {
+        TRY(onednn_run(c->library, &data, err));
+    } else {
+        conv_own_run(c->own, &data);
+    }
+    if (c->added != NULL) {
+        add_bias(c->staged[to] ? &c->stages[to].layout : c->side[to], data.at[to], c->added);
+    }
+    if (c->staged[to]) {
+        stage_store(&c->stages[to], tensor_data(c->side[to]));
+    }
+    if (c->side[BIAS] != NULL && writes_bias && c->staged[BIAS]) {
+        stage_store(&c->stages[BIAS], tensor_data(c->side[BIAS]));
+    }
+    return ASSAY_OK;
+}
+
+static status run(kernel_plan *plan) {
+    conv_state *s = plan->state;
+    for (int i = 0; i < s->n_sums; i++) {
+        TRY(sum_run(&s->sums[i], plan->err));
+    }
+    if (s->bias_grad != NULL) {
+        sum_bias(s->grad, s->bias_grad);
+    }
+    return ASSAY_OK;
+}
+
+static void clear(kernel_plan *plan) {
+    conv_state *s = plan->state;
+    for (int i = 0; s != NULL && i < s->n_sums; i++) {
+        onednn_free(s->sums[i].library);
+    }
+}
+
+/* Adds a sum and prepares it. Counted first, so that clear() releases what a failure leaves. */
+static status add_sum(kernel_plan *plan, onednn_direction direction, const tensor *narrow, const tensor *wide,
+                      const tensor *weight, const tensor *bias, const tensor *added, error *err) {
+    conv_state *s = plan->state;
+    conv_sum *c = &s->sums[s->n_sums++];
+    c->added = added;
+    c->spec.direction = direction;
+    c->spec.shape = &s->shape;
+    c->side[NARROW] = narrow;
+    c->side[WIDE] = wide;
+    c->side[WEIGHT] = weight;
+    c->side[BIAS] = bias;
+    return sum_prepare(c, plan->memory, err);
+}
+
+static status start(kernel_plan *plan, int input_arg, int stride_arg, error *err) {
+    conv_state *s = plan->state = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
+    }
+    plan->run = run;
+    plan->clear = clear;
+    return conv_shape_of(plan->call, input_arg, stride_arg, &s->shape, err);
+}
+
+static status prepare_forward(kernel_plan *plan, error *err) {
+    TRY(start(plan, 0, 3, err));
+    conv_state *s = plan->state;
+    const tensor *input = call_tensor(plan->call, 0), *weight = call_tensor(plan->call, 1);
+    const tensor *bias = call_tensor(plan->call, 2), *out = &plan->out->items[0];
+    if (s->shape.transposed) {
+        return add_sum(plan, ONEDNN_TO_WIDE, input, out, weight, NULL, bias, err);
+    }
+    return add_sum(plan, ONEDNN_TO_NARROW, out, input, weight, bias, NULL, err);
+}
+
+static status prepare_backward(kernel_plan *plan, error *err) {
+    TRY(start(plan, 1, 4, err));
+    conv_state *s = plan->state;
+    const op_call *call = plan->call;
+    const bool *mask = call->args[10].bools;
+    const tensor *grad = call_tensor(call, 0), *input = call_tensor(call, 1), *weight = call_tensor(call, 2);
+    const tensor *out = plan->out->items;
+    bool transposed = s->shape.transposed, library_bias = false;
+    if (mask[0]) {
+        TRY(transposed ? add_sum(plan, ONEDNN_TO_NARROW, &out[0], grad, weight, NULL, NULL, err)
+                       : add_sum(plan, ONEDNN_TO_WIDE, grad, &out[0], weight, NULL, NULL, err));
+    }
+    if (mask[1]) {
+        library_bias = mask[2] && !transposed && grad->dtype != ASSAY_F64;
+        TRY(add_sum(plan, ONEDNN_TO_WEIGHT, transposed ? input : grad, transposed ? grad : input, &out[1],
+                    library_bias ? &out[2] : NULL, NULL, err));
+        const conv_sum *c = &s->sums[s->n_sums - 1];
+        library_bias = library_bias && (c->library != NULL || c->is_empty);
+    }
+    if (mask[2] && !library_bias) {
+        s->bias_grad = &out[2];
+        s->grad = grad;
+    }
+    return ASSAY_OK;
+}
+
+static const char note[] = "f32 and bf16 by oneDNN, f16 converted to f32 for it; f64 and integers by own loops";
+
+static const kernel_row rows[] = {
+    {"convolution.default", prepare_forward, note},
+    {"convolution_backward.default", prepare_backward, note},
+};
+
+const kernel_rows kernels_conv = {rows, countof(rows)};

@@ -1,4 +1,381 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Embeddings, alone and in bags. Sums run in f32 for f16, bf16 and f32, in f64 for f64. V rows, D columns, B bags. */
+#include "engine/kernels/cpu/isa/convert_loops.h"
+#include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/put.h"
+#include "engine/kernels/cpu/take.h"
 
-const kernel_rows kernels_embedding = {NULL, 0};
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static status no_memory(error *err) {
+    return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+}
+
+static status embedding_prepare(kernel_plan *plan, error *err) {
+    const tensor *weight = call_tensor(plan->call, 0);
+    indexing ix;
+    indexing_of_dim(&ix, weight, 0, call_tensor(plan->call, 1));
+    return take_prepare(plan, weight, &ix, err);
+}
+
+/* --- embedding_dense_backward ------------------------------------------------------------------------------------------------- */
+
+static status sum_run(kernel_plan *plan) {
+    return put_run(plan->state, plan->err);
+}
+
+static status nothing_run(kernel_plan *plan) {
+    (void)plan;
+    return ASSAY_OK;
+}
+
+/* The gradient's rows as slices, its leading dimensions running beside those of the indices; where they do not match one
+   to one, a flat look at the same rows will do when the gradient is contiguous. */
+static status embedding_backward_prepare(kernel_plan *plan, error *err) {
+    const tensor *grad = call_tensor(plan->call, 0), *indices = call_tensor(plan->call, 1), *out = &plan->out->items[0];
+    plan->run = nothing_run;
+    if (tensor_numel(out) == 0) {
+        return ASSAY_OK;
+    }
+    indexing ix;
+    int64_t strides[TENSOR_MAX_DIMS] = {0};
+    indexing_of_dim(&ix, out, 0, indices);
+    bool matches = grad->ndim == indices->ndim + 1 && memcmp(grad->sizes, indices->sizes, (size_t)indices->ndim * 8) == 0;
+    if (matches) {
+        memcpy(strides, grad->strides, (size_t)grad->ndim * sizeof strides[0]);
+    } else if (tensor_is_contiguous(grad)) {
+        sizes_contiguous_strides(ix.ndim, ix.sizes, strides);
+    } else {
+        return fail(err, ASSAY_UNSUPPORTED, "%s: grad_output is neither contiguous nor shaped like the indices",
+                    plan->call->op->signature.full);
+    }
+    int64_t padding = call_int(plan->call, 3);
+    put_options options = {.mode = PUT_SUM, .alpha = 1, .by_count = call_bool(plan->call, 4), .skip = padding};
+    put *p;
+    TRY(put_make(&p, plan, &ix, out, grad, strides, &options, err));
+    plan->state = p;
+    plan->run = sum_run;
+    return ASSAY_OK;
+}
+
+/* --- _embedding_bag ------------------------------------------------------------------------------------------------------------ */
+
+enum { BAG_SUM, BAG_MEAN, BAG_MAX, COLUMNS = 1024, AHEAD = 6 };
+
+typedef struct bag_state {
+    const op_call *call;
+    places rows;             /* byte offsets of the weight's rows */
+    const index_loops *loops;
+    const copy_loops *copies;
+    const tensor *weight, *indices, *offsets, *scale;
+    tensor *out;             /* the four outputs */
+    dtype type;
+    bool is_double;
+    add_row_fn *add;
+    convert_fn *to, *from;   /* to and from the accumulator; NULL: it is the type itself */
+    int mode;
+    int64_t padding, n, n_offsets, n_bags, d;
+    int64_t *starts;         /* n_bags + 1 */
+    int64_t *places;         /* per index: its row's byte offset */
+    double bytes;
+} bag_state;
+
+static int64_t int_at(const tensor *t, int64_t i) {
+    return element_load_int(t->dtype, tensor_data(t) + i * t->strides[0] * (int64_t)dtype_size(t->dtype));
+}
+
+static status read_offsets(bag_state *s, error *err) {
+    for (int64_t b = 0; b <= s->n_bags; b++) {
+        s->starts[b] = b < s->n_offsets ? int_at(s->offsets, b) : s->n;
+        if (s->starts[b] < (b > 0 ? s->starts[b - 1] : 0) || s->starts[b] > s->n || (b == 0 && s->n_bags > 0 && s->starts[0] != 0)) {
+            return fail(err, ASSAY_INVALID, "%s: expected offsets from 0 that never fall and end by %" PRId64 ", got %" PRId64
+                        " in place %" PRId64, s->call->op->signature.full, s->n, s->starts[b], b);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static bool is_padding(const bag_state *s, int64_t i) {
+    return s->padding >= 0 && int_at(s->indices, i) == s->padding;
+}
+
+static void store_int(const tensor *t, int64_t i, int64_t value) {
+    element_store_int(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype), value);
+}
+
+/* Columns [from, from + n) of the sum or mean of bag b. */
+static void sum_columns(const bag_state *s, int64_t b, int64_t counted, int64_t from, int64_t n) {
+    char acc[COLUMNS * sizeof(double)], picked[COLUMNS * sizeof(double)];
+    size_t size = dtype_size(s->type);
+    const char *weight = tensor_data(s->weight) + from * s->weight->strides[1] * (int64_t)size;
+    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * (int64_t)size;
+    char *sum = s->to == NULL ? to : acc;
+    double divisor = s->mode == BAG_MEAN && counted > 0 ? (double)counted : 1;
+    memset(sum, 0, (size_t)n * (s->is_double ? sizeof(double) : sizeof(float)));
+    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
+        if (s->padding >= 0 && is_padding(s, i)) {
+            continue;
+        }
+        double by = 1 / divisor;
+        if (s->scale != NULL) {
+            by = element_load(s->type, tensor_data(s->scale) + i * s->scale->strides[0] * (int64_t)size);
+        }
+        if (i + AHEAD < s->starts[b + 1]) {
+            __builtin_prefetch(weight + s->places[i + AHEAD]);
+        }
+        const char *row = weight + s->places[i];
+        if (s->weight->strides[1] != 1) {
+            s->copies->strided(picked, row, size == 2 ? 1 : size == 4 ? 2 : 3, n, (ptrdiff_t)size,
+                               (ptrdiff_t)(s->weight->strides[1] * (int64_t)size));
+            row = picked;
+        }
+        s->add(sum, row, n, by);
+    }
+    if (s->from != NULL) {
+        s->from(to, acc, n);
+    }
+}
+
+/* Columns of the maximum, and which row each comes from. */
+static void max_columns(const bag_state *s, int64_t b, int64_t from, int64_t n) {
+    char acc[COLUMNS * sizeof(double)], wide[COLUMNS * sizeof(double)], picked[COLUMNS * sizeof(double)];
+    int64_t best[COLUMNS], size = (int64_t)dtype_size(s->type);
+    const char *weight = tensor_data(s->weight) + from * s->weight->strides[1] * size;
+    bool empty = true;
+    memset(acc, 0, sizeof acc);
+    memset(best, 0, sizeof best);
+    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
+        if (is_padding(s, i)) {
+            continue;
+        }
+        int64_t row_number = index_wrap(int_at(s->indices, i), s->weight->sizes[0]);
+        const char *row = weight + s->places[i];
+        if (s->weight->strides[1] != 1) {
+            s->copies->strided(picked, row, size == 2 ? 1 : size == 4 ? 2 : 3, n, size, s->weight->strides[1] * size);
+            row = picked;
+        }
+        if (s->to != NULL) {
+            s->to(wide, row, n);
+            row = wide;
+        }
+        if (empty) {
+            memcpy(acc, row, (size_t)n * (s->is_double ? sizeof(double) : sizeof(float)));
+            for (int64_t k = 0; k < n; k++) {
+                best[k] = row_number;
+            }
+        } else if (s->is_double) {
+            s->loops->max_row_f64((double *)(void *)acc, best, (const double *)(const void *)row, n, row_number);
+        } else {
+            s->loops->max_row_f32((float *)(void *)acc, best, (const float *)(const void *)row, n, row_number);
+        }
+        empty = false;
+    }
+    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * size;
+    if (s->from != NULL) {
+        s->from(to, acc, n);
+    } else {
+        memcpy(to, acc, (size_t)n * (size_t)size);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        store_int(&s->out[3], b * s->d + from + k, best[k]);
+    }
+}
+
+static void one_bag(const bag_state *s, int64_t b) {
+    int64_t counted = s->starts[b + 1] - s->starts[b];
+    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
+        if (tensor_numel(&s->out[1]) > 0) {
+            store_int(&s->out[1], i, b);
+        }
+        counted -= s->padding >= 0 && is_padding(s, i);
+    }
+    /* The forward pass counts bags only where the mean or the maximum asks for it. */
+    store_int(&s->out[2], b, s->mode == BAG_SUM ? 0 : counted);
+    if (s->mode != BAG_MAX) {
+        store_int(&s->out[3], b, s->mode == BAG_SUM ? 0 : counted);
+    }
+    for (int64_t from = 0; from < s->d; from += COLUMNS) {
+        int64_t n = s->d - from < COLUMNS ? s->d - from : COLUMNS;
+        if (s->mode == BAG_MAX) {
+            max_columns(s, b, from, n);
+        } else {
+            sum_columns(s, b, counted, from, n);
+        }
+    }
+}
+
+static bool find_rows(bag_state *s) {
+    atomic_bool good = true;
+#pragma omp parallel num_threads(parallel_threads(16 * (double)s->n))
+    {
+        int64_t from, to;
+        parallel_share(s->n, 256, &from, &to);
+        if (!places_resolve(&s->rows, from, to - from, s->places + from)) {
+            good = false;
+        }
+    }
+    return good;
+}
+
+static status bag_run(kernel_plan *plan) {
+    bag_state *s = plan->state;
+    TRY(read_offsets(s, plan->err));
+    if (!find_rows(s)) {
+        return places_fail(&s->rows, plan->err);
+    }
+#pragma omp parallel for schedule(dynamic, 8) num_threads(parallel_threads(s->bytes))
+    for (int64_t b = 0; b < s->n_bags; b++) {
+        one_bag(s, b);
+    }
+    for (int64_t i = s->starts[s->n_bags]; i < tensor_numel(&s->out[1]); i++) { /* behind the last bag's end */
+        store_int(&s->out[1], i, s->n_bags > 0 ? s->n_bags - 1 : 0);
+    }
+    return ASSAY_OK;
+}
+
+static void types_init(bag_state *s, dtype t) {
+    const convert_loops *convert = convert_loops_best();
+    bool is_half = t == ASSAY_F16 || t == ASSAY_BF16;
+    s->type = t;
+    s->is_double = t == ASSAY_F64;
+    s->loops = index_loops_best();
+    s->copies = copy_loops_best();
+    s->add = s->loops->add_row[t];
+    s->to = is_half ? convert->to_f32[t] : NULL;
+    s->from = is_half ? convert->from_f32[t] : NULL;
+}
+
+static status bags_init(kernel_plan *plan, bag_state *s, int weight, error *err) {
+    const op_call *call = plan->call;
+    s->call = call;
+    s->weight = call_tensor(call, weight);
+    s->indices = call_tensor(call, weight + 1);
+    s->offsets = call_tensor(call, weight + 2);
+    s->out = plan->out->items;
+    s->n = s->indices->sizes[0];
+    s->n_offsets = s->offsets->sizes[0];
+    s->d = s->weight->sizes[1];
+    types_init(s, s->weight->dtype);
+    s->places = arena_make(plan->memory, (size_t)s->n, sizeof *s->places);
+    s->starts = arena_make(plan->memory, (size_t)s->n_offsets + 2, sizeof *s->starts);
+    if (s->places == NULL || s->starts == NULL) {
+        return no_memory(err);
+    }
+    indexing ix;
+    indexing_of_dim(&ix, s->weight, 0, s->indices);
+    int64_t step[TENSOR_MAX_DIMS] = {s->weight->strides[0] * (int64_t)dtype_size(s->type)};
+    s->bytes = (double)s->n * (double)s->d * (double)dtype_size(s->type);
+    return places_init(&s->rows, plan, &ix, s->weight, step, err);
+}
+
+static status bag_prepare(kernel_plan *plan, error *err) {
+    const op_call *call = plan->call;
+    bag_state *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return no_memory(err);
+    }
+    plan->state = s;
+    plan->run = bag_run;
+    s->mode = (int)call_int(call, 4);
+    s->scale = call_tensor(call, 6);
+    s->padding = call_int(call, 8);
+    s->n_bags = plan->out->items[0].sizes[0];
+    return bags_init(plan, s, 0, err);
+}
+
+/* --- _embedding_bag_per_sample_weights_backward ----------------------------------------------------------------------------------- */
+
+typedef struct sample_state {
+    bag_state bags;
+    const tensor *grad, *offset2bag;
+    bool has_bags;
+    bool is_dense; /* rows of grad and weight are contiguous */
+    double (*dot)(const void *a, const void *b, int64_t n);
+} sample_state;
+
+static double dot_strided(const sample_state *s, const char *g, const char *w) {
+    int64_t size = (int64_t)dtype_size(s->bags.type);
+    double sum = 0;
+    for (int64_t k = 0; k < s->bags.d; k++) {
+        sum += element_load(s->bags.type, g + k * s->grad->strides[1] * size) *
+               element_load(s->bags.type, w + k * s->bags.weight->strides[1] * size);
+    }
+    return sum;
+}
+
+/* False for a bag that is out of bounds. */
+static bool one_sample(const sample_state *s, int64_t i, int64_t *bag) {
+    const bag_state *b = &s->bags;
+    int64_t size = (int64_t)dtype_size(b->type);
+    if (s->has_bags) {
+        *bag = int_at(s->offset2bag, i);
+    } else {
+        while (*bag + 1 < b->n_offsets && b->starts[*bag + 1] <= i) {
+            (*bag)++;
+        }
+    }
+    if (*bag < 0 || *bag >= s->grad->sizes[0]) {
+        return false;
+    }
+    const char *g = tensor_data(s->grad) + *bag * s->grad->strides[0] * size, *w = tensor_data(b->weight) + b->places[i];
+    double value = is_padding(b, i) ? 0 : s->is_dense ? s->dot(g, w, b->d) : dot_strided(s, g, w);
+    element_store(b->type, tensor_data(&b->out[0]) + i * size, value);
+    return true;
+}
+
+static status sample_run(kernel_plan *plan) {
+    sample_state *s = plan->state;
+    bag_state *b = &s->bags;
+    atomic_bool good = true;
+    if (!s->has_bags) {
+        TRY(read_offsets(b, plan->err));
+    }
+    if (!find_rows(b)) {
+        return places_fail(&b->rows, plan->err);
+    }
+#pragma omp parallel num_threads(parallel_threads(b->bytes))
+    {
+        int64_t from, to, bag = 0;
+        parallel_share(b->n, 16, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            if (!one_sample(s, i, &bag)) {
+                good = false;
+            }
+        }
+    }
+    return good ? ASSAY_OK
+                : fail(plan->err, ASSAY_INVALID, "%s: offset2bag names a bag outside [0, %" PRId64 ")",
+                       plan->call->op->signature.full, s->grad->sizes[0]);
+}
+
+static status sample_prepare(kernel_plan *plan, error *err) {
+    const op_call *call = plan->call;
+    sample_state *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return no_memory(err);
+    }
+    plan->state = s;
+    plan->run = sample_run;
+    s->grad = call_tensor(call, 0);
+    s->offset2bag = call_tensor(call, 4);
+    s->has_bags = tensor_numel(s->offset2bag) > 0;
+    TRY(bags_init(plan, &s->bags, 1, err));
+    s->bags.padding = call_int(call, 6);
+    s->bags.n_bags = s->bags.n_offsets;
+    s->is_dense = s->grad->strides[1] == 1 && s->bags.weight->strides[1] == 1;
+    s->dot = s->bags.loops->dot[s->bags.type];
+    return ASSAY_OK;
+}
+
+static const kernel_row rows[] = {
+    {.op = "embedding.default", .prepare = embedding_prepare},
+    {.op = "embedding_dense_backward.default", .prepare = embedding_backward_prepare, .note = "f16 and bf16 add in f32"},
+    {.op = "_embedding_bag.default", .prepare = bag_prepare, .note = "f16 and bf16 add in f32"},
+    {.op = "_embedding_bag_per_sample_weights_backward.default", .prepare = sample_prepare, .note = "f16 and bf16 add in f32"},
+};
+
+const kernel_rows kernels_embedding = {rows, countof(rows)};

@@ -1,4 +1,387 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writing at given places: index_put, index_add, scatter, scatter_add. The destination is filled with self first, unless
+   the call works in place. Sums of f16 and bf16 run in an f32 copy of the destination, all others in their own type. */
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/lines.h"
+#include "engine/kernels/cpu/move.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/put.h"
 
-const kernel_rows kernels_scatter = {NULL, 0};
+#include <stdatomic.h>
+#include <string.h>
+
+/* --- index_put, index_add of slices ---------------------------------------------------------------------------------------- */
+
+typedef struct put_state {
+    move fill; /* self to the output */
+    bool fills;
+    put *put;
+} put_state;
+
+static status put_state_run(kernel_plan *plan) {
+    put_state *s = plan->state;
+    if (s->fills) {
+        moves_run(&s->fill, 1, false);
+    }
+    return s->put != NULL ? put_run(s->put, plan->err) : ASSAY_OK;
+}
+
+static void fill_with_self(move *m, const tensor *out, const tensor *self) {
+    box b;
+    box_of_pair(&b, out, self);
+    move_copy(m, &b, out, self);
+}
+
+static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *values, const int64_t *value_strides,
+                          const put_options *options, error *err) {
+    const tensor *self = call_tensor(plan->call, 0), *out = &plan->out->items[0];
+    put_state *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    plan->state = s;
+    plan->run = put_state_run;
+    s->fills = tensor_data(out) != tensor_data(self) && tensor_numel(out) > 0;
+    if (s->fills) {
+        fill_with_self(&s->fill, out, self);
+    }
+    return tensor_numel(out) > 0 && sizes_numel(ix->ndim, ix->sizes) > 0
+               ? put_make(&s->put, plan, ix, out, values, value_strides, options, err)
+               : ASSAY_OK;
+}
+
+static status index_put_prepare(kernel_plan *plan, error *err) {
+    indexing ix;
+    int64_t value_strides[TENSOR_MAX_DIMS];
+    const tensor *values = call_tensor(plan->call, 2);
+    TRY(indexing_analyse(plan->call, &ix, err));
+    tensor_broadcast_strides(values, ix.ndim, ix.sizes, value_strides);
+    put_options options = {.mode = call_bool(plan->call, 3) ? PUT_ADD : PUT_REPLACE, .alpha = 1, .skip = -1};
+    return put_prepare(plan, &ix, values, value_strides, &options, err);
+}
+
+/* --- element by element ------------------------------------------------------------------------------------------------------ */
+
+typedef struct scatter_state scatter_state;
+
+/* Adds src[i] (dense, the target's type) to far[offsets[i] + i * step] where the place lies in [low, high) bytes. */
+typedef void add_fn(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high);
+
+struct scatter_state {
+    lines lines;
+    bool fills, restores; /* self to the target first; the target to the output in the end */
+    move fill, restore;
+    const copy_loops *copies;
+    int log2;             /* of src's elements */
+    bool has_src;
+    char value[16];       /* scatter.value: repeated */
+    convert_fn *widen;    /* src to the target's type, or NULL */
+    add_fn *add;          /* NULL: write */
+    double alpha;
+    add_row_fn *scale;    /* applies alpha, or NULL */
+    size_t acc_bytes;
+    int split;            /* the dimension of the lines that threads share; -1: they share the places */
+    int64_t far_bytes;    /* reach of the indexed dimension */
+    double bytes;
+};
+
+static inline bool in_range(int64_t at, int64_t low, int64_t high) {
+    return at >= low && at < high;
+}
+
+static void add_f32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            *(float *)(void *)(far + offsets[i] + i * step) += ((const float *)src)[i];
+        }
+    }
+}
+
+static void add_f64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            *(double *)(void *)(far + offsets[i] + i * step) += ((const double *)src)[i];
+        }
+    }
+}
+
+static void add_c64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            float *to = (float *)(void *)(far + offsets[i] + i * step);
+            to[0] += ((const float *)src)[2 * i];
+            to[1] += ((const float *)src)[2 * i + 1];
+        }
+    }
+}
+
+static void add_c128(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            double *to = (double *)(void *)(far + offsets[i] + i * step);
+            to[0] += ((const double *)src)[2 * i];
+            to[1] += ((const double *)src)[2 * i + 1];
+        }
+    }
+}
+
+static void add_8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            uint8_t *to = (uint8_t *)far + offsets[i] + i * step;
+            *to = (uint8_t)(*to + ((const uint8_t *)src)[i]);
+        }
+    }
+}
+
+static void add_b8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            far[offsets[i] + i * step] |= ((const char *)src)[i] != 0;
+        }
+    }
+}
+
+static void add_16(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            uint16_t *to = (uint16_t *)(void *)(far + offsets[i] + i * step);
+            *to = (uint16_t)(*to + ((const uint16_t *)src)[i]);
+        }
+    }
+}
+
+static void add_32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            *(uint32_t *)(void *)(far + offsets[i] + i * step) += ((const uint32_t *)src)[i];
+        }
+    }
+}
+
+static void add_64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], low, high)) {
+            *(uint64_t *)(void *)(far + offsets[i] + i * step) += ((const uint64_t *)src)[i];
+        }
+    }
+}
+
+/* By the destination's type; halves add in f32. */
+static add_fn *const adders[ASSAY_DTYPE_COUNT] = {
+    [ASSAY_F16] = add_f32, [ASSAY_BF16] = add_f32, [ASSAY_F32] = add_f32, [ASSAY_F64] = add_f64, [ASSAY_C64] = add_c64,
+    [ASSAY_C128] = add_c128, [ASSAY_I8] = add_8, [ASSAY_I16] = add_16, [ASSAY_I32] = add_32, [ASSAY_I64] = add_64,
+    [ASSAY_U8] = add_8, [ASSAY_B8] = add_b8,
+};
+
+typedef struct scatter_share {
+    const scatter_state *s;
+    int64_t low, high; /* bytes of the indexed dimension that are this thread's */
+} scatter_share;
+
+static void write_range(const scatter_share *c, char *far, ptrdiff_t step, const int64_t *offsets, const char *src,
+                        ptrdiff_t stride, int64_t n) {
+    size_t size = (size_t)1 << c->s->log2;
+    for (int64_t i = 0; i < n; i++) {
+        if (in_range(offsets[i], c->low, c->high)) {
+            memcpy(far + offsets[i] + i * step, src + i * stride, size);
+        }
+    }
+}
+
+static void scatter_use(void *context, char *own, ptrdiff_t own_stride, char *far, ptrdiff_t far_stride, const int64_t *offsets,
+                        int64_t n) {
+    const scatter_share *c = context;
+    const scatter_state *s = c->s;
+    char picked[LINES_BLOCK * 16], wide[LINES_BLOCK * 8], scaled[LINES_BLOCK * 16];
+    const char *src = s->has_src ? own : s->value;
+    ptrdiff_t stride = s->has_src ? own_stride : 0, size = (ptrdiff_t)1 << s->log2;
+    if (s->add == NULL) {
+        if (c->low == 0 && c->high == s->far_bytes) {
+            s->lines.loops->scatter[s->log2](far, far_stride, offsets, src, stride, n);
+        } else {
+            write_range(c, far, far_stride, offsets, src, stride, n);
+        }
+        return;
+    }
+    if (stride != size) {
+        s->copies->strided(picked, src, s->log2, n, size, stride);
+        src = picked;
+    }
+    if (s->widen != NULL) {
+        s->widen(wide, src, n);
+        src = wide;
+    }
+    if (s->scale != NULL) {
+        memset(scaled, 0, (size_t)n * s->acc_bytes);
+        s->scale(scaled, src, n, s->alpha);
+        src = scaled;
+    }
+    s->add(far, far_stride, offsets, src, n, c->low, c->high);
+}
+
+static status scatter_run(kernel_plan *plan) {
+    scatter_state *s = plan->state;
+    atomic_bool good = true;
+    if (s->fills) {
+        moves_run(&s->fill, 1, false);
+    }
+#pragma omp parallel num_threads(parallel_threads(s->bytes))
+    {
+        lines mine = s->lines;
+        scatter_share share = {.s = s, .low = 0, .high = s->far_bytes};
+        int64_t from, to;
+        if (s->split >= 0) {
+            parallel_share(mine.sizes[s->split], 1, &from, &to);
+            lines_cut(&mine, s->split, from, to);
+        } else { /* every thread reads all indices and writes its own part of the places, in the order of the indices */
+            int64_t step = s->lines.far_step > 0 ? s->lines.far_step : 1;
+            parallel_share(s->far_bytes / step, 1, &from, &to);
+            share.low = from * step;
+            share.high = to * step;
+        }
+        if (!lines_walk(&mine, scatter_use, &share)) {
+            good = false;
+        }
+    }
+    if (!good) {
+        return lines_fail(&s->lines, plan->err);
+    }
+    if (s->restores) {
+        moves_run(&s->restore, 1, false);
+    }
+    return ASSAY_OK;
+}
+
+/* Half-precision sums need a wider target: an f32 tensor of the output's sizes in the plan's memory. */
+static status make_target(kernel_plan *plan, scatter_state *s, tensor *target, error *err) {
+    const tensor *self = call_tensor(plan->call, 0), *out = &plan->out->items[0];
+    *target = *out;
+    s->fills = tensor_data(out) != tensor_data(self);
+    if (s->add != NULL && (out->dtype == ASSAY_F16 || out->dtype == ASSAY_BF16)) {
+        TRY(tensor_init(target, ASSAY_F32, out->ndim, out->sizes, err));
+        storage *memory = arena_make(plan->memory, 1, sizeof *memory);
+        void *data = arena_make(plan->memory, (size_t)tensor_numel(out), sizeof(float));
+        if (memory == NULL || data == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the sums of %s", plan->call->op->signature.full);
+        }
+        memory->data = data; /* borrowed by this plan alone: never counted, never freed */
+        target->storage = memory;
+        s->fills = s->restores = true;
+        s->widen = convert_loops_best()->to_f32[out->dtype];
+        fill_with_self(&s->restore, out, target);
+    }
+    if (s->fills) {
+        fill_with_self(&s->fill, target, self);
+    }
+    return ASSAY_OK;
+}
+
+static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const tensor *src, bool adds, error *err) {
+    const tensor *out = &plan->out->items[0];
+    scatter_state *s = arena_make(plan->memory, 1, sizeof *s);
+    tensor target;
+    int dim;
+    TRY(dim_wrap(call_int(plan->call, 1), out->ndim, &dim, err));
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    plan->state = s;
+    plan->run = scatter_run;
+    s->add = adds ? adders[out->dtype] : NULL;
+    if (adds && s->add == NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s: no sums of %s", plan->call->op->signature.full, assay_dtype_name(out->dtype));
+    }
+    TRY(make_target(plan, s, &target, err));
+    size_t size = dtype_size(out->dtype);
+    s->copies = copy_loops_best();
+    s->log2 = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4;
+    s->has_src = src != NULL;
+    lines_init(&s->lines, plan->call, index, dim, src, size, &target, target.strides, tensor_data(&target),
+               dtype_size(target.dtype));
+    if (tensor_numel(index) == 0) {
+        s->lines.ndim = 1;
+        s->lines.sizes[0] = 0;
+    }
+    s->far_bytes = s->lines.far_size * (s->lines.far_step > 0 ? s->lines.far_step : 1);
+    int widest = lines_widest(&s->lines, false);
+    s->split = widest >= 0 && s->lines.sizes[widest] >= omp_get_max_threads() && tensor_is_dense(&target) ? widest : -1;
+    s->bytes = (8 + 3 * (double)size) * (double)tensor_numel(index);
+    return ASSAY_OK;
+}
+
+static status scatter_src_prepare(kernel_plan *plan, error *err) {
+    return scatter_prepare_any(plan, call_tensor(plan->call, 2), call_tensor(plan->call, 3), false, err);
+}
+
+static status scatter_add_prepare(kernel_plan *plan, error *err) {
+    return scatter_prepare_any(plan, call_tensor(plan->call, 2), call_tensor(plan->call, 3), true, err);
+}
+
+static status scatter_value_prepare(kernel_plan *plan, error *err) {
+    TRY(scatter_prepare_any(plan, call_tensor(plan->call, 2), NULL, false, err));
+    scatter_state *s = plan->state;
+    element_store_number(plan->out->items[0].dtype, s->value, call_number(plan->call, 3));
+    return ASSAY_OK;
+}
+
+/* --- index_add ----------------------------------------------------------------------------------------------------------------- */
+
+/* One element per index: a scatter_add in one dimension. */
+static status index_add_elements(kernel_plan *plan, double alpha, error *err) {
+    const tensor *out = &plan->out->items[0];
+    tensor *index = arena_make(plan->memory, 1, sizeof *index);
+    if (index == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    *index = *call_tensor(plan->call, 2);
+    TRY(scatter_prepare_any(plan, index, call_tensor(plan->call, 3), true, err));
+    scatter_state *s = plan->state;
+    dtype part = out->dtype == ASSAY_F16 || out->dtype == ASSAY_BF16 ? ASSAY_F32 : out->dtype;
+    s->scale = alpha != 1 ? s->lines.loops->add_row[part] : NULL;
+    s->alpha = alpha;
+    s->acc_bytes = dtype_size(part);
+    return ASSAY_OK;
+}
+
+static status index_add_prepare(kernel_plan *plan, error *err) {
+    const tensor *self = call_tensor(plan->call, 0), *source = call_tensor(plan->call, 3);
+    number alpha = call_number(plan->call, 4);
+    int dim;
+    TRY(dim_wrap(call_int(plan->call, 1), self->ndim, &dim, err));
+    if (alpha.im != 0) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s: alpha has an imaginary part", plan->call->op->signature.full);
+    }
+    bool narrow = dtype_is_integral(self->dtype) && self->dtype != ASSAY_I64; /* their sums widen to i64 */
+    bool scales = alpha.f != 1 && (narrow || self->dtype == ASSAY_B8 || dtype_is_complex(self->dtype));
+    if (self->ndim == 1 && self->dtype != ASSAY_B8 && !scales) {
+        return index_add_elements(plan, alpha.f, err);
+    }
+    indexing ix;
+    tensor one = *call_tensor(plan->call, 2); /* a 0-dim index is one of a single element */
+    tensor *index = arena_make(plan->memory, 1, sizeof *index);
+    if (index == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    if (one.ndim == 0 && self->ndim > 0) {
+        one.ndim = 1;
+        one.sizes[0] = one.strides[0] = 1;
+    }
+    *index = one;
+    indexing_of_dim(&ix, self, dim, index);
+    put_options options = {.mode = PUT_ADD, .alpha = alpha.f, .skip = -1};
+    int64_t strides[TENSOR_MAX_DIMS] = {0};
+    memcpy(strides, source->strides, sizeof strides);
+    return put_prepare(plan, &ix, source, strides, &options, err);
+}
+
+static const kernel_row rows[] = {
+    {.op = "index_put.default", .prepare = index_put_prepare, .note = "f16 and bf16 add in f32"},
+    {.op = "_index_put_impl.default", .prepare = index_put_prepare, .note = "f16 and bf16 add in f32"},
+    {.op = "index_add.default", .prepare = index_add_prepare, .note = "f16 and bf16 add in f32"},
+    {.op = "scatter.src", .prepare = scatter_src_prepare},
+    {.op = "scatter.value", .prepare = scatter_value_prepare},
+    {.op = "scatter_add.default", .prepare = scatter_add_prepare, .note = "f16 and bf16 add in f32"},
+};
+
+const kernel_rows kernels_scatter = {rows, countof(rows)};

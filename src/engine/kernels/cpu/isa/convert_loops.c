@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversions between element types, built once for each instruction set. */
+#include "engine/kernels/cpu/isa/convert_loops.h"
+
+#include <string.h>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+/* The three types that the others pass through, each with loops from and to every number type. */
+#define MIDDLE         float
+#define MIDDLE_IS_REAL 1
+#define NAMED(name)    name##_f32
+#include "engine/kernels/cpu/isa/convert_middle.h"
+#undef NAMED
+#undef MIDDLE
+#define MIDDLE      double
+#define NAMED(name) name##_f64
+#include "engine/kernels/cpu/isa/convert_middle.h"
+#undef NAMED
+#undef MIDDLE_IS_REAL
+#undef MIDDLE
+#define MIDDLE         int64_t
+#define MIDDLE_IS_REAL 0
+#define NAMED(name)    name##_i64
+#include "engine/kernels/cpu/isa/convert_middle.h"
+#undef NAMED
+#undef MIDDLE_IS_REAL
+#undef MIDDLE
+
+/* --- half types: by way of f32
+ * --------------------------------------------------------------------------------------------- */
+
+static void f32_of_bf16(void *dst, const void *src, int64_t n) {
+    uint32_t *to = dst;
+    const uint16_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (uint32_t)from[i] << 16;
+    }
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+static void bf16_of_f32(void *dst, const void *src, int64_t n) {
+    uint16_t *to = dst;
+    const uint32_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = from[i], rounded = bits + 0x7fff + (bits >> 16 & 1);
+        to[i] = (uint16_t)(((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x400000 : rounded) >> 16);
+    }
+}
+
+static void f32_of_f16(void *dst, const void *src, int64_t n) {
+    float *to = dst;
+    const uint16_t *from = src;
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) {
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from + i))));
+    }
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
+    }
+#endif
+    for (; i < n; i++) {
+        to[i] = f16_to_float(from[i]);
+    }
+}
+
+static void f16_of_f32(void *dst, const void *src, int64_t n) {
+    uint16_t *to = dst;
+    const float *from = src;
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) {
+        _mm256_storeu_si256((__m256i *)(void *)(to + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        _mm_storeu_si128((__m128i *)(void *)(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+#endif
+    for (; i < n; i++) {
+        to[i] = f16_from_float(from[i]);
+    }
+}
+
+enum { BLOCK = 512 }; /* of the middle type, in L1 */
+
+/* The half types and f64 or i64. From f64 they round twice, by way of f32, as ATen's casts do. */
+static inline void two_steps(void *dst, size_t dst_size, convert_fn *second, const void *src, size_t src_size,
+                             convert_fn *first, int64_t n) {
+    float middle[BLOCK];
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t some = n - i < BLOCK ? n - i : BLOCK;
+        first(middle, (const char *)src + (size_t)i * src_size, some);
+        second((char *)dst + (size_t)i * dst_size, middle, some);
+    }
+}
+
+static void f64_of_bf16(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 8, f64_out_of_f32, src, 2, f32_of_bf16, n);
+}
+
+static void f64_of_f16(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 8, f64_out_of_f32, src, 2, f32_of_f16, n);
+}
+
+static void i64_of_bf16(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 8, i64_out_of_f32, src, 2, f32_of_bf16, n);
+}
+
+static void i64_of_f16(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 8, i64_out_of_f32, src, 2, f32_of_f16, n);
+}
+
+static void bf16_of_f64(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 2, bf16_of_f32, src, 8, f64_into_f32, n);
+}
+
+static void f16_of_f64(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 2, f16_of_f32, src, 8, f64_into_f32, n);
+}
+
+static void bf16_of_i64(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 2, bf16_of_f32, src, 8, i64_into_f32, n);
+}
+
+static void f16_of_i64(void *dst, const void *src, int64_t n) {
+    two_steps(dst, 2, f16_of_f32, src, 8, i64_into_f32, n);
+}
+
+const convert_loops ISA_SYMBOL(convert_loops) = {
+    .to_f32 = {[ASSAY_F16] = f32_of_f16,
+               [ASSAY_BF16] = f32_of_bf16,
+               [ASSAY_F32] = f32_into_f32,
+               [ASSAY_F64] = f64_into_f32,
+               [ASSAY_I8] = i8_into_f32,
+               [ASSAY_I16] = i16_into_f32,
+               [ASSAY_I32] = i32_into_f32,
+               [ASSAY_I64] = i64_into_f32,
+               [ASSAY_U8] = u8_into_f32,
+               [ASSAY_B8] = b8_into_f32},
+    .from_f32 = {[ASSAY_F16] = f16_of_f32,
+                 [ASSAY_BF16] = bf16_of_f32,
+                 [ASSAY_F32] = f32_out_of_f32,
+                 [ASSAY_F64] = f64_out_of_f32,
+                 [ASSAY_I8] = i8_out_of_f32,
+                 [ASSAY_I16] = i16_out_of_f32,
+                 [ASSAY_I32] = i32_out_of_f32,
+                 [ASSAY_I64] = i64_out_of_f32,
+                 [ASSAY_U8] = u8_out_of_f32,
+                 [ASSAY_B8] = b8_out_of_f32},
+    .to_f64 = {[ASSAY_F16] = f64_of_f16,
+               [ASSAY_BF16] = f64_of_bf16,
+               [ASSAY_F32] = f32_into_f64,
+               [ASSAY_F64] = f64_into_f64,
+               [ASSAY_I8] = i8_into_f64,
+               [ASSAY_I16] = i16_into_f64,
+               [ASSAY_I32] = i32_into_f64,
+               [ASSAY_I64] = i64_into_f64,
+               [ASSAY_U8] = u8_into_f64,
+               [ASSAY_B8] = b8_into_f64},
+    .from_f64 = {[ASSAY_F16] = f16_of_f64,
+                 [ASSAY_BF16] = bf16_of_f64,
+                 [ASSAY_F32] = f32_out_of_f64,
+                 [ASSAY_F64] = f64_out_of_f64,
+                 [ASSAY_I8] = i8_out_of_f64,
+                 [ASSAY_I16] = i16_out_of_f64,
+                 [ASSAY_I32] = i32_out_of_f64,
+                 [ASSAY_I64] = i64_out_of_f64,
+                 [ASSAY_U8] = u8_out_of_f64,
+                 [ASSAY_B8] = b8_out_of_f64},
+    .to_i64 = {[ASSAY_F16] = i64_of_f16,
+               [ASSAY_BF16] = i64_of_bf16,
+               [ASSAY_F32] = f32_into_i64,
+               [ASSAY_F64] = f64_into_i64,
+               [ASSAY_I8] = i8_into_i64,
+               [ASSAY_I16] = i16_into_i64,
+               [ASSAY_I32] = i32_into_i64,
+               [ASSAY_I64] = i64_into_i64,
+               [ASSAY_U8] = u8_into_i64,
+               [ASSAY_B8] = b8_into_i64},
+    .from_i64 = {[ASSAY_F16] = f16_of_i64,
+                 [ASSAY_BF16] = bf16_of_i64,
+                 [ASSAY_F32] = f32_out_of_i64,
+                 [ASSAY_F64] = f64_out_of_i64,
+                 [ASSAY_I8] = i8_out_of_i64,
+                 [ASSAY_I16] = i16_out_of_i64,
+                 [ASSAY_I32] = i32_out_of_i64,
+                 [ASSAY_I64] = i64_out_of_i64,
+                 [ASSAY_U8] = u8_out_of_i64,
+                 [ASSAY_B8] = b8_out_of_i64},
+};

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Indices to offsets, gathers, scatters and sums of rows, built once for each instruction set. */
+#include "engine/kernels/cpu/isa/index_loops.h"
+
+#include "engine/kernels/cpu/isa/half.h"
+
+#include <string.h>
+
+/* --- indices to offsets ---------------------------------------------------------------------------------------------------- */
+
+/* Blocks keep the check out of the loop, so that it vectorises. */
+enum { BLOCK = 256 };
+
+static int64_t first_bad_i64(const int64_t *index, int64_t n, int64_t size) {
+    int64_t i = 0;
+    while (i < n && index[i] >= -size && index[i] < size) {
+        i++;
+    }
+    return i;
+}
+
+static int64_t resolve_i64(int64_t *offsets, const int64_t *index, int64_t n, int64_t size, int64_t step, int add) {
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int64_t m = n - from < BLOCK ? n - from : BLOCK;
+        uint64_t bad = 0;
+        for (int64_t i = from; i < from + m; i++) {
+            int64_t wrapped = index[i] + (index[i] < 0 ? size : 0);
+            bad |= (uint64_t)((uint64_t)wrapped >= (uint64_t)size);
+            offsets[i] = (add ? offsets[i] : 0) + wrapped * step;
+        }
+        if (bad != 0) {
+            return from + first_bad_i64(index + from, m, size);
+        }
+    }
+    return n;
+}
+
+static int64_t resolve_i32(int64_t *offsets, const int32_t *index, int64_t n, int64_t size, int64_t step, int add) {
+    int64_t wide[BLOCK];
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int64_t m = n - from < BLOCK ? n - from : BLOCK;
+        for (int64_t i = 0; i < m; i++) {
+            wide[i] = index[from + i];
+        }
+        int64_t good = resolve_i64(offsets + from, wide, m, size, step, add);
+        if (good < m) {
+            return from + good;
+        }
+    }
+    return n;
+}
+
+/* --- single elements ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct wide {
+    uint64_t part[2];
+} wide;
+
+static void gather_1(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
+    for (int64_t i = 0; i < n; i++) {
+        dst[i * dst_stride] = src[offsets[i] + i * src_step];
+    }
+}
+
+static void gather_2(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint16_t *)(void *)(dst + i * dst_stride) = *(const uint16_t *)(const void *)(src + offsets[i] + i * src_step);
+    }
+}
+
+static void gather_4(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint32_t *)(void *)(dst + i * dst_stride) = *(const uint32_t *)(const void *)(src + offsets[i] + i * src_step);
+    }
+}
+
+static void gather_8(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint64_t *)(void *)(dst + i * dst_stride) = *(const uint64_t *)(const void *)(src + offsets[i] + i * src_step);
+    }
+}
+
+static void gather_16(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
+    for (int64_t i = 0; i < n; i++) {
+        *(wide *)(void *)(dst + i * dst_stride) = *(const wide *)(const void *)(src + offsets[i] + i * src_step);
+    }
+}
+
+static void scatter_1(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        dst[offsets[i] + i * dst_step] = src[i * src_stride];
+    }
+}
+
+static void scatter_2(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint16_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint16_t *)(const void *)(src + i * src_stride);
+    }
+}
+
+static void scatter_4(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint32_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint32_t *)(const void *)(src + i * src_stride);
+    }
+}
+
+static void scatter_8(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        *(uint64_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint64_t *)(const void *)(src + i * src_stride);
+    }
+}
+
+static void scatter_16(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        *(wide *)(void *)(dst + offsets[i] + i * dst_step) = *(const wide *)(const void *)(src + i * src_stride);
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------ */
+
+static void add_f32(void *acc, const void *src, int64_t n, double alpha) {
+    float *a = acc, by = (float)alpha;
+    const float *s = src;
+    if (by == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            a[i] += s[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * s[i];
+    }
+}
+
+static void add_f64(void *acc, const void *src, int64_t n, double alpha) {
+    double *a = acc;
+    const double *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += alpha * s[i];
+    }
+}
+
+static void add_f16(void *acc, const void *src, int64_t n, double alpha) {
+    float block[BLOCK];
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int64_t m = n - from < BLOCK ? n - from : BLOCK;
+        floats_of_f16(block, (const uint16_t *)src + from, m);
+        add_f32((float *)acc + from, block, m, alpha);
+    }
+}
+
+static void add_bf16(void *acc, const void *src, int64_t n, double alpha) {
+    float *a = acc, by = (float)alpha;
+    const uint16_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * float_of_bits((uint32_t)s[i] << 16);
+    }
+}
+
+/* Integers wrap, so sums and products are those of unsigned numbers. */
+static void add_i64(void *acc, const void *src, int64_t n, double alpha) {
+    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+    const int64_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * (uint64_t)s[i];
+    }
+}
+
+static void add_i32(void *acc, const void *src, int64_t n, double alpha) {
+    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+    const int32_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * (uint64_t)s[i];
+    }
+}
+
+static void add_i16(void *acc, const void *src, int64_t n, double alpha) {
+    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+    const int16_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * (uint64_t)s[i];
+    }
+}
+
+static void add_i8(void *acc, const void *src, int64_t n, double alpha) {
+    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+    const int8_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * (uint64_t)s[i];
+    }
+}
+
+static void add_u8(void *acc, const void *src, int64_t n, double alpha) {
+    uint64_t *a = acc, by = (uint64_t)(int64_t)alpha;
+    const uint8_t *s = src;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] += by * (uint64_t)s[i];
+    }
+}
+
+/* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
+enum { LANES = 64 };
+
+static double dot_f32(const void *left, const void *right, int64_t n) {
+    const float *a = left, *b = right;
+    float sums[LANES] = {0};
+    double total = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            sums[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (int k = 0; i + k < n; k++) {
+        sums[k] += a[i + k] * b[i + k];
+    }
+    for (int k = 0; k < LANES; k++) {
+        total += (double)sums[k];
+    }
+    return total;
+}
+
+static double dot_f64(const void *left, const void *right, int64_t n) {
+    const double *a = left, *b = right;
+    double sums[LANES] = {0}, total = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            sums[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (int k = 0; i + k < n; k++) {
+        sums[k] += a[i + k] * b[i + k];
+    }
+    for (int k = 0; k < LANES; k++) {
+        total += sums[k];
+    }
+    return total;
+}
+
+static double dot_f16(const void *left, const void *right, int64_t n) {
+    float a[BLOCK], b[BLOCK];
+    double total = 0;
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int64_t m = n - from < BLOCK ? n - from : BLOCK;
+        floats_of_f16(a, (const uint16_t *)left + from, m);
+        floats_of_f16(b, (const uint16_t *)right + from, m);
+        total += dot_f32(a, b, m);
+    }
+    return total;
+}
+
+static double dot_bf16(const void *left, const void *right, int64_t n) {
+    float a[BLOCK], b[BLOCK];
+    double total = 0;
+    for (int64_t from = 0; from < n; from += BLOCK) {
+        int64_t m = n - from < BLOCK ? n - from : BLOCK;
+        floats_of_bf16(a, (const uint16_t *)left + from, m);
+        floats_of_bf16(b, (const uint16_t *)right + from, m);
+        total += dot_f32(a, b, m);
+    }
+    return total;
+}
+
+static void max_row_f32(float *acc, int64_t *row, const float *src, int64_t n, int64_t from) {
+    for (int64_t i = 0; i < n; i++) {
+        int more = src[i] > acc[i];
+        acc[i] = more ? src[i] : acc[i];
+        row[i] = more ? from : row[i];
+    }
+}
+
+static void max_row_f64(double *acc, int64_t *row, const double *src, int64_t n, int64_t from) {
+    for (int64_t i = 0; i < n; i++) {
+        int more = src[i] > acc[i];
+        acc[i] = more ? src[i] : acc[i];
+        row[i] = more ? from : row[i];
+    }
+}
+
+const index_loops ISA_SYMBOL(index_loops) = {
+    .resolve_i64 = resolve_i64,
+    .resolve_i32 = resolve_i32,
+    .gather = {gather_1, gather_2, gather_4, gather_8, gather_16},
+    .scatter = {scatter_1, scatter_2, scatter_4, scatter_8, scatter_16},
+    .add_row = {[ASSAY_F16] = add_f16, [ASSAY_BF16] = add_bf16, [ASSAY_F32] = add_f32, [ASSAY_F64] = add_f64,
+                [ASSAY_I8] = add_i8, [ASSAY_I16] = add_i16, [ASSAY_I32] = add_i32, [ASSAY_I64] = add_i64,
+                [ASSAY_U8] = add_u8, [ASSAY_B8] = add_u8},
+    .dot = {[ASSAY_F16] = dot_f16, [ASSAY_BF16] = dot_bf16, [ASSAY_F32] = dot_f32, [ASSAY_F64] = dot_f64},
+    .max_row_f32 = max_row_f32,
+    .max_row_f64 = max_row_f64,
+};

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row loops that numbers of every computing type have. The file that includes this first defines
+     value  the computing type,        wide    what its sums run up in (double or int64_t),
+     WIDE   the row_wide member,       place_t the type of places kept by columns,
+     ADD    a sum that may not overflow into undefined behaviour.
+   `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
+#include "engine/kernels/cpu/row_loops.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define IS_NAN(x) ((x) != (x))
+
+static inline value larger(value a, value b) {
+    return ((a > b) | IS_NAN(a)) ? a : b; /* the one that is NaN, the first when both are */
+}
+
+static inline value smaller(value a, value b) {
+    return ((a < b) | IS_NAN(a)) ? a : b;
+}
+
+static inline value identity(value x) {
+    return x;
+}
+
+static inline value square(value x) {
+    return x * x;
+}
+
+static inline value size_of_value(value x) {
+    return x < 0 ? -x : x;
+}
+
+/* Four streams a quarter of a block apart: sums of one vector register would wait for each other. */
+static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, value (*f)(value)) {
+    wide sum = total->WIDE;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t m = n - from < ROW_BLOCK ? n - from : ROW_BLOCK, q = m / 4;
+        const value *a = x + from, *b = a + q, *c = b + q, *d = c + q;
+        value s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+#pragma omp simd reduction(+ : s0, s1, s2, s3)
+        for (int64_t i = 0; i < q; i++) {
+            s0 = ADD(s0, f(a[i]));
+            s1 = ADD(s1, f(b[i]));
+            s2 = ADD(s2, f(c[i]));
+            s3 = ADD(s3, f(d[i]));
+        }
+        for (int64_t i = 4 * q; i < m; i++) {
+            s0 = ADD(s0, f(a[i]));
+        }
+        sum = ADD(sum, ADD(ADD((wide)s0, (wide)s1), ADD((wide)s2, (wide)s3)));
+    }
+    total->WIDE = sum;
+}
+
+static void fold_values(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, identity);
+}
+
+static void fold_squares(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, square);
+}
+
+static void fold_sizes(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, size_of_value);
+}
+
+static void fold_nonzero(row_wide *total, const void *row, int64_t n) {
+    const value *x = row;
+    int found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++) {
+        found |= x[i] != 0;
+    }
+    total->WIDE = found ? 1 : total->WIDE;
+}
+
+static void fold_zero(row_wide *total, const void *row, int64_t n) {
+    const value *x = row;
+    int found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++) {
+        found |= x[i] == 0;
+    }
+    total->WIDE = found ? 1 : total->WIDE;
+}
+
+static inline value plus(value total, value x) {
+    return ADD(total, x);
+}
+
+static inline value plus_square(value total, value x) {
+    return ADD(total, square(x));
+}
+
+static inline value plus_size(value total, value x) {
+    return ADD(total, size_of_value(x));
+}
+
+static inline value or_nonzero(value total, value x) {
+    return x != 0 ? 1 : total;
+}
+
+static inline value or_zero(value total, value x) {
+    return x == 0 ? 1 : total;
+}
+
+static inline __attribute__((always_inline)) void into_with(void *totals, const void *row, int64_t n,
+                                                            value (*f)(value, value)) {
+    value *total = totals;
+    const value *x = row;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        total[i] = f(total[i], x[i]);
+    }
+}
+
+/* 64 running extremes, so that each waits for its last comparison only every 256 bytes. */
+static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, const value *x, int64_t n,
+                                                               value (*f)(value, value)) {
+    enum { LANES = 64 };
+    value lane[LANES], best = (value)total->WIDE;
+    int64_t i = 0;
+    if (n >= LANES) {
+        memcpy(lane, x, sizeof lane);
+        for (i = LANES; i + LANES <= n; i += LANES) {
+            into_with(lane, x + i, LANES, f);
+        }
+        for (int k = 0; k < LANES; k++) {
+            best = f(best, lane[k]);
+        }
+    }
+    for (; i < n; i++) {
+        best = f(best, x[i]);
+    }
+    total->WIDE = (wide)best;
+}
+
+static void fold_largest(row_wide *total, const void *x, int64_t n) {
+    fold_extreme(total, x, n, larger);
+}
+
+static void fold_smallest(row_wide *total, const void *x, int64_t n) {
+    fold_extreme(total, x, n, smaller);
+}
+
+static void into_values(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, plus);
+}
+
+static void into_squares(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, plus_square);
+}
+
+static void into_sizes(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, plus_size);
+}
+
+static void into_largest(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, larger);
+}
+
+static void into_smallest(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, smaller);
+}
+
+static void into_nonzero(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, or_nonzero);
+}
+
+static void into_zero(void *total, const void *x, int64_t n) {
+    into_with(total, x, n, or_zero);
+}
+
+/* Four rows at a time: the sums are loaded and stored once for all four. */
+static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    value *sums = totals;
+    const value *x = rows_at;
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
+        const value *a = x, *b = a + row_stride, *c = b + row_stride, *d = c + row_stride;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            sums[i] = ADD(sums[i], ADD(ADD(a[i], b[i]), ADD(c[i], d[i])));
+        }
+    }
+    for (; r < rows; r++, x += row_stride) {
+        into_with(sums, x, n, plus);
+    }
+}
+
+static int64_t place_of_extreme(const void *row, int64_t n, bool smallest) {
+    const value *x = row;
+    row_wide best = {.WIDE = (wide)x[0]};
+    (smallest ? fold_smallest : fold_largest)(&best, x, n);
+    value wanted = (value)best.WIDE;
+    for (int64_t i = 0; i < n; i++) {
+        if (x[i] == wanted || IS_NAN(x[i])) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void place_into(void *best_at, void *where_at, const void *row, int64_t at, int64_t n, bool smallest) {
+    value *best = best_at;
+    place_t *where = where_at;
+    const value *x = row;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        int beats = ((smallest ? x[i] < best[i] : x[i] > best[i]) | IS_NAN(x[i])) & !IS_NAN(best[i]);
+        best[i] = beats ? x[i] : best[i];
+        where[i] = beats ? (place_t)at : where[i];
+    }
+}
+
+static void scan(void *to, const void *row, row_wide *total, int64_t n) {
+    value *y = to;
+    const value *x = row;
+    wide sum = total->WIDE;
+    for (int64_t i = 0; i < n; i++) {
+        sum = ADD(sum, (wide)x[i]);
+        y[i] = (value)sum;
+    }
+    total->WIDE = sum;
+}
+
+static void fill(void *to, double constant, int64_t n) {
+    value *y = to;
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (value)constant;
+    }
+}
+
+#define COMMON_ROW_LOOPS                                                                                                  \
+    .size = sizeof(value), .load = load, .store = store, .fill = fill,                                                    \
+    .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},                \
+    .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
+    .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .scan = scan

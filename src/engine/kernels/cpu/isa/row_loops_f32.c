@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Row loops in float: f32 tensors, and f16 and bf16 ones, which convert on the way in and out. */
+#include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/row_loops.h"
+
+typedef float value;
+typedef double wide;
+typedef int32_t place_t;
+#define WIDE f
+#define ADD(a, b) ((a) + (b))
+
+static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n);
+static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);
+
+#include "engine/kernels/cpu/isa/row_loops_common.h"
+
+static inline float exp_of(float x) {
+    return exp_f32(x);
+}
+
+/* exp(x), x <= 0 or NaN, as softmax needs it: denormal results are 0. */
+static inline float exp_shifted_of(float x) {
+    float e = exp_negative_f32(x);
+    return x < -87.0f ? 0 : e;
+}
+
+/* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. */
+enum { GATHER = 256 };
+
+static void load_halves(float *y, const char *from, int is_bf16, int64_t stride, int64_t n) {
+    uint16_t gathered[GATHER];
+    for (int64_t i = 0; i < n; i += GATHER) {
+        int64_t m = n - i < GATHER ? n - i : GATHER;
+        const uint16_t *x = (const uint16_t *)(const void *)(from + i * stride);
+        for (int64_t k = 0; stride != 2 && k < m; k++) {
+            gathered[k] = *(const uint16_t *)(const void *)(from + (i + k) * stride);
+        }
+        (is_bf16 ? floats_of_bf16 : floats_of_f16)(y + i, stride == 2 ? x : gathered, m);
+    }
+}
+
+static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n) {
+    float *y = to;
+    if (t == ASSAY_BF16 || t == ASSAY_F16) {
+        load_halves(y, from, t == ASSAY_BF16, stride, n);
+    } else if (t == ASSAY_F32 && stride == (int64_t)sizeof(float)) {
+        memcpy(y, from, (size_t)n * sizeof *y);
+    } else if (t == ASSAY_F32) {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = *(const float *)(const void *)(from + i * stride);
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (float)element_load(t, from + i * stride);
+        }
+    }
+}
+
+static void store_halves(char *to, int is_bf16, int64_t stride, const float *x, int64_t n) {
+    uint16_t gathered[GATHER];
+    for (int64_t i = 0; i < n; i += GATHER) {
+        int64_t m = n - i < GATHER ? n - i : GATHER;
+        uint16_t *y = stride == 2 ? (uint16_t *)(void *)(to + i * stride) : gathered;
+        (is_bf16 ? bf16_of_floats : f16_of_floats)(y, x + i, m);
+        for (int64_t k = 0; stride != 2 && k < m; k++) {
+            *(uint16_t *)(void *)(to + (i + k) * stride) = gathered[k];
+        }
+    }
+}
+
+static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n) {
+    const float *x = from;
+    if (t == ASSAY_BF16 || t == ASSAY_F16) {
+        store_halves(to, t == ASSAY_BF16, stride, x, n);
+    } else if (t == ASSAY_F32 && stride == (int64_t)sizeof(float)) {
+        memcpy(to, x, (size_t)n * sizeof *x);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            element_store(t, to + i * stride, (double)x[i]);
+        }
+    }
+}
+
+#include "engine/kernels/cpu/isa/row_loops_real.h"
+
+extern const row_loops ISA_SYMBOL(row_loops_f32);
+const row_loops ISA_SYMBOL(row_loops_f32) = {.type = ASSAY_F32, REAL_ROW_LOOPS, COMMON_ROW_LOOPS};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Row loops on integers and booleans, which compute in int64 and wrap as two's complement does. */
+#include <stdint.h>
+
+typedef int64_t value;
+typedef int64_t wide;
+typedef int64_t place_t;
+#define WIDE i
+#define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+
+#include "engine/kernels/cpu/row_loops.h"
+
+static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n);
+static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);
+
+#include "engine/kernels/cpu/isa/row_loops_common.h"
+
+static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n) {
+    int64_t *y = to;
+    if ((t == ASSAY_B8 || t == ASSAY_U8) && stride == 1) {
+        const uint8_t *x = (const uint8_t *)from;
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i];
+        }
+    } else if (t == ASSAY_I32 && stride == (int64_t)sizeof(int32_t)) {
+        const int32_t *x = (const int32_t *)(const void *)from;
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i];
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = element_load_int(t, from + i * stride);
+        }
+    }
+}
+
+static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n) {
+    const int64_t *x = from;
+    for (int64_t i = 0; i < n; i++) {
+        element_store_int(t, to + i * stride, x[i]);
+    }
+}
+
+extern const row_loops ISA_SYMBOL(row_loops_i64);
+const row_loops ISA_SYMBOL(row_loops_i64) = {
+    .type = ASSAY_I64,
+    .start = {{.i = 0}, {.i = 0}, {.i = 0}, {.i = INT64_MIN}, {.i = INT64_MAX}, {.i = 0}, {.i = 0}},
+    COMMON_ROW_LOOPS,
+};

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row loops of softmax, norms and losses, in `value` (float or double). Included after row_loops_common.h and
+     exp_of(x)          the exponential,
+     exp_shifted_of(x)  the same for x <= 0, where tiny results may flush. */
+#include <math.h>
+
+/* Sums of products in blocks, as fold_sum makes them. */
+static double dot(const void *left, const void *right, int64_t n) {
+    const value *x = left, *y = right;
+    double sum = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, half = (to - from) / 2;
+        value s = 0, t = 0;
+#pragma omp simd reduction(+ : s, t)
+        for (int64_t i = from; i < from + half; i++) {
+            s += x[i] * y[i];
+            t += x[i + half] * y[i + half];
+        }
+        for (int64_t i = from + 2 * half; i < to; i++) {
+            s += x[i] * y[i];
+        }
+        sum += (double)s + (double)t;
+    }
+    return sum;
+}
+
+static double dot_centred(const void *left, const void *right, double mean, int64_t n) {
+    const value *x = left, *y = right;
+    value m = (value)mean;
+    double sum = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value s = 0;
+#pragma omp simd reduction(+ : s)
+        for (int64_t i = from; i < to; i++) {
+            s += x[i] * (y[i] - m);
+        }
+        sum += (double)s;
+    }
+    return sum;
+}
+
+static double distance(const void *left, const void *right, int64_t n) {
+    const value *x = left, *y = right;
+    double sum = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value s = 0;
+#pragma omp simd reduction(+ : s)
+        for (int64_t i = from; i < to; i++) {
+            s += (x[i] - y[i]) * (x[i] - y[i]);
+        }
+        sum += (double)s;
+    }
+    return sum;
+}
+
+/* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
+static void moments(const void *row, int64_t n, double *mean, double *m2) {
+    const value *x = row;
+    row_wide sum = {.WIDE = 0};
+    fold_values(&sum, x, n);
+    double centre = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
+    value c = (value)centre;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, half = (to - from) / 2;
+        value s = 0, t = 0, r = 0;
+#pragma omp simd reduction(+ : s, t)
+        for (int64_t i = from; i < from + half; i++) {
+            s += (x[i] - c) * (x[i] - c);
+            t += (x[i + half] - c) * (x[i + half] - c);
+        }
+        for (int64_t i = from + 2 * half; i < to; i++) {
+            r += (x[i] - c) * (x[i] - c);
+        }
+        squares += (double)s + (double)t + (double)r;
+    }
+    double rest = centre - (double)c; /* what rounding took off the mean */
+    *mean = centre;
+    squares -= (double)n * rest * rest;
+    *m2 = squares < 0 ? 0 : squares; /* NaN stays */
+}
+
+static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, void *means, void *squares) {
+    value *mean = means, *m2 = squares;
+    const value *x = at;
+    value scale = 1 / (value)rows;
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    memset(m2, 0, (size_t)n * sizeof *m2);
+    add_rows(mean, x, rows, row_stride, n);
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] *= scale;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const value *row = x + r * row_stride;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            m2[i] += (row[i] - mean[i]) * (row[i] - mean[i]);
+        }
+    }
+}
+
+static void moments_merge(double *mean, double *m2, const void *mean_new, const void *m2_new, double n_before,
+                          double n_new, int64_t n) {
+    const value *mean_of = mean_new, *m2_of = m2_new;
+    double share = n_new / (n_before + n_new), weight = n_before * share;
+    for (int64_t i = 0; i < n; i++) {
+        double delta = (double)mean_of[i] - mean[i];
+        mean[i] += delta * share;
+        m2[i] += (double)m2_of[i] + delta * delta * weight;
+    }
+}
+
+static double exp_shifted(void *to, const void *row, double shift, int64_t n) {
+    value *y = to;
+    const value *x = row;
+    value s = (value)shift;
+    double total = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t end = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = from; i < end; i++) {
+            value e = exp_shifted_of(x[i] - s);
+            y[i] = e;
+            sum += e;
+        }
+        total += (double)sum;
+    }
+    return total;
+}
+
+static double sum_exp(const void *row, double shift, int64_t n) {
+    const value *x = row;
+    value s = (value)shift;
+    double total = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t end = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = from; i < end; i++) {
+            sum += exp_shifted_of(x[i] - s);
+        }
+        total += (double)sum;
+    }
+    return total;
+}
+
+static void scale(void *to, const void *row, double factor, double offset, int64_t n) {
+    value *y = to;
+    const value *x = row;
+    value f = (value)factor, p = (value)offset;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] * f + p;
+    }
+}
+
+static void subtract(void *to, const void *row, double less, double more, int64_t n) {
+    value *y = to;
+    const value *x = row;
+    value a = (value)less, b = (value)more;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (x[i] - a) - b;
+    }
+}
+
+static void softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
+    value *out = to;
+    const value *g = grad, *y = output;
+    value s = (value)sum;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (g[i] - s) * y[i];
+    }
+}
+
+static void log_softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
+    value *out = to;
+    const value *g = grad, *y = output;
+    value s = (value)sum;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = g[i] - exp_of(y[i]) * s;
+    }
+}
+
+static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm, void *work) {
+    value *x = block, *largest = work, *sum = largest + n;
+    memcpy(largest, x, (size_t)n * sizeof *x);
+    for (int64_t r = 1; r < rows; r++) {
+        into_largest(largest, x + r * n, n);
+    }
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int64_t r = 0; r < rows; r++) {
+        value *row = x + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(row[i] - largest[i]);
+            sum[i] += e;
+            row[i] = logarithm ? row[i] : e;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        sum[i] = logarithm ? (value)log((double)sum[i]) : 1 / sum[i];
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        value *row = x + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            row[i] = logarithm ? (row[i] - largest[i]) - sum[i] : row[i] * sum[i];
+        }
+    }
+}
+
+static void softmax_back_columns(void *grad, const void *output, int64_t rows, int64_t n, bool logarithm, void *work) {
+    value *g = grad, *sum = work;
+    const value *y = output;
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int64_t at = 0; at < rows * n; at += n) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            sum[i] += logarithm ? g[at + i] : g[at + i] * y[at + i];
+        }
+    }
+    for (int64_t at = 0; at < rows * n; at += n) {
+        if (logarithm) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                g[at + i] = g[at + i] - exp_of(y[at + i]) * sum[i];
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            g[at + i] = (g[at + i] - sum[i]) * y[at + i];
+        }
+    }
+}
+
+static void centre(void *to, const void *row, double mean, double rstd, const void *weights, const void *biases, int64_t n) {
+    value *y = to;
+    const value *x = row, *weight = weights, *bias = biases;
+    value m = (value)mean, r = (value)rstd;
+    if (weight != NULL && bias != NULL) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (x[i] - m) * r * weight[i] + bias[i];
+        }
+        return;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (x[i] - m) * r * (weight != NULL ? weight[i] : 1) + (bias != NULL ? bias[i] : 0);
+    }
+}
+
+static void affine(void *to, const void *row, const void *factors, const void *pluses, int64_t n) {
+    value *y = to;
+    const value *x = row, *factor = factors, *p = pluses;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] * factor[i] + p[i];
+    }
+}
+
+static void layer_sums(const void *grad, const void *row, const void *weights, double mean, double rstd, int64_t n,
+                       double *g, double *gx) {
+    const value *dy = grad, *x = row, *weight = weights;
+    value m = (value)mean, r = (value)rstd;
+    double total = 0, total_x = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value s = 0, t = 0;
+#pragma omp simd reduction(+ : s, t)
+        for (int64_t i = from; i < to; i++) {
+            value term = weight != NULL ? dy[i] * weight[i] : dy[i];
+            s += term;
+            t += term * ((x[i] - m) * r);
+        }
+        total += (double)s;
+        total_x += (double)t;
+    }
+    *g = total;
+    *gx = total_x;
+}
+
+static void layer_grad(void *to, const void *grad, const void *row, const void *weights, double mean, double rstd, double g,
+                       double gx, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row, *weight = weights;
+    value m = (value)mean, r = (value)rstd, a = (value)(g / (double)n), b = (value)(gx / (double)n);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        value term = weight != NULL ? dy[i] * weight[i] : dy[i];
+        out[i] = r * (term - a - (x[i] - m) * r * b);
+    }
+}
+
+static void layer_params(void *weight_sums, void *bias_sums, const void *grad, const void *row, double mean, double rstd,
+                         int64_t n) {
+    value *ws = weight_sums, *bs = bias_sums;
+    const value *dy = grad, *x = row;
+    value m = (value)mean, r = (value)rstd;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        ws[i] += dy[i] * ((x[i] - m) * r);
+        bs[i] += dy[i];
+    }
+}
+
+static void channel_grad(void *to, const void *grad, const void *row, double mean, double a, double b, double c, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row;
+    value m = (value)mean, fa = (value)a, fb = (value)b, fc = (value)c;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = dy[i] * fa + ((x[i] - m) * fb + fc);
+    }
+}
+
+static void channel_grad_columns(void *to, const void *grad, const void *row, const void *means, const void *as,
+                                 const void *bs, const void *cs, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row, *mean = means, *a = as, *b = bs, *c = cs;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = dy[i] * a[i] + ((x[i] - mean[i]) * b[i] + c[i]);
+    }
+}
+
+static void channel_sums_columns(void *sums, void *products, const void *grad, const void *row, const void *means, int64_t n) {
+    value *s = sums, *p = products;
+    const value *dy = grad, *x = row, *mean = means;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        s[i] += dy[i];
+        p[i] += dy[i] * (x[i] - mean[i]);
+    }
+}
+
+static void square_difference(void *to, const void *left, const void *right, int64_t n) {
+    value *out = to;
+    const value *x = left, *y = right;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (x[i] - y[i]) * (x[i] - y[i]);
+    }
+}
+
+static void scaled_difference(void *to, const void *grad, const void *left, const void *right, double factor, int64_t n) {
+    value *out = to;
+    const value *g = grad, *x = left, *y = right;
+    value f = (value)factor;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = f * (x[i] - y[i]) * g[i];
+    }
+}
+
+#define REAL_ROW_LOOPS                                                                                                       \
+    .start = {{.f = 0}, {.f = 0}, {.f = 0}, {.f = -(double)INFINITY}, {.f = (double)INFINITY}, {.f = 0}, {.f = 0}},          \
+    .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .moments_columns = moments_columns,    \
+    .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
+    .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
+    .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
+    .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
+    .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
+    .square_difference = square_difference, .scaled_difference = scaled_difference

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* oneDNN 2, behind onednn.h. Primitives, descriptors and scratch memory are made once; a run sets four addresses and
+   executes. Reorders to oneDNN's blocked layouts are part of the run, those of weights too. */
+#include "engine/kernels/cpu/onednn.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPERANDS = 4 };
+
+/* One operand as the caller has it and as the primitive wants it: the same, or joined by a reorder. */
+typedef struct operand {
+    int slot; /* in onednn_data */
+    bool is_output;
+    dnnl_memory_t user, inner; /* inner is user where no reorder is needed */
+    dnnl_primitive_t reorder;  /* NULL: none */
+    dnnl_exec_arg_t reorder_args[3];
+    int n_reorder_args;
+} operand;
+
+struct onednn {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    dnnl_primitive_t primitive;
+    dnnl_memory_t scratch[1 + MAX_OPERANDS];
+    int n_scratch;
+    int n_operands;
+    operand operands[MAX_OPERANDS];
+    dnnl_exec_arg_t args[MAX_OPERANDS + 1];
+    int n_args;
+    char code[64];
+};
+
+static status translate(dnnl_status_t s, const char *what, error *err) {
+    if (s == dnnl_success) {
+        return ASSAY_OK;
+    }
+    status code = s == dnnl_out_of_memory                              ? ASSAY_OUT_OF_MEMORY
+                  : s == dnnl_unimplemented || s == dnnl_invalid_arguments ? ASSAY_UNSUPPORTED
+                                                                          : ASSAY_INTERNAL;
+    return fail(err, code, "oneDNN: %s answers status %d", what, (int)s);
+}
+
+#define CALL(function, ...) TRY(translate(function(__VA_ARGS__), #function, err))
+
+static dnnl_data_type_t type_of(dtype t) {
+    return t == ASSAY_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
+void onednn_free(onednn *o) {
+    if (o == NULL) {
+        return;
+    }
+    for (int i = 0; i < o->n_operands; i++) {
+        operand *p = &o->operands[i];
+        dnnl_primitive_destroy(p->reorder);
+        if (p->inner != p->user) {
+            dnnl_memory_destroy(p->inner);
+        }
+        dnnl_memory_destroy(p->user);
+    }
+    for (int i = 0; i < o->n_scratch; i++) {
+        dnnl_memory_destroy(o->scratch[i]);
+    }
+    dnnl_primitive_destroy(o->primitive);
+    dnnl_stream_destroy(o->stream);
+    dnnl_engine_destroy(o->engine);
+    free(o);
+}
+
+const char *onednn_code(const onednn *o) {
+    return o->code;
+}
+
+static status start(onednn **out, error *err) {
+    onednn *o = calloc(1, sizeof *o);
+    if (o == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a oneDNN call");
+    }
+    *out = o;
+    CALL(dnnl_engine_create, &o->engine, dnnl_cpu, 0);
+    CALL(dnnl_stream_create, &o->stream, o->engine, dnnl_stream_default_flags);
+    return ASSAY_OK;
+}
+
+/* Memory of our own for a descriptor. */
+static status make_memory(onednn *o, const dnnl_memory_desc_t *md, arena *memory, dnnl_memory_t *out, error *err) {
+    void *data = arena_make(memory, dnnl_memory_desc_get_size(md) + 64, 1);
+    if (data == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for oneDNN's work space");
+    }
+    CALL(dnnl_memory_create, out, md, o->engine, data);
+    return ASSAY_OK;
+}
+
+/* The caller provides scratch memory, so that executing allocates nothing. */
+static status add_scratch(onednn *o, const_dnnl_primitive_desc_t pd, arena *memory, dnnl_exec_arg_t *args, int *n_args,
+                          error *err) {
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (md == NULL || dnnl_memory_desc_get_size(md) == 0) {
+        return ASSAY_OK;
+    }
+    dnnl_memory_t made = NULL;
+    TRY(make_memory(o, md, memory, &made, err));
+    o->scratch[o->n_scratch++] = made;
+    args[(*n_args)++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, made};
+    return ASSAY_OK;
+}
+
+static status make_attributes(dnnl_primitive_attr_t *out, error *err) {
+    CALL(dnnl_primitive_attr_create, out);
+    CALL(dnnl_primitive_attr_set_scratchpad_mode, *out, dnnl_scratchpad_mode_user);
+    return ASSAY_OK;
+}
+
+static status make_reorder(onednn *o, operand *p, const dnnl_memory_desc_t *user, const dnnl_memory_desc_t *inner,
+                           arena *memory, error *err) {
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_memory_t from = p->is_output ? p->inner : p->user, to = p->is_output ? p->user : p->inner;
+    status result = make_attributes(&attributes, err);
+    if (result == ASSAY_OK) {
+        result = translate(dnnl_reorder_primitive_desc_create(&pd, p->is_output ? inner : user, o->engine,
+                                                              p->is_output ? user : inner, o->engine, attributes),
+                           "reorder", err);
+    }
+    if (result == ASSAY_OK) {
+        p->reorder_args[0] = (dnnl_exec_arg_t){DNNL_ARG_FROM, from};
+        p->reorder_args[1] = (dnnl_exec_arg_t){DNNL_ARG_TO, to};
+        p->n_reorder_args = 2;
+        result = add_scratch(o, pd, memory, p->reorder_args, &p->n_reorder_args, err);
+    }
+    if (result == ASSAY_OK) {
+        result = translate(dnnl_primitive_create(&p->reorder, pd), "reorder", err);
+    }
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_attr_destroy(attributes);
+    return result;
+}
+
+static status add_operand(onednn *o, int arg_id, int slot, bool is_output, const dnnl_memory_desc_t *user,
+                          const dnnl_memory_desc_t *inner, arena *memory, error *err) {
+    operand *p = &o->operands[o->n_operands];
+    p->slot = slot;
+    p->is_output = is_output;
+    CALL(dnnl_memory_create, &p->user, user, o->engine, DNNL_MEMORY_NONE);
+    p->inner = p->user;
+    o->n_operands++;
+    if (!dnnl_memory_desc_equal(user, inner)) {
+        TRY(make_memory(o, inner, memory, &p->inner, err));
+        TRY(make_reorder(o, p, user, inner, memory, err));
+    }
+    o->args[o->n_args++] = (dnnl_exec_arg_t){arg_id, p->inner};
+    return ASSAY_OK;
+}
+
+/* The primitive of a description. The reference code that oneDNN falls back to is slower than ours: UNSUPPORTED. */
+static status make_primitive(onednn *o, const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attributes,
+                             const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd, error *err) {
+    CALL(dnnl_primitive_desc_create, pd, desc, attributes, o->engine, hint);
+    const char *code = NULL;
+    CALL(dnnl_primitive_desc_query, *pd, dnnl_query_impl_info_str, 0, &code);
+    strncpy(o->code, code, sizeof o->code - 1);
+    if (strncmp(code, "ref", 3) == 0) {
+        return fail(err, ASSAY_UNSUPPORTED, "oneDNN has only its reference code for this shape");
+    }
+    CALL(dnnl_primitive_create, &o->primitive, *pd);
+    return ASSAY_OK;
+}
+
+status onednn_run(onednn *o, const onednn_data *data, error *err) {
+    for (int i = 0; i < o->n_operands; i++) {
+        operand *p = &o->operands[i];
+        CALL(dnnl_memory_set_data_handle, p->user, data->at[p->slot]);
+        if (p->reorder != NULL && !p->is_output) {
+            CALL(dnnl_primitive_execute, p->reorder, o->stream, p->n_reorder_args, p->reorder_args);
+        }
+    }
+    CALL(dnnl_primitive_execute, o->primitive, o->stream, o->n_args, o->args);
+    for (int i = 0; i < o->n_operands; i++) {
+        operand *p = &o->operands[i];
+        if (p->reorder != NULL && p->is_output) {
+            CALL(dnnl_primitive_execute, p->reorder, o->stream, p->n_reorder_args, p->reorder_args);
+        }
+    }
+    CALL(dnnl_stream_wait, o->stream);
+    return ASSAY_OK;
+}
+
+/* --- matrix products -------------------------------------------------------------------------------------------------- */
+
+/* Strides of dimensions of size 1 mean nothing, but oneDNN wants them to look like a matrix's. */
+static status matrix_desc(dnnl_memory_desc_t *md, dtype t, int64_t batch, int64_t rows, int64_t columns,
+                          const int64_t *strides, error *err) {
+    int64_t row = strides[1], column = strides[2], each = strides[0];
+    if (columns == 1 && rows == 1) {
+        row = column = 1;
+    } else if (columns == 1) {
+        column = row == 1 ? rows : 1;
+    } else if (rows == 1) {
+        row = column == 1 ? columns : 1;
+    }
+    if (batch == 1) {
+        dnnl_dims_t sizes = {rows, columns}, steps = {row, column};
+        CALL(dnnl_memory_desc_init_by_strides, md, 2, sizes, type_of(t), steps);
+        return ASSAY_OK;
+    }
+    dnnl_dims_t sizes = {batch, rows, columns}, steps = {each, row, column};
+    CALL(dnnl_memory_desc_init_by_strides, md, 3, sizes, type_of(t), steps);
+    return ASSAY_OK;
+}
+
+static status matmul_attributes(const onednn_matmul *s, const dnnl_memory_desc_t *row, dnnl_primitive_attr_t *out,
+                                error *err) {
+    TRY(make_attributes(out, err));
+    float alpha = (float)s->alpha;
+    if (alpha != 1) {
+        CALL(dnnl_primitive_attr_set_output_scales, *out, 1, 0, &alpha);
+    }
+    if (!s->adds_c && !(s->adds_row && alpha != 1)) {
+        return ASSAY_OK;
+    }
+    dnnl_post_ops_t posts = NULL;
+    CALL(dnnl_post_ops_create, &posts);
+    dnnl_status_t made = dnnl_success;
+    if (s->adds_row && alpha != 1) { /* oneDNN scales its own bias as well: this one is added behind the scale */
+        made = dnnl_post_ops_append_binary(posts, dnnl_binary_add, row);
+    }
+    if (made == dnnl_success && s->adds_c) {
+        made = dnnl_post_ops_append_sum(posts, 1.0F);
+    }
+    if (made == dnnl_success) {
+        made = dnnl_primitive_attr_set_post_ops(*out, posts);
+    }
+    dnnl_post_ops_destroy(posts);
+    return translate(made, "post-operations", err);
+}
+
+static status matmul_build(const onednn_matmul *s, arena *memory, onednn *o, dnnl_primitive_attr_t *attributes,
+                           dnnl_primitive_desc_t *pd, error *err) {
+    dnnl_memory_desc_t a, b, c, row;
+    TRY(matrix_desc(&a, s->dtype, s->batch, s->m, s->k, s->a, err));
+    TRY(matrix_desc(&b, s->dtype, s->batch, s->k, s->n, s->b, err));
+    TRY(matrix_desc(&c, s->dtype, s->batch, s->m, s->n, s->c, err));
+    dnnl_dims_t row_sizes = {1, s->n, s->n}, row_steps = {s->n, 1, 1};
+    row_sizes[1] = s->batch > 1 ? 1 : s->n;
+    row_steps[1] = s->batch > 1 ? s->n : 1;
+    CALL(dnnl_memory_desc_init_by_strides, &row, s->batch > 1 ? 3 : 2, row_sizes, type_of(s->dtype), row_steps);
+    bool is_bias = s->adds_row && (float)s->alpha == 1;
+    dnnl_matmul_desc_t desc;
+    CALL(dnnl_matmul_desc_init, &desc, &a, &b, is_bias ? &row : NULL, &c);
+    TRY(matmul_attributes(s, &row, attributes, err));
+    TRY(make_primitive(o, &desc, *attributes, NULL, pd, err));
+    TRY(add_operand(o, DNNL_ARG_SRC, 0, false, &a, &a, memory, err));
+    TRY(add_operand(o, DNNL_ARG_WEIGHTS, 1, false, &b, &b, memory, err));
+    TRY(add_operand(o, DNNL_ARG_DST, 2, true, &c, &c, memory, err));
+    if (s->adds_row) {
+        int id = is_bias ? DNNL_ARG_BIAS : DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+        TRY(add_operand(o, id, 3, false, &row, &row, memory, err));
+    }
+    return add_scratch(o, *pd, memory, o->args, &o->n_args, err);
+}
+
+status onednn_matmul_prepare(const onednn_matmul *shape, arena *memory, onednn **out, error *err) {
+    onednn *o = NULL;
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    status result = start(&o, err);
+    if (result == ASSAY_OK) {
+        result = matmul_build(shape, memory, o, &attributes, &pd, err);
+    }
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_attr_destroy(attributes);
+    if (result != ASSAY_OK) {
+        onednn_free(o);
+        return result;
+    }
+    *out = o;
+    return ASSAY_OK;
+}
+
+/* --- convolutions --------------------------------------------------------------------------------------------------------- */
+
+/* A side of the convolution: two spatial dimensions unless three are needed. */
+static status side_desc(dnnl_memory_desc_t *md, const onednn_conv *s, int64_t channels, const int64_t *spatial,
+                        const int64_t *strides, error *err) {
+    int n = s->shape->spatial == 3 ? 3 : 2;
+    dnnl_dims_t sizes = {s->shape->batch, channels}, steps = {strides[0], strides[1]};
+    for (int d = 0; d < n; d++) {
+        sizes[2 + d] = spatial[3 - n + d];
+        steps[2 + d] = strides[2 + 3 - n + d];
+    }
+    CALL(dnnl_memory_desc_init_by_strides, md, 2 + n, sizes, type_of(s->dtype), steps);
+    return ASSAY_OK;
+}
+
+/* [groups,] narrow channels, wide channels, spatial */
+static status weight_desc(dnnl_memory_desc_t *md, const onednn_conv *s, error *err) {
+    const conv_shape *c = s->shape;
+    int n = c->spatial == 3 ? 3 : 2, lead = c->groups > 1 ? 1 : 0;
+    int64_t per_group = c->narrow_channels / c->groups;
+    dnnl_dims_t sizes = {c->groups}, steps = {per_group * s->weight[0]};
+    sizes[lead] = per_group;
+    steps[lead] = s->weight[0];
+    sizes[lead + 1] = c->wide_channels / c->groups;
+    steps[lead + 1] = s->weight[1];
+    for (int d = 0; d < n; d++) {
+        sizes[lead + 2 + d] = c->kernel[3 - n + d];
+        steps[lead + 2 + d] = s->weight[2 + 3 - n + d];
+    }
+    CALL(dnnl_memory_desc_init_by_strides, md, lead + 2 + n, sizes, type_of(s->dtype), steps);
+    return ASSAY_OK;
+}
+
+/* The same sizes in a layout of oneDNN's choice. */
+static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
+    dnnl_memory_desc_t any = *md;
+    memset(&any.format_desc, 0, sizeof any.format_desc);
+    any.format_kind = dnnl_format_kind_any;
+    return any;
+}
+
+typedef struct conv_descs {
+    dnnl_memory_desc_t narrow, wide, weight, bias;                     /* the caller's */
+    dnnl_memory_desc_t inner_narrow, inner_wide, inner_weight, inner_bias; /* asked for, then chosen */
+    dnnl_dims_t stride, dilation, pad_before, pad_after;
+} conv_descs;
+
+static status conv_describe(const onednn_conv *s, conv_descs *d, error *err) {
+    const conv_shape *c = s->shape;
+    TRY(side_desc(&d->narrow, s, c->narrow_channels, c->narrow, s->narrow, err));
+    TRY(side_desc(&d->wide, s, c->wide_channels, c->wide, s->wide, err));
+    TRY(weight_desc(&d->weight, s, err));
+    dnnl_dims_t channels = {c->narrow_channels}, one = {1};
+    CALL(dnnl_memory_desc_init_by_strides, &d->bias, 1, channels, type_of(s->dtype), one);
+    /* Channels-last sides stay as they are: oneDNN is about as fast on them as on its own layouts. */
+    d->inner_narrow = c->channels_last ? d->narrow : any_layout(&d->narrow);
+    d->inner_wide = c->channels_last ? d->wide : any_layout(&d->wide);
+    d->inner_weight = any_layout(&d->weight);
+    d->inner_bias = d->bias;
+    int n = c->spatial == 3 ? 3 : 2;
+    for (int i = 0; i < n; i++) {
+        int k = 3 - n + i;
+        int64_t reach = (c->narrow[k] - 1) * c->stride[k] + c->dilation[k] * (c->kernel[k] - 1) + 1;
+        d->stride[i] = c->stride[k];
+        d->dilation[i] = c->dilation[k] - 1;
+        d->pad_before[i] = c->pad[k];
+        d->pad_after[i] = reach - c->wide[k] - c->pad[k]; /* what the windows really touch */
+    }
+    return ASSAY_OK;
+}
+
+static status conv_desc_of(const onednn_conv *s, onednn_direction direction, conv_descs *d, dnnl_convolution_desc_t *out,
+                           error *err) {
+    if (direction == ONEDNN_TO_NARROW) {
+        CALL(dnnl_dilated_convolution_forward_desc_init, out, dnnl_forward_inference, dnnl_convolution_direct,
+             &d->inner_wide, &d->inner_weight, s->bias ? &d->inner_bias : NULL, &d->inner_narrow, d->stride, d->dilation,
+             d->pad_before, d->pad_after);
+    } else if (direction == ONEDNN_TO_WIDE) {
+        CALL(dnnl_dilated_convolution_backward_data_desc_init, out, dnnl_convolution_direct, &d->inner_wide,
+             &d->inner_weight, &d->inner_narrow, d->stride, d->dilation, d->pad_before, d->pad_after);
+    } else {
+        CALL(dnnl_dilated_convolution_backward_weights_desc_init, out, dnnl_convolution_direct, &d->inner_wide,
+             &d->inner_weight, s->bias ? &d->inner_bias : NULL, &d->inner_narrow, d->stride, d->dilation, d->pad_before,
+             d->pad_after);
+    }
+    return ASSAY_OK;
+}
+
+/* oneDNN builds a gradient from the forward primitive's choice of layouts. */
+static status make_hint(const onednn_conv *s, onednn *o, conv_descs *d, dnnl_primitive_desc_t *hint, error *err) {
+    if (s->direction == ONEDNN_TO_NARROW) {
+        return ASSAY_OK;
+    }
+    onednn_conv forward = *s;
+    forward.bias = false;
+    dnnl_convolution_desc_t desc;
+    TRY(conv_desc_of(&forward, ONEDNN_TO_NARROW, d, &desc, err));
+    desc.prop_kind = dnnl_forward_training;
+    CALL(dnnl_primitive_desc_create, hint, &desc, NULL, o->engine, NULL);
+    return ASSAY_OK;
+}
+
+static status conv_operands(const onednn_conv *s, onednn *o, conv_descs *d, const_dnnl_primitive_desc_t pd, arena *memory,
+                            error *err) {
+    static const struct {
+        dnnl_query_t wide, weight, narrow;
+        int wide_arg, weight_arg, narrow_arg, bias_arg;
+    } by_direction[] = {
+        [ONEDNN_TO_NARROW] = {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
+                              DNNL_ARG_DST, DNNL_ARG_BIAS},
+        [ONEDNN_TO_WIDE] = {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md, DNNL_ARG_DIFF_SRC,
+                            DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_BIAS},
+        [ONEDNN_TO_WEIGHT] = {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md, DNNL_ARG_SRC,
+                              DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_BIAS},
+    };
+    onednn_direction to = s->direction;
+    TRY(add_operand(o, by_direction[to].narrow_arg, 0, to == ONEDNN_TO_NARROW, &d->narrow,
+                    dnnl_primitive_desc_query_md(pd, by_direction[to].narrow, 0), memory, err));
+    TRY(add_operand(o, by_direction[to].wide_arg, 1, to == ONEDNN_TO_WIDE, &d->wide,
+                    dnnl_primitive_desc_query_md(pd, by_direction[to].wide, 0), memory, err));
+    TRY(add_operand(o, by_direction[to].weight_arg, 2, to == ONEDNN_TO_WEIGHT, &d->weight,
+                    dnnl_primitive_desc_query_md(pd, by_direction[to].weight, 0), memory, err));
+    if (s->bias) {
+        TRY(add_operand(o, by_direction[to].bias_arg, 3, to == ONEDNN_TO_WEIGHT, &d->bias, &d->bias, memory, err));
+    }
+    return add_scratch(o, pd, memory, o->args, &o->n_args, err);
+}
+
+static status conv_build(const onednn_conv *s, arena *memory, onednn *o, dnnl_primitive_attr_t *attributes,
+                         dnnl_primitive_desc_t *hint, dnnl_primitive_desc_t *pd, error *err) {
+    conv_descs d;
+    dnnl_convolution_desc_t desc;
+    TRY(conv_describe(s, &d, err));
+    TRY(make_attributes(attributes, err));
+    TRY(make_hint(s, o, &d, hint, err));
+    TRY(conv_desc_of(s, s->direction, &d, &desc, err));
+    TRY(make_primitive(o, &desc, *attributes, *hint, pd, err));
+    return conv_operands(s, o, &d, *pd, memory, err);
+}
+
+status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err) {
+    onednn *o = NULL;
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_primitive_desc_t hint = NULL, pd = NULL;
+    status result = start(&o, err);
+    if (result == ASSAY_OK) {
+        result = conv_build(shape, memory, o, &attributes, &hint, &pd, err);
+    }
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_attr_destroy(attributes);
+    if (result != ASSAY_OK) {
+        onednn_free(o);
+        return result;
+    }
+    *out = o;
+    return ASSAY_OK;
+}

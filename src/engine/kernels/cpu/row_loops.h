@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops over one row of numbers, of which reductions, norms, softmax and losses are put together.
+
+   They compute in one of three types: float (for f32, f16 and bf16 tensors), double, int64 (integers and booleans). A row of
+   another type or stride is brought in by load, which a block of ROW_BLOCK elements at a time keeps in the L1 cache; one
+   that already has the type and lies together is used where it lies (row_fetch).
+
+   Sums: blocks of ROW_BLOCK in at least 16 partial sums of the computing type, blocks in double (in int64 for integers), so
+   that the error grows with the block's length and not the row's. */
+#ifndef ENGINE_KERNELS_CPU_ROW_LOOPS_H
+#define ENGINE_KERNELS_CPU_ROW_LOOPS_H
+
+#include "engine/kernels/cpu/isa.h"
+#include "engine/tensor/dtype.h"
+
+enum { ROW_BLOCK = 2048 };
+
+/* What a fold does with each element. */
+typedef enum row_kind {
+    ROW_SUM,
+    ROW_SQUARES,  /* adds x^2 */
+    ROW_SIZES,    /* adds |x| */
+    ROW_LARGEST,  /* NaN if there is one */
+    ROW_SMALLEST, /* NaN if there is one */
+    ROW_NONZERO,  /* 1 if an element is not 0 */
+    ROW_ZERO,     /* 1 if an element is 0 */
+    ROW_KINDS
+} row_kind;
+
+/* What a row folds into: f for float and double rows, i for integers. */
+typedef union row_wide {
+    double f;
+    int64_t i;
+} row_wide;
+
+typedef struct row_loops {
+    dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
+    size_t size;
+
+    void (*load)(void *to, const char *from, dtype t, int64_t stride_bytes, int64_t n);
+    void (*store)(char *to, dtype t, int64_t stride_bytes, const void *from, int64_t n);
+    void (*fill)(void *to, double value, int64_t n);
+
+    row_wide start[ROW_KINDS];
+    void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* total[i] folds in x[i]; totals are of the computing type. */
+    void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
+    /* The first largest (smallest) or first NaN of a row. */
+    int64_t (*place)(const void *x, int64_t n, bool smallest);
+    /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
+    void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
+    void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
+    void (*scan)(void *to, const void *x, row_wide *total, int64_t n); /* running sums from *total on */
+
+    /* Float and double only from here. */
+    double (*dot)(const void *x, const void *y, int64_t n);
+    double (*dot_centred)(const void *x, const void *y, double mean, int64_t n); /* sum of x (y - mean) */
+    double (*distance)(const void *x, const void *y, int64_t n);                 /* sum of (x - y)^2 */
+    void (*moments)(const void *x, int64_t n, double *mean, double *m2);
+    /* Of n columns over rows: means and sums of squared distances from them. */
+    void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, void *mean, void *m2);
+    /* Merges another count's moments into what n_before elements gave, column by column (Chan, Golub and LeVeque). */
+    void (*moments_merge)(double *mean, double *m2, const void *mean_new, const void *m2_new, double n_before,
+                          double n_new, int64_t n);
+
+    double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
+    double (*sum_exp)(const void *x, double shift, int64_t n);
+    void (*scale)(void *to, const void *x, double factor, double plus, int64_t n); /* x * factor + plus */
+    void (*subtract)(void *to, const void *x, double less, double more, int64_t n);  /* (x - less) - more */
+    void (*softmax_back)(void *to, const void *g, const void *y, double sum, int64_t n);     /* (g - sum) y */
+    void (*log_softmax_back)(void *to, const void *g, const void *y, double sum, int64_t n); /* g - exp(y) sum */
+    /* Columns: the same over `rows` rows of n, all with the given stride in elements. work: 2 n elements. */
+    void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
+    void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
+
+    void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
+    void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);
+    /* One row of layer norm's gradient: g = dy * weight (NULL: 1); sums of g and g (x - mean) rstd. */
+    void (*layer_sums)(const void *dy, const void *x, const void *weight, double mean, double rstd, int64_t n, double *g,
+                       double *gx);
+    void (*layer_grad)(void *to, const void *dy, const void *x, const void *weight, double mean, double rstd, double g,
+                       double gx, int64_t n);
+    /* weight_sums += dy (x - mean) rstd, bias_sums += dy. */
+    void (*layer_params)(void *weight_sums, void *bias_sums, const void *dy, const void *x, double mean, double rstd,
+                         int64_t n);
+    /* to = dy * a + (x - mean) * b + c, with one number for the row or one for each column. */
+    void (*channel_grad)(void *to, const void *dy, const void *x, double mean, double a, double b, double c, int64_t n);
+    void (*channel_grad_columns)(void *to, const void *dy, const void *x, const void *mean, const void *a, const void *b,
+                                 const void *c, int64_t n);
+    /* sums += dy, products += dy (x - mean), by columns. */
+    void (*channel_sums_columns)(void *sums, void *products, const void *dy, const void *x, const void *mean, int64_t n);
+    void (*square_difference)(void *to, const void *x, const void *y, int64_t n);
+    void (*scaled_difference)(void *to, const void *g, const void *x, const void *y, double factor, int64_t n);
+} row_loops;
+
+/* The loops that serve tensors of a type (complex ones as their parts), for this CPU. Never NULL. */
+const row_loops *row_loops_for(dtype t);
+
+/* n elements from `from` in the computing type: where they lie, or loaded into buffer. */
+static inline const void *row_fetch(const row_loops *l, void *buffer, const char *from, dtype t, int64_t stride_bytes,
+                                    int64_t n) {
+    if (t == l->type && stride_bytes == (int64_t)l->size) {
+        return from;
+    }
+    l->load(buffer, from, t, stride_bytes, n);
+    return buffer;
+}
+
+/* Where to compute n elements meant for `to`: there, or in buffer, from which row_put then stores them. */
+static inline void *row_target(const row_loops *l, void *buffer, char *to, dtype t, int64_t stride_bytes) {
+    return t == l->type && stride_bytes == (int64_t)l->size ? (void *)to : buffer;
+}
+
+static inline void row_put(const row_loops *l, char *to, dtype t, int64_t stride_bytes, const void *from, int64_t n) {
+    if (from != to) {
+        l->store(to, t, stride_bytes, from, n);
+    }
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies between a tensor and its dense twin, rows of the joined innermost dimension at a time. */
+#include "engine/kernels/cpu/stage.h"
+
+#include "engine/kernels/cpu/isa/convert_loops.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+enum { CHUNK = 8192 }; /* elements one copy handles: 64 KiB at most, which stays in L1 and L2 */
+
+/* Dimensions by falling stride; broadcast ones are the outermost of the copy. */
+static void order_of(const tensor *t, int *order) {
+    for (int d = 0; d < t->ndim; d++) {
+        int at = d;
+        uint64_t key = t->strides[d] == 0 ? UINT64_MAX : (uint64_t)t->strides[d];
+        for (; at > 0; at--) {
+            int64_t other = t->strides[order[at - 1]];
+            if ((other == 0 ? UINT64_MAX : (uint64_t)other) >= key) {
+                break;
+            }
+            order[at] = order[at - 1];
+        }
+        order[at] = d;
+    }
+}
+
+bool stage_is_disjoint(const tensor *t) {
+    int order[TENSOR_MAX_DIMS];
+    int64_t span = 1;
+    order_of(t, order);
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        int d = order[i];
+        if (t->sizes[d] > 1 && t->strides[d] < span) {
+            return false;
+        }
+        span += t->sizes[d] > 1 ? (t->sizes[d] - 1) * t->strides[d] : 0;
+    }
+    return true;
+}
+
+status stage_prepare(stage *s, const tensor *t, dtype inner, arena *memory, error *err) {
+    int order[TENSOR_MAX_DIMS];
+    order_of(t, order);
+    tensor outer = *t;
+    outer.storage = NULL;
+    s->outer = t->dtype;
+    s->inner = inner;
+    TRY(tensor_init_permuted(&s->layout, inner, t->ndim, t->sizes, order, err));
+    s->data = arena_make(memory, (size_t)tensor_numel(t) + 64 / dtype_size(inner), dtype_size(inner));
+    if (s->data == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a copy of an operand");
+    }
+    loop_init(&s->l, t->ndim, t->sizes, (tensor *[]){&s->layout, &outer}, 2);
+    return ASSAY_OK;
+}
+
+static void convert_run(dtype from_type, dtype to_type, const char *from, char *to, int64_t n) {
+    const convert_loops *c = convert_loops_best();
+    if (from_type == to_type) {
+        memcpy(to, from, (size_t)n * dtype_size(to_type));
+    } else if (from_type == ASSAY_F16 && to_type == ASSAY_F32) {
+        c->to_f32[ASSAY_F16](to, from, n);
+    } else if (from_type == ASSAY_F32 && to_type == ASSAY_F16) {
+        c->from_f32[ASSAY_F16](to, from, n);
+    } else if (from_type == ASSAY_BF16 && to_type == ASSAY_F32) {
+        c->to_f32[ASSAY_BF16](to, from, n);
+    } else if (from_type == ASSAY_F32 && to_type == ASSAY_BF16) {
+        c->from_f32[ASSAY_BF16](to, from, n);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = i * (int64_t)dtype_size(from_type), out = i * (int64_t)dtype_size(to_type);
+            element_store_int(to_type, to + out, element_load_int(from_type, from + at));
+        }
+    }
+}
+
+static void gather_run(size_t size, const char *from, int64_t step, char *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(to + (size_t)i * size, from + i * step, size);
+    }
+}
+
+static void scatter_run(size_t size, const char *from, char *to, int64_t step, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(to + i * step, from + (size_t)i * size, size);
+    }
+}
+
+/* n elements of the innermost dimension; a strided tensor goes through a contiguous buffer. */
+static void copy_run(const stage *s, char *copy, char *outer, int64_t n, bool load) {
+    size_t outer_size = dtype_size(s->outer);
+    int64_t step = s->l.strides[1][0];
+    alignas(64) char buffer[256 * 16];
+    if (step == (int64_t)outer_size || n == 1) {
+        load ? convert_run(s->outer, s->inner, outer, copy, n) : convert_run(s->inner, s->outer, copy, outer, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += 256) {
+        int64_t part = n - i < 256 ? n - i : 256;
+        char *at = copy + i * (int64_t)dtype_size(s->inner);
+        if (load) {
+            gather_run(outer_size, outer + i * step, step, buffer, part);
+            convert_run(s->outer, s->inner, buffer, at, part);
+        } else {
+            convert_run(s->inner, s->outer, at, buffer, part);
+            scatter_run(outer_size, buffer, outer + i * step, step, part);
+        }
+    }
+}
+
+static void copy_all(const stage *s, char *outer, bool load) {
+    const loop *l = &s->l;
+    if (l->numel == 0) {
+        return;
+    }
+    int64_t row = l->sizes[0], chunks = (row + CHUNK - 1) / CHUNK, rows = l->numel / row;
+    double bytes = (double)l->numel * (double)(dtype_size(s->outer) + dtype_size(s->inner));
+#pragma omp parallel num_threads(parallel_threads(bytes))
+    {
+        int64_t from, to, index[TENSOR_MAX_DIMS], offsets[LOOP_MAX_OPERANDS];
+        parallel_share(rows * chunks, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            int64_t start = i % chunks * CHUNK, n = row - start < CHUNK ? row - start : CHUNK;
+            loop_seek(l, i / chunks * row + start, index, offsets);
+            copy_run(s, (char *)s->data + offsets[0], outer + offsets[1], n, load);
+        }
+    }
+}
+
+void stage_load(const stage *s, const void *from) {
+    copy_all(s, (char *)from, true);
+}
+
+void stage_store(const stage *s, void *to) {
+    copy_all(s, to, false);
+}

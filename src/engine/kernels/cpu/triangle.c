@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tril and triu: of each row one part is copied, the other zeroed. */
+#include "engine/kernels/cpu/isa/copy_loops.h"
+#include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <string.h>
+
+typedef struct triangle {
+    const tensor *src, *dst;
+    const copy_loops *loops;
+    int log2;
+    int64_t diagonal;
+    int64_t n_rows;
+    bool lower;
+    bool copies; /* not in place */
+} triangle;
+
+static const char zeros[16];
+
+static void run_row(const triangle *k, int64_t row) {
+    const tensor *src = k->src, *dst = k->dst;
+    int last = dst->ndim - 1;
+    ptrdiff_t size = (ptrdiff_t)1 << k->log2, ds = dst->strides[last] * size, ss = src->strides[last] * size;
+    int64_t columns = dst->sizes[last], in_matrix = row % dst->sizes[last - 1], from = 0, to = 0;
+    for (int d = last - 1; d >= 0; d--) {
+        from += row % dst->sizes[d] * src->strides[d];
+        to += row % dst->sizes[d] * dst->strides[d];
+        row /= dst->sizes[d];
+    }
+    /* Columns before `edge` are kept (lower), or those from it on (upper). */
+    int64_t most = k->lower ? 1 : 0, edge = 0;
+    if (!__builtin_add_overflow(in_matrix + most, k->diagonal, &edge)) {
+        edge = edge < 0 ? 0 : edge > columns ? columns : edge;
+    } else {
+        edge = k->diagonal > 0 ? columns : 0;
+    }
+    int64_t keep_from = k->lower ? 0 : edge, keep_to = k->lower ? edge : columns;
+    int64_t zero_from = k->lower ? edge : 0, zero_to = k->lower ? columns : edge;
+    char *out = tensor_data(dst) + to * size;
+    const char *in = tensor_data(src) + from * size + keep_from * ss;
+    if (k->copies && keep_to > keep_from) {
+        if (ds == size && ss == size) {
+            memcpy(out + keep_from * size, in, (size_t)(keep_to - keep_from) << k->log2);
+        } else {
+            k->loops->strided(out + keep_from * ds, in, k->log2, keep_to - keep_from, ds, ss);
+        }
+    }
+    if (zero_to > zero_from) {
+        k->loops->strided(out + zero_from * ds, zeros, k->log2, zero_to - zero_from, ds, 0);
+    }
+}
+
+static status run(kernel_plan *plan) {
+    const triangle *k = plan->state;
+    double bytes = 1.5 * (double)tensor_numel(k->dst) * (double)(1 << k->log2);
+#pragma omp parallel num_threads(parallel_threads(bytes))
+    {
+        /* Rows in turn: in a triangle neighbouring rows cost alike, distant ones do not. */
+#pragma omp for schedule(static, 16)
+        for (int64_t row = 0; row < k->n_rows; row++) {
+            run_row(k, row);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare(kernel_plan *plan, bool lower) {
+    const tensor *src = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
+    triangle *k = (triangle *)plan->inline_state;
+    *k = (triangle){.src = src,
+                    .dst = dst,
+                    .loops = copy_loops_best(),
+                    .diagonal = call_int(plan->call, 1),
+                    .lower = lower,
+                    .copies = tensor_data(src) != tensor_data(dst)};
+    while ((size_t)1 << k->log2 < dtype_size(dst->dtype)) {
+        k->log2++;
+    }
+    int64_t columns = dst->sizes[dst->ndim - 1];
+    k->n_rows = columns > 0 ? tensor_numel(dst) / columns : 0;
+    plan->state = k;
+    plan->run = run;
+    return ASSAY_OK;
+}
+
+static status prepare_tril(kernel_plan *plan, error *err) {
+    (void)err;
+    return prepare(plan, true);
+}
+
+static status prepare_triu(kernel_plan *plan, error *err) {
+    (void)err;
+    return prepare(plan, false);
+}
+
+static const kernel_row rows[] = {{"tril.default", prepare_tril, NULL}, {"triu.default", prepare_triu, NULL}};
+
+const kernel_rows kernels_triangle = {rows, countof(rows)};
