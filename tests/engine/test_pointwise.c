@@ -247,8 +247,8 @@ static const oracle oracles[] = {
     {"div.Tensor", ASSAY_I32, {7, -7, 1, 9}, {2, 2, 4, 3}, {3.5, -3.5, 0.25, 3}},
     {"hardswish_backward.default", ASSAY_F32, {1, 1, 1, 1}, {-3, 3, -4, 1}, {0, 1, 0, 0.833333313}},
     {"hardsigmoid.default", ASSAY_F32, {-3, 3, 0, 1}, {0}, {0, 1, 0.5, 0.666666687}},
-    {"gelu.default", ASSAY_F64, {1, -1, 3, -6}, {0}, {0.84134474606854293, -0.15865525393145707, 2.9959503059051603, -5.9195275422069655e-09}},
-    {"gelu.default", ASSAY_F32, {1, -1, 3, -6}, {0}, {0.841344746, -0.158655254, 2.99595031, -5.91952754e-09}},
+    {"gelu.default", ASSAY_F64, {1, -1, 3, -6}, {0}, {0.84134474606854293, -0.15865525393145707, 2.9959503059051097, -5.9195258702261676e-09}},
+    {"gelu.default", ASSAY_F32, {1, -1, 3, -6}, {0}, {0.841344746, -0.158655254, 2.99595031, -5.91952587e-09}},
     {"erf.default", ASSAY_F32, {0.5, -2, 0, 4}, {0}, {0.520499878, -0.995322265, 0, 0.999999985}},
     {"sgn.default", ASSAY_F16, {-2, 0, 3, -0.5}, {0}, {-1, 0, 1, -1}},
     {"bitwise_not.default", ASSAY_U8, {0, 1, 255, 128}, {0}, {255, 254, 0, 127}},
@@ -318,7 +318,6 @@ static void refuses_bad_arguments(void **state) {
     assert_int_equal(try_shapes(b, "bitwise_and.Tensor", ASSAY_F32, 3, 3, &err), ASSAY_INVALID);
     assert_int_equal(try_shapes(b, "masked_fill.Scalar", ASSAY_F32, 3, 3, &err), ASSAY_INVALID);
     assert_int_equal(try_shapes(b, "where.self", ASSAY_F32, 3, 3, &err), ASSAY_INVALID);
-    assert_int_equal(try_shapes(b, "clamp.default", ASSAY_F32, 3, 3, &err), ASSAY_INVALID);
     static const char *const divisions[] = {"floor_divide.default", "remainder.Tensor", "fmod.Tensor"};
     static const dtype integers[] = {ASSAY_I8, ASSAY_I32, ASSAY_I64, ASSAY_U8};
     for (size_t i = 0; i < countof(divisions); i++) {

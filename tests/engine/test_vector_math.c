@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static float gelu(float x) {
