@@ -3,6 +3,8 @@
  */
 #include "engine/call_kit.h"
 
+#include <math.h>
+
 enum { SEED = 20261121 };
 
 static int set_up(void **state) {
@@ -214,9 +216,9 @@ static void test_creation(void **state) {
 static void test_empty_and_numbers(void **state) {
     kit *k = *state;
     tensor *none = kit_tensor(k, ASSAY_F32, 3, (const int64_t[]){2, 0, 3}, NULL);
-    tensor *number = kit_tensor(k, ASSAY_F32, 0, NULL, NULL),
+    tensor *zero_dim = kit_tensor(k, ASSAY_F32, 0, NULL, NULL),
            *skipped = kit_tensor(k, ASSAY_I64, 1, (const int64_t[]){0}, NULL);
-    arg empty = arg_tensor(none), scalar = arg_tensor(number);
+    arg empty = arg_tensor(none), scalar = arg_tensor(zero_dim);
     kit_check(k, "clone", &empty, 1);
     kit_check(k, "clone", &scalar, 1);
     kit_check(k, "flip", (arg[]){empty, INTS(0)}, 2);
@@ -226,7 +228,7 @@ static void test_empty_and_numbers(void **state) {
     kit_check(k, "tril", (arg[]){empty}, 1);
     kit_check(k, "repeat", (arg[]){scalar, INTS(3, 2)}, 2);
     kit_check(k, "constant_pad_nd", (arg[]){empty, INTS(0, 1, 2, 0)}, 2);
-    kit_check(k, "stack", (arg[]){arg_tensors((tensor *[]){number, number}, 2), arg_int(0)}, 2);
+    kit_check(k, "stack", (arg[]){arg_tensors((tensor *[]){zero_dim, zero_dim}, 2), arg_int(0)}, 2);
     tensor *row = kit_tensor(k, ASSAY_F32, 2, (const int64_t[]){1, 4}, NULL);
     kit_check(k, "cat", (arg[]){arg_tensors((tensor *[]){skipped, row, skipped, row}, 4), arg_int(1)}, 2);
     kit_check(k, "cat", (arg[]){arg_tensors((tensor *[]){skipped, skipped}, 2), arg_int(0)}, 2);
@@ -433,8 +435,8 @@ static void test_sparse_shares_its_parts(void **state) {
 static void test_bad_arguments(void **state) {
     kit *k = *state;
     tensor *x = laid_out(k, ASSAY_F32, 1), *row = kit_tensor(k, ASSAY_F32, 1, (const int64_t[]){3}, NULL);
-    tensor *number = kit_tensor(k, ASSAY_F32, 0, NULL, NULL);
-    arg self = arg_tensor(x), scalar = arg_tensor(number), line = arg_tensor(row);
+    tensor *zero_dim = kit_tensor(k, ASSAY_F32, 0, NULL, NULL);
+    arg self = arg_tensor(x), scalar = arg_tensor(zero_dim), line = arg_tensor(row);
     const struct {
         const char *op;
         arg args[6];
@@ -467,7 +469,7 @@ static void test_bad_arguments(void **state) {
         {"copy_", {arg_tensor(laid_out(k, ASSAY_F32, 5)), self}, 2},
         {"cat", {arg_tensors(NULL, 0)}, 1},
         {"cat", {arg_tensors((tensor *[]){x, row}, 2)}, 1},
-        {"cat", {arg_tensors((tensor *[]){number}, 1)}, 1},
+        {"cat", {arg_tensors((tensor *[]){zero_dim}, 1)}, 1},
         {"cat", {arg_tensors((tensor *[]){x}, 1), arg_int(4)}, 2},
         {"stack", {arg_tensors((tensor *[]){x, row}, 2)}, 1},
         {"slice_backward", {self, INTS(2, 3, 40, 21), arg_int(2), arg_int(0), arg_int(20), arg_int(1)}, 6},
