@@ -167,6 +167,11 @@ static double convolution_element(ref_ctx *ctx, int out, int64_t flat, double *n
         int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area;
         add_term(r->bias[flat / plane % o->sizes[1]], &sum, norm);
     }
+    if (dtype_is_integral(ctx->out->items[out].dtype)) { /* kernels' integers wrap */
+        int64_t stored = 0;
+        element_store_int(ctx->out->items[out].dtype, &stored, (int64_t)sum);
+        return (double)element_load_int(ctx->out->items[out].dtype, &stored);
+    }
     return sum;
 }
 

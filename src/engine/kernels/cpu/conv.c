@@ -21,13 +21,13 @@ typedef struct conv_sum {
     onednn *library;              /* NULL: own */
     conv_own *own;
     bool is_empty;                /* nothing to sum: the output is cleared */
+    const tensor *added;          /* a bias that is added to the output as computed, before it is rounded */
 } conv_sum;
 
 typedef struct conv_state {
     conv_shape shape;
     int n_sums;
     conv_sum sums[2];
-    const tensor *add_bias;  /* added to output 0 behind the sum */
     const tensor *bias_grad; /* the output that takes the sums of `grad` over all but channels, or NULL */
     const tensor *grad;
 } conv_state;
@@ -85,13 +85,23 @@ static bool library_takes(const conv_shape *s) {
     return true;
 }
 
+/* Own loops know no bias: one that is read is added behind them. */
+static void take_bias_apart(conv_sum *c) {
+    if (c->spec.direction == ONEDNN_TO_NARROW && c->side[BIAS] != NULL) {
+        c->added = c->side[BIAS];
+        c->side[BIAS] = NULL;
+    }
+}
+
 static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     dtype t = c->side[NARROW]->dtype;
     c->is_empty = is_empty(c->spec.shape);
     if (c->is_empty) {
+        take_bias_apart(c);
         return ASSAY_OK;
     }
-    c->compute = t == ASSAY_F16 ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
+    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && c->added != NULL);
+    c->compute = is_half ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
     c->spec.bias = c->side[BIAS] != NULL;
     if ((c->compute == ASSAY_F32 || c->compute == ASSAY_BF16) && library_takes(c->spec.shape)) {
         c->spec.dtype = c->compute;
@@ -103,6 +113,7 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     }
     c->compute = c->compute == ASSAY_BF16 ? ASSAY_F32 : c->compute;
     c->spec.dtype = c->compute;
+    take_bias_apart(c);
     TRY(stage_sides(c, memory, err));
     return conv_own_prepare(&c->spec, memory, &c->own, err);
 }
@@ -154,7 +165,8 @@ static void for_channel(const tensor *t, char *data, int64_t c, plane_fn *visit,
 
 static void add_bias(const tensor *out, char *data, const tensor *bias) {
     size_t size = dtype_size(bias->dtype);
-#pragma omp parallel for num_threads(parallel_threads(2 * tensor_bytes(out))) schedule(static)
+    double bytes = 2 * (double)tensor_numel(out) * (double)dtype_size(out->dtype);
+#pragma omp parallel for num_threads(parallel_threads(bytes)) schedule(static)
     for (int64_t c = 0; c < out->sizes[1]; c++) {
         double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
         for_channel(out, data, c, add_value, &value);
@@ -184,6 +196,9 @@ static status sum_run(conv_sum *c, error *err) {
     onednn_data data = {{NULL}};
     if (c->is_empty) {
         clear_tensor(c->side[to]);
+        if (c->added != NULL) {
+            add_bias(c->side[to], tensor_data(c->side[to]), c->added);
+        }
         if (writes_bias && c->side[BIAS] != NULL) {
             clear_tensor(c->side[BIAS]);
         }
@@ -203,6 +218,9 @@ static status sum_run(conv_sum *c, error *err) {
     } else {
         conv_own_run(c->own, &data);
     }
+    if (c->added != NULL) {
+        add_bias(c->staged[to] ? &c->stages[to].layout : c->side[to], data.at[to], c->added);
+    }
     if (c->staged[to]) {
         stage_store(&c->stages[to], tensor_data(c->side[to]));
     }
@@ -216,9 +234,6 @@ static status run(kernel_plan *plan) {
     conv_state *s = plan->state;
     for (int i = 0; i < s->n_sums; i++) {
         TRY(sum_run(&s->sums[i], plan->err));
-    }
-    if (s->add_bias != NULL) {
-        add_bias(&plan->out->items[0], tensor_data(&plan->out->items[0]), s->add_bias);
     }
     if (s->bias_grad != NULL) {
         sum_bias(s->grad, s->bias_grad);
@@ -235,9 +250,10 @@ static void clear(kernel_plan *plan) {
 
 /* Adds a sum and prepares it. Counted first, so that clear() releases what a failure leaves. */
 static status add_sum(kernel_plan *plan, onednn_direction direction, const tensor *narrow, const tensor *wide,
-                      const tensor *weight, const tensor *bias, error *err) {
+                      const tensor *weight, const tensor *bias, const tensor *added, error *err) {
     conv_state *s = plan->state;
     conv_sum *c = &s->sums[s->n_sums++];
+    c->added = added;
     c->spec.direction = direction;
     c->spec.shape = &s->shape;
     c->side[NARROW] = narrow;
@@ -262,14 +278,10 @@ static status prepare_forward(kernel_plan *plan, error *err) {
     conv_state *s = plan->state;
     const tensor *input = call_tensor(plan->call, 0), *weight = call_tensor(plan->call, 1);
     const tensor *bias = call_tensor(plan->call, 2), *out = &plan->out->items[0];
-    bool library_bias = (input->dtype == ASSAY_F32 || input->dtype == ASSAY_BF16 || input->dtype == ASSAY_F16) &&
-                        !s->shape.transposed && !is_empty(&s->shape);
-    TRY(s->shape.transposed ? add_sum(plan, ONEDNN_TO_WIDE, input, out, weight, NULL, err)
-                            : add_sum(plan, ONEDNN_TO_NARROW, out, input, weight, library_bias ? bias : NULL, err));
-    if (!library_bias || s->sums[0].library == NULL) {
-        s->add_bias = bias;
+    if (s->shape.transposed) {
+        return add_sum(plan, ONEDNN_TO_WIDE, input, out, weight, NULL, bias, err);
     }
-    return ASSAY_OK;
+    return add_sum(plan, ONEDNN_TO_NARROW, out, input, weight, bias, NULL, err);
 }
 
 static status prepare_backward(kernel_plan *plan, error *err) {
@@ -281,13 +293,13 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     const tensor *out = plan->out->items;
     bool transposed = s->shape.transposed, library_bias = false;
     if (mask[0]) {
-        TRY(transposed ? add_sum(plan, ONEDNN_TO_NARROW, &out[0], grad, weight, NULL, err)
-                       : add_sum(plan, ONEDNN_TO_WIDE, grad, &out[0], weight, NULL, err));
+        TRY(transposed ? add_sum(plan, ONEDNN_TO_NARROW, &out[0], grad, weight, NULL, NULL, err)
+                       : add_sum(plan, ONEDNN_TO_WIDE, grad, &out[0], weight, NULL, NULL, err));
     }
     if (mask[1]) {
         library_bias = mask[2] && !transposed && grad->dtype != ASSAY_F64;
         TRY(add_sum(plan, ONEDNN_TO_WEIGHT, transposed ? input : grad, transposed ? grad : input, &out[1],
-                    library_bias ? &out[2] : NULL, err));
+                    library_bias ? &out[2] : NULL, NULL, err));
         const conv_sum *c = &s->sums[s->n_sums - 1];
         library_bias = library_bias && (c->library != NULL || c->is_empty);
     }

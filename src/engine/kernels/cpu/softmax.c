@@ -1,4 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/kernels/cpu/kernels.h"
+/* Softmax, its logarithm, and their backwards, along any dimension. Accumulators: float for f16, bf16 and f32, double for
+   f64; a row's sum goes into double every ROW_BLOCK elements.
 
-const kernel_rows kernels_softmax = {NULL, 0};
+   Three ways. Lines that lie along memory and fit the L2 cache are gone over in place, so that memory is read and written
+   once. Longer ones keep a running maximum and sum a block at a time and are read twice. Lines across memory are taken a
+   block of columns together. */
+#include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/row_loops.h"
+
+#include <math.h>
+
+/* Half of a 1 MiB L2 cache: a line, and what is made of it. */
+enum { LINE_BYTES = 256 * 1024, LEAST_COLUMNS = 16 };
+
+typedef struct softmax softmax;
+typedef void softmax_run_fn(const softmax *s, int64_t from, int64_t to, char *work);
+
+enum { X, Y, G, OPERANDS }; /* forward: input and output. Backward: output's gradient X, input's Y, the forward's output G */
+
+struct softmax {
+    const row_loops *l;
+    loop lines; /* all dimensions but one; operands X, Y and in backwards G */
+    dtype type[OPERANDS];
+    int64_t stride[OPERANDS]; /* along the line, in bytes */
+    int64_t n;
+    bool logarithm;
+    int64_t columns; /* of a block; lines.sizes[0] is parted into them */
+    int64_t units;   /* lines, or blocks of columns */
+    softmax_run_fn *run_units;
+    int threads;
+    char *work;
+    int64_t work_bytes; /* a thread's */
+};
+
+static const void *fetch(const softmax *s, int k, void *buffer, const char *at, int64_t first, int64_t n) {
+    return row_fetch(s->l, buffer, at + first * s->stride[k], s->type[k], s->stride[k], n);
+}
+
+/* --- forward ------------------------------------------------------------------------------------------------------------------ */
+
+static void forward_line(const softmax *s, const char *x, char *y, char *work) {
+    const row_loops *l = s->l;
+    void *to = row_target(l, work, y, s->type[Y], s->stride[Y]);
+    const void *row = row_fetch(l, to, x, s->type[X], s->stride[X], s->n);
+    row_wide largest = l->start[ROW_LARGEST];
+    l->fold[ROW_LARGEST](&largest, row, s->n);
+    if (s->logarithm) {
+        l->subtract(to, row, largest.f, log(l->sum_exp(row, largest.f, s->n)), s->n);
+    } else {
+        l->scale(to, to, 1 / l->exp_shifted(to, row, largest.f, s->n), 0, s->n);
+    }
+    row_put(l, y, s->type[Y], s->stride[Y], to, s->n);
+}
+
+static void forward_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&s->lines, i, index, offset);
+        forward_line(s, s->lines.data[X] + offset[X], s->lines.data[Y] + offset[Y], work);
+    }
+}
+
+static void forward_long_line(const softmax *s, const char *x, char *y, char *work) {
+    const row_loops *l = s->l;
+    double largest = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
+        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
+        const void *row = fetch(s, X, work, x, i, n);
+        row_wide block = {.f = largest};
+        l->fold[ROW_LARGEST](&block, row, n);
+        sum = block.f == -INFINITY ? 0 : (sum > 0 ? sum * exp(largest - block.f) : sum) + l->sum_exp(row, block.f, n);
+        largest = block.f;
+    }
+    sum = largest == -INFINITY ? NAN : sum; /* no finite element: as the other ways, NaN throughout */
+    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
+        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
+        const void *row = fetch(s, X, work, x, i, n);
+        void *to = row_target(l, work, y + i * s->stride[Y], s->type[Y], s->stride[Y]);
+        if (s->logarithm) {
+            l->subtract(to, row, largest, log(sum), n);
+        } else {
+            l->exp_shifted(to, row, largest, n);
+            l->scale(to, to, 1 / sum, 0, n);
+        }
+        row_put(l, y + i * s->stride[Y], s->type[Y], s->stride[Y], to, n);
+    }
+}
+
+static void forward_long_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&s->lines, i, index, offset);
+        forward_long_line(s, s->lines.data[X] + offset[X], s->lines.data[Y] + offset[Y], work);
+    }
+}
+
+/* Seeks block u of columns; answers how many it has. */
+static int64_t seek_block(const softmax *s, int64_t u, int64_t *offset) {
+    int64_t columns = s->lines.sizes[0], blocks = (columns + s->columns - 1) / s->columns, index[TENSOR_MAX_DIMS];
+    int64_t first = u % blocks * s->columns;
+    loop_seek(&s->lines, u / blocks * columns + first, index, offset);
+    return columns - first < s->columns ? columns - first : s->columns;
+}
+
+static void load_block(const softmax *s, int k, char *block, const char *at, int64_t n) {
+    for (int64_t r = 0; r < s->n; r++) {
+        s->l->load(block + r * n * (int64_t)s->l->size, at + r * s->stride[k], s->type[k], s->lines.strides[k][0], n);
+    }
+}
+
+static void store_block(const softmax *s, char *at, const char *block, int64_t n) {
+    for (int64_t r = 0; r < s->n; r++) {
+        s->l->store(at + r * s->stride[Y], s->type[Y], s->lines.strides[Y][0], block + r * n * (int64_t)s->l->size, n);
+    }
+}
+
+static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
+    char *block = work + 2 * s->columns * (int64_t)s->l->size;
+    for (int64_t u = from; u < to; u++) {
+        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
+        load_block(s, X, block, s->lines.data[X] + offset[X], n);
+        s->l->softmax_columns(block, s->n, n, s->logarithm, work);
+        store_block(s, s->lines.data[Y] + offset[Y], block, n);
+    }
+}
+
+/* --- backward -------------------------------------------------------------------------------------------------------------------- */
+
+/* One line, a block at a time: the sum, then the gradient. Short lines are still in cache the second time. */
+static void backward_line(const softmax *s, const char *g, const char *y, char *out, char *work) {
+    const row_loops *l = s->l;
+    char *more = work + ROW_BLOCK * l->size, *made = more + ROW_BLOCK * l->size;
+    row_wide sum = {.f = 0};
+    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
+        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
+        const void *grad = fetch(s, X, work, g, i, n);
+        if (s->logarithm) {
+            l->fold[ROW_SUM](&sum, grad, n);
+        } else {
+            sum.f += l->dot(grad, fetch(s, G, more, y, i, n), n);
+        }
+    }
+    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
+        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
+        bool is_loaded = s->n <= ROW_BLOCK && !s->logarithm; /* a line of one block is still where it was loaded to */
+        bool direct_g = s->type[X] == l->type && s->stride[X] == (int64_t)l->size;
+        bool direct_y = s->type[G] == l->type && s->stride[G] == (int64_t)l->size;
+        const void *grad = is_loaded && !direct_g ? work : fetch(s, X, work, g, i, n);
+        const void *output = is_loaded && !direct_y ? more : fetch(s, G, more, y, i, n);
+        void *to = row_target(l, made, out + i * s->stride[Y], s->type[Y], s->stride[Y]);
+        (s->logarithm ? l->log_softmax_back : l->softmax_back)(to, grad, output, sum.f, n);
+        row_put(l, out + i * s->stride[Y], s->type[Y], s->stride[Y], to, n);
+    }
+}
+
+static void backward_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&s->lines, i, index, offset);
+        backward_line(s, s->lines.data[X] + offset[X], s->lines.data[G] + offset[G], s->lines.data[Y] + offset[Y], work);
+    }
+}
+
+static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
+    char *block = work + 2 * s->columns * (int64_t)s->l->size;
+    char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
+    for (int64_t u = from; u < to; u++) {
+        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
+        load_block(s, X, block, s->lines.data[X] + offset[X], n);
+        load_block(s, G, outputs_block, s->lines.data[G] + offset[G], n);
+        s->l->softmax_back_columns(block, outputs_block, s->n, n, s->logarithm, work);
+        store_block(s, s->lines.data[Y] + offset[Y], block, n);
+    }
+}
+
+/* --- plans ---------------------------------------------------------------------------------------------------------------------------- */
+
+static status run_softmax(kernel_plan *plan) {
+    const softmax *s = plan->state;
+    if (s->units == 0 || s->n == 0) {
+        return ASSAY_OK;
+    }
+#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
+    {
+        int64_t from, to;
+        parallel_share(s->units, 1, &from, &to);
+        s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
+    }
+    return ASSAY_OK;
+}
+
+/* Columns where the line strides over other elements of the output, unless it is too long for a block of them. */
+static void choose_way(softmax *s, bool backward) {
+    int64_t size = (int64_t)s->l->size, sets = backward ? 2 : 1;
+    bool across = s->lines.numel > 1 && s->lines.sizes[0] > 1 && s->stride[Y] > s->lines.strides[Y][0] && s->n > 1;
+    int64_t fitting = s->n > 0 ? LINE_BYTES / (s->n * size * sets) : 1;
+    if (across && fitting >= 4) {
+        fitting = fitting > LEAST_COLUMNS ? fitting / LEAST_COLUMNS * LEAST_COLUMNS : fitting;
+        fitting = fitting > 1024 ? 1024 : fitting;
+        s->columns = fitting < s->lines.sizes[0] ? fitting : s->lines.sizes[0];
+        s->units = s->lines.numel / s->lines.sizes[0] * ((s->lines.sizes[0] + s->columns - 1) / s->columns);
+        s->work_bytes = (2 + s->n * sets) * s->columns * size;
+        s->run_units = backward ? backward_columns : forward_columns;
+        return;
+    }
+    s->units = s->lines.numel;
+    bool fits = s->n * size <= LINE_BYTES;
+    s->work_bytes = backward ? 3 * ROW_BLOCK * size : fits ? s->n * size : ROW_BLOCK * size;
+    s->run_units = backward ? backward_lines : fits ? forward_lines : forward_long_lines;
+}
+
+static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands, int64_t dim, error *err) {
+    softmax *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    const tensor *x = operands[X];
+    int d;
+    TRY(dim_wrap(dim, x->ndim, &d, err));
+    double bytes = 0;
+    dtype wide = ASSAY_F32;
+    for (int k = 0; k < n_operands; k++) {
+        s->type[k] = operands[k]->dtype;
+        s->stride[k] = x->ndim > 0 ? operands[k]->strides[d] * (int64_t)dtype_size(operands[k]->dtype) : 0;
+        wide = operands[k]->dtype == ASSAY_F64 ? ASSAY_F64 : wide;
+        bytes += (double)tensor_numel(operands[k]) * (double)dtype_size(operands[k]->dtype);
+    }
+    s->l = row_loops_for(wide);
+    s->n = x->ndim > 0 ? x->sizes[d] : 1;
+    s->logarithm = plan->call->op->signature.name[1] == 'l';
+    nest_init(&s->lines, operands, n_operands, nest_all(x->ndim) & ~(1u << d));
+    choose_way(s, n_operands == OPERANDS);
+    /* An exponential costs about as much as moving four times its bytes. */
+    s->threads = parallel_threads(4 * bytes);
+    s->threads = s->units < s->threads ? (s->units > 0 ? (int)s->units : 1) : s->threads;
+    s->work_bytes = (s->work_bytes + 4095) / 4096 * 4096 + 64; /* threads' buffers keep to their own pages and sets */
+    s->work_bytes = (s->work_bytes + 63) / 64 * 64;
+    s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_bytes);
+    if (s->work == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d threads' lines", s->threads);
+    }
+    plan->state = s;
+    plan->run = run_softmax;
+    return ASSAY_OK;
+}
+
+static status prepare_forward(kernel_plan *plan, error *err) {
+    tensor *operands[] = {call_tensor(plan->call, 0), &plan->out->items[0]};
+    return prepare(plan, operands, 2, call_int(plan->call, 1), err);
+}
+
+static status prepare_backward(kernel_plan *plan, error *err) {
+    tensor *operands[] = {call_tensor(plan->call, 0), &plan->out->items[0], call_tensor(plan->call, 1)};
+    return prepare(plan, operands, OPERANDS, call_int(plan->call, 2), err);
+}
+
+static const kernel_row rows[] = {
+    {.op = "_softmax.default", .prepare = prepare_forward},
+    {.op = "_log_softmax.default", .prepare = prepare_forward},
+    {.op = "_softmax_backward_data.default", .prepare = prepare_backward},
+    {.op = "_log_softmax_backward_data.default", .prepare = prepare_backward},
+};
+
+const kernel_rows kernels_softmax = {rows, countof(rows)};

@@ -1,4 +1,216 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Running sums and the k largest along one dimension. Sums run in double for floating types (as ATen's do), in int64 for
+   integers, in double parts for complex numbers. */
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/row_loops.h"
 
-const kernel_rows kernels_sort = {NULL, 0};
+#include <math.h>
+#include <string.h>
+
+typedef struct along {
+    const row_loops *l;
+    loop lines; /* all dimensions but one: operand 0 the input, then the outputs */
+    dtype in, out;
+    int64_t n, k, in_stride, out_stride, place_stride; /* strides along the line, in bytes */
+    bool largest;
+    int threads;
+    void *work; /* topk: k entries for each thread */
+} along;
+
+static status make_plan(kernel_plan *plan, int64_t dim, along **out, error *err) {
+    along *a = arena_make(plan->memory, 1, sizeof *a);
+    tensor *self = call_tensor(plan->call, 0);
+    tensor in = *self, views[2];
+    tensor *operands[3] = {&in};
+    int d;
+    if (a == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    TRY(dim_wrap(dim, self->ndim, &d, err));
+    for (int i = 0; i < plan->out->n; i++) {
+        views[i] = plan->out->items[i];
+        operands[1 + i] = &views[i];
+    }
+    a->in = self->dtype;
+    a->out = views[0].dtype;
+    a->n = self->ndim > 0 ? self->sizes[d] : 1;
+    a->in_stride = self->ndim > 0 ? self->strides[d] * (int64_t)dtype_size(a->in) : 0;
+    a->out_stride = self->ndim > 0 ? views[0].strides[d] * (int64_t)dtype_size(a->out) : 0;
+    a->place_stride = self->ndim > 0 && plan->out->n == 2 ? views[1].strides[d] * (int64_t)sizeof(int64_t) : 0;
+    nest_init(&a->lines, operands, 1 + plan->out->n, nest_all(self->ndim) & ~(1u << d));
+    a->threads = parallel_threads((double)tensor_numel(self) * 8);
+    a->threads = a->lines.numel < a->threads ? (a->lines.numel > 0 ? (int)a->lines.numel : 1) : a->threads;
+    plan->state = a;
+    *out = a;
+    return ASSAY_OK;
+}
+
+/* --- cumsum ------------------------------------------------------------------------------------------------------------------- */
+
+static void cumsum_line(const along *a, const char *x, char *y, void *buffer, void *made) {
+    row_wide total = a->l->type == ASSAY_I64 ? (row_wide){.i = 0} : (row_wide){.f = 0};
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        char *to = y + i * a->out_stride;
+        const void *row = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
+        void *target = row_target(a->l, made, to, a->out, a->out_stride);
+        a->l->scan(target, row, &total, n);
+        row_put(a->l, to, a->out, a->out_stride, target, n);
+    }
+}
+
+static status run_cumsum(kernel_plan *plan) {
+    const along *a = plan->state;
+#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
+    {
+        alignas(64) char buffer[ROW_BLOCK * sizeof(double)], made[ROW_BLOCK * sizeof(double)];
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(a->lines.numel, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            loop_seek(&a->lines, i, index, offset);
+            cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status run_cumsum_complex(kernel_plan *plan) {
+    const along *a = plan->state;
+#pragma omp parallel for num_threads(a->threads) if (a->threads > 1)
+    for (int64_t i = 0; i < a->lines.numel; i++) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        double complex total = 0;
+        loop_seek(&a->lines, i, index, offset);
+        for (int64_t k = 0; k < a->n; k++) {
+            total += element_load_complex(a->in, a->lines.data[0] + offset[0] + k * a->in_stride);
+            element_store_complex(a->out, a->lines.data[1] + offset[1] + k * a->out_stride, total);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_cumsum(kernel_plan *plan, error *err) {
+    along *a;
+    TRY(make_plan(plan, call_int(plan->call, 1), &a, err));
+    bool is_complex = dtype_is_complex(a->in) || dtype_is_complex(a->out);
+    a->l = row_loops_for(a->out);
+    plan->run = is_complex ? run_cumsum_complex : run_cumsum;
+    return ASSAY_OK;
+}
+
+/* --- topk ------------------------------------------------------------------------------------------------------------------------- */
+
+/* An element as an unsigned number that is the larger the earlier it comes in the answer; ties go to the earlier place. */
+typedef struct entry {
+    uint64_t key;
+    int64_t place;
+} entry;
+
+static bool comes_before(entry a, entry b) {
+    return a.key != b.key ? a.key > b.key : a.place < b.place;
+}
+
+/* Doubles (and integers, their sign flipped) order like their bits read as integers; NaN is the largest. */
+static uint64_t key_of_real(double x, bool largest) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = isnan(x) ? UINT64_MAX : x == 0 ? UINT64_C(1) << 63 : bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63;
+    return largest ? bits : ~bits;
+}
+
+static uint64_t key_of_int(int64_t x, bool largest) {
+    uint64_t bits = (uint64_t)x ^ UINT64_C(1) << 63;
+    return largest ? bits : ~bits;
+}
+
+/* A heap whose root is the last of the k in the answer's order. */
+static void sift(entry *heap, int64_t n, int64_t i) {
+    entry moved = heap[i];
+    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+        if (child + 1 < n && comes_before(heap[child], heap[child + 1])) {
+            child++;
+        }
+        if (!comes_before(moved, heap[child])) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moved;
+}
+
+static uint64_t key_at(const along *a, const void *block, int64_t i) {
+    return a->l->type == ASSAY_F32   ? key_of_real((double)((const float *)block)[i], a->largest)
+           : a->l->type == ASSAY_F64 ? key_of_real(((const double *)block)[i], a->largest)
+                                     : key_of_int(((const int64_t *)block)[i], a->largest);
+}
+
+static void topk_line(const along *a, const char *x, char *values, char *places, entry *heap, void *buffer) {
+    int64_t held = 0;
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        const void *block = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
+        for (int64_t j = 0; j < n; j++) {
+            entry e = {key_at(a, block, j), i + j};
+            if (held < a->k) {
+                heap[held++] = e;
+                for (int64_t p = held / 2 - 1; held == a->k && p >= 0; p--) {
+                    sift(heap, held, p);
+                }
+            } else if (e.key > heap[0].key) { /* an equal one later on never displaces */
+                heap[0] = e;
+                sift(heap, held, 0);
+            }
+        }
+    }
+    for (int64_t i = held - 1; i >= 0; i--) { /* the root is the last one left */
+        const char *from = x + heap[0].place * a->in_stride;
+        memcpy(values + i * a->out_stride, from, dtype_size(a->in));
+        *(int64_t *)(void *)(places + i * a->place_stride) = heap[0].place;
+        heap[0] = heap[i];
+        sift(heap, i, 0);
+    }
+}
+
+static status run_topk(kernel_plan *plan) {
+    const along *a = plan->state;
+    if (a->k == 0) {
+        return ASSAY_OK;
+    }
+#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
+    {
+        alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
+        entry *heap = (entry *)a->work + omp_get_thread_num() * a->k;
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(a->lines.numel, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            loop_seek(&a->lines, i, index, offset);
+            topk_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], a->lines.data[2] + offset[2], heap,
+                      buffer);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_topk(kernel_plan *plan, error *err) {
+    along *a;
+    TRY(make_plan(plan, call_int(plan->call, 2), &a, err));
+    a->l = row_loops_for(a->in);
+    a->k = call_int(plan->call, 1);
+    a->largest = call_bool(plan->call, 3);
+    a->work = arena_make(plan->memory, (size_t)a->threads * (size_t)a->k, sizeof(entry));
+    if (a->work == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %lld largest", (long long)a->k);
+    }
+    plan->run = run_topk;
+    return ASSAY_OK;
+}
+
+static const kernel_row rows[] = {
+    {.op = "cumsum.default", .prepare = prepare_cumsum},
+    {.op = "topk.default", .prepare = prepare_topk},
+};
+
+const kernel_rows kernels_sort = {rows, countof(rows)};

@@ -12,11 +12,11 @@
 #define IS_NAN(x) ((x) != (x))
 
 static inline value larger(value a, value b) {
-    return (a > b) | IS_NAN(a) ? a : b; /* the one that is NaN, the first when both are */
+    return ((a > b) | IS_NAN(a)) ? a : b; /* the one that is NaN, the first when both are */
 }
 
 static inline value smaller(value a, value b) {
-    return (a < b) | IS_NAN(a) ? a : b;
+    return ((a < b) | IS_NAN(a)) ? a : b;
 }
 
 static inline value identity(value x) {

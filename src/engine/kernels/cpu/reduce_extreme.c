@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Largest and smallest elements along one dimension, with their places. */
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/reduce.h"
+#include "engine/schema/reduction.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct extreme {
+    reduce_shape s;
+    dtype out;
+    bool smallest;
+    int threads;
+} extreme;
+
+/* Whether a row's extreme beats the one so far: NaN beats all, and stays. */
+static bool beats(const extreme *e, row_wide more, row_wide best) {
+    if (e->s.l->type == ASSAY_I64) {
+        return e->smallest ? more.i < best.i : more.i > best.i;
+    }
+    return !isnan(best.f) && (isnan(more.f) || (e->smallest ? more.f < best.f : more.f > best.f));
+}
+
+static row_wide value_at(const row_loops *l, const void *x, int64_t i) {
+    return l->type == ASSAY_F32   ? (row_wide){.f = (double)((const float *)x)[i]}
+           : l->type == ASSAY_F64 ? (row_wide){.f = ((const double *)x)[i]}
+                                  : (row_wide){.i = ((const int64_t *)x)[i]};
+}
+
+static void put(const extreme *e, char *value, char *place, row_wide best, int64_t at) {
+    if (e->s.l->type == ASSAY_I64) {
+        element_store_int(e->out, value, best.i);
+    } else {
+        element_store(e->out, value, best.f);
+    }
+    *(int64_t *)(void *)place = at;
+}
+
+static void run_rows(const extreme *e) {
+    const reduce_shape *s = &e->s;
+    int64_t n = s->reduced.numel, stride = s->reduced.strides[0][0];
+#pragma omp parallel num_threads(e->threads) if (e->threads > 1)
+    {
+        alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(s->kept.numel, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            loop_seek(&s->kept, i, index, offset);
+            row_wide best = {0};
+            int64_t place = 0;
+            for (int64_t done = 0; done < n; done += ROW_BLOCK) {
+                int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+                const void *x =
+                    row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
+                int64_t at = s->l->place(x, m, e->smallest);
+                row_wide value = value_at(s->l, x, at);
+                if (done == 0 || beats(e, value, best)) {
+                    best = value;
+                    place = done + at;
+                }
+            }
+            put(e, s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], best, place);
+        }
+    }
+}
+
+enum { COLUMNS = 512 };
+
+static void run_columns(const extreme *e) {
+    const reduce_shape *s = &e->s;
+    const loop *kept = &s->kept;
+    int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
+    int64_t row_stride = s->reduced.strides[0][0], stride = kept->strides[0][0];
+#pragma omp parallel num_threads(e->threads) if (e->threads > 1)
+    {
+        alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double)];
+        alignas(64) int64_t places[COLUMNS];
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(kept->numel / columns * blocks, 1, &from, &to);
+        for (int64_t u = from; u < to; u++) {
+            int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+            loop_seek(kept, u / blocks * columns + c, index, offset);
+            const char *at = kept->data[0] + offset[0];
+            s->l->load(best, at, s->in, stride, n);
+            memset(places, 0, sizeof places);
+            for (int64_t r = 1; r < s->reduced.numel; r++) {
+                const void *x = row_fetch(s->l, buffer, at + r * row_stride, s->in, stride, n);
+                s->l->place_into(best, places, x, r, n, e->smallest);
+            }
+            for (int64_t i = 0; i < n; i++) {
+                int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)places)[i] : places[i];
+                put(e, kept->data[1] + offset[1] + i * kept->strides[1][0],
+                    kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, best, i), place);
+            }
+        }
+    }
+}
+
+static status run_extreme(kernel_plan *plan) {
+    const extreme *e = plan->state;
+    if (e->s.kept.numel > 0) {
+        (e->s.by_columns ? run_columns : run_rows)(e);
+    }
+    return ASSAY_OK;
+}
+
+status prepare_extreme_dim(kernel_plan *plan, error *err) {
+    extreme *e = arena_make(plan->memory, 1, sizeof *e);
+    if (e == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    tensor *self = call_tensor(plan->call, 0);
+    uint32_t mask;
+    TRY(reduction_mask(plan->call, 1, &mask, err));
+    reduce_shape_init(&e->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, 2);
+    /* Columns of floats keep places in 32 bits. */
+    e->s.by_columns = e->s.by_columns && e->s.reduced.numel <= INT32_MAX;
+    e->out = plan->out->items[0].dtype;
+    e->smallest = plan->call->op->signature.name[1] == 'i';
+    e->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
+    plan->state = e;
+    plan->run = run_extreme;
+    return ASSAY_OK;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variances, deviations and means. Each block is gone over twice while it lies in cache, for its mean and for its distances
+   from it; blocks merge in double (Chan, Golub and LeVeque 1979). Memory is read once and nothing cancels. */
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/reduce.h"
+#include "engine/schema/reduction.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS = 256, ROWS = 32 };
+
+typedef struct moment {
+    double n, mean, m2;
+} moment;
+
+typedef struct variance {
+    reduce_shape s;
+    double divisor;
+    bool root;
+    dtype out;
+    int n_outputs;
+    int threads;
+    bool splits;
+    moment *partials; /* [threads][kept.numel] */
+} variance;
+
+static void merge(moment *m, double n, double mean, double m2) {
+    double total = m->n + n, delta = mean - m->mean;
+    if (n > 0) {
+        m->m2 += m2 + delta * delta * m->n * (n / total);
+        m->mean += delta * (n / total);
+        m->n = total;
+    }
+}
+
+static void put(const variance *v, const loop *kept, const int64_t *offset, moment m) {
+    double value = m.n > 0 ? m.m2 / v->divisor : NAN;
+    element_store(v->out, kept->data[1] + offset[1], v->root ? sqrt(value) : value);
+    if (v->n_outputs == 2) {
+        element_store(v->out, kept->data[2] + offset[2], m.n > 0 ? m.mean : NAN);
+    }
+}
+
+static moment moments_of_range(const variance *v, const char *in, int64_t from, int64_t to) {
+    const reduce_shape *s = &v->s;
+    const loop *l = &s->reduced;
+    alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], stride = l->strides[0][0];
+    moment m = {0};
+    if (from >= to) {
+        return m;
+    }
+    loop_seek(l, from, index, offset);
+    int64_t first = index[0];
+    offset[0] -= first * stride;
+    while (from < to) {
+        int64_t n = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
+        for (int64_t done = 0; done < n; done += ROW_BLOCK) {
+            int64_t count = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+            double mean, m2;
+            s->l->moments(row_fetch(s->l, buffer, in + offset[0] + (first + done) * stride, s->in, stride, count), count,
+                          &mean, &m2);
+            merge(&m, (double)count, mean, m2);
+        }
+        from += n;
+        first = 0;
+        nest_next(l, index, offset);
+    }
+    return m;
+}
+
+static void run_rows(const variance *v) {
+    const loop *kept = &v->s.kept;
+#pragma omp parallel num_threads(v->threads) if (v->threads > 1)
+    {
+        int64_t from = 0, to = kept->numel, low = 0, high = v->s.reduced.numel;
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        if (v->splits) {
+            parallel_share(v->s.reduced.numel, ROW_BLOCK, &low, &high);
+        } else {
+            parallel_share(kept->numel, 1, &from, &to);
+        }
+        for (int64_t i = from; i < to; i++) {
+            loop_seek(kept, i, index, offset);
+            moment m = moments_of_range(v, kept->data[0] + offset[0], low, high);
+            if (v->splits) {
+                v->partials[omp_get_thread_num() * kept->numel + i] = m;
+            } else {
+                put(v, kept, offset, m);
+            }
+        }
+    }
+}
+
+/* A block of columns' moments, in double and ready to merge. */
+typedef struct column_moments {
+    double mean[COLUMNS], m2[COLUMNS];
+    double n;
+} column_moments;
+
+static void columns_of_range(const variance *v, const char *in, int64_t n, int64_t from, int64_t to, column_moments *m) {
+    const reduce_shape *s = &v->s;
+    const loop *l = &s->reduced;
+    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)], mean[COLUMNS * sizeof(double)], m2[COLUMNS * sizeof(double)];
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    int64_t row_stride = l->strides[0][0], stride = s->kept.strides[0][0], size = (int64_t)s->l->size;
+    bool is_direct = s->in == s->l->type && stride == size && row_stride % size == 0;
+    memset(m, 0, sizeof *m);
+    if (from >= to) {
+        return;
+    }
+    loop_seek(l, from, index, offset);
+    int64_t first = index[0];
+    offset[0] -= first * row_stride;
+    while (from < to) {
+        int64_t rows = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
+        rows = rows < ROWS ? rows : ROWS;
+        const char *at = in + offset[0] + first * row_stride;
+        for (int64_t r = 0; r < rows && !is_direct; r++) {
+            s->l->load(buffer + r * n * size, at + r * row_stride, s->in, stride, n);
+        }
+        s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? row_stride / size : n, n, mean, m2);
+        s->l->moments_merge(m->mean, m->m2, mean, m2, m->n, (double)rows, n);
+        m->n += (double)rows;
+        from += rows;
+        first += rows;
+        if (first == l->sizes[0]) {
+            first = 0;
+            nest_next(l, index, offset);
+        }
+    }
+}
+
+static void run_columns(const variance *v) {
+    const loop *kept = &v->s.kept;
+    int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
+#pragma omp parallel num_threads(v->threads) if (v->threads > 1)
+    {
+        column_moments m;
+        int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        if (v->splits) {
+            parallel_share(v->s.reduced.numel, ROWS, &low, &high);
+        } else {
+            parallel_share(to, 1, &from, &to);
+        }
+        for (int64_t u = from; u < to; u++) {
+            int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+            int64_t i = u / blocks * columns + c;
+            loop_seek(kept, i, index, offset);
+            columns_of_range(v, kept->data[0] + offset[0], n, low, high, &m);
+            for (int64_t k = 0; k < n; k++) {
+                moment one = {m.n, m.mean[k], m.m2[k]};
+                if (v->splits) {
+                    v->partials[omp_get_thread_num() * kept->numel + i + k] = one;
+                } else {
+                    put(v, kept, offset, one);
+                }
+                for (int o = 1; o < kept->n_operands; o++) {
+                    offset[o] += kept->strides[o][0];
+                }
+            }
+        }
+    }
+}
+
+static status run_variance(kernel_plan *plan) {
+    const variance *v = plan->state;
+    const loop *kept = &v->s.kept;
+    if (kept->numel == 0) {
+        return ASSAY_OK;
+    }
+    (v->s.by_columns ? run_columns : run_rows)(v);
+    for (int64_t i = 0; v->splits && i < kept->numel; i++) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        moment m = v->partials[i];
+        for (int t = 1; t < v->threads; t++) {
+            moment more = v->partials[t * kept->numel + i];
+            merge(&m, more.n, more.mean, more.m2);
+        }
+        loop_seek(kept, i, index, offset);
+        put(v, kept, offset, m);
+    }
+    return ASSAY_OK;
+}
+
+status prepare_variance(kernel_plan *plan, error *err) {
+    tensor *self = call_tensor(plan->call, 0);
+    if (dtype_is_complex(self->dtype)) {
+        return prepare_reduce_slow(plan, err);
+    }
+    variance *v = arena_make(plan->memory, 1, sizeof *v);
+    if (v == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    uint32_t mask;
+    TRY(reduction_mask(plan->call, 1, &mask, err));
+    v->n_outputs = plan->out->n;
+    reduce_shape_init(&v->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, v->n_outputs);
+    double correction = call_is_none(plan->call, 2) ? 1 : call_float(plan->call, 2);
+    v->divisor = fmax(reduction_length(plan->call, 1) - correction, 0);
+    v->root = plan->call->op->signature.name[0] == 's';
+    v->out = plan->out->items[0].dtype;
+    v->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
+    int64_t units = v->s.by_columns ? v->s.kept.numel / COLUMNS : v->s.kept.numel;
+    v->splits = v->threads > 1 && units < v->threads;
+    if (v->splits) {
+        v->partials = arena_make(plan->memory, (size_t)(v->threads * v->s.kept.numel), sizeof *v->partials);
+        if (v->partials == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
+        }
+    }
+    plan->state = v;
+    plan->run = run_variance;
+    return ASSAY_OK;
+}
