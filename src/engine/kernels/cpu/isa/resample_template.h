@@ -6,9 +6,9 @@ static void NAME(load)(dtype t, const char *from, int64_t step, int64_t n, TYPE 
     if (t == OWN_DTYPE && step == 1) {
         memcpy(to, from, (size_t)n * sizeof(TYPE));
     } else if (step == 1 && t == ASSAY_F16) {
-        converters->f16_to_f32((const uint16_t *)from, (float *)to, n);
+        converters->to_f32[ASSAY_F16](to, from, n);
     } else if (step == 1 && t == ASSAY_BF16) {
-        converters->bf16_to_f32((const uint16_t *)from, (float *)to, n);
+        converters->to_f32[ASSAY_BF16](to, from, n);
     } else {
         for (int64_t i = 0; i < n; i++) {
             const char *at = from + i * step * (int64_t)size;
@@ -22,9 +22,9 @@ static void NAME(store)(dtype t, const TYPE *from, int64_t n, char *to, int64_t 
     if (t == OWN_DTYPE && step == 1) {
         memcpy(to, from, (size_t)n * sizeof(TYPE));
     } else if (step == 1 && t == ASSAY_F16) {
-        converters->f32_to_f16((const float *)from, (uint16_t *)to, n);
+        converters->from_f32[ASSAY_F16](to, from, n);
     } else if (step == 1 && t == ASSAY_BF16) {
-        converters->f32_to_bf16((const float *)from, (uint16_t *)to, n);
+        converters->from_f32[ASSAY_BF16](to, from, n);
     } else {
         for (int64_t i = 0; i < n; i++) {
             element_store(t, to + i * step * (int64_t)size, (double)from[i]);
