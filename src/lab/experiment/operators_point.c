@@ -2,6 +2,7 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
+#include "lab/experiment/operators_profile.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
 #include "lab/measure/sample.h"
@@ -162,7 +163,9 @@ static status keep_pristine(point *p, error *err) {
 
 static void restore(const point *p) {
     for (int i = 0; i < p->n_kept; i++) {
+        int64_t from = profile_now(p->context->profile);
         memcpy(p->kept[i].target->data, p->kept[i].copy, p->kept[i].size_bytes);
+        profile_copy(p->context->profile, "restore input", from, (double)p->kept[i].size_bytes);
     }
 }
 
@@ -254,8 +257,10 @@ static status check_plan(point *p, size_t b, error *err) {
     TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
     error reason = {0};
     status ran = expectation_poison(&p->expected, ready, &reason);
+    int64_t from = profile_now(p->context->profile);
+    profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
-        ran = ready->run(ready, &reason);
+        ran = profile_run(p->context->profile, ready, &p->bound.call, &p->inferred, &reason);
     }
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
@@ -267,6 +272,7 @@ static status check_plan(point *p, size_t b, error *err) {
         save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n,
                      p->cost.reduction);
     }
+    profile_span(p->context->profile, "user_annotation", "check", from, NULL, 0);
     restore(p);
     return ASSAY_OK;
 }
@@ -278,6 +284,7 @@ static status prepare_plan(point *p, size_t b, error *err) {
     int64_t from = clock_now_ns(&p->context->clock);
     status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->g, &p->plans[b], &reason);
     int64_t to = clock_now_ns(&p->context->clock);
+    operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
         p->plans[b] = NULL;
         set_verdict(p->memory, r, status_of(prepared), reason.message);
@@ -299,7 +306,7 @@ typedef struct subject {
 static status run_subject(void *self, error *err) {
     subject *s = self;
     s->p->context->progress->backend = s->index;
-    return s->plan->run(s->plan, err);
+    return profile_run(s->p->context->profile, s->plan, &s->p->bound.call, &s->p->inferred, err);
 }
 
 static void restore_subject(void *self) {
@@ -352,12 +359,15 @@ static status measure(point *p, error *err) {
         return ASSAY_OK;
     }
     TRY(enter(p, STAGE_MEASURE, -1, err));
+    operators_ranges ranges = {.p = p->context->profile, .names = p->context->names, .which = which};
+    const sample_listener listener = operators_ranges_listener(&ranges);
     int64_t budget_ns = o->timeout_s > 0 ? (int64_t)(0.8e9 * o->timeout_s) : 0;
     sample_options options = {.repeats = o->repeats,
                               .min_time_s = o->min_time_s,
                               .stopping = stop_at_once(),
                               .cold = p->context->cold,
                               .clock = p->context->clock,
+                              .listener = p->context->profile != NULL ? &listener : NULL,
                               .deadline_ns = budget_ns > 0 ? clock_now_ns(&p->context->clock) + budget_ns : 0};
     TRY(sample_all(p->memory, subjects, n, &options, series, err));
     for (size_t i = 0; i < n; i++) {
@@ -369,7 +379,10 @@ static status measure(point *p, error *err) {
 static status run_stages(point *p, error *err) {
     error reason = {0};
     TRY(enter(p, STAGE_INPUTS, -1, err));
+    int64_t from = profile_now(p->context->profile);
     status made = bind_and_fill(p, &reason);
+    profile_span(p->context->profile, "user_annotation", "make inputs", from, NULL, 0);
+    profile_memory(p->context->profile);
     if (made != ASSAY_OK) {
         verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
         return ASSAY_OK;
@@ -377,7 +390,9 @@ static status run_stages(point *p, error *err) {
     save_inputs(p->context->options->save_directory, p->what, &p->bound, p->context->options->seed);
     if (p->context->options->check_accuracy) {
         TRY(enter(p, STAGE_REFERENCE, -1, err));
+        from = profile_now(p->context->profile);
         made = expectation_make(p->memory, &p->bound.call, &p->inferred, p->context->options->seed, &p->expected, &reason);
+        profile_span(p->context->profile, "user_annotation", "reference", from, NULL, 0);
         if (made != ASSAY_OK) {
             verdict_for_all(p, status_of(made), reason.message);
             return ASSAY_OK;
@@ -409,6 +424,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
     context->progress->backend = -1;
+    operators_profile_point(context->profile, what, from);
     for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
         if (p.plans[b] != NULL) {
             p.plans[b]->release(p.plans[b]);
