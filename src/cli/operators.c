@@ -285,7 +285,8 @@ static status read_inputs(arena *memory, options *o, inputs *set, error *err) {
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
-        text_addf(&repro, "%s--inputs '%s'", i > 0 ? " " : "", o->inputs.items[i]);
+        text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
+        text_add_shell_word(&repro, o->inputs.items[i]);
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
     o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
