@@ -245,10 +245,10 @@ static void free_nothing(const device *d, void *memory, size_t size_bytes) {
 static const device device_borrowed = {
     .name = "cpu", .doc = "a plug-in's memory", .has_memory = true, .alloc = borrow_nothing, .free = free_nothing};
 
-static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err) {
-    if (v->dtype < 0 || v->dtype >= ASSAY_DTYPE_COUNT || v->layout != ASSAY_STRIDED) {
-        return fail(err, ASSAY_INTERNAL, "the plug-in describes an output of unknown dtype %d or layout %d", (int)v->dtype,
-                    (int)v->layout);
+static status strided_of_view(const assay_tensor_view *v, tensor *out, error *err) {
+    if (v->dtype < 0 || v->dtype >= ASSAY_DTYPE_COUNT || v->layout != ASSAY_STRIDED || v->strides == NULL) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes an output of unknown dtype %d, unknown layout %d or no strides",
+                    (int)v->dtype, (int)v->layout);
     }
     tensor t;
     TRY(tensor_init_strided(&t, (dtype)v->dtype, v->ndim, v->sizes, v->strides, err));
@@ -263,6 +263,26 @@ static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err
     t.storage = s;
     *out = t;
     return ASSAY_OK;
+}
+
+static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err) {
+    if (v->layout != ASSAY_SPARSE_COO) {
+        return strided_of_view(v, out, err);
+    }
+    if (v->indices == NULL || v->values == NULL) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes a sparse output without its indices or values");
+    }
+    tensor indices = {0}, values = {0};
+    status result = strided_of_view(v->indices, &indices, err);
+    if (result == ASSAY_OK) {
+        result = strided_of_view(v->values, &values, err);
+    }
+    if (result == ASSAY_OK) {
+        result = tensor_init_sparse(out, v->ndim, v->sizes, &indices, &values, v->is_coalesced, err);
+    }
+    tensor_clear(&indices);
+    tensor_clear(&values);
+    return result;
 }
 
 static status output(plan *base, int i, tensor *out, error *err) {
