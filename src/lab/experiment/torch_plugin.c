@@ -67,9 +67,13 @@ static void last_line(const text *from, char *buffer, size_t size_bytes) {
 static status ask_python(arena *a, const torch_options *options, const json_value **answer, error *err) {
     const char *arguments[] = {options->python, "-c", torch_probe_py, NULL};
     process_result r = {0};
-    status started = process_run(arguments, PROBE_TIMEOUT_S, OUTPUT_LIMIT_BYTES, &r, err);
+    double patience_s = options->patience_s > 0 ? options->patience_s : PROBE_TIMEOUT_S;
+    status started = process_run(arguments, patience_s, OUTPUT_LIMIT_BYTES, &r, err);
     if (started == ASSAY_NOT_FOUND) {
         return fail(err, ASSAY_NOT_FOUND, "no Python at '%.150s', so no PyTorch; %s", options->python, how_to_get);
+    }
+    if (started == ASSAY_TIMEOUT) {
+        return fail_within(err, started, "asking for a PyTorch");
     }
     TRY(started);
     status result = ASSAY_OK;

@@ -12,6 +12,7 @@ typedef struct torch_options {
     const char *python;          /* whose PyTorch it is: a path, or a name in $PATH */
     const char *cache_directory; /* where plug-ins are kept, "~/.cache/assay"; NULL: nowhere, and nothing can be built */
     const char *cxx;             /* the C++ compiler: a path, or a name in $PATH */
+    double patience_s;           /* how long the Python may take to answer; 0: 30 s */
 } torch_options;
 
 /* A PyTorch that a plug-in can be built for. All texts lie in the arena it was found with. */
