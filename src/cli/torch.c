@@ -29,20 +29,31 @@ status cli_torch_options(arena *a, const char *python, torch_options *out, error
 }
 
 status cli_torch_file(arena *a, const torch_options *options, const char *name, const char **file, error *err) {
-    if (strcmp(name, "torch") != 0) {
+    size_t length = strcspn(name, ":");
+    int peer = 0;
+    while (peer < TORCH_PEERS && (strncmp(name, torch_peer_name((torch_peer)peer), length) != 0 ||
+                                  torch_peer_name((torch_peer)peer)[length] != '\0')) {
+        peer++;
+    }
+    if (peer == TORCH_PEERS) {
         *file = name;
         return ASSAY_OK;
     }
     torch_found found;
     status result = torch_find(a, options, &found, err);
-    if (result == ASSAY_OK && !found.is_built) {
-        fprintf(stderr, "assay: building the plug-in for PyTorch %s, once; this takes about 20 s\n", found.version);
-        result = torch_build(a, options, &found, err);
+    if (result == ASSAY_OK && !found.is_built[peer]) {
+        fprintf(stderr, "assay: building the plug-in '%s' for PyTorch %s, once; this takes about 20 s\n",
+                torch_peer_name((torch_peer)peer), found.version);
+        result = torch_build(a, options, &found, (torch_peer)peer, err);
     }
     if (result != ASSAY_OK) {
-        return fail_within(err, result, "backend 'torch'");
+        return fail_within(err, result, "backend '%s'", name);
     }
-    *file = found.plugin_path;
+    const char *path = arena_format(a, "%s%s", found.plugin_paths[peer], name + length);
+    if (path == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
+    }
+    *file = path;
     return ASSAY_OK;
 }
 
@@ -51,7 +62,7 @@ const char *cli_torch_sentence(arena *a, const torch_options *options, bool *fou
     error reason = {0};
     *found_it = torch_find(a, options, &found, &reason) == ASSAY_OK;
     const char *said = *found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
-                                                found.is_built ? "is built" : "will be built on first use")
+                                                found.is_built[TORCH_EAGER] ? "is built" : "will be built on first use")
                                  : arena_text(a, reason.message, strlen(reason.message));
     return said != NULL ? said : "";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verbs share about PyTorch: where to look for it, and the file that `--backend torch` means. */
+/* What verbs share about PyTorch: where to look for it, and the files that `--backend torch` and `--backend inductor` mean. */
 #ifndef CLI_TORCH_H
 #define CLI_TORCH_H
 
@@ -10,8 +10,8 @@
    OUT_OF_MEMORY. */
 status cli_torch_options(arena *a, const char *python, torch_options *out, error *err);
 
-/* What backend_open is to be given for a backend's name: the plug-in's path for "torch", which is built first where it has to
-   be (a line on stderr says so), the name itself otherwise. Errors of torch_find and torch_build. */
+/* What backend_open is to be given for a backend's name: the plug-in's path for "torch", "inductor" and
+   "inductor:OPTIONS", which is built first where it has to be (a line on stderr says so), the name itself otherwise. Errors of torch_find and torch_build. */
 status cli_torch_file(arena *a, const torch_options *options, const char *name, const char **file, error *err);
 
 /* One sentence for listings: what was found and whether its plug-in is built, or why there is none. *found says which. */

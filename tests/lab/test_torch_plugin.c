@@ -159,7 +159,7 @@ static void test_no_compiler(void **state) {
     torch_found found;
     fake_torch(p, "2.15.0", true);
     find(p, &found);
-    assert_int_equal(torch_build(&p->memory, &p->options, &found, &p->err), ASSAY_NOT_FOUND);
+    assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_NOT_FOUND);
     assert_non_null(strstr(p->err.message, "apt-get install g++"));
 }
 
@@ -169,8 +169,8 @@ static void test_no_place(void **state) {
     fake_torch(p, "2.15.0", true);
     p->options.cache_directory = NULL;
     find(p, &found);
-    assert_null(found.plugin_path);
-    assert_int_equal(torch_build(&p->memory, &p->options, &found, &p->err), ASSAY_NOT_FOUND);
+    assert_null(found.plugin_directory);
+    assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_NOT_FOUND);
     assert_non_null(strstr(p->err.message, "XDG_CACHE_HOME"));
 }
 
@@ -180,12 +180,12 @@ static void test_compile_error(void **state) {
     fake_torch(p, "2.15.0", true);
     write_program(p, "cxx", "echo 'In file included from x:' >&2; echo 'ATen.h:7: error: no such thing' >&2; exit 1");
     find(p, &found);
-    assert_int_equal(torch_build(&p->memory, &p->options, &found, &p->err), ASSAY_INVALID);
+    assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_INVALID);
     assert_non_null(strstr(p->err.message, "does not build: ATen.h:7: error: no such thing"));
     assert_non_null(strstr(p->err.message, "build.log"));
-    assert_false(found.is_built);
+    assert_false(found.is_built[TORCH_EAGER]);
     find(p, &found);
-    assert_false(found.is_built);
+    assert_false(found.is_built[TORCH_EAGER]);
 }
 
 static void test_broken_library(void **state) {
@@ -196,9 +196,9 @@ static void test_broken_library(void **state) {
     fake_torch(p, "2.15.0", true);
     fake_compiler(p);
     find(p, &found);
-    assert_int_equal(torch_build(&p->memory, &p->options, &found, &p->err), ASSAY_OK);
+    assert_int_equal(torch_build(&p->memory, &p->options, &found, TORCH_EAGER, &p->err), ASSAY_OK);
     assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
-    assert_int_equal(backend_open(table, found.plugin_path, &opened, &p->err), ASSAY_NOT_FOUND);
+    assert_int_equal(backend_open(table, found.plugin_paths[TORCH_EAGER], &opened, &p->err), ASSAY_NOT_FOUND);
     assert_non_null(strstr(p->err.message, "plug-in cannot be opened"));
     op_table_free(table);
 }
@@ -209,18 +209,18 @@ static void test_built_once(void **state) {
     fake_torch(p, "2.15.0", true);
     fake_compiler(p);
     find(p, &first);
-    assert_false(first.is_built);
-    assert_int_equal(torch_build(&p->memory, &p->options, &first, &p->err), ASSAY_OK);
-    assert_true(first.is_built);
+    assert_false(first.is_built[TORCH_EAGER]);
+    assert_int_equal(torch_build(&p->memory, &p->options, &first, TORCH_EAGER, &p->err), ASSAY_OK);
+    assert_true(first.is_built[TORCH_EAGER]);
     find(p, &again);
-    assert_true(again.is_built);
-    assert_string_equal(again.plugin_path, first.plugin_path);
-    assert_int_equal(torch_build(&p->memory, &p->options, &again, &p->err), ASSAY_OK);
+    assert_true(again.is_built[TORCH_EAGER]);
+    assert_string_equal(again.plugin_paths[TORCH_EAGER], first.plugin_paths[TORCH_EAGER]);
+    assert_int_equal(torch_build(&p->memory, &p->options, &again, TORCH_EAGER, &p->err), ASSAY_OK);
     assert_int_equal(count_calls(p), 1);
     fake_torch(p, "2.16.0", true);
     find(p, &other);
-    assert_false(other.is_built);
-    assert_string_not_equal(other.plugin_path, first.plugin_path);
+    assert_false(other.is_built[TORCH_EAGER]);
+    assert_string_not_equal(other.plugin_paths[TORCH_EAGER], first.plugin_paths[TORCH_EAGER]);
 }
 
 static void test_processes_wait_for_each_other(void **state) {
@@ -235,8 +235,8 @@ static void test_processes_wait_for_each_other(void **state) {
         children[i] = fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
-            bool built = torch_build(&p->memory, &p->options, &found, NULL) == ASSAY_OK;
-            _exit(built && access(found.plugin_path, R_OK) == 0 ? 0 : 1);
+            bool built = torch_build(&p->memory, &p->options, &found, TORCH_EAGER, NULL) == ASSAY_OK;
+            _exit(built && access(found.plugin_paths[TORCH_EAGER], R_OK) == 0 ? 0 : 1);
         }
     }
     for (int i = 0; i < PROCESSES; i++) {

@@ -27,7 +27,7 @@ static const char how_to_get[] = "get one with `python3 -m venv DIR && DIR/bin/p
 /* --- the source, made into arrays by cmake/embed.cmake ------------------------------------------------------------------------ */
 
 extern const char torch_probe_py[], torch_convert_h[], torch_convert_cpp[], torch_substitute_h[], torch_substitute_cpp[],
-    torch_torch_cpp[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
+    torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_inductor_cpp[], torch_aot_py[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
 
 static const struct {
     const char *path;
@@ -38,12 +38,42 @@ static const struct {
     {"substitute.h", torch_substitute_h},
     {"substitute.cpp", torch_substitute_cpp},
     {"torch.cpp", torch_torch_cpp},
+    {"helper.h", torch_helper_h},
+    {"helper.cpp", torch_helper_cpp},
+    {"inductor.cpp", torch_inductor_cpp},
+    {"aot.py", torch_aot_py},
     {"assay/backend.h", torch_abi_backend_h},
     {"assay/dtype.h", torch_abi_dtype_h},
     {"assay/status.h", torch_abi_status_h},
 };
 
+/* One translation unit each: ATen's headers take longer than all of the plug-in. Of libtorch, eager operators need the CPU's
+   part only (CUDA's is half a gigabyte); the packages that AOTInductor makes ask for libtorch.so by name. */
+static const struct {
+    const char *name;
+    const char *main;
+    const char *library;
+} peers[TORCH_PEERS] = {
+    [TORCH_EAGER] = {"torch", "torch.cpp", "-ltorch_cpu"},
+    [TORCH_INDUCTOR] = {"inductor", "inductor.cpp", "-ltorch"},
+};
+
+const char *torch_peer_name(torch_peer peer) {
+    return peers[peer].name;
+}
+
 /* --- finding -------------------------------------------------------------------------------------------------------------------- */
+
+static status place_plugins(arena *a, torch_found *found, error *err) {
+    for (int i = 0; i < TORCH_PEERS; i++) {
+        found->plugin_paths[i] = arena_format(a, "%s/%s.so", found->plugin_directory, peers[i].name);
+        if (found->plugin_paths[i] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
+        }
+        found->is_built[i] = access(found->plugin_paths[i], R_OK) == 0;
+    }
+    return ASSAY_OK;
+}
 
 static const char *text_of(const json_value *object, const char *key) {
     const json_value *found = json_find(object, key);
@@ -124,19 +154,19 @@ static status check_files(const torch_found *found, error *err) {
 
 /* Everything that makes another file of the plug-in: its source, the compiler, the PyTorch. A library that was replaced in its
    place has another size or time. */
-static const char *plugin_path(arena *a, const torch_options *options, const torch_found *found, const char *git) {
+static const char *plugin_directory(arena *a, const torch_options *options, const torch_found *found, const char *git) {
     text parts = {0};
     struct stat library = {0};
     text_addf(&parts, "%s/lib/libtorch_cpu.so", found->directory);
     stat(text_get(&parts), &library);
-    text_addf(&parts, "\n%s\n%s\n%s\n%jd %jd\n", found->version, git, options->cxx, (intmax_t)library.st_size,
-              (intmax_t)library.st_mtime);
+    text_addf(&parts, "\n%s\n%s\n%s\n%s\n%jd %jd\n", found->version, git, found->python, options->cxx,
+              (intmax_t)library.st_size, (intmax_t)library.st_mtime);
     uint64_t hash = hash_bytes(text_get(&parts), parts.length, 0);
     for (size_t i = 0; i < countof(sources); i++) {
         hash = hash_bytes(sources[i].text, strlen(sources[i].text), hash);
     }
     text_clear(&parts);
-    return arena_format(a, "%s/torch-%s-%016" PRIx64 "/torch.so", options->cache_directory, found->version, hash);
+    return arena_format(a, "%s/torch-%s-%016" PRIx64, options->cache_directory, found->version, hash);
 }
 
 status torch_find(arena *a, const torch_options *options, torch_found *out, error *err) {
@@ -146,17 +176,17 @@ status torch_find(arena *a, const torch_options *options, torch_found *out, erro
                          .version = text_of(answer, "version"),
                          .directory = text_of(answer, "directory")};
     const char *git = text_of(answer, "git");
-    if (found.version == NULL || found.directory == NULL) {
+    if (found.version == NULL || found.directory == NULL || found.python == NULL) {
         return fail(err, ASSAY_NOT_FOUND, "'%.150s' has no PyTorch; %s", options->python, how_to_get);
     }
     TRY(check_version(&found, err));
     TRY(check_files(&found, err));
     if (options->cache_directory != NULL) {
-        found.plugin_path = plugin_path(a, options, &found, git != NULL ? git : "");
-        if (found.plugin_path == NULL) {
+        found.plugin_directory = plugin_directory(a, options, &found, git != NULL ? git : "");
+        if (found.plugin_directory == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
         }
-        found.is_built = access(found.plugin_path, R_OK) == 0;
+        TRY(place_plugins(a, &found, err));
     }
     *out = found;
     return ASSAY_OK;
@@ -194,20 +224,25 @@ static void first_error(const text *log, char *buffer, size_t size_bytes) {
     snprintf(buffer, size_bytes, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
-static status compile(arena *a, const torch_options *options, const torch_found *found, const char *directory, const char *made,
+static status compile(arena *a, const torch_options *options, const torch_found *found, torch_peer peer, const char *made,
                       error *err) {
-    const char *d = directory, *t = found->directory;
-    /* One translation unit: ATen's headers take longer than all of the plug-in. Of libtorch only the CPU's part is loaded:
-       CUDA's costs half a gigabyte and is of no use here. Hidden symbols, and a runtime path so that the libraries find each
-       other. --no-as-needed: operators register themselves as the library is loaded, no symbol asks for them. */
+    const char *d = found->plugin_directory, *t = found->directory;
+    if (strpbrk(found->python, "\"\\\n") != NULL) {
+        return fail(err, ASSAY_INVALID, "the path of the Python, '%.200s', has a quote, a backslash or a line end in it",
+                    found->python);
+    }
+    /* Hidden symbols, and a runtime path so that the libraries find each other. --no-as-needed: operators register themselves
+       as the library is loaded, no symbol asks for them. */
     const char *arguments[] = {
         options->cxx, "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
-        arena_format(a, "-I%s", d), "-isystem", arena_format(a, "%s/include", t),
-        "-isystem", arena_format(a, "%s/include/torch/csrc/api/include", t),
-        "-include", arena_format(a, "%s/convert.cpp", d), "-include", arena_format(a, "%s/substitute.cpp", d),
-        arena_format(a, "%s/torch.cpp", d), "-o", made,
-        arena_format(a, "-L%s/lib", t), arena_format(a, "-Wl,-rpath,%s/lib", t), "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10",
-        NULL};
+        arena_format(a, "-DASSAY_TORCH_PYTHON=\"%s\"", found->python), arena_format(a, "-I%s", d),
+        "-isystem", arena_format(a, "%s/include", t), "-isystem", arena_format(a, "%s/include/torch/csrc/api/include", t),
+        "-include", arena_format(a, "%s/convert.cpp", d),
+        "-include", arena_format(a, "%s/substitute.cpp", d),
+        "-include", arena_format(a, "%s/helper.cpp", d),
+        arena_format(a, "%s/%s", d, peers[peer].main), "-o", made,
+        arena_format(a, "-L%s/lib", t), arena_format(a, "-Wl,-rpath,%s/lib", t),
+        "-Wl,--no-as-needed", peers[peer].library, "-ltorch_cpu", "-lc10", NULL};
     for (size_t i = 0; i + 1 < countof(arguments); i++) {
         if (arguments[i] == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiler's arguments");
@@ -233,41 +268,38 @@ static status compile(arena *a, const torch_options *options, const torch_found 
     return result;
 }
 
-static status build_in(arena *a, const torch_options *options, const torch_found *found, const char *directory, error *err) {
-    const char *beside = arena_format(a, "%s/torch.so.new", directory); /* alone: the directory's lock is held */
+static status build_here(arena *a, const torch_options *options, const torch_found *found, torch_peer peer, error *err) {
+    const char *path = found->plugin_paths[peer];
+    const char *beside = arena_format(a, "%s.new", path); /* nobody else's: the lock is held */
     if (beside == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
     }
-    TRY(write_sources(directory, err));
-    TRY(compile(a, options, found, directory, beside, err));
-    return rename(beside, found->plugin_path) == 0
-               ? ASSAY_OK
-               : fail(err, ASSAY_IO, "%.200s cannot be made: %s", found->plugin_path, strerror(errno));
+    TRY(write_sources(found->plugin_directory, err));
+    TRY(compile(a, options, found, peer, beside, err));
+    return rename(beside, path) == 0 ? ASSAY_OK : fail(err, ASSAY_IO, "%.200s cannot be made: %s", path, strerror(errno));
 }
 
-status torch_build(arena *a, const torch_options *options, torch_found *found, error *err) {
-    if (found->is_built) {
+status torch_build(arena *a, const torch_options *options, torch_found *found, torch_peer peer, error *err) {
+    if (found->is_built[peer]) {
         return ASSAY_OK;
     }
-    if (found->plugin_path == NULL) {
+    if (found->plugin_directory == NULL) {
         return fail(err, ASSAY_NOT_FOUND, "there is no place to keep the plug-in for PyTorch: set XDG_CACHE_HOME or HOME");
     }
-    size_t length = (size_t)(file_basename(found->plugin_path) - found->plugin_path) - 1;
-    const char *directory = arena_text(a, found->plugin_path, length);
-    const char *lock_path = arena_format(a, "%.*s/lock", (int)length, found->plugin_path);
-    if (directory == NULL || lock_path == NULL) {
+    const char *lock_path = arena_format(a, "%s/lock", found->plugin_directory);
+    if (lock_path == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
     }
-    TRY(file_make_directories(directory, err));
+    TRY(file_make_directories(found->plugin_directory, err));
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) {
         return fail(err, ASSAY_IO, "%.200s cannot be made: %s", lock_path, strerror(errno));
     }
     while (flock(lock, LOCK_EX) != 0 && errno == EINTR) { /* another process may be building this very file */
     }
-    bool made_meanwhile = access(found->plugin_path, R_OK) == 0;
-    status result = made_meanwhile ? ASSAY_OK : build_in(a, options, found, directory, err);
+    bool made_meanwhile = access(found->plugin_paths[peer], R_OK) == 0;
+    status result = made_meanwhile ? ASSAY_OK : build_here(a, options, found, peer, err);
     close(lock);
-    found->is_built = result == ASSAY_OK;
+    found->is_built[peer] = result == ASSAY_OK;
     return result;
 }
