@@ -257,7 +257,7 @@ static forward_cache *forward_of(ref_ctx *ctx) {
         memcpy(c->variance, variance, (size_t)c->v.n_stats * sizeof *variance);
     }
     for (int64_t s = 0; s < c->v.n_stats; s++) {
-        c->rstd[s] = 1 / sqrt(c->variance[s] + c->v.eps);
+        c->rstd[s] = c->v.per_stat > 0 ? 1 / sqrt(c->variance[s] + c->v.eps) : NAN;
     }
     ctx->scratch = c;
     return c;

@@ -82,7 +82,7 @@ static status run_forward(kernel_plan *plan) {
                 row_put(l, out, s->type[OUT], s->line.strides[OUT][0], y, n);
             }
             norm_write(s->mean_out, i, mean);
-            norm_write(s->rstd_out, i, 1 / sqrt(m2 + s->v.eps));
+            norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
         }
     }
     return ASSAY_OK;
