@@ -166,21 +166,33 @@ static void for_channel(const tensor *t, char *data, int64_t c, plane_fn *visit,
 static void add_bias(const tensor *out, char *data, const tensor *bias) {
     size_t size = dtype_size(bias->dtype);
     double bytes = 2 * (double)tensor_numel(out) * (double)dtype_size(out->dtype);
-#pragma omp parallel for num_threads(parallel_threads(bytes)) schedule(static)
-    for (int64_t c = 0; c < out->sizes[1]; c++) {
-        double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
-        for_channel(out, data, c, add_value, &value);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads(bytes))
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t c = 0; c < out->sizes[1]; c++) {
+            double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
+            for_channel(out, data, c, add_value, &value);
+        }
+        parallel_leave(watch);
     }
 }
 
 /* Accumulates in f64. */
 static void sum_bias(const tensor *grad, const tensor *out) {
     size_t size = dtype_size(out->dtype);
-#pragma omp parallel for num_threads(parallel_threads(tensor_bytes(grad))) schedule(static)
-    for (int64_t c = 0; c < grad->sizes[1]; c++) {
-        double value = 0;
-        for_channel(grad, tensor_data(grad), c, sum_values, &value);
-        element_store(out->dtype, tensor_data(out) + c * (int64_t)size, value);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads(tensor_bytes(grad)))
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t c = 0; c < grad->sizes[1]; c++) {
+            double value = 0;
+            for_channel(grad, tensor_data(grad), c, sum_values, &value);
+            element_store(out->dtype, tensor_data(out) + c * (int64_t)size, value);
+        }
+        parallel_leave(watch);
     }
 }
 
