@@ -337,6 +337,10 @@ void profile_record_memory(profile *p) {
     }
 }
 
+trace_writer *profile_writer(const profile *p) {
+    return p->writer;
+}
+
 const observer *profile_observer(profile *p) {
     return p != NULL ? &p->watch : NULL;
 }
@@ -386,7 +390,6 @@ void profile_free(profile *p) {
     if (p == NULL) {
         return;
     }
-    profile_record_memory(p);
     if (p->statm >= 0) {
         close(p->statm);
     }

@@ -20,10 +20,13 @@ enum { PROFILE_HOST = 0, PROFILE_CPU = 1 };
 /* One thread's, but for the lanes. */
 typedef struct profile profile;
 
-/* Records into the writer, which stays the caller's and must outlive the profile, by a clock of the caller's. OUT_OF_MEMORY. */
+/* Records into the writer, which stays the caller's, by a clock of the caller's. OUT_OF_MEMORY. */
 status profile_new(trace_writer *writer, int64_t (*now_ns)(void *clock), void *clock, profile **out, error *err);
-/* Before the writer is closed or abandoned. */
+/* Before or after the writer is closed. NULL is fine. */
 void profile_free(profile *p);
+
+/* The writer given to profile_new. */
+trace_writer *profile_writer(const profile *p);
 
 /* To be told of calls and kernels (observer_swap, session_observe); NULL for NULL. */
 const observer *profile_observer(profile *p);

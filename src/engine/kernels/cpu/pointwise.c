@@ -88,8 +88,10 @@ static status run_direct_parallel(kernel_plan *plan) {
     for (int k = 0; k <= d->n; k++) {
         bytes += d->sizes[k];
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads((double)d->chunk.n * bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(d->chunk.n, 1024, &from, &to);
         pointwise_chunk part = d->chunk;
@@ -99,6 +101,7 @@ static status run_direct_parallel(kernel_plan *plan) {
             part.in[k] = (const char *)part.in[k] + from * d->sizes[1 + k];
         }
         d->loop(&part);
+        parallel_leave(watch);
     }
     return d->is_fault ? fault(plan) : ASSAY_OK;
 }
@@ -363,11 +366,14 @@ static status run_tiled(kernel_plan *plan) {
     if (threads <= 1 || p->n_tiles == 1) {
         run_tiles(p, 0, p->n_tiles);
     } else {
+        const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
         {
+            parallel_enter(watch);
             int64_t from, to;
             parallel_share(p->n_tiles, 1, &from, &to);
             run_tiles(p, from, to);
+            parallel_leave(watch);
         }
     }
     return p->is_fault ? fault(plan) : ASSAY_OK;
