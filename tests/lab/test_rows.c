@@ -273,11 +273,12 @@ static status infer_twice(trial *t, error *err) {
     return result;
 }
 
+/* What is written is in the bytes. An in-place operator may write a part of its output alone (index_put_). */
 static status check_cost(const trial *t, error *err) {
     op_cost cost;
     double written = 0;
     op_cost_of(&t->bound.call, &t->out, &cost);
-    for (int i = 0; i < t->out.n && !t->o->row->is_view; i++) {
+    for (int i = 0; i < t->out.n && !t->o->row->is_view && !t->o->in_place; i++) {
         written += t->out.items[i].sparse == NULL ? tensor_bytes(&t->out.items[i]) : 0;
     }
     bool undefined = strncmp(t->o->signature.name, "empty", 5) == 0 || strncmp(t->o->signature.name, "new_empty", 9) == 0;
