@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEFAULT_MIN_TIME_S 0.01
+
 typedef struct options {
     const char *suite;
     cli_list inputs, ops, skips, backends;
@@ -172,6 +174,12 @@ static status take_save(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+static status take_profile(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->run.profile_directory = value;
+    return ASSAY_OK;
+}
+
 static status take_quiet(void *to, const char *value, error *err) {
     (void)value;
     (void)err;
@@ -213,6 +221,8 @@ static const cli_option rows[] = {
     {"--csv", "FILE|-", "write speed-ups per operator as CSV", take_csv},
     {"--jsonl", "FILE|-", "write one record per input and backend as JSON lines", take_jsonl},
     {"--save", "DIR", "write inputs and outputs as .npy with a manifest", take_save},
+    {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is\n"
+                         "measured, and --min-time is then 0 unless it is given", take_profile},
     {"--quiet", NULL, "no progress, no table", take_quiet},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
@@ -257,6 +267,9 @@ static status complete(options *o, const machine_facts *m, error *err) {
         int64_t usable = machine_usable_memory_bytes(m);
         o->run.max_memory_bytes = usable > 0 ? 0.8 * (double)usable : 0x1p32;
     }
+    if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
+        o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;
+    }
     o->run.ops = o->ops.items;
     o->run.n_ops = o->ops.n;
     o->run.skips = o->skips.items;
@@ -283,7 +296,8 @@ static status read_inputs(arena *memory, options *o, inputs *set, error *err) {
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
-        text_addf(&repro, "%s--inputs '%s'", i > 0 ? " " : "", o->inputs.items[i]);
+        text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
+        text_add_shell_word(&repro, o->inputs.items[i]);
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
     o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
@@ -487,7 +501,7 @@ int cli_operators(int argc, char **argv) {
     options o = {.run = {.bind = {.dtype = DTYPE_F32},
                          .max_samples = 15,
                          .repeats = 5,
-                         .min_time_s = 0.01,
+                         .min_time_s = -1,
                          .timeout_s = 60,
                          .check_accuracy = true}};
     int code = EXIT_OK;

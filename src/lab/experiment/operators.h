@@ -37,6 +37,9 @@ typedef struct operators_options {
     int threads;
     uint64_t seed;
     const char *save_directory; /* NULL: none */
+    /* Where each operator's trace is written (operators_profile.h); NULL: none, at no cost. A crash costs the events of the
+       operator under way until then; its trace begins anew, and the others' are whole. */
+    const char *profile_directory;
     const char *version;
     const char *repro_inputs; /* "--suite embedded": the part of `repro` that says where inputs come from */
     const machine_facts *machine;

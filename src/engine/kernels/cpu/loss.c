@@ -1,4 +1,301 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Losses and their backwards. Sums: blocks in float (double for f64), blocks and threads in double, in order. */
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/row_loops.h"
+#include "engine/tensor/loop.h"
 
-const kernel_rows kernels_loss = {NULL, 0};
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+
+/* --- nll_loss ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct nll {
+    const tensor *self, *target, *weight, *grad, *total;
+    tensor *out, *total_out;
+    int64_t n_rows, n_classes, ignore;
+    int64_t row_stride, class_stride, target_stride, weight_stride; /* elements */
+    int64_t reduction;
+    bool per_row;
+    int threads;
+    double *partials; /* [threads][2]: loss and weight */
+} nll;
+
+static int64_t target_at(const nll *l, int64_t row) {
+    const tensor *t = l->target;
+    return element_load_int(t->dtype, tensor_data(t) + row * l->target_stride * (int64_t)dtype_size(t->dtype));
+}
+
+static double weight_at(const nll *l, int64_t class) {
+    const tensor *w = l->weight;
+    return w == NULL ? 1 : element_load(w->dtype, tensor_data(w) + class * l->weight_stride * (int64_t)dtype_size(w->dtype));
+}
+
+/* Before anything is read through them. */
+static status check_targets(const nll *l, error *err) {
+    for (int64_t i = 0; i < l->n_rows; i++) {
+        int64_t class = target_at(l, i);
+        if (class != l->ignore && (class < 0 || class >= l->n_classes)) {
+            return fail(err, ASSAY_INVALID, "target %" PRId64 " is %" PRId64 ", expected [0, %" PRId64 ")", i, class,
+                        l->n_classes);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static void forward_rows(const nll *l, int64_t from, int64_t to, double *sums) {
+    const char *x = tensor_data(l->self);
+    int64_t size = (int64_t)dtype_size(l->self->dtype);
+    double sum = 0, weights = 0;
+    for (int64_t i = from; i < to; i++) {
+        int64_t class = target_at(l, i);
+        double term = 0;
+        if (class != l->ignore) {
+            double w = weight_at(l, class);
+            term = -w * element_load(l->self->dtype, x + (i * l->row_stride + class * l->class_stride) * size);
+            sum += term;
+            weights += w;
+        }
+        if (l->per_row) {
+            element_store(l->out->dtype, tensor_data(l->out) + i * (int64_t)dtype_size(l->out->dtype), term);
+        }
+    }
+    sums[0] = sum;
+    sums[1] = weights;
+}
+
+static status run_nll_forward(kernel_plan *plan) {
+    const nll *l = plan->state;
+    TRY(check_targets(l, plan->err));
+    int team = 1;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(l->threads) if (l->threads > 1)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+#pragma omp single
+        team = omp_get_num_threads();
+        parallel_share(l->n_rows, 32, &from, &to);
+        forward_rows(l, from, to, &l->partials[2 * omp_get_thread_num()]);
+        parallel_leave(watch);
+    }
+    double sum = 0, weights = 0;
+    for (int t = 0; t < team; t++) {
+        sum += l->partials[2 * t];
+        weights += l->partials[2 * t + 1];
+    }
+    if (!l->per_row) {
+        element_store(l->out->dtype, tensor_data(l->out), l->reduction == REDUCE_MEAN ? sum / weights : sum);
+    }
+    element_store(l->total_out->dtype, tensor_data(l->total_out), l->per_row ? 0 : weights);
+    return ASSAY_OK;
+}
+
+/* Zeros, then one element a row. */
+static void backward_rows(const nll *l, int64_t from, int64_t to) {
+    int64_t size = (int64_t)dtype_size(l->out->dtype), grad_size = (int64_t)dtype_size(l->grad->dtype);
+    char *out = tensor_data(l->out);
+    const char *grad = tensor_data(l->grad);
+    int64_t grad_stride = l->per_row && l->grad->ndim > 0 ? l->grad->strides[0] * grad_size : 0;
+    double scale = l->reduction == REDUCE_MEAN ? 1 / element_load(l->total->dtype, tensor_data(l->total)) : 1;
+    memset(out + from * l->n_classes * size, 0, (size_t)((to - from) * l->n_classes * size));
+    for (int64_t i = from; i < to; i++) {
+        int64_t class = target_at(l, i);
+        if (class != l->ignore) {
+            double value = -weight_at(l, class) * element_load(l->grad->dtype, grad + i * grad_stride) * scale;
+            element_store(l->out->dtype, out + (i * l->n_classes + class) * size, value);
+        }
+    }
+}
+
+static status run_nll_backward(kernel_plan *plan) {
+    const nll *l = plan->state;
+    TRY(check_targets(l, plan->err));
+    if (l->n_rows * l->n_classes == 0) {
+        return ASSAY_OK;
+    }
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(l->threads) if (l->threads > 1)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+        parallel_share(l->n_rows, 1, &from, &to);
+        backward_rows(l, from, to);
+        parallel_leave(watch);
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_nll(kernel_plan *plan, error *err) {
+    const op_call *call = plan->call;
+    const signature *sig = &call->op->signature;
+    nll *l = arena_make(plan->memory, 1, sizeof *l);
+    if (l == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    int self = signature_find_param(sig, "self"), total = signature_find_param(sig, "total_weight");
+    l->self = call_tensor(call, self);
+    l->target = call_tensor(call, self + 1);
+    l->weight = call_tensor(call, self + 2);
+    l->reduction = call_int(call, self + 3);
+    l->ignore = call_int(call, self + 4);
+    l->n_rows = l->self->ndim == 2 ? l->self->sizes[0] : 1;
+    l->n_classes = l->self->sizes[l->self->ndim - 1];
+    l->row_stride = l->self->ndim == 2 ? l->self->strides[0] : 0;
+    l->class_stride = l->self->strides[l->self->ndim - 1];
+    l->target_stride = l->target->ndim > 0 ? l->target->strides[0] : 0;
+    l->weight_stride = l->weight != NULL ? l->weight->strides[0] : 0;
+    l->per_row = l->reduction == REDUCE_NONE && l->self->ndim == 2;
+    l->out = &plan->out->items[0];
+    plan->state = l;
+    if (total >= 0) {
+        l->grad = call_tensor(call, 0);
+        l->total = call_tensor(call, total);
+        l->threads = parallel_threads((double)tensor_numel(l->out) * (double)dtype_size(l->out->dtype));
+        plan->run = run_nll_backward;
+        return ASSAY_OK;
+    }
+    l->total_out = &plan->out->items[1];
+    /* Each row is a cache miss or two. */
+    l->threads = parallel_threads(128 * (double)l->n_rows);
+    l->partials = arena_make(plan->memory, (size_t)l->threads, 2 * sizeof *l->partials);
+    plan->run = run_nll_forward;
+    return l->partials != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
+}
+
+/* --- mse_loss --------------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_OPERANDS = 4 };
+
+typedef struct mse mse;
+/* One block of n elements: at[] where the operands are, buffers of ROW_BLOCK for each; answers what it adds to the sum. */
+typedef double mse_block_fn(const mse *m, char *const *at, char *const *buffer, int64_t n);
+
+struct mse {
+    const row_loops *l;
+    loop loop; /* operand 0 the output, save where it is reduced */
+    dtype type[MAX_OPERANDS];
+    int64_t reduction, count;
+    double factor;
+    tensor *out;
+    mse_block_fn *block;
+    int threads;
+    double *partials;
+};
+
+static const void *fetch(const mse *m, int k, char *const *at, char *const *buffer, int64_t n) {
+    return row_fetch(m->l, buffer[k], at[k], m->type[k], m->loop.strides[k][0], n);
+}
+
+static double block_none(const mse *m, char *const *at, char *const *buffer, int64_t n) {
+    void *to = row_target(m->l, buffer[0], at[0], m->type[0], m->loop.strides[0][0]);
+    m->l->square_difference(to, fetch(m, 1, at, buffer, n), fetch(m, 2, at, buffer, n), n);
+    row_put(m->l, at[0], m->type[0], m->loop.strides[0][0], to, n);
+    return 0;
+}
+
+static double block_sum(const mse *m, char *const *at, char *const *buffer, int64_t n) {
+    return m->l->distance(fetch(m, 0, at, buffer, n), fetch(m, 1, at, buffer, n), n);
+}
+
+static double block_backward(const mse *m, char *const *at, char *const *buffer, int64_t n) {
+    void *to = row_target(m->l, buffer[0], at[0], m->type[0], m->loop.strides[0][0]);
+    m->l->scaled_difference(to, fetch(m, 1, at, buffer, n), fetch(m, 2, at, buffer, n), fetch(m, 3, at, buffer, n),
+                            m->factor, n);
+    row_put(m->l, at[0], m->type[0], m->loop.strides[0][0], to, n);
+    return 0;
+}
+
+static double run_range(const mse *m, int64_t from, int64_t to) {
+    alignas(64) char buffers[MAX_OPERANDS][ROW_BLOCK * sizeof(double)];
+    char *at[MAX_OPERANDS], *buffer[MAX_OPERANDS] = {buffers[0], buffers[1], buffers[2], buffers[3]};
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    double sum = 0;
+    while (from < to) {
+        loop_seek(&m->loop, from, index, offset);
+        int64_t n = m->loop.sizes[0] - index[0];
+        n = n < to - from ? n : to - from;
+        n = n < ROW_BLOCK ? n : ROW_BLOCK;
+        for (int k = 0; k < m->loop.n_operands; k++) {
+            at[k] = m->loop.data[k] + offset[k];
+        }
+        sum += m->block(m, at, buffer, n);
+        from += n;
+    }
+    return sum;
+}
+
+static status run_mse(kernel_plan *plan) {
+    const mse *m = plan->state;
+    int team = 1;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(m->threads) if (m->threads > 1)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+#pragma omp single
+        team = omp_get_num_threads();
+        parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
+        m->partials[omp_get_thread_num()] = run_range(m, from, to);
+        parallel_leave(watch);
+    }
+    if (m->block == block_sum) {
+        double sum = 0;
+        for (int t = 0; t < team; t++) {
+            sum += m->partials[t];
+        }
+        element_store(m->out->dtype, tensor_data(m->out), m->reduction == REDUCE_MEAN ? sum / (double)m->count : sum);
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_mse(kernel_plan *plan, error *err) {
+    const op_call *call = plan->call;
+    mse *m = arena_make(plan->memory, 1, sizeof *m);
+    if (m == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    bool is_backward = call->op->signature.n_params == 4;
+    int n = 0, ndim = 0;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    tensor *operands[MAX_OPERANDS];
+    m->out = &plan->out->items[0];
+    m->reduction = call_int(call, is_backward ? 3 : 2);
+    bool reduces = !is_backward && m->reduction != REDUCE_NONE;
+    if (!reduces) {
+        operands[n++] = m->out;
+    }
+    for (int i = 0; i < (is_backward ? 3 : 2); i++) {
+        operands[n++] = call_tensor(call, i);
+    }
+    bool has_double = false;
+    double bytes = 0;
+    for (int k = 0; k < n; k++) {
+        TRY(sizes_broadcast(&ndim, sizes, operands[k]->ndim, operands[k]->sizes, err));
+        m->type[k] = operands[k]->dtype;
+        has_double = has_double || m->type[k] == ASSAY_F64;
+        bytes += tensor_bytes(operands[k]);
+    }
+    loop_init(&m->loop, ndim, sizes, operands, n);
+    m->l = row_loops_for(has_double ? ASSAY_F64 : ASSAY_F32);
+    m->count = m->loop.numel;
+    m->factor = is_backward && m->reduction == REDUCE_MEAN ? 2 / (double)m->count : 2;
+    m->block = is_backward ? block_backward : reduces ? block_sum : block_none;
+    m->threads = parallel_threads(bytes);
+    m->partials = arena_make(plan->memory, (size_t)m->threads, sizeof *m->partials);
+    plan->state = m;
+    plan->run = run_mse;
+    return m->partials != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
+}
+
+static const kernel_row rows[] = {
+    {.op = "nll_loss_forward.default", .prepare = prepare_nll},
+    {.op = "nll_loss_backward.default", .prepare = prepare_nll},
+    {.op = "mse_loss.default", .prepare = prepare_mse},
+    {.op = "mse_loss_backward.default", .prepare = prepare_mse},
+};
+
+const kernel_rows kernels_loss = {rows, countof(rows)};

@@ -1,4 +1,244 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/kernels/cpu/kernels.h"
+/* Layer norm and its backward. A row is brought in once and gone over in cache: for its mean, for its distances from it
+   (two passes: nothing cancels), for its output. Accumulators: see row_loops.h; the parameters' gradients add up 256 rows
+   in float, then go into double, for each thread, and threads add up in order. */
+#include "engine/kernels/cpu/norm.h"
 
-const kernel_rows kernels_norm = {NULL, 0};
+#include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256 };
+
+typedef struct layer {
+    const row_loops *l;
+    norm_view v;
+    loop lines; /* over the leading dimensions, in row-major order; OUT is row-major by nature */
+    loop line;  /* over the normalized ones, likewise */
+    dtype type[OPERANDS];
+    const tensor *weight, *bias, *mean_in, *rstd_in;
+    const tensor *mean_out, *rstd_out, *weight_out, *bias_out;
+    bool wants_input, wants_params;
+    int threads;
+    char *params; /* weight and bias in the computing type */
+    char *work;
+    int64_t work_bytes;
+    int64_t line_bytes; /* one line in the computing type, padded */
+} layer;
+
+/* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
+static const void *line_in(const layer *s, int k, char *buffer, const char *at) {
+    const loop *l = &s->line;
+    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
+    if (runs == 1) {
+        return row_fetch(s->l, buffer, at, s->type[k], l->strides[k][0], l->sizes[0]);
+    }
+    for (int64_t r = 0; r < runs; r++) {
+        s->l->load(buffer + r * l->sizes[0] * (int64_t)s->l->size, at + offset[k], s->type[k], l->strides[k][0],
+                   l->sizes[0]);
+        nest_next(l, index, offset);
+    }
+    return buffer;
+}
+
+/* A parameter in the computing type; NULL for none. */
+static const void *params_in(const layer *s, const tensor *t, char *buffer) {
+    if (t == NULL) {
+        return NULL;
+    }
+    if (tensor_is_contiguous(t)) {
+        return row_fetch(s->l, buffer, tensor_data(t), t->dtype, (int64_t)dtype_size(t->dtype), s->v.n_weights);
+    }
+    for (int64_t i = 0; i < s->v.n_weights; i++) {
+        double value = norm_read(t, i);
+        s->l->fill(buffer + i * (int64_t)s->l->size, value, 1);
+    }
+    return buffer;
+}
+
+static status run_forward(kernel_plan *plan) {
+    const layer *s = plan->state;
+    const row_loops *l = s->l;
+    int64_t n = s->v.per_stat;
+    const void *weight = params_in(s, s->weight, s->params), *bias = params_in(s, s->bias, s->params + s->line_bytes);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
+    {
+        parallel_enter(watch);
+        char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(s->v.n_stats, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            double mean = 0, m2 = 0;
+            loop_seek(&s->lines, i, index, offset);
+            if (n > 0) {
+                char *out = s->lines.data[OUT] + offset[OUT];
+                const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
+                void *y = row_target(l, buffer, out, s->type[OUT], s->line.strides[OUT][0]);
+                l->moments(x, n, &mean, &m2);
+                m2 /= (double)n;
+                l->centre(y, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, n);
+                row_put(l, out, s->type[OUT], s->line.strides[OUT][0], y, n);
+            }
+            norm_write(s->mean_out, i, mean);
+            norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
+        }
+        parallel_leave(watch);
+    }
+    return ASSAY_OK;
+}
+
+/* A thread's sums for the parameters' gradients: in the computing type, then in double. */
+typedef struct param_sums {
+    char *weight, *bias;
+    double *weight_total, *bias_total;
+} param_sums;
+
+static param_sums sums_of(const layer *s, int thread) {
+    char *at = s->work + thread * s->work_bytes + 3 * s->line_bytes;
+    int64_t n = s->v.n_weights;
+    return (param_sums){.weight = at,
+                        .bias = at + s->line_bytes,
+                        .weight_total = (double *)(void *)(at + 2 * s->line_bytes),
+                        .bias_total = (double *)(void *)(at + 2 * s->line_bytes) + n};
+}
+
+static void flush(const layer *s, const param_sums *p) {
+    for (int64_t i = 0; i < s->v.n_weights; i++) {
+        bool is_float = s->l->type == ASSAY_F32;
+        p->weight_total[i] += is_float ? (double)((float *)(void *)p->weight)[i] : ((double *)(void *)p->weight)[i];
+        p->bias_total[i] += is_float ? (double)((float *)(void *)p->bias)[i] : ((double *)(void *)p->bias)[i];
+    }
+    memset(p->weight, 0, (size_t)s->line_bytes);
+    memset(p->bias, 0, (size_t)s->line_bytes);
+}
+
+static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p) {
+    const row_loops *l = s->l;
+    int64_t n = s->v.per_stat, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    loop_seek(&s->lines, i, index, offset);
+    const void *x = line_in(s, X, buffers, s->lines.data[X] + offset[X]);
+    const void *dy = line_in(s, DY, buffers + s->line_bytes, s->lines.data[DY] + offset[DY]);
+    double mean = norm_read(s->mean_in, i), rstd = norm_read(s->rstd_in, i), g, gx;
+    if (s->wants_params) {
+        l->layer_params(p->weight, p->bias, dy, x, mean, rstd, n);
+    }
+    if (s->wants_input) {
+        char *out = s->lines.data[OUT] + offset[OUT];
+        void *to = row_target(l, buffers + 2 * s->line_bytes, out, s->type[OUT], s->line.strides[OUT][0]);
+        l->layer_sums(dy, x, weight, mean, rstd, n, &g, &gx);
+        l->layer_grad(to, dy, x, weight, mean, rstd, g, gx, n);
+        row_put(l, out, s->type[OUT], s->line.strides[OUT][0], to, n);
+    }
+}
+
+static status run_backward(kernel_plan *plan) {
+    const layer *s = plan->state;
+    int64_t n = s->v.n_weights;
+    const void *weight = params_in(s, s->weight, s->params);
+    int team = 1;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
+    {
+        parallel_enter(watch);
+        char *buffers = s->work + omp_get_thread_num() * s->work_bytes;
+        param_sums p = sums_of(s, omp_get_thread_num());
+        int64_t from, to;
+#pragma omp single
+        team = omp_get_num_threads();
+        if (s->wants_params) {
+            memset(p.weight, 0, (size_t)(2 * s->line_bytes) + 2 * (size_t)n * sizeof(double));
+        }
+        parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            backward_line(s, i, weight, buffers, &p);
+            if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
+                flush(s, &p);
+            }
+        }
+        parallel_leave(watch);
+    }
+    for (int64_t i = 0; s->wants_params && i < n; i++) {
+        double weight_sum = 0, bias_sum = 0;
+        for (int t = 0; t < team; t++) {
+            param_sums p = sums_of(s, t);
+            weight_sum += p.weight_total[i];
+            bias_sum += p.bias_total[i];
+        }
+        if (s->weight_out != NULL) {
+            norm_write(s->weight_out, i, weight_sum);
+        }
+        if (s->bias_out != NULL) {
+            norm_write(s->bias_out, i, bias_sum);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_layer(kernel_plan *plan, error *err) {
+    const op_call *call = plan->call;
+    layer *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    TRY(norm_analyse(call, &s->v, err));
+    bool is_backward = s->v.mask_arg >= 0;
+    const bool *mask = is_backward ? call->args[s->v.mask_arg].bools : NULL;
+    tensor *x = call_tensor(call, s->v.input_arg), *out = &plan->out->items[0];
+    tensor order; /* row-major: stands in for an output that is not wanted */
+    TRY(tensor_init(&order, x->dtype, x->ndim, x->sizes, err));
+    s->wants_input = !is_backward || mask[0];
+    tensor *operands[OPERANDS] = {s->wants_input ? out : &order, x, is_backward ? call_tensor(call, 0) : NULL};
+    int n_operands = is_backward ? OPERANDS : DY;
+    double bytes = 0;
+    for (int k = 0; k < n_operands; k++) {
+        s->type[k] = operands[k]->dtype;
+        bytes += (double)tensor_numel(x) * (double)dtype_size(s->type[k]);
+    }
+    int n_dims;
+    call_ints(call, signature_find_param(&call->op->signature, "normalized_shape"), &n_dims);
+    uint32_t leading = nest_all(x->ndim - n_dims);
+    nest_init(&s->lines, operands, n_operands, leading);
+    nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
+    s->l = norm_loops(call);
+    s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
+    s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
+    s->threads = parallel_threads(bytes);
+    s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
+    s->line_bytes = (s->v.per_stat * (int64_t)s->l->size + 63) / 64 * 64;
+    s->work_bytes = s->line_bytes;
+    if (is_backward) {
+        s->mean_in = call_tensor(call, s->v.mean_arg);
+        s->rstd_in = call_tensor(call, s->v.rstd_arg);
+        s->weight_out = mask[1] ? &plan->out->items[1] : NULL;
+        s->bias_out = mask[2] ? &plan->out->items[2] : NULL;
+        s->wants_params = mask[1] || mask[2];
+        s->work_bytes = 5 * s->line_bytes + 2 * s->v.n_weights * (int64_t)sizeof(double) + 64;
+    } else {
+        s->mean_out = &plan->out->items[1];
+        s->rstd_out = &plan->out->items[2];
+    }
+    s->params = arena_make(plan->memory, 2, (size_t)s->line_bytes);
+    s->work_bytes = (s->work_bytes + 63) / 64 * 64;
+    s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_bytes);
+    if (s->work == NULL || s->params == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d threads' rows", s->threads);
+    }
+    plan->state = s;
+    plan->run = is_backward ? run_backward : run_forward;
+    return ASSAY_OK;
+}
+
+static const kernel_row rows[] = {
+    {.op = "native_layer_norm.default", .prepare = prepare_layer},
+    {.op = "native_layer_norm_backward.default", .prepare = prepare_layer},
+    {.op = "native_batch_norm.default", .prepare = prepare_channel_norm},
+    {.op = "native_batch_norm_backward.default", .prepare = prepare_channel_norm},
+    {.op = "native_group_norm.default", .prepare = prepare_channel_norm},
+    {.op = "native_group_norm_backward.default", .prepare = prepare_channel_norm},
+};
+
+const kernel_rows kernels_norm = {rows, countof(rows)};

@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/pointwise.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- operators whose arguments choose the loop ------------------------------------------------------------------------- */
@@ -55,8 +56,24 @@ static status div_mode(kernel_plan *plan, error *err) {
     return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 2, .operand = {0, 1}}, err);
 }
 
+static status hardtanh(kernel_plan *plan, error *err) {
+    pointwise_spec spec = {
+        .op = PW_HARDTANH, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1), call_number(plan->call, 2)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+/* Bounds that are numbers are parameters of a loop over self alone. NaN makes every result NaN, which only the general
+   loop knows. */
+static bool bounds_are_plain(const op_call *call) {
+    bool are_numbers = call->args[1].kind != ARG_TENSOR && call->args[2].kind != ARG_TENSOR;
+    return are_numbers && !isnan(call_float(call, 1)) && !isnan(call_float(call, 2));
+}
+
 static status clamp(kernel_plan *plan, error *err) {
     bool has_min = !call_is_none(plan->call, 1), has_max = !call_is_none(plan->call, 2);
+    if (has_min && has_max && bounds_are_plain(plan->call)) {
+        return hardtanh(plan, err);
+    }
     if (has_min && has_max) {
         return pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
     }
@@ -112,12 +129,6 @@ static status elu_backward(kernel_plan *plan, error *err) {
                            .n = 2,
                            .operand = {0, 5},
                            .s = {number_of_double(alpha * scale), number_of_double(scale), call_number(plan->call, 3)}};
-    return pointwise_prepare(plan, &spec, err);
-}
-
-static status hardtanh(kernel_plan *plan, error *err) {
-    pointwise_spec spec = {
-        .op = PW_HARDTANH, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1), call_number(plan->call, 2)}};
     return pointwise_prepare(plan, &spec, err);
 }
 

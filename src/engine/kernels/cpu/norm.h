@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the norm kernels share. */
+#ifndef ENGINE_KERNELS_CPU_NORM_H
+#define ENGINE_KERNELS_CPU_NORM_H
+
+#include "engine/kernels/cpu/row_loops.h"
+#include "engine/kernels/kernel.h"
+#include "engine/schema/normalization.h"
+
+/* Batch and group norm (norm_channels.c) and their backwards. */
+kernel_prepare_fn prepare_channel_norm;
+
+/* The widest of the call's floating types decides: double if any tensor is f64, else float. */
+static inline const row_loops *norm_loops(const op_call *call) {
+    enum { MAX_TENSORS = 16 };
+    tensor *tensors[MAX_TENSORS];
+    int n = call_all_tensors(call, tensors, MAX_TENSORS);
+    bool has_double = false;
+    for (int i = 0; i < n && i < MAX_TENSORS; i++) {
+        has_double = has_double || tensors[i]->dtype == ASSAY_F64;
+    }
+    return row_loops_for(has_double ? ASSAY_F64 : ASSAY_F32);
+}
+
+/* Element i, row-major, of a small tensor. */
+static inline double norm_read(const tensor *t, int64_t i) {
+    return element_load(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype));
+}
+
+static inline void norm_write(const tensor *t, int64_t i, double value) {
+    element_store(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype), value);
+}
+
+#endif

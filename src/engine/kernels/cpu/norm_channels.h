@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch and group norm: one plan, walked by channels' rows (norm_channels.c) or by columns (norm_columns.c). */
+#ifndef ENGINE_KERNELS_CPU_NORM_CHANNELS_H
+#define ENGINE_KERNELS_CPU_NORM_CHANNELS_H
+
+#include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/norm.h"
+
+enum { NORM_X, NORM_OUT, NORM_DY, NORM_OPERANDS };
+
+/* Statistics of n elements; of gradients, the sums of dy and dy (x - mean) lie in mean and m2. */
+typedef struct channel_moment {
+    double n, mean, m2;
+} channel_moment;
+
+/* Letters: N batch, C channels, G groups (group norm), S positions of a channel. */
+typedef struct channel_norm {
+    const row_loops *l;
+    norm_view v;
+    bool is_backward, wants_input, wants_params;
+    int64_t N, C, groups, S;
+    dtype type[NORM_OPERANDS];
+    char *data[NORM_OPERANDS];
+    int64_t n_stride[NORM_OPERANDS], c_stride[NORM_OPERANDS]; /* bytes */
+    loop positions; /* a channel's, of all operands */
+    loop rows;      /* by columns: what rows there are; batch norm's of all samples, group norm's of one */
+    const tensor *weight, *bias, *running_mean, *running_var, *mean_in, *rstd_in;
+    const tensor *mean_out, *rstd_out, *weight_out, *bias_out;
+    double momentum;
+
+    double *mean, *rstd;      /* [n_stats] */
+    channel_moment *moments;  /* forward: [n_stats]; backward's sums: [C] or, for group norm, [N * C] */
+    double *weights, *biases; /* [C] */
+    int threads;
+    int64_t block;  /* by rows: channels taken together */
+    bool by_columns;
+    channel_moment *partials; /* by columns: [threads][C] */
+    char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */
+    int64_t columns_bytes;
+} channel_norm;
+
+static inline int64_t channel_stat(const channel_norm *s, int64_t n, int64_t c) {
+    return s->v.is_batch ? c : n * s->groups + c / (s->C / s->groups);
+}
+
+static inline int64_t channel_sum(const channel_norm *s, int64_t n, int64_t c) {
+    return s->v.is_batch ? c : n * s->C + c;
+}
+
+static inline void channel_merge(channel_moment *m, double n, double mean, double m2) {
+    double total = m->n + n, delta = mean - m->mean;
+    if (n > 0) {
+        m->m2 += m2 + delta * delta * m->n * (n / total);
+        m->mean += delta * (n / total);
+        m->n = total;
+    }
+}
+
+/* Mean, inverse deviation and, for batch norm, running statistics, from the moments of statistic i. */
+void channel_finish_stat(const channel_norm *s, int64_t i);
+
+/* grad_input = dy a + (x - mean) b + c for sample n, channel c, once the sums are known. */
+typedef struct channel_factors {
+    double mean, a, b, c;
+} channel_factors;
+/* g and gx: sums of dy weight and dy weight (x - mean) over what shares the statistic. */
+channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, double g, double gx);
+
+/* By columns: channels lie together in memory. Both leave every output but the parameters' gradients written. */
+void channel_columns_forward(const channel_norm *s);
+void channel_columns_backward(const channel_norm *s);
+
+#endif

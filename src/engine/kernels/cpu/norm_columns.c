@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch and group norm with channels together in memory (channels-last, or no positions at all): each position is a row of
+   channels. Batch norm's threads share all rows and merge what they found; group norm's share the samples. Accumulators:
+   float (double for f64) over 32 rows, double from there on. */
+#include "engine/kernels/cpu/norm_channels.h"
+
+#include "engine/kernels/cpu/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows of at most COLUMNS channels at a time: what is loaded and summed stays in the L1 cache. */
+enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256 };
+
+/* The rows [from, to) of a nest at some base, one after another. */
+typedef struct row_range {
+    const loop *l;
+    int64_t left, first;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+} row_range;
+
+static row_range range_start(const channel_norm *s, int64_t n, int64_t from, int64_t to) {
+    row_range r = {.l = &s->rows, .left = to - from};
+    if (r.left > 0) {
+        loop_seek(r.l, from, r.index, r.offset);
+        r.first = r.index[0];
+        for (int k = 0; k < r.l->n_operands; k++) {
+            r.offset[k] += (s->v.is_batch ? 0 : n * s->n_stride[k]) - r.first * r.l->strides[k][0];
+        }
+    }
+    return r;
+}
+
+/* Up to `most` rows a constant stride apart: how many, and where operand k's first channel of the first one is. */
+static int64_t range_next(row_range *r, int64_t most, int64_t *offset) {
+    const loop *l = r->l;
+    if (r->left <= 0) {
+        return 0;
+    }
+    int64_t rows = l->sizes[0] - r->first;
+    rows = rows < r->left ? rows : r->left;
+    rows = rows < most ? rows : most;
+    for (int k = 0; k < l->n_operands; k++) {
+        offset[k] = r->offset[k] + r->first * l->strides[k][0];
+    }
+    r->left -= rows;
+    r->first += rows;
+    if (r->first == l->sizes[0]) {
+        r->first = 0;
+        nest_next(l, r->index, r->offset);
+    }
+    return rows;
+}
+
+static const void *fetch(const channel_norm *s, int k, void *buffer, int64_t offset, int64_t n) {
+    return row_fetch(s->l, buffer, s->data[k] + offset, s->type[k], s->c_stride[k], n);
+}
+
+/* --- statistics --------------------------------------------------------------------------------------------------------------- */
+
+/* Moments of n channels from channel c on, over rows [from, to) of sample n_sample. */
+static void column_moments(const channel_norm *s, int64_t sample, int64_t from, int64_t to, int64_t c, int64_t n,
+                           channel_moment *out) {
+    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)], mean[COLUMNS * sizeof(double)], m2[COLUMNS * sizeof(double)];
+    double means[COLUMNS] = {0}, squares[COLUMNS] = {0}, count = 0;
+    int64_t size = (int64_t)s->l->size, stride = s->rows.strides[NORM_X][0], offset[LOOP_MAX_OPERANDS], rows;
+    bool is_direct = s->type[NORM_X] == s->l->type && stride % size == 0;
+    for (row_range r = range_start(s, sample, from, to); (rows = range_next(&r, ROWS, offset)) > 0;) {
+        const char *at = s->data[NORM_X] + offset[NORM_X] + c * s->c_stride[NORM_X];
+        for (int64_t k = 0; !is_direct && k < rows; k++) {
+            s->l->load(buffer + k * n * size, at + k * stride, s->type[NORM_X], s->c_stride[NORM_X], n);
+        }
+        s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? stride / size : n, n, mean, m2);
+        s->l->moments_merge(means, squares, mean, m2, count, (double)rows, n);
+        count += (double)rows;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (channel_moment){count, means[i], squares[i]};
+    }
+}
+
+static void all_moments(const channel_norm *s, int64_t sample, int64_t from, int64_t to, channel_moment *out) {
+    for (int64_t c = 0; c < s->C; c += COLUMNS) {
+        column_moments(s, sample, from, to, c, s->C - c < COLUMNS ? s->C - c : COLUMNS, out + c);
+    }
+}
+
+/* Merges what each thread found of every channel; the threads share the channels. */
+static void merge_partials(const channel_norm *s, int team) {
+    int64_t from, to;
+    parallel_share(s->C, 8, &from, &to);
+    for (int64_t c = from; c < to; c++) {
+        channel_moment m = s->partials[c];
+        for (int t = 1; t < team; t++) {
+            channel_moment more = s->partials[t * s->C + c];
+            channel_merge(&m, more.n, more.mean, more.m2);
+        }
+        s->moments[c] = m;
+        channel_finish_stat(s, c);
+    }
+}
+
+static void group_moments(const channel_norm *s, int64_t n, const channel_moment *channels) {
+    for (int64_t g = 0; g < s->groups; g++) {
+        int64_t width = s->C / s->groups;
+        channel_moment m = {0};
+        for (int64_t c = g * width; c < (g + 1) * width; c++) {
+            channel_merge(&m, channels[c].n, channels[c].mean, channels[c].m2);
+        }
+        s->moments[n * s->groups + g] = m;
+        channel_finish_stat(s, n * s->groups + g);
+    }
+}
+
+/* --- rows of factors --------------------------------------------------------------------------------------------------------------- */
+
+/* A thread's k-th row of C numbers. */
+static char *factors(const channel_norm *s, int k) {
+    int64_t bytes = (s->C * (int64_t)s->l->size + 63) / 64 * 64;
+    return s->columns + omp_get_thread_num() * s->columns_bytes + k * bytes;
+}
+
+static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, int64_t to) {
+    alignas(64) char buffer[COLUMNS * sizeof(double)];
+    char *factor = factors(s, 0), *plus = factors(s, 1);
+    int64_t size = (int64_t)s->l->size, offset[LOOP_MAX_OPERANDS];
+    for (int64_t c = 0; c < s->C; c++) {
+        int64_t i = channel_stat(s, sample, c);
+        double f = s->weights[c] * s->rstd[i];
+        s->l->fill(factor + c * size, f, 1);
+        s->l->fill(plus + c * size, s->biases[c] - s->mean[i] * f, 1);
+    }
+    for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
+        for (int64_t c = 0; c < s->C; c += COLUMNS) {
+            int64_t n = s->C - c < COLUMNS ? s->C - c : COLUMNS;
+            char *out = s->data[NORM_OUT] + offset[NORM_OUT] + c * s->c_stride[NORM_OUT];
+            void *to_row = row_target(s->l, buffer, out, s->type[NORM_OUT], s->c_stride[NORM_OUT]);
+            const void *x = fetch(s, NORM_X, buffer, offset[NORM_X] + c * s->c_stride[NORM_X], n);
+            s->l->affine(to_row, x, factor + c * size, plus + c * size, n);
+            row_put(s->l, out, s->type[NORM_OUT], s->c_stride[NORM_OUT], to_row, n);
+        }
+    }
+}
+
+void channel_columns_forward(const channel_norm *s) {
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
+    {
+        parallel_enter(watch);
+        channel_moment *own = s->partials + omp_get_thread_num() * s->C;
+        int64_t from, to;
+        parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
+        if (s->v.is_batch) {
+            if (s->v.trains) {
+                all_moments(s, 0, from, to, own);
+#pragma omp barrier
+                merge_partials(s, omp_get_num_threads());
+#pragma omp barrier
+            }
+            apply_forward(s, 0, from, to);
+        }
+        for (int64_t n = from; !s->v.is_batch && n < to; n++) {
+            all_moments(s, n, 0, s->rows.numel, own);
+            group_moments(s, n, own);
+            apply_forward(s, n, 0, s->rows.numel);
+        }
+        parallel_leave(watch);
+    }
+}
+
+/* --- backward -------------------------------------------------------------------------------------------------------------------------- */
+
+static double number_at(const channel_norm *s, const char *row, int64_t i) {
+    return s->l->type == ASSAY_F32 ? (double)((const float *)(const void *)row)[i] : ((const double *)(const void *)row)[i];
+}
+
+static void flush_sums(const channel_norm *s, char *sums, char *products, channel_moment *total) {
+    for (int64_t c = 0; c < s->C; c++) {
+        total[c].mean += number_at(s, sums, c);
+        total[c].m2 += number_at(s, products, c);
+    }
+    s->l->fill(sums, 0, s->C);
+    s->l->fill(products, 0, s->C);
+}
+
+/* Sums of dy and dy (x - mean) by channel over rows [from, to). */
+static void column_sums(const channel_norm *s, int64_t sample, int64_t from, int64_t to, channel_moment *total) {
+    alignas(64) char buffer[COLUMNS * sizeof(double)], more[COLUMNS * sizeof(double)];
+    char *mean = factors(s, 0), *sums = factors(s, 1), *products = factors(s, 2);
+    int64_t size = (int64_t)s->l->size, offset[LOOP_MAX_OPERANDS], since_flush = 0;
+    for (int64_t c = 0; c < s->C; c++) {
+        s->l->fill(mean + c * size, s->mean[channel_stat(s, sample, c)], 1);
+        total[c] = (channel_moment){0};
+    }
+    s->l->fill(sums, 0, s->C);
+    s->l->fill(products, 0, s->C);
+    for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
+        for (int64_t c = 0; c < s->C; c += COLUMNS) {
+            int64_t n = s->C - c < COLUMNS ? s->C - c : COLUMNS;
+            const void *dy = fetch(s, NORM_DY, buffer, offset[NORM_DY] + c * s->c_stride[NORM_DY], n);
+            const void *x = fetch(s, NORM_X, more, offset[NORM_X] + c * s->c_stride[NORM_X], n);
+            s->l->channel_sums_columns(sums + c * size, products + c * size, dy, x, mean + c * size, n);
+        }
+        if (++since_flush == FLUSH_ROWS) {
+            flush_sums(s, sums, products, total);
+            since_flush = 0;
+        }
+    }
+    flush_sums(s, sums, products, total);
+}
+
+/* The four rows of factors, from the sums by channel. */
+static void gradient_factors(const channel_norm *s, int64_t sample) {
+    int64_t size = (int64_t)s->l->size, width = s->C / s->groups;
+    double g = 0, gx = 0;
+    for (int64_t c = 0; c < s->C; c++) {
+        if (s->v.is_batch) {
+            g = s->weights[c] * s->moments[c].mean;
+            gx = s->weights[c] * s->moments[c].m2;
+        } else if (c % width == 0) {
+            g = gx = 0;
+            for (int64_t k = c; k < c + width; k++) {
+                g += s->weights[k] * s->moments[channel_sum(s, sample, k)].mean;
+                gx += s->weights[k] * s->moments[channel_sum(s, sample, k)].m2;
+            }
+        }
+        channel_factors f = channel_gradient(s, sample, c, g, gx);
+        const double numbers[] = {f.mean, f.a, f.b, f.c};
+        for (int k = 0; k < 4; k++) {
+            s->l->fill(factors(s, k) + c * size, numbers[k], 1);
+        }
+    }
+}
+
+static void apply_backward(const channel_norm *s, int64_t sample, int64_t from, int64_t to) {
+    alignas(64) char buffer[COLUMNS * sizeof(double)], more[COLUMNS * sizeof(double)];
+    int64_t size = (int64_t)s->l->size, offset[LOOP_MAX_OPERANDS];
+    gradient_factors(s, sample);
+    for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
+        for (int64_t c = 0; c < s->C; c += COLUMNS) {
+            int64_t n = s->C - c < COLUMNS ? s->C - c : COLUMNS, at = c * size;
+            char *out = s->data[NORM_OUT] + offset[NORM_OUT] + c * s->c_stride[NORM_OUT];
+            void *to_row = row_target(s->l, buffer, out, s->type[NORM_OUT], s->c_stride[NORM_OUT]);
+            const void *dy = fetch(s, NORM_DY, buffer, offset[NORM_DY] + c * s->c_stride[NORM_DY], n);
+            const void *x = fetch(s, NORM_X, more, offset[NORM_X] + c * s->c_stride[NORM_X], n);
+            s->l->channel_grad_columns(to_row, dy, x, factors(s, 0) + at, factors(s, 1) + at, factors(s, 2) + at,
+                                       factors(s, 3) + at, n);
+            row_put(s->l, out, s->type[NORM_OUT], s->c_stride[NORM_OUT], to_row, n);
+        }
+    }
+}
+
+static void add_partials(const channel_norm *s, int team) {
+    int64_t from, to;
+    parallel_share(s->C, 8, &from, &to);
+    for (int64_t c = from; c < to; c++) {
+        channel_moment m = s->partials[c];
+        for (int t = 1; t < team; t++) {
+            m.mean += s->partials[t * s->C + c].mean;
+            m.m2 += s->partials[t * s->C + c].m2;
+        }
+        s->moments[c] = m;
+    }
+}
+
+void channel_columns_backward(const channel_norm *s) {
+    bool wants_sums = s->v.trains || s->wants_params;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+        parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
+        if (s->v.is_batch) {
+            if (wants_sums) {
+                column_sums(s, 0, from, to, s->partials + omp_get_thread_num() * s->C);
+#pragma omp barrier
+                add_partials(s, omp_get_num_threads());
+#pragma omp barrier
+            }
+            if (s->wants_input) {
+                apply_backward(s, 0, from, to);
+            }
+        }
+        for (int64_t n = from; !s->v.is_batch && n < to; n++) {
+            column_sums(s, n, 0, s->rows.numel, &s->moments[n * s->C]);
+            if (s->wants_input) {
+                apply_backward(s, n, 0, s->rows.numel);
+            }
+        }
+        parallel_leave(watch);
+    }
+}
