@@ -2,6 +2,7 @@
 /* `assay operators`: options, inputs, the run, and everything that comes out of it. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/torch.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
@@ -26,6 +27,8 @@ typedef struct options {
     const char *csv, *jsonl;
     color_mode color;
     bool quiet, dry_run;
+    const char *torch_python;
+    const char *backend_files[countof(((cli_list *)0)->items)];
 } options;
 
 /* --- options ------------------------------------------------------------------------------------------------------------------ */
@@ -62,6 +65,12 @@ static status take_device(void *to, const char *value, error *err) {
 
 static status take_backend(void *to, const char *value, error *err) {
     return cli_list_add(&((options *)to)->backends, "--backend", value, err);
+}
+
+static status take_torch_python(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->torch_python = value;
+    return ASSAY_OK;
 }
 
 static status take_baseline(void *to, const char *value, error *err) {
@@ -193,7 +202,8 @@ static const cli_option rows[] = {
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32)", take_dtype},
     {"--device", "NAME", "cpu", take_device},
-    {"--backend", "NAME", "eager, reference or a plug-in (./LIB.so); may be repeated (eager)", take_backend},
+    {"--backend", "NAME", "eager, reference, torch or a plug-in (./LIB.so); may be repeated (eager)", take_backend},
+    {"--torch-python", "PYTHON", "whose PyTorch --backend torch is ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
@@ -247,7 +257,8 @@ static status complete(options *o, const machine_facts *m, error *err) {
     for (size_t i = 0; i < o->backends.n; i++) {
         has_baseline = has_baseline || strcmp(o->backends.items[i], o->run.baseline) == 0;
     }
-    bool built_in = strcmp(o->run.baseline, "eager") == 0 || strcmp(o->run.baseline, "reference") == 0;
+    bool built_in = strcmp(o->run.baseline, "eager") == 0 || strcmp(o->run.baseline, "reference") == 0 ||
+                    strcmp(o->run.baseline, "torch") == 0;
     if (!has_baseline && built_in) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
@@ -285,7 +296,8 @@ static status read_inputs(arena *memory, options *o, inputs *set, error *err) {
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
-        text_addf(&repro, "%s--inputs '%s'", i > 0 ? " " : "", o->inputs.items[i]);
+        text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
+        text_add_shell_word(&repro, o->inputs.items[i]);
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
     o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
@@ -420,6 +432,17 @@ static status write_results(sink *s, error *err) {
     return result;
 }
 
+/* Names that stand for plug-ins are looked up when it is sure that something will be measured. */
+static status find_plugins(arena *memory, options *o, error *err) {
+    torch_options torch;
+    TRY(cli_torch_options(memory, o->torch_python, &torch, err));
+    for (size_t i = 0; i < o->backends.n; i++) {
+        TRY(cli_torch_file(memory, &torch, o->backends.items[i], &o->backend_files[i], err));
+    }
+    o->run.backend_files = o->backend_files;
+    return ASSAY_OK;
+}
+
 static status measure(sink *s, const operators_point *points, size_t n, operators_outcome *outcome, error *err) {
     const options *o = s->o;
     const operators_backend *backends;
@@ -460,7 +483,8 @@ static int run(arena *memory, options *o, const op_table *table, inputs *set) {
     }
     sink s = {.memory = memory, .o = o, .n_points = n};
     operators_outcome outcome = {0};
-    status result = measure(&s, points, n, &outcome, &err);
+    status result = find_plugins(memory, o, &err);
+    result = result == ASSAY_OK ? measure(&s, points, n, &outcome, &err) : result;
     int code = exit_code_of(&s, &outcome, set);
     if (result != ASSAY_OK) {
         bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED;

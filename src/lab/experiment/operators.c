@@ -109,9 +109,13 @@ static status renew(void *self, error *err) {
     return worker_begin(j->link, j->progress->point, err);
 }
 
+static const char *file_of(const operators_options *o, size_t b) {
+    return o->backend_files != NULL ? o->backend_files[b] : o->backends[b];
+}
+
 static status open_backends(const operators_options *o, const op_table *table, backend **backends, error *err) {
     for (size_t b = 0; b < o->n_backends; b++) {
-        TRY(backend_open(table, o->backends[b], &backends[b], err));
+        TRY(backend_open(table, file_of(o, b), &backends[b], err));
     }
     return ASSAY_OK;
 }
@@ -221,7 +225,7 @@ static status probe_body(worker_link *link, void *self, error *err) {
     for (size_t b = 0; b < p->options->n_backends; b++) {
         backend *opened = NULL;
         TRY(worker_begin(link, (int64_t)b, err));
-        TRY(backend_open(table, p->options->backends[b], &opened, err));
+        TRY(backend_open(table, file_of(p->options, b), &opened, err));
         TRY(worker_send(link, opened->name, strlen(opened->name), err));
         TRY(worker_send(link, opened->doc, strlen(opened->doc), err));
         opened->close(opened);

@@ -21,7 +21,9 @@ typedef struct operators_options {
     const char *const *skips;
     size_t n_skips;
     bind_options bind;
-    const char *const *backends; /* names or paths of plug-ins, in the order of columns */
+    const char *const *backends; /* names or paths of plug-ins as the user gave them, in the order of columns */
+    const char *const *backend_files; /* what backend_open is given for each: where a name stands for a plug-in found by other
+                                         means, its path; NULL: backends themselves */
     size_t n_backends;
     const char *baseline;   /* one of the backends' names */
     int64_t max_samples;    /* inputs per operator */

@@ -22,23 +22,6 @@ const char *point_stage_text(int32_t stage) {
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
 
-static void add_quoted(text *t, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
-    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
-        text_add(t, word);
-        return;
-    }
-    text_add_char(t, '\'');
-    for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            text_add(t, "'\\''");
-        } else {
-            text_add_char(t, *word);
-        }
-    }
-    text_add_char(t, '\'');
-}
-
 static const char *backend_argument(const operators_options *o, const char *name) {
     for (size_t i = 0; i < o->n_backends; i++) {
         const char *file = strrchr(o->backends[i], '/');
@@ -52,19 +35,19 @@ static const char *backend_argument(const operators_options *o, const char *name
 static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
     text t = {0};
     text_addf(&t, "assay operators %s --op ", o->repro_inputs);
-    add_quoted(&t, p->recorded->name);
+    text_add_shell_word(&t, p->recorded->name);
     text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
               dtype_mode_name(o->bind.dtype));
-    add_quoted(&t, backend_argument(o, name));
+    text_add_shell_word(&t, backend_argument(o, name));
     text_addf(&t, " --repeats %d --min-time ", o->repeats);
     text_add_double(&t, o->min_time_s);
     text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
     if (strcmp(name, o->baseline) != 0) {
         text_add(&t, " --backend ");
-        add_quoted(&t, backend_argument(o, o->baseline));
+        text_add_shell_word(&t, backend_argument(o, o->baseline));
     }
     text_add(&t, " --baseline ");
-    add_quoted(&t, o->baseline);
+    text_add_shell_word(&t, o->baseline);
     text_add(&t, o->cold_cache ? " --cache cold" : "");
     text_add(&t, o->bind.channels_last ? " --channels-last" : "");
     text_add(&t, o->check_accuracy ? "" : " --no-accuracy-checking");

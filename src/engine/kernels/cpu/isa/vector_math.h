@@ -213,26 +213,29 @@ VECTOR_INLINE float log2_f32(float x) {
     return x >= 0 ? value : NAN;
 }
 
-/* Half an ulp; C's rules for zeros, infinities and negative bases. */
-VECTOR_INLINE float pow_f32(float x, float y) {
-    float base = fabsf(x);
-    double wide = base, logarithm = log2_wide(base);
+/* Powers in two steps, each short enough for the vectoriser: |x|^y to half an ulp, then what C's rules make of the sign
+   of x, of 1 and of NaN. */
+VECTOR_INLINE float pow_magnitude(float x, float y) {
+    double wide = fabs((double)x), logarithm = log2_wide(fabsf(x));
     logarithm = wide == 0 ? -(double)INFINITY : logarithm;
     logarithm = wide == (double)INFINITY ? (double)INFINITY : logarithm;
-    logarithm = wide == 1 ? 0 : logarithm;
-    float value = (float)exp2_wide((double)y * logarithm);
+    return (float)exp2_wide((double)y * logarithm);
+}
+
+VECTOR_INLINE float pow_signed(float magnitude, float x, float y) {
     /* Floats of 2^24 and more are all even. */
     float clipped = fabsf(y) < 0x1p24f ? y : 0;
     int32_t whole = (int32_t)clipped;
-    float of_negative = (float)whole == clipped ? value : NAN;
-    of_negative = float_of_bits(bits_of_float(of_negative) ^ (uint32_t)whole << 31);
-    of_negative = x == -INFINITY ? ((float)whole == clipped ? of_negative : value) : of_negative;
-    of_negative = x == -1 ? (fabsf(y) == INFINITY ? 1 : of_negative) : of_negative;
-    float of_zero = float_of_bits(bits_of_float(value) | ((bits_of_float(x) & (uint32_t)whole << 31)));
-    value = x < 0 ? of_negative : value;
-    value = x == 0 ? ((float)whole == clipped ? of_zero : value) : value;
+    float rest = clipped - (float)whole;
+    uint32_t odd = rest == 0 ? (uint32_t)whole << 31 : 0;
+    float one_or_magnitude = fabsf(y) == INFINITY ? 1 : magnitude;
+    float of_negative = x == -1 ? one_or_magnitude : magnitude;
+    float refused = x == -INFINITY ? of_negative : NAN;
+    of_negative = rest == 0 ? of_negative : refused;
+    float value = x < 0 ? of_negative : magnitude;
+    value = float_of_bits(bits_of_float(value) ^ (bits_of_float(x) & odd));
     value = x == 1 ? 1 : value;
-    value = x != x ? x : value;
+    value = x == x ? value : x;
     return y == 0 ? 1 : value;
 }
 
