@@ -3,7 +3,8 @@
 #include "convert.h"
 
 #include <cstring>
-#include <limits>
+
+#include <malloc.h>
 
 namespace assay_torch {
 
@@ -24,6 +25,12 @@ std::string reason_of(const c10::Error &exception) {
         text = text.substr(0, text.find(end));
     }
     return text;
+}
+
+void keep_freed_memory() {
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1); /* a size_t: never */
+    mallopt(M_TOP_PAD, 64 << 20);
 }
 
 /* --- element types and other words ------------------------------------------------------------------------------------------ */

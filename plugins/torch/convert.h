@@ -28,6 +28,11 @@ assay_tensor_view view_of_tensor(const at::Tensor &tensor);
 c10::IValue value_of_argument(const assay_argument &argument, const c10::Argument &parameter,
                               const std::vector<at::Tensor> &tensors);
 
+/* glibc maps large blocks afresh at each allocation and unmaps them at each free, so that every run would pay for page
+   faults. An application that cares keeps its memory: so do these peers (docs/peers.md has the difference). Blocks then come
+   from the heap, and the heap's end is not given back while a plan lives. */
+void keep_freed_memory();
+
 /* Fills in the error and answers its code. */
 assay_status fail(assay_error *error, assay_status code, const std::string &message);
 

@@ -280,15 +280,6 @@ static void release(assay_plan *opaque) {
 
 /* --- the table ------------------------------------------------------------------------------------------------------------------ */
 
-/* glibc maps large blocks afresh at each allocation and unmaps them at each free, so that every run would pay for page
-   faults. An application that cares keeps its memory: so does this peer (docs/peers.md has the difference). Blocks then come
-   from the heap, and the heap's end is not given back while a plan lives. */
-static void keep_freed_memory() {
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, -1); /* a size_t: never */
-    mallopt(M_TOP_PAD, 64 << 20);
-}
-
 static assay_status configure(void *, int32_t n_threads, assay_error *error) {
     keep_freed_memory();
     return guarded(error, [&] { at::set_num_threads(n_threads); });
@@ -321,6 +312,7 @@ static const assay_backend table = {
     run,
     release,
     output,
+    nullptr,
     nullptr,
 };
 

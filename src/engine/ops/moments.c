@@ -49,7 +49,10 @@ static moments moments_at(ref_ctx *ctx, int64_t flat) {
         m.squares += term * term + shift * shift;
     }
     m.variance /= divisor; /* 0 / 0 is NaN and anything else infinite, as it should be */
-    m.squares = divisor > 0 ? m.squares / (divisor * divisor) : 0;
+    /* Where all elements are equal, a rounded mean still leaves its error's square. */
+    double rounding = dtype_epsilon(dtype_accumulator(dtype_real(call_tensor(ctx->call, 0)->dtype)));
+    double left = rounding * (m.re * m.re + m.im * m.im);
+    m.squares = divisor > 0 ? m.squares / (divisor * divisor) + left * left : 0;
     m.re = start.n > 0 ? m.re : NAN;
     m.im = start.n > 0 ? m.im : NAN;
     return m;
@@ -70,7 +73,8 @@ static double deviation_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     (void)out;
     moments m = moments_at(ctx, flat);
     double deviation = sqrt(m.variance);
-    *norm += deviation > 0 ? m.squares / (4 * m.variance) : 0; /* d sqrt(v) = dv / (2 sqrt(v)) */
+    /* d sqrt(v) = dv / (2 sqrt(v)); of equal elements the mean's own rounding is left */
+    *norm += deviation > 0 ? m.squares / (4 * m.variance) : m.re * m.re + m.im * m.im;
     return deviation;
 }
 

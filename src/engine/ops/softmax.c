@@ -43,10 +43,7 @@ static status softmax_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected a floating tensor, got %s", call->op->signature.full,
                     assay_dtype_name(self->dtype));
     }
-    bool to_float = call_bool(call, 2);
-    if (to_float && self->dtype == ASSAY_F64) {
-        return fail(err, ASSAY_INVALID, "%s: half_to_float expects f16, bf16 or f32, got f64", call->op->signature.full);
-    }
+    bool to_float = call_bool(call, 2) && self->dtype != ASSAY_F64; /* halves widen, wider types stay */
     return outputs_add(out, to_float ? ASSAY_F32 : self->dtype, self->ndim, self->sizes, err);
 }
 
@@ -228,11 +225,11 @@ static const op_family family_softmax_backward = {
 
 static const op_row rows[] = {
     {.signature = "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .doc = "exp(self) over its sum along a dimension; half_to_float answers in f32.",
+     .doc = "exp(self) over its sum along a dimension; half_to_float answers halves in f32.",
      .family = &family_softmax,
      .reference_element = softmax_element},
     {.signature = "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .doc = "self less the logarithm of the sum of exp(self) along a dimension; half_to_float answers in f32.",
+     .doc = "self less the logarithm of the sum of exp(self) along a dimension; half_to_float answers halves in f32.",
      .family = &family_softmax,
      .reference_element = log_softmax_element},
     {.signature = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order and running sums along one dimension. */
 #include "engine/ops/rows.h"
+#include "engine/schema/fill.h"
 #include "engine/schema/reduction.h"
 
 #include <inttypes.h>
@@ -163,6 +164,49 @@ static status topk_whole(ref_ctx *ctx, error *err) {
     return ASSAY_OK;
 }
 
+/* The i-th of the numbers of a type that fill_ranks spreads over a line, ascending. Halves have few: their bit patterns are
+   counted, so that as many as there are come before any tie. */
+static double number_at_rank(dtype t, int64_t i) {
+    if (t == ASSAY_BF16 || t == ASSAY_F16) {
+        int64_t least = t == ASSAY_BF16 ? 0x2000 : 0x0400, patterns = t == ASSAY_BF16 ? 0x4000 : 0x7800;
+        uint16_t bits = (uint16_t)(least + i / 2 % patterns);
+        double value = (double)(t == ASSAY_BF16 ? bf16_to_float(bits) : f16_to_float(bits));
+        return i % 2 == 0 ? value : -value;
+    }
+    return (double)i;
+}
+
+/* Ties would leave the places open: the numbers of a line all differ, as far as the type has so many. f32 and f64 are
+   left as they are. */
+static status topk_inputs(const op_call *call, rng *r, error *err) {
+    tensor *self = call_tensor(call, 0);
+    along a = along_dim(self, call_int(call, 2));
+    int64_t numel = tensor_numel(self);
+    if (self->dtype == ASSAY_F32 || self->dtype == ASSAY_F64 || tensor_data(self) == NULL || numel == 0) {
+        return ASSAY_OK;
+    }
+    double *values = malloc((size_t)numel * sizeof *values);
+    int64_t *order = malloc((size_t)a.n * sizeof *order);
+    for (int64_t i = 0; values != NULL && order != NULL && i < numel; i++) {
+        int64_t place = i / a.inner % a.n;
+        if (place == 0 && i % a.inner == 0) { /* a new shuffle for the lines of each outer index */
+            for (int64_t k = 0; k < a.n; k++) {
+                int64_t j = rng_range(r, 0, k + 1);
+                order[k] = order[j];
+                order[j] = k;
+            }
+        }
+        values[i] = number_at_rank(self->dtype, order[place]);
+    }
+    bool has_memory = values != NULL && order != NULL;
+    if (has_memory) {
+        fill_from(self, values);
+    }
+    free(values);
+    free(order);
+    return has_memory ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to shuffle", call->op->signature.full);
+}
+
 static const op_family family_scan = {.name = "scan", .infer = cumsum_infer, .cost = cumsum_cost};
 static const op_family family_order = {.name = "order", .infer = topk_infer};
 
@@ -177,6 +221,7 @@ static const op_row rows[] = {
                   "indices)",
      .doc = "The k largest (or smallest) elements along a dimension, in order, and their places; NaN is the largest.",
      .family = &family_order,
+     .inputs = topk_inputs,
      .reference = topk_whole},
 };
 

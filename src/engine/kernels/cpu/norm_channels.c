@@ -73,7 +73,7 @@ static void move_running(const tensor *t, int64_t i, double value, double moment
 void channel_finish_stat(const channel_norm *s, int64_t i) {
     channel_moment m = s->moments[i];
     s->mean[i] = m.mean;
-    s->rstd[i] = 1 / sqrt((m.n > 0 ? m.m2 / m.n : 0) + s->v.eps);
+    s->rstd[i] = 1 / sqrt(m.m2 / m.n + s->v.eps); /* of nothing: NaN */
     norm_write(s->mean_out, i, s->mean[i]);
     norm_write(s->rstd_out, i, s->rstd[i]);
     if (s->v.is_batch) {
@@ -191,14 +191,17 @@ static void unit_backward(const channel_norm *s, unit u, char *buffer) {
 }
 
 static void run_units(const channel_norm *s) {
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
         int64_t from, to;
         parallel_share(unit_count(s), 1, &from, &to);
         for (int64_t u = from; u < to; u++) {
             (s->is_backward ? unit_backward : unit_forward)(s, unit_at(s, u), buffer);
         }
+        parallel_leave(watch);
     }
 }
 

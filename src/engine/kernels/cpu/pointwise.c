@@ -44,8 +44,10 @@ static status run_direct_parallel(kernel_plan *plan) {
     for (int k = 0; k <= d->n; k++) {
         bytes += d->sizes[k];
     }
-#pragma omp parallel num_threads(parallel_threads((double)d->chunk.n *bytes))
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)d->chunk.n * bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(d->chunk.n, 1024, &from, &to);
         pointwise_chunk part = d->chunk;
@@ -55,6 +57,7 @@ static status run_direct_parallel(kernel_plan *plan) {
             part.in[k] = (const char *)part.in[k] + from * d->sizes[1 + k];
         }
         d->loop(&part);
+        parallel_leave(watch);
     }
     return d->is_fault ? pointwise_fault(plan) : ASSAY_OK;
 }

@@ -263,11 +263,14 @@ status pointwise_run_tiled(kernel_plan *plan) {
     if (threads <= 1 || p->n_tiles == 1) {
         run_tiles(p, 0, p->n_tiles);
     } else {
+        const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
         {
+            parallel_enter(watch);
             int64_t from, to;
             parallel_share(p->n_tiles, 1, &from, &to);
             run_tiles(p, from, to);
+            parallel_leave(watch);
         }
     }
     return p->is_fault ? pointwise_fault(plan) : ASSAY_OK;

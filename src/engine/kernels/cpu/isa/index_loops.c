@@ -198,6 +198,137 @@ static void add_u8(void *acc, const void *src, int64_t n, double alpha) {
     }
 }
 
+/* --- single elements by place ------------------------------------------------------------------------------------------------ */
+
+static inline float widen_f16(uint16_t x) {
+#if defined(__F16C__)
+    return _cvtsh_ss(x);
+#else
+    return f16_to_float(x);
+#endif
+}
+
+static inline uint16_t narrow_f16(float x) {
+#if defined(__F16C__)
+    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+#else
+    return f16_from_float(x);
+#endif
+}
+
+static inline float widen_bf16(uint16_t x) {
+    return float_of_bits((uint32_t)x << 16);
+}
+
+#define AS_IS(x) (x)
+
+#define NAMED(name) name##_f32
+#define TYPE        float
+#define SUM         float
+#define WIDEN       AS_IS
+#define NARROW      AS_IS
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#define NAMED(name) name##_f64
+#define TYPE        double
+#define SUM         double
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#define NAMED(name) name##_i64
+#define TYPE        int64_t
+#define SUM         int64_t
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#undef WIDEN
+#undef NARROW
+#define NAMED(name) name##_f16
+#define TYPE        uint16_t
+#define SUM         float
+#define WIDEN       widen_f16
+#define NARROW      narrow_f16
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef WIDEN
+#undef NARROW
+#define NAMED(name) name##_bf16
+#define WIDEN       widen_bf16
+#define NARROW      bf16_from_float
+#include "engine/kernels/cpu/isa/index_lists.h"
+
+/* --- rows of a bag --------------------------------------------------------------------------------------------------------------- */
+
+/* Columns that stay in registers while the rows go by. */
+enum { COLUMNS = 64 };
+
+static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    int64_t c = 0;
+    for (; c + COLUMNS <= n; c += COLUMNS) {
+        float sums[COLUMNS] = {0};
+        for (int64_t i = 0; i < n_rows; i++) {
+            const float *row = (const float *)(const void *)(base + offsets[i]) + c;
+            float scale = by != NULL ? by[i] : 1;
+            for (int k = 0; k < COLUMNS; k++) {
+                sums[k] += scale * row[k];
+            }
+        }
+        memcpy(acc + c, sums, sizeof sums);
+    }
+    if (c < n) {
+        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
+    }
+    for (int64_t i = 0; i < n_rows && c < n; i++) {
+        add_f32(acc + c, (const float *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
+    }
+}
+
+static void sum_rows_f16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    int64_t c = 0;
+    for (; c + COLUMNS <= n; c += COLUMNS) {
+        float sums[COLUMNS] = {0}, halves[COLUMNS];
+        for (int64_t i = 0; i < n_rows; i++) {
+            float scale = by != NULL ? by[i] : 1;
+            floats_of_f16(halves, (const uint16_t *)(const void *)(base + offsets[i]) + c, COLUMNS);
+            for (int k = 0; k < COLUMNS; k++) {
+                sums[k] += scale * halves[k];
+            }
+        }
+        memcpy(acc + c, sums, sizeof sums);
+    }
+    if (c < n) {
+        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
+    }
+    for (int64_t i = 0; i < n_rows && c < n; i++) {
+        add_f16(acc + c, (const uint16_t *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
+    }
+}
+
+static void sum_rows_bf16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    int64_t c = 0;
+    for (; c + COLUMNS <= n; c += COLUMNS) {
+        float sums[COLUMNS] = {0};
+        for (int64_t i = 0; i < n_rows; i++) {
+            const uint16_t *row = (const uint16_t *)(const void *)(base + offsets[i]) + c;
+            float scale = by != NULL ? by[i] : 1;
+            for (int k = 0; k < COLUMNS; k++) {
+                sums[k] += scale * float_of_bits((uint32_t)row[k] << 16);
+            }
+        }
+        memcpy(acc + c, sums, sizeof sums);
+    }
+    if (c < n) {
+        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
+    }
+    for (int64_t i = 0; i < n_rows && c < n; i++) {
+        add_bf16(acc + c, (const uint16_t *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
+    }
+}
+
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
 enum { LANES = 64 };
 
@@ -286,6 +417,9 @@ const index_loops ISA_SYMBOL(index_loops) = {
     .add_row = {[ASSAY_F16] = add_f16, [ASSAY_BF16] = add_bf16, [ASSAY_F32] = add_f32, [ASSAY_F64] = add_f64,
                 [ASSAY_I8] = add_i8, [ASSAY_I16] = add_i16, [ASSAY_I32] = add_i32, [ASSAY_I64] = add_i64,
                 [ASSAY_U8] = add_u8, [ASSAY_B8] = add_u8},
+    .add_lists = {[ASSAY_F16] = add_lists_f16, [ASSAY_BF16] = add_lists_bf16, [ASSAY_F32] = add_lists_f32,
+                  [ASSAY_F64] = add_lists_f64, [ASSAY_I64] = add_lists_i64},
+    .sum_rows = {[ASSAY_F16] = sum_rows_f16, [ASSAY_BF16] = sum_rows_bf16, [ASSAY_F32] = sum_rows_f32},
     .dot = {[ASSAY_F16] = dot_f16, [ASSAY_BF16] = dot_bf16, [ASSAY_F32] = dot_f32, [ASSAY_F64] = dot_f64},
     .max_row_f32 = max_row_f32,
     .max_row_f64 = max_row_f64,

@@ -13,11 +13,19 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define NAME(x)   x##_f32
 #define WEIGHTS   weight_f32
 #define OWN_DTYPE ASSAY_F32
+#define INTO       to_f32
+#define OUT_OF     from_f32
+#define LOAD       element_load
+#define STORE      element_store
 #include "engine/kernels/cpu/isa/resample_template.h"
 #define TYPE      double
 #define NAME(x)   x##_f64
 #define WEIGHTS   weight
 #define OWN_DTYPE ASSAY_F64
+#define INTO       to_f64
+#define OUT_OF     from_f64
+#define LOAD       element_load
+#define STORE      element_store
 #include "engine/kernels/cpu/isa/resample_template.h"
 
 extern const resample_loops ISA_SYMBOL(resample_loops);

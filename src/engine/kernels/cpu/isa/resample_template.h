@@ -2,33 +2,23 @@
 /* Included once per TYPE. */
 
 static void NAME(load)(dtype t, const char *from, int64_t step, int64_t n, TYPE *to) {
-    size_t size = dtype_size(t);
-    if (t == OWN_DTYPE && step == 1) {
-        memcpy(to, from, (size_t)n * sizeof(TYPE));
-    } else if (step == 1 && t == ASSAY_F16) {
-        converters->to_f32[ASSAY_F16](to, from, n);
-    } else if (step == 1 && t == ASSAY_BF16) {
-        converters->to_f32[ASSAY_BF16](to, from, n);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            const char *at = from + i * step * (int64_t)size;
-            to[i] = t == OWN_DTYPE ? *(const TYPE *)at : (TYPE)element_load(t, at);
-        }
+    if (step == 1) {
+        converters->INTO[t](to, from, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = from + i * step * (int64_t)dtype_size(t);
+        to[i] = t == OWN_DTYPE ? *(const TYPE *)at : (TYPE)LOAD(t, at);
     }
 }
 
 static void NAME(store)(dtype t, const TYPE *from, int64_t n, char *to, int64_t step) {
-    size_t size = dtype_size(t);
-    if (t == OWN_DTYPE && step == 1) {
-        memcpy(to, from, (size_t)n * sizeof(TYPE));
-    } else if (step == 1 && t == ASSAY_F16) {
-        converters->from_f32[ASSAY_F16](to, from, n);
-    } else if (step == 1 && t == ASSAY_BF16) {
-        converters->from_f32[ASSAY_BF16](to, from, n);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            element_store(t, to + i * step * (int64_t)size, (double)from[i]);
-        }
+    if (step == 1) {
+        converters->OUT_OF[t](to, from, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        STORE(t, to + i * step * (int64_t)dtype_size(t), from[i]);
     }
 }
 
@@ -200,3 +190,7 @@ static void NAME(grid_back)(const grid_job *job, int64_t n, int64_t c, void *wor
 #undef NAME
 #undef WEIGHTS
 #undef OWN_DTYPE
+#undef INTO
+#undef OUT_OF
+#undef LOAD
+#undef STORE

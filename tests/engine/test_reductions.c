@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions, scans, order, softmax: every type, layout and dimension against the references, values against PyTorch's. */
+#include "engine/call_kit.h"
+
+#include <math.h>
+
+enum { SEED = 20261122 };
+
+static int set_up(void **state) {
+    kit *k = calloc(1, sizeof *k);
+    kit_open(k, SEED);
+    *state = k;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    kit_close(*state);
+    free(*state);
+    return 0;
+}
+
+/* Valid input values, then eager against the reference. */
+static void check(kit *k, const char *name, const arg *args, int n) {
+    op_call call = kit_call(k, name, args, n);
+    error err = {0};
+    assert_int_equal(op_fill_inputs(&call, k->seed, &err), ASSAY_OK);
+    kit_check(k, name, args, n);
+}
+
+/* A shape with odd sizes in several layouts; the last two have gaps or repeat what they have. */
+enum { N_LAYOUTS = 6 };
+static const int64_t shape[4] = {3, 5, 18, 21};
+static const int64_t layouts[N_LAYOUTS][4] = {{1890, 378, 21, 1}, {1890, 1, 105, 5},    {1, 3, 15, 270},
+                                              {1890, 378, 1, 18}, {9000, 1800, 100, 3}, {0, 21, 0, 1}};
+static const dtype real_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16};
+static const dtype all_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16, ASSAY_I8,  ASSAY_I16,
+                                  ASSAY_I32, ASSAY_I64, ASSAY_U8,   ASSAY_B8,  ASSAY_C64, ASSAY_C128};
+
+static void check_dims(kit *k, arg self) {
+    static const int64_t dims[][3] = {{0}, {1}, {2}, {3}, {2, 3}, {0, 3}, {1, 3}, {0, 2, 3}, {-1, 0, 1}};
+    static const int n_dims[] = {1, 1, 1, 1, 2, 2, 2, 3, 3};
+    bool is_number = dtype_category_of(self.tensor->dtype) >= CATEGORY_FLOATING;
+    for (size_t i = 0; i < countof(n_dims); i++) {
+        arg list = arg_ints(dims[i], n_dims[i]), keep = arg_bool(i % 2 == 0), none = {.kind = ARG_NONE};
+        check(k, "sum.dim_IntList", (arg[]){self, list, keep}, 3);
+        if (is_number) {
+            check(k, "mean.dim", (arg[]){self, list, keep}, 3);
+            check(k, "var_mean.correction", (arg[]){self, list, arg_number(number_of_int(0)), keep}, 4);
+            check(k, "std.correction", (arg[]){self, list, none, keep}, 4);
+            check(k, "norm.ScalarOpt_dim", (arg[]){self, none, list, keep}, 4);
+        }
+    }
+}
+
+static void test_dims(void **state) {
+    kit *k = *state;
+    for (size_t t = 0; t < countof(all_types); t++) {
+        for (int l = 0; l < N_LAYOUTS; l++) {
+            check_dims(k, arg_tensor(kit_tensor(k, all_types[t], 4, shape, layouts[l])));
+            kit_reset(k);
+        }
+    }
+}
+
+static void check_whole(kit *k, arg self) {
+    dtype t = self.tensor->dtype;
+    check(k, "sum", &self, 1);
+    check(k, "any", &self, 1);
+    check(k, "all", &self, 1);
+    if (dtype_category_of(t) >= CATEGORY_FLOATING) {
+        check(k, "mean", &self, 1);
+        check(k, "norm.Scalar", &self, 1);
+        for (int p = 0; p < 4; p++) {
+            check(k, "norm.Scalar", (arg[]){self, arg_number(number_of_double(p + 0.5 * (p == 3)))}, 2);
+        }
+        check(k, "norm.Scalar", (arg[]){self, arg_number(number_of_double(INFINITY))}, 2);
+        check(k, "norm.Scalar", (arg[]){self, arg_number(number_of_double(-INFINITY))}, 2);
+    }
+    if (!dtype_is_complex(t)) {
+        check(k, "max", &self, 1);
+        check(k, "min", &self, 1);
+    }
+}
+
+static void test_whole(void **state) {
+    kit *k = *state;
+    for (size_t t = 0; t < countof(all_types); t++) {
+        for (int l = 0; l < N_LAYOUTS; l++) {
+            check_whole(k, arg_tensor(kit_tensor(k, all_types[t], 4, shape, layouts[l])));
+        }
+        /* Enough for threads to share one sum, and one column's. */
+        check_whole(k, arg_tensor(kit_tensor(k, all_types[t], 1, (int64_t[]){200003}, NULL)));
+        arg tall = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){40001, 3}, NULL));
+        check(k, "sum.dim_IntList", (arg[]){tall, INTS(0)}, 2);
+        kit_reset(k);
+    }
+}
+
+static void test_result_types(void **state) {
+    kit *k = *state;
+    static const dtype results[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_I32, ASSAY_B8, ASSAY_C64};
+    for (size_t t = 0; t < countof(all_types); t++) {
+        for (size_t r = 0; r < countof(results); r++) {
+            arg self = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){7, 130}, NULL));
+            check(k, "sum", (arg[]){self, arg_dtype(results[r])}, 2);
+            check(k, "sum.dim_IntList", (arg[]){self, INTS(0), arg_bool(true), arg_dtype(results[r])}, 4);
+        }
+        kit_reset(k);
+    }
+}
+
+static void test_one_dim(void **state) {
+    kit *k = *state;
+    for (size_t t = 0; t < countof(all_types); t++) {
+        for (int l = 0; l < N_LAYOUTS; l++) {
+            arg self = arg_tensor(kit_tensor(k, all_types[t], 4, shape, layouts[l]));
+            bool is_complex = dtype_is_complex(all_types[t]);
+            for (int d = 0; d < 4; d++) {
+                check(k, "any.dim", (arg[]){self, arg_int(d)}, 2);
+                check(k, "all.dim", (arg[]){self, arg_int(d), arg_bool(true)}, 3);
+                check(k, "cumsum", (arg[]){self, arg_int(d)}, 2);
+                if (!is_complex) {
+                    check(k, "max.dim", (arg[]){self, arg_int(d)}, 2);
+                    check(k, "min.dim", (arg[]){self, arg_int(d - 4), arg_bool(true)}, 3);
+                }
+                if (!is_complex && all_types[t] != ASSAY_B8) {
+                    check(k, "topk", (arg[]){self, arg_int(3), arg_int(d)}, 3);
+                    check(k, "topk", (arg[]){self, arg_int(shape[d]), arg_int(d), arg_bool(false)}, 4);
+                }
+            }
+            kit_reset(k);
+        }
+    }
+}
+
+static void test_softmax(void **state) {
+    kit *k = *state;
+    for (size_t t = 0; t < countof(real_types); t++) {
+        for (int l = 0; l < N_LAYOUTS - 1; l++) {
+            for (int d = 0; d < 4; d++) {
+                arg x = arg_tensor(kit_tensor(k, real_types[t], 4, shape, layouts[l]));
+                arg y = arg_tensor(kit_tensor(k, real_types[t], 4, shape, layouts[l % 2]));
+                arg type = arg_dtype(real_types[t]);
+                check(k, "_softmax", (arg[]){x, arg_int(d), arg_bool(l == 1)}, 3);
+                check(k, "_log_softmax", (arg[]){x, arg_int(d - 4), arg_bool(false)}, 3);
+                check(k, "_softmax_backward_data", (arg[]){x, y, arg_int(d), type}, 4);
+                check(k, "_log_softmax_backward_data", (arg[]){x, y, arg_int(d), type}, 4);
+                kit_reset(k);
+            }
+        }
+        /* Longer than what is gone over in cache; and many columns of one line. */
+        arg lengthy = arg_tensor(kit_tensor(k, real_types[t], 2, (int64_t[]){2, 70001}, NULL));
+        arg tall = arg_tensor(kit_tensor(k, real_types[t], 2, (int64_t[]){40001, 3}, NULL));
+        check(k, "_softmax", (arg[]){lengthy, arg_int(1), arg_bool(false)}, 3);
+        check(k, "_log_softmax", (arg[]){lengthy, arg_int(1), arg_bool(false)}, 3);
+        check(k, "_softmax", (arg[]){tall, arg_int(0), arg_bool(false)}, 3);
+        check(k, "_log_softmax", (arg[]){tall, arg_int(0), arg_bool(false)}, 3);
+        kit_reset(k);
+    }
+}
+
+static void test_empty_and_scalar(void **state) {
+    kit *k = *state;
+    arg none = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){0, 3}, NULL));
+    arg one = arg_tensor(kit_tensor(k, ASSAY_F32, 0, NULL, NULL));
+    static const char *const whole[] = {"sum", "mean", "any", "all", "norm.Scalar"};
+    for (size_t i = 0; i < countof(whole); i++) {
+        check(k, whole[i], &none, 1);
+        check(k, whole[i], &one, 1);
+    }
+    for (int d = 0; d < 2; d++) {
+        check(k, "sum.dim_IntList", (arg[]){none, arg_ints((int64_t[]){d}, 1)}, 2);
+        check(k, "var_mean.correction", (arg[]){none, arg_ints((int64_t[]){d}, 1)}, 2);
+        check(k, "cumsum", (arg[]){none, arg_int(d)}, 2);
+        check(k, "_softmax", (arg[]){none, arg_int(d), arg_bool(false)}, 3);
+    }
+    check(k, "max.dim", (arg[]){none, arg_int(1)}, 2);
+    check(k, "max.dim", (arg[]){one, arg_int(-1)}, 2);
+    check(k, "topk", (arg[]){one, arg_int(1)}, 2);
+    check(k, "topk", (arg[]){arg_tensor(kit_tensor(k, ASSAY_F32, 1, (int64_t[]){4}, NULL)), arg_int(0)}, 2);
+    check(k, "cumsum", (arg[]){one, arg_int(0)}, 2);
+    check(k, "_log_softmax", (arg[]){one, arg_int(0), arg_bool(false)}, 3);
+    kit_reset(k);
+}
+
+static void near(kit *k, const char *name, const arg *args, int n, int output, const double *expected, int n_expected) {
+    op_call call = kit_call(k, name, args, n);
+    outputs out;
+    kit_run(k, &call, &out);
+    const tensor *t = &out.items[output];
+    assert_int_equal(tensor_numel(t), n_expected);
+    for (int i = 0; i < n_expected; i++) {
+        double value = element_load(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype));
+        bool same = isnan(expected[i]) ? isnan(value) : value == expected[i] || fabs(value - expected[i]) < 2e-6;
+        if (!same) {
+            print_error("%s, output %d: element %d is %.9g, expected %.9g\n", name, output, i, value, expected[i]);
+            assert_true(false);
+        }
+    }
+    outputs_clear(&out);
+}
+
+#define NEAR(k, name, args, n, output, ...) \
+    near(k, name, args, n, output, (double[]){__VA_ARGS__}, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)))
+
+/* What PyTorch 2.15 answers on the CPU. */
+static void test_known_values(void **state) {
+    kit *k = *state;
+    arg x = arg_tensor(kit_values(k, ASSAY_F32, 2, (int64_t[]){2, 3}, (double[]){1, -2, 3.5, 0.5, 4, -1}));
+    arg g = arg_tensor(kit_values(k, ASSAY_F32, 2, (int64_t[]){2, 3}, (double[]){1, 2, 3, -1, 0.5, 2}));
+    const double y[] = {0.0755727664, 0.00376254646, 0.920664728, 0.0291217621, 0.964380324, 0.00649794331};
+    const double log_y[] = {-2.58265924, -5.58265924, -0.0826593563, -3.53626966, -0.0362695642, -5.03626966};
+    near(k, "_softmax", (arg[]){x, arg_int(1), arg_bool(false)}, 3, 0, y, 6);
+    near(k, "_log_softmax", (arg[]){x, arg_int(1), arg_bool(false)}, 3, 0, log_y, 6);
+    NEAR(k, "_softmax", ((arg[]){x, arg_int(0), arg_bool(false)}), 3, 0, 0.622459352, 0.00247262325, 0.989013076, 0.377540678,
+         0.997527421, 0.0109869428);
+    arg output = arg_tensor(kit_values(k, ASSAY_F32, 2, (int64_t[]){2, 3}, y));
+    arg log_output = arg_tensor(kit_values(k, ASSAY_F32, 2, (int64_t[]){2, 3}, log_y));
+    NEAR(k, "_softmax_backward_data", ((arg[]){g, output, arg_int(1), arg_dtype(ASSAY_F32)}), 4, 0, -0.139438704,
+         -0.00317969802, 0.142618284, -0.0426943786, 0.0327269174, 0.00996742677);
+    NEAR(k, "_log_softmax_backward_data", ((arg[]){g, log_output, arg_int(1), arg_dtype(ASSAY_F32)}), 4, 0, 0.546563387,
+         1.97742474, -2.52398825, -1.04368269, -0.946570516, 1.99025309);
+    NEAR(k, "std.correction", ((arg[]){x, INTS(1)}), 2, 0, 2.75378537, 2.56580067);
+    NEAR(k, "var.correction", ((arg[]){x, INTS(1), arg_number(number_of_int(0))}), 3, 0, 5.05555534, 4.38888884);
+    NEAR(k, "norm.ScalarOpt_dim", ((arg[]){x, arg_number(number_of_int(3)), INTS(1)}), 3, 0, 3.72951818, 4.0233016);
+    NEAR(k, "norm.Scalar", &x, 1, 0, 5.87367010);
+}
+
+static void test_not_a_number(void **state) {
+    kit *k = *state;
+    arg x = arg_tensor(kit_values(k, ASSAY_F32, 1, (int64_t[]){5}, (double[]){1, NAN, 3, NAN, 3}));
+    NEAR(k, "max", &x, 1, 0, NAN);
+    NEAR(k, "max.dim", ((arg[]){x, arg_int(0)}), 2, 0, NAN);
+    NEAR(k, "max.dim", ((arg[]){x, arg_int(0)}), 2, 1, 1);
+    NEAR(k, "topk", ((arg[]){x, arg_int(4)}), 2, 0, NAN, NAN, 3, 3);
+    NEAR(k, "topk", ((arg[]){x, arg_int(4), arg_int(-1), arg_bool(false)}), 4, 0, 1, 3, 3, NAN);
+    arg masked = arg_tensor(
+        kit_values(k, ASSAY_F32, 2, (int64_t[]){2, 3}, (double[]){0, -INFINITY, 0, -INFINITY, -INFINITY, -INFINITY}));
+    NEAR(k, "_softmax", ((arg[]){masked, arg_int(1), arg_bool(false)}), 3, 0, 0.5, 0, 0.5, NAN, NAN, NAN);
+    arg one = arg_tensor(kit_values(k, ASSAY_F32, 1, (int64_t[]){1}, (double[]){7}));
+    NEAR(k, "std.correction", &one, 1, 0, NAN);
+    arg three = arg_tensor(kit_values(k, ASSAY_F32, 1, (int64_t[]){3}, (double[]){1, 2, 4}));
+    NEAR(k, "var.correction", ((arg[]){three, INTS(0), arg_number(number_of_int(5))}), 3, 0, INFINITY);
+}
+
+/* A mean far from 0 costs no digits: (x - mean)^2 is summed about the mean. */
+static void test_far_mean(void **state) {
+    kit *k = *state;
+    enum { N = 5000 };
+    arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){N, 2}, NULL));
+    for (int i = 0; i < 2 * N; i++) {
+        ((float *)(void *)tensor_data(x.tensor))[i] = 10000 + (float)(i / 2 % 2);
+    }
+    NEAR(k, "var.correction", ((arg[]){x, INTS(0), arg_number(number_of_int(0))}), 3, 0, 0.25, 0.25);
+    arg row = arg_tensor(kit_tensor(k, ASSAY_F32, 1, (int64_t[]){2 * N}, NULL));
+    memcpy(tensor_data(row.tensor), tensor_data(x.tensor), 2 * N * sizeof(float));
+    NEAR(k, "var.correction", ((arg[]){row, INTS(0), arg_number(number_of_int(0))}), 3, 0, 0.25);
+}
+
+static void test_refused(void **state) {
+    kit *k = *state;
+    arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){2, 3}, NULL)), off = arg_bool(false);
+    arg ints = arg_tensor(kit_tensor(k, ASSAY_I64, 2, (int64_t[]){2, 3}, NULL));
+    arg complex_one = arg_tensor(kit_tensor(k, ASSAY_C64, 1, (int64_t[]){3}, NULL));
+    arg none = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){0, 3}, NULL));
+    kit_refuses(k, "sum.dim_IntList", (arg[]){x, INTS(2)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "sum.dim_IntList", (arg[]){x, INTS(0, -2)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "mean", &ints, 1, ASSAY_INVALID);
+    kit_refuses(k, "std.correction", &ints, 1, ASSAY_INVALID);
+    kit_refuses(k, "norm.Scalar", &ints, 1, ASSAY_INVALID);
+    kit_refuses(k, "max", &complex_one, 1, ASSAY_INVALID);
+    kit_refuses(k, "max", &none, 1, ASSAY_INVALID);
+    kit_refuses(k, "max.dim", (arg[]){none, arg_int(0)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "topk", (arg[]){x, arg_int(4)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "topk", (arg[]){x, arg_int(-1)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "cumsum", (arg[]){x, arg_int(-3)}, 2, ASSAY_INVALID);
+    kit_refuses(k, "_softmax", (arg[]){ints, arg_int(0), off}, 3, ASSAY_INVALID);
+    kit_refuses(k, "_softmax", (arg[]){x, arg_int(2), off}, 3, ASSAY_INVALID);
+    kit_refuses(k, "_softmax_backward_data", (arg[]){x, none, arg_int(0), arg_dtype(ASSAY_F32)}, 4, ASSAY_INVALID);
+    kit_refuses(k, "_softmax_backward_data", (arg[]){x, x, arg_int(0), arg_dtype(ASSAY_I64)}, 4, ASSAY_INVALID);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dims),        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_result_types), cmocka_unit_test(test_one_dim),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_empty_and_scalar),
+        cmocka_unit_test(test_known_values), cmocka_unit_test(test_not_a_number),
+        cmocka_unit_test(test_far_mean),    cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
