@@ -26,6 +26,9 @@ typedef struct nll {
 
 static int64_t target_at(const nll *l, int64_t row) {
     const tensor *t = l->target;
+    if (t->dtype == ASSAY_I64) {
+        return ((const int64_t *)(const void *)tensor_data(t))[row * l->target_stride];
+    }
     return element_load_int(t->dtype, tensor_data(t) + row * l->target_stride * (int64_t)dtype_size(t->dtype));
 }
 
@@ -197,8 +200,11 @@ static double block_sum(const mse *m, char *const *at, char *const *buffer, int6
 
 static double block_backward(const mse *m, char *const *at, char *const *buffer, int64_t n) {
     void *to = row_target(m->l, buffer[0], at[0], m->type[0], m->loop.strides[0][0]);
-    m->l->scaled_difference(to, fetch(m, 1, at, buffer, n), fetch(m, 2, at, buffer, n), fetch(m, 3, at, buffer, n),
-                            m->factor, n);
+    /* One gradient for the whole run (a reduced loss) goes into the factor. */
+    bool is_one = m->loop.strides[1][0] == 0;
+    double factor = is_one ? m->factor * element_load(m->type[1], at[1]) : m->factor;
+    const void *grad = is_one ? NULL : fetch(m, 1, at, buffer, n);
+    m->l->scaled_difference(to, grad, fetch(m, 2, at, buffer, n), fetch(m, 3, at, buffer, n), factor, n);
     row_put(m->l, at[0], m->type[0], m->loop.strides[0][0], to, n);
     return 0;
 }
