@@ -187,9 +187,27 @@ static unit unit_at(const channel_norm *s, int64_t u) {
     return (unit){u / s->groups, u / s->groups + 1, c, c + width};
 }
 
+/* A group whose channels lie one behind the other is one row. */
+static void group_moments(const channel_norm *s, int64_t n, int64_t c, char *buffer) {
+    channel_moment *m = &s->moments[channel_stat(s, n, c)];
+    int64_t size = (int64_t)dtype_size(s->type[NORM_X]);
+    const char *at = short_at(s, NORM_X, n, c);
+    for (int64_t done = 0; done < s->v.per_stat; done += ROW_BLOCK) {
+        int64_t count = s->v.per_stat - done < ROW_BLOCK ? s->v.per_stat - done : ROW_BLOCK;
+        double mean, m2;
+        s->l->moments(row_fetch(s->l, buffer, at + done * size, s->type[NORM_X], size, count), count, &mean, &m2);
+        channel_merge(m, (double)count, mean, m2);
+    }
+}
+
 static void unit_moments(const channel_norm *s, unit u, char *buffer) {
     int64_t first = channel_stat(s, u.n_from, u.c_from), last = channel_stat(s, u.n_to - 1, u.c_to - 1);
     memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
+    if (s->short_rows && !s->v.is_batch) {
+        group_moments(s, u.n_from, u.c_from, buffer);
+        channel_finish_stat(s, first);
+        return;
+    }
     for (int64_t n = u.n_from; n < u.n_to; n++) {
         for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
             rows = short_count(s, c, u.c_to);

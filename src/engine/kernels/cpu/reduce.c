@@ -15,6 +15,9 @@ enum { FLUSH_ROWS = 512, MIN_COLUMNS = 64 };
 /* The innermost size below which runs are too short to be worth folding one by one. */
 enum { SHORT_RUN = 16 };
 
+/* The length below which the call for a row shows beside the row. */
+enum { SHORT_ROW = 16 * ROW_BLOCK };
+
 static void add_parts(tensor *t, reduce_parts parts) {
     bool as_dimension = parts == PARTS_KEPT || parts == PARTS_REDUCED;
     if (!dtype_is_complex(t->dtype) || parts == PARTS_WHOLE) {
@@ -168,7 +171,7 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
 static bool has_short_rows(const reduction *r) {
     const reduce_shape *s = &r->s;
     int64_t size = (int64_t)s->l->size;
-    return s->l->fold_short[r->kind] != NULL && nest_runs(&s->reduced) == 1 && s->reduced.numel <= ROW_BLOCK &&
+    return s->l->fold_short[r->kind] != NULL && nest_runs(&s->reduced) == 1 && s->reduced.numel <= SHORT_ROW &&
            s->in == s->l->type && s->reduced.strides[0][0] == size && s->kept.strides[0][0] % size == 0;
 }
 

@@ -43,7 +43,7 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
-    /* Row r of n elements (ROW_BLOCK at most), row_stride elements apart, into totals[r]; NULL where there is none. */
+    /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
     void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);

@@ -41,12 +41,16 @@ static inline pack pack_at(const value *x) {
     return p;
 }
 
+/* By halves: one addition after another would take longer than the rest of a short row. */
 static inline value pack_sum(pack p) {
-    value sum = 0;
-    for (int i = 0; i < PACK; i++) {
-        sum = ADD(sum, p[i]);
+    value part[PACK];
+    memcpy(part, &p, sizeof part);
+    for (int half = PACK / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            part[i] = ADD(part[i], part[i + half]);
+        }
     }
-    return sum;
+    return part[0];
 }
 
 static inline pack pack_identity(pack x) {
@@ -91,7 +95,8 @@ static inline __attribute__((always_inline)) void fold_short(row_wide *totals, c
                                                              int64_t row_stride, int64_t n, pack (*f)(pack),
                                                              value (*g)(value)) {
     for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        totals[r].WIDE = (wide)block_sum(x, n, f, g);
+        totals[r].WIDE = 0;
+        fold_sum(&totals[r], x, n, f, g);
     }
 }
 
@@ -185,9 +190,12 @@ static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, 
         for (i = LANES; i + LANES <= n; i += LANES) {
             into_with(lane, x + i, LANES, f);
         }
-        for (int k = 0; k < LANES; k++) {
-            best = f(best, lane[k]);
+        for (int half = LANES / 2; half > 0; half /= 2) {
+            for (int k = 0; k < half; k++) {
+                lane[k] = f(lane[k], lane[k + half]);
+            }
         }
+        best = f(best, lane[0]);
     }
     for (; i < n; i++) {
         best = f(best, x[i]);
