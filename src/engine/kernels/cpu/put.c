@@ -93,7 +93,10 @@ static void plain_dims(put *p, const indexing *ix, const tensor *dst, const int6
     }
     p->run_n = 1;
     p->is_run = true;
-    if (p->ndim > 0) {
+    int inner = p->ndim - 1;
+    bool is_run = inner >= 0 && p->dst_strides[inner] == size && p->src_strides[inner] == size;
+    bool by_lists = p->options.mode == PUT_ADD && p->sums.parts == 1 && p->loops->add_lists[p->sums.part] != NULL;
+    if (is_run || (inner >= 0 && !by_lists)) { /* lists of single elements beat strided rows */
         int last = --p->ndim;
         p->run_n = p->sizes[last];
         p->run_dst = p->dst_strides[last];

@@ -309,10 +309,9 @@ static void add_row(const rnn_state *s, char *to, const char *from, int64_t n) {
     index_loops_best()->add_row[s->type](to, from, n, 1);
 }
 
-static void step_back(rnn_state *s, const saved_cell *saved, int dir, int64_t row, int64_t batch, const char *d_raw) {
+static void step_back(rnn_state *s, const saved_cell *saved, int64_t row, int64_t batch, const char *d_raw) {
     const rnn_net *net = &s->net;
     int64_t h = net->hidden, tall = net->gates * h;
-    (void)dir;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads((double)(batch * tall) * 16))
     {
@@ -345,7 +344,7 @@ static status run_steps_back(rnn_state *s, int cell, int dir, error *err) {
             TRY(gemm_run(p->unproject, s->dh, w->w_hr, NULL, s->raw, err));
             d_raw = s->raw;
         }
-        step_back(s, &s->saved[cell], dir, row, p->batch, d_raw);
+        step_back(s, &s->saved[cell], row, p->batch, d_raw);
         TRY(gemm_run(p->unrecur, at(s, s->d_h, row * tall), w->w_hh, NULL, s->dh, err));
         if (net->mode == RNN_GRU) {
             add_row(s, s->dh, s->past, p->batch * o);

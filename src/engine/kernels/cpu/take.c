@@ -8,7 +8,8 @@
 
 #include <stdatomic.h>
 
-enum { BLOCK = 512, AHEAD = 8 };
+/* Below FEW_INDICES a strided dimension makes the longer inner loop. */
+enum { BLOCK = 512, AHEAD = 8, FEW_INDICES = 16 };
 
 typedef enum inner { INNER_RUN, INNER_INDICES, INNER_STRIDED } inner;
 
@@ -77,7 +78,7 @@ static void choose_inner(take *t) {
         return;
     }
     bool is_run = t->dst_strides[last] == size && t->src_strides[last] == size;
-    if (is_run || t->sizes[last] > t->at.numel) {
+    if (is_run || (t->at.numel < FEW_INDICES && t->sizes[last] > t->at.numel)) {
         t->inner = is_run ? INNER_RUN : INNER_STRIDED;
         t->run_n = t->sizes[last];
         t->run_dst = t->dst_strides[last];

@@ -263,70 +263,74 @@ static inline float widen_bf16(uint16_t x) {
 
 /* --- rows of a bag --------------------------------------------------------------------------------------------------------------- */
 
-/* Columns that stay in registers while the rows go by. */
+/* Columns that stay in registers while the rows go by: four of the compiler's own vectors, since it keeps an array of as
+   many floats in memory (four times slower). */
 enum { COLUMNS = 64 };
+typedef float lane16 __attribute__((vector_size(64)));
+typedef struct block64 {
+    lane16 part[4];
+} block64;
 
-static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+static inline block64 block_f32(const char *row, int64_t c) {
+    block64 b;
+    memcpy(&b, row + c * 4, sizeof b);
+    return b;
+}
+
+static inline block64 block_f16(const char *row, int64_t c) {
+    block64 b;
+    float halves[COLUMNS];
+    floats_of_f16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
+    memcpy(&b, halves, sizeof b);
+    return b;
+}
+
+static inline block64 block_bf16(const char *row, int64_t c) {
+    block64 b;
+    float halves[COLUMNS];
+    floats_of_bf16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
+    memcpy(&b, halves, sizeof b);
+    return b;
+}
+
+/* read and add are constants to the compiler wherever this is called. */
+static inline __attribute__((always_inline)) void sum_rows(float *acc, const char *base, const int64_t *offsets, const float *by,
+                                                           int64_t n_rows, int64_t n, int size,
+                                                           block64 (*read)(const char *, int64_t), add_row_fn *add) {
     int64_t c = 0;
     for (; c + COLUMNS <= n; c += COLUMNS) {
-        float sums[COLUMNS] = {0};
+        lane16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
         for (int64_t i = 0; i < n_rows; i++) {
-            const float *row = (const float *)(const void *)(base + offsets[i]) + c;
+            block64 b = read(base + offsets[i], c);
             float scale = by != NULL ? by[i] : 1;
-            for (int k = 0; k < COLUMNS; k++) {
-                sums[k] += scale * row[k];
-            }
+            s0 += scale * b.part[0];
+            s1 += scale * b.part[1];
+            s2 += scale * b.part[2];
+            s3 += scale * b.part[3];
         }
-        memcpy(acc + c, sums, sizeof sums);
+        memcpy(acc + c, &s0, sizeof s0);
+        memcpy(acc + c + 16, &s1, sizeof s1);
+        memcpy(acc + c + 32, &s2, sizeof s2);
+        memcpy(acc + c + 48, &s3, sizeof s3);
     }
     if (c < n) {
         memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
     }
     for (int64_t i = 0; i < n_rows && c < n; i++) {
-        add_f32(acc + c, (const float *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
+        add(acc + c, base + offsets[i] + c * size, n - c, by != NULL ? (double)by[i] : 1);
     }
+}
+
+static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    sum_rows(acc, base, offsets, by, n_rows, n, 4, block_f32, add_f32);
 }
 
 static void sum_rows_f16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    int64_t c = 0;
-    for (; c + COLUMNS <= n; c += COLUMNS) {
-        float sums[COLUMNS] = {0}, halves[COLUMNS];
-        for (int64_t i = 0; i < n_rows; i++) {
-            float scale = by != NULL ? by[i] : 1;
-            floats_of_f16(halves, (const uint16_t *)(const void *)(base + offsets[i]) + c, COLUMNS);
-            for (int k = 0; k < COLUMNS; k++) {
-                sums[k] += scale * halves[k];
-            }
-        }
-        memcpy(acc + c, sums, sizeof sums);
-    }
-    if (c < n) {
-        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
-    }
-    for (int64_t i = 0; i < n_rows && c < n; i++) {
-        add_f16(acc + c, (const uint16_t *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
-    }
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_f16, add_f16);
 }
 
 static void sum_rows_bf16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    int64_t c = 0;
-    for (; c + COLUMNS <= n; c += COLUMNS) {
-        float sums[COLUMNS] = {0};
-        for (int64_t i = 0; i < n_rows; i++) {
-            const uint16_t *row = (const uint16_t *)(const void *)(base + offsets[i]) + c;
-            float scale = by != NULL ? by[i] : 1;
-            for (int k = 0; k < COLUMNS; k++) {
-                sums[k] += scale * float_of_bits((uint32_t)row[k] << 16);
-            }
-        }
-        memcpy(acc + c, sums, sizeof sums);
-    }
-    if (c < n) {
-        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
-    }
-    for (int64_t i = 0; i < n_rows && c < n; i++) {
-        add_bf16(acc + c, (const uint16_t *)(const void *)(base + offsets[i]) + c, n - c, by != NULL ? (double)by[i] : 1);
-    }
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_bf16, add_bf16);
 }
 
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
