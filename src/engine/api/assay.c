@@ -306,7 +306,7 @@ static status compute(const assay_session *session, const op_call *call, outputs
     return call->op->row->is_view ? ASSAY_OK : run_kernel(session, call, out, err);
 }
 
-static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, int n, error *err) {
+static status hand_out(const op *o, outputs *out, assay_tensor **tensors, int n, error *err) {
     if (n != out->n) {
         return fail(err, ASSAY_INVALID, "%s: this call has %d outputs, room was given for %d", o->signature.full, out->n, n);
     }
@@ -318,7 +318,7 @@ static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, 
             }
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
         }
-        tensor_share(&tensors[i]->t, &out->items[i]);
+        tensor_move(&tensors[i]->t, &out->items[i]);
     }
     return ASSAY_OK;
 }

@@ -200,7 +200,68 @@ static status as_cast(const pointwise *p, uint32_t promote_mask, int k, tensor *
     return pointwise_output(room, p->compute, t->ndim, t->sizes, &t, 1, err);
 }
 
+/* The first tensor argument, when all are of its type, sizes and strides, those of a contiguous tensor; else NULL. */
+static const tensor *find_alike(const op_call *call) {
+    const int n = call->op->signature.n_params;
+    const tensor *first = call->args[0].kind == ARG_TENSOR ? call->args[0].tensor : NULL;
+    if (first == NULL || first->is_wrapped_number || first->sparse != NULL) {
+        return NULL;
+    }
+    int64_t stride = 1;
+    for (int d = first->ndim - 1; d >= 0; d--) {
+        if (first->strides[d] != stride) {
+            return NULL;
+        }
+        stride *= first->sizes[d] > 1 ? first->sizes[d] : 1;
+    }
+    for (int i = 1; i < n; i++) {
+        const tensor *t = call->args[i].tensor;
+        if (call->args[i].kind != ARG_TENSOR || t == first) {
+            continue;
+        }
+        if (t->dtype != first->dtype || t->ndim != first->ndim || t->is_wrapped_number || t->sparse != NULL) {
+            return NULL;
+        }
+        for (int d = 0; d < t->ndim; d++) {
+            if (t->sizes[d] != first->sizes[d] || t->strides[d] != first->strides[d]) {
+                return NULL;
+            }
+        }
+    }
+    return first;
+}
+
+/* The usual case, in a few instructions a dimension: the output is as the operands are. What is left out here (promotion,
+   broadcast, other layouts) changes nothing for operands that are all alike. */
+static bool infer_alike(const op_call *call, outputs *out) {
+    const op_row *row = call->op->row;
+    if (row->promotion != PROMOTE_DEFAULT || row->scalars_promote || row->promote_mask != 0 || call->op->in_place) {
+        return false;
+    }
+    const tensor *first = find_alike(call);
+    if (first == NULL || (row->takes != 0 && (row->takes >> dtype_category_of(first->dtype) & 1) == 0)) {
+        return false;
+    }
+    tensor *t = outputs_push(out);
+    if (t == NULL) {
+        return false;
+    }
+    t->dtype = first->dtype;
+    t->ndim = first->ndim;
+    t->is_wrapped_number = false;
+    t->offset = 0;
+    for (int d = 0; d < first->ndim; d++) {
+        t->sizes[d] = first->sizes[d];
+        t->strides[d] = first->strides[d];
+    }
+    out->all_alike = true;
+    return true;
+}
+
 status pointwise_infer(const op_call *call, outputs *out, error *err) {
+    if (infer_alike(call, out)) {
+        return ASSAY_OK;
+    }
     pointwise p;
     TRY(pointwise_analyse(call, &p, err));
     tensor *t = outputs_push(out);

@@ -682,7 +682,44 @@ static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, 
     return ASSAY_OK;
 }
 
+/* try_direct for a small call whose operands infer found all alike: nothing is looked at twice. */
+static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
+    const tensor *out = &plan->out->items[0];
+    const pointwise_class class = class_of[out->dtype];
+    const int size = classes[class].size;
+    direct *d = (direct *)(void *)plan->inline_state;
+    bool is_float = dtype_is_floating(out->dtype);
+    if (!is_float || (int)dtype_size(out->dtype) != size) {
+        return false; /* booleans and integers choose other loops at times, f16 and bf16 compute in f32 */
+    }
+    d->chunk.n = tensor_numel(out);
+    if (d->chunk.n * size * (spec->n + 1) >= PARALLEL_MIN_BYTES) {
+        return false;
+    }
+    for (int k = 0; k < spec->n; k++) {
+        const tensor *t = operand_tensor(plan->call, spec, k);
+        if (t == NULL) {
+            return false;
+        }
+        d->chunk.in[k] = tensor_data(t);
+    }
+    d->loop = classes[class].loops[isa_best()]->op[spec->op];
+    if (d->loop == NULL) {
+        return false;
+    }
+    memcpy(d->s, spec->s, sizeof d->s);
+    d->chunk.out = tensor_data(out);
+    d->chunk.s = d->s;
+    d->chunk.is_fault = &d->is_fault;
+    plan->state = d;
+    plan->run = run_direct;
+    return true;
+}
+
 status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *err) {
+    if (plan->out->all_alike && try_alike(plan, spec)) {
+        return ASSAY_OK;
+    }
     const tensor *out = &plan->out->items[0];
     dtype compute;
     choice c;
