@@ -280,15 +280,16 @@ void tensor_move(tensor *out, tensor *t) {
 
 void tensor_clear(tensor *t) {
     storage *s = t->storage;
+    sparse_coo *parts = t->sparse;
     t->storage = NULL;
+    t->sparse = NULL;
+    /* From here on t is not touched: it may lie in its storage's own allocation. */
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
         if (!s->is_beside) {
             s->device->free(s->device, s->data, s->size_bytes);
         }
         free(s);
     }
-    sparse_coo *parts = t->sparse;
-    t->sparse = NULL;
     if (parts != NULL && atomic_fetch_sub_explicit(&parts->refs, 1, memory_order_acq_rel) == 1) {
         tensor_clear(&parts->indices);
         tensor_clear(&parts->values);

@@ -65,6 +65,7 @@ typedef struct direct {
     pointwise_loop *loop;
     number s[POINTWISE_SCALARS];
     int sizes[1 + POINTWISE_INPUTS]; /* of an element of the output and of each operand */
+    int operand[POINTWISE_INPUTS];   /* positions among the arguments */
     int n;
     bool is_fault;
 } direct;
@@ -72,6 +73,16 @@ _Static_assert(sizeof(direct) <= KERNEL_INLINE_BYTES, "a direct plan must fit th
 
 static status fault(kernel_plan *plan) {
     return fail(plan->err, ASSAY_INVALID, "%s: an integer is divided by zero", plan->call->op->signature.full);
+}
+
+static void rebind_direct(kernel_plan *plan) {
+    direct *d = plan->state;
+    const tensor *out = &plan->out->items[0];
+    d->chunk.out = (char *)out->storage->data + out->offset * d->sizes[0];
+    for (int k = 0; k < d->n; k++) {
+        const tensor *t = plan->call->args[d->operand[k]].tensor;
+        d->chunk.in[k] = (const char *)t->storage->data + t->offset * d->sizes[1 + k];
+    }
 }
 
 static status run_direct(kernel_plan *plan) {
@@ -473,6 +484,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
         }
         d->chunk.in[k] = tensor_data(t);
         d->sizes[1 + k] = classes[class].size;
+        d->operand[k] = spec->operand[k];
     }
     d->chunk.n = tensor_numel(out);
     d->sizes[0] = classes[c->out_class].size;
@@ -487,6 +499,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     d->chunk.is_fault = &d->is_fault;
     d->loop = classes[c->class].loops[isa_best()]->op[c->op];
     plan->state = d;
+    plan->rebind = rebind_direct;
     plan->run = traffic(d) < PARALLEL_MIN_BYTES ? run_direct : run_direct_parallel;
     return true;
 }
@@ -702,6 +715,8 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
             return false;
         }
         d->chunk.in[k] = tensor_data(t);
+        d->sizes[1 + k] = size;
+        d->operand[k] = spec->operand[k];
     }
     d->loop = classes[class].loops[isa_best()]->op[spec->op];
     if (d->loop == NULL) {
@@ -711,7 +726,10 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
     d->chunk.out = tensor_data(out);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
+    d->sizes[0] = size;
+    d->n = spec->n;
     plan->state = d;
+    plan->rebind = rebind_direct;
     plan->run = run_direct;
     return true;
 }
