@@ -61,10 +61,12 @@ assay_status assay_session_set_threads(assay_session *session, int n_threads, as
     return ASSAY_OK;
 }
 
-const observer *session_observe(assay_session *session, const observer *watch) {
-    const observer *before = session->watch;
+const observer *session_observer(const assay_session *session) {
+    return session->watch;
+}
+
+void session_observe(assay_session *session, const observer *watch) {
     session->watch = watch;
-    return before;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,9 @@
 #include "assay/assay.h"
 #include "engine/kernels/observer.h"
 
-/* Every call of the session is told to `watch` (borrowed; NULL: to nobody) from now on; returns who was told before. */
-const observer *session_observe(assay_session *session, const observer *watch);
+/* Who is told of every call of the session; NULL: nobody. */
+const observer *session_observer(const assay_session *session);
+/* From now on `watch` (borrowed; NULL for nobody) is. */
+void session_observe(assay_session *session, const observer *watch);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lab/experiment/operators_point.h"
 
 #include "lab/experiment/operators_profile.h"
+#include "lab/experiment/pristine.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
 #include "lab/measure/sample.h"
@@ -101,13 +102,6 @@ static record_status status_of(status code) {
 
 /* --- one point ------------------------------------------------------------------------------------------------------------- */
 
-/* What an operator writes among its inputs, and how it was before. */
-typedef struct pristine {
-    storage *target;
-    void *copy;
-    size_t size_bytes;
-} pristine;
-
 typedef struct point {
     arena *memory;
     const point_context *context;
@@ -117,8 +111,7 @@ typedef struct point {
     graph g;
     op_cost cost;
     expectation expected;
-    pristine *kept;
-    int n_kept;
+    pristine kept;
     size_t n_backends;
     plan **plans; /* NULL where there is none */
     record *records;
@@ -139,34 +132,8 @@ static void verdict_for_all(const point *p, record_status s, const char *reason)
     }
 }
 
-static status keep_pristine(point *p, error *err) {
-    const op *o = p->what->o;
-    p->kept = arena_make(p->memory, (size_t)o->signature.n_params, sizeof *p->kept);
-    if (p->kept == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep the inputs");
-    }
-    for (int i = 0; i < o->signature.n_params; i++) {
-        const arg *a = &p->bound.call.args[i];
-        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || o->row->is_view) {
-            continue;
-        }
-        storage *s = a->tensor->storage;
-        void *copy = malloc(s->size_bytes > 0 ? s->size_bytes : 1);
-        if (copy == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep an input of %zu bytes", s->size_bytes);
-        }
-        memcpy(copy, s->data, s->size_bytes);
-        p->kept[p->n_kept++] = (pristine){.target = s, .copy = copy, .size_bytes = s->size_bytes};
-    }
-    return ASSAY_OK;
-}
-
 static void restore(const point *p) {
-    for (int i = 0; i < p->n_kept; i++) {
-        int64_t from = profile_now(p->context->profile);
-        memcpy(p->kept[i].target->data, p->kept[i].copy, p->kept[i].size_bytes);
-        profile_copy(p->context->profile, "restore input", from, (double)p->kept[i].size_bytes);
-    }
+    pristine_restore(&p->kept, p->context->profile);
 }
 
 static double needed_bytes(const point *p) {
@@ -209,7 +176,7 @@ static status make_inputs(point *p, error *err) {
     outputs_clear(&p->inferred); /* once more with memory behind it: views now have something to share */
     TRY(op_infer(&p->bound.call, &p->inferred, err));
     op_cost_of(&p->bound.call, &p->inferred, &p->cost);
-    TRY(keep_pristine(p, err));
+    TRY(pristine_keep(p->memory, &p->bound.call, &p->kept, err));
     return graph_of_call(p->memory, &p->bound.call, &p->inferred, &p->g, err);
 }
 
@@ -348,8 +315,8 @@ static status measure(point *p, error *err) {
         args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
         subjects[n] = (sample_subject){.name = p->records[b].backend,
                                        .run = run_subject,
-                                       .before = p->n_kept > 0 ? restore_subject : NULL,
-                                       .restores_each_run = p->n_kept > 0,
+                                       .before = p->kept.n > 0 ? restore_subject : NULL,
+                                       .restores_each_run = p->kept.n > 0,
                                        .arg = &args[n],
                                        .ranges = p->ranges,
                                        .n_ranges = p->n_ranges};
@@ -431,9 +398,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
-    for (int i = 0; i < p.n_kept; i++) {
-        free(p.kept[i].copy);
-    }
+    pristine_clear(&p.kept);
     outputs_clear(&p.inferred);
     bound_clear(&p.bound);
     return result;

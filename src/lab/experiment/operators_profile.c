@@ -18,6 +18,7 @@ const char *operators_profile_path(arena *memory, const char *directory, const c
 
 status operators_profile_end(operators_profile *t, error *err) {
     trace_writer *writer = t->writer;
+    profile_memory(t->p);
     profile_free(t->p);
     *t = (operators_profile){0};
     return trace_writer_close(writer, err);

@@ -158,10 +158,16 @@ static void for_channel(const tensor *t, char *data, int64_t c, plane_fn *visit,
 static void add_bias(const tensor *out, char *data, const tensor *bias) {
     size_t size = dtype_size(bias->dtype);
     double bytes = 2 * (double)tensor_numel(out) * (double)dtype_size(out->dtype);
-#pragma omp parallel for num_threads(parallel_threads(bytes)) schedule(static)
-    for (int64_t c = 0; c < out->sizes[1]; c++) {
-        double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
-        for_channel(out, data, c, add_value, &value);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads(bytes))
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t c = 0; c < out->sizes[1]; c++) {
+            double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
+            for_channel(out, data, c, add_value, &value);
+        }
+        parallel_leave(watch);
     }
 }
 
@@ -229,18 +235,22 @@ static void sum_bias(const tensor *grad, const tensor *out) {
     size_t size = dtype_size(out->dtype);
     int64_t channels = grad->sizes[1];
     int threads = parallel_threads(tensor_bytes(grad));
-    if (tensor_is_channels_last(grad)) {
-        int64_t block = (channels + threads - 1) / threads;
-        block = block > ROW_BLOCK ? ROW_BLOCK : block;
-#pragma omp parallel for num_threads(threads) schedule(static)
+    bool together = tensor_is_channels_last(grad);
+    int64_t block = together ? (channels + threads - 1) / threads : 1;
+    block = block > ROW_BLOCK ? ROW_BLOCK : block;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(threads)
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
         for (int64_t c = 0; c < channels; c += block) {
-            sum_channels_together(grad, out, c, c + block < channels ? block : channels - c);
+            if (together) {
+                sum_channels_together(grad, out, c, c + block < channels ? block : channels - c);
+            } else {
+                element_store(out->dtype, tensor_data(out) + c * (int64_t)size, sum_channel(grad, c));
+            }
         }
-        return;
-    }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < channels; c++) {
-        element_store(out->dtype, tensor_data(out) + c * (int64_t)size, sum_channel(grad, c));
+        parallel_leave(watch);
     }
 }
 

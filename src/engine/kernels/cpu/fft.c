@@ -217,14 +217,17 @@ static status fft_run(kernel_plan *plan) {
     for (int i = 0; i < s->n_passes; i++) {
         const fft_pass *p = &s->passes[i];
         int threads = parallel_threads(s->bytes * 4);
+        const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads < s->threads ? threads : s->threads)
         {
+            parallel_enter(watch);
             int64_t from, to;
             char *buffers = s->buffers + (size_t)omp_get_thread_num() * 4 * s->capacity * s->part;
             parallel_share(p->outer * ((p->lanes + p->w - 1) / p->w), 1, &from, &to);
             for (int64_t unit = from; unit < to; unit++) {
                 run_lines(s, p, unit, buffers);
             }
+            parallel_leave(watch);
         }
     }
     if (s->empties) {

@@ -137,13 +137,16 @@ static int team_for(const row_sum *sum, double bytes) {
 
 static status run_col2im(kernel_plan *plan) {
     const col2im *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(k->n_items, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             col2im_band(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -235,13 +238,16 @@ static void unfold_line(const unfold *k, int64_t line) {
 
 static status run_unfold(kernel_plan *plan) {
     const unfold *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(k->n_lines, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             unfold_line(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -330,13 +336,16 @@ static void mirror_row(const mirror *k, int64_t index) {
 
 static status run_mirror(kernel_plan *plan) {
     const mirror *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(k->n_rows, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             mirror_row(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

@@ -63,8 +63,10 @@ static status run(kernel_plan *plan) {
     job->grad = is_backward ? tensor_data(s->grad) : NULL;
     job->out = out->items[0].ndim == 4 ? tensor_data(&out->items[0]) : NULL; /* left out by the mask otherwise */
     for (int64_t n = 0; n < s->x->sizes[0]; n++) {
+        const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->n_threads)
         {
+            parallel_enter(watch);
             int self = omp_get_thread_num(), team = omp_get_num_threads();
             void *work = s->work + (size_t)self * s->work_bytes;
             double *xy = is_backward ? s->xy + (int64_t)self * 2 * job->table.points : NULL;
@@ -82,6 +84,7 @@ static status run(kernel_plan *plan) {
             if (is_backward) {
                 write_grid_gradient(s, &out->items[1], n, team);
             }
+            parallel_leave(watch);
         }
     }
     return ASSAY_OK;

@@ -464,6 +464,11 @@ void moves_run(const move *moves, int64_t n, bool together) {
         (together ? run_together : run_one_after_the_other)(moves, n, total, 0, 1);
         return;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
-    (together ? run_together : run_one_after_the_other)(moves, n, total, omp_get_thread_num(), omp_get_num_threads());
+    {
+        parallel_enter(watch);
+        (together ? run_together : run_one_after_the_other)(moves, n, total, omp_get_thread_num(), omp_get_num_threads());
+        parallel_leave(watch);
+    }
 }

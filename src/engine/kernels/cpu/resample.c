@@ -93,8 +93,10 @@ static status run(kernel_plan *plan) {
     job->x = tensor_data(call_tensor(plan->call, 0));
     job->out = tensor_data(&plan->out->items[0]);
     int64_t planes = s->batch * (s->over_channels != NULL ? 1 : job->channels);
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->n_threads)
     {
+        parallel_enter(watch);
         void *work = s->work + (size_t)omp_get_thread_num() * s->work_bytes;
         int64_t from, to;
         parallel_share(planes * job->rows.n, 1, &from, &to);
@@ -106,6 +108,7 @@ static status run(kernel_plan *plan) {
                 s->plane(job, plane / job->channels, plane % job->channels, y, work);
             }
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

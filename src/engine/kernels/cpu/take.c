@@ -179,8 +179,10 @@ static status run(kernel_plan *plan) {
     take *t = plan->state;
     TRY(places_find(&t->at, plan->err));
     atomic_bool good = true; /* cleared by any thread; offsets are used only when all of them are good */
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(t->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to, numel = t->at.numel;
         if (t->offsets != NULL) {
             parallel_share(numel, BLOCK, &from, &to);
@@ -197,6 +199,7 @@ static status run(kernel_plan *plan) {
             }
             from += n;
         }
+        parallel_leave(watch);
     }
     return good ? ASSAY_OK : places_fail(&t->at, plan->err);
 }
