@@ -400,7 +400,7 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
     }
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = operand_tensor(plan->call, spec, k);
-        if (t == NULL) {
+        if (t == NULL || t->dtype != out->dtype) {
             return false;
         }
         d->chunk.in[k] = tensor_data(t);
