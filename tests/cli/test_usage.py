@@ -38,13 +38,15 @@ MISTAKES = [
     (["list", "operatrs"], ["operatrs", "operators"]),
     (["list", "operators", "--jsn"], ["--jsn", "--json"]),
     (["doctor", "--quik"], ["--quik", "--quick"]),
+    (["utilization"], ["trace"]),
+    (["utilization", "--by-operatr", "x"], ["--by-operatr", "--by-operator"]),
 ]
 
 
 class Usage(Case):
     def test_help(self):
         general = self.run_assay("--help").stdout
-        for verb in ("operators", "list", "doctor"):
+        for verb in ("operators", "utilization", "list", "doctor"):
             with self.subTest(verb=verb):
                 self.assertIn(verb, general)
                 done = self.run_assay(verb, "--help")

@@ -224,6 +224,77 @@ static void wrong_calls_are_refused(void **state) {
     assay_tensor_free(b);
 }
 
+/* A small call's forms are kept for the next one: whatever changes between two calls must be seen. */
+static void repeated_calls_see_every_change(void **state) {
+    assay_tensor *a = counting(2, 3), *b = counting(2, 3), *wide = counting(3, 2);
+    assay_tensor *turned = make(ASSAY_F32, 2, (int64_t[]){2, 3}, (int64_t[]){1, 2});
+    assay_tensor *whole = make(ASSAY_I32, 2, (int64_t[]){2, 3}, NULL);
+    for (int i = 0; i < 6; i++) {
+        ((float *)assay_tensor_data(turned))[i] = (float)(10 * i);
+        ((int32_t *)assay_tensor_data(whole))[i] = 100 * i;
+    }
+    for (int round = 0; round < 3; round++) {
+        ((float *)assay_tensor_data(b))[4] = (float)round; /* values change, forms do not */
+        const struct {
+            assay_tensor *x, *y;
+            int n;
+            double alpha;
+            float expected; /* element [1, 1] */
+        } cases[] = {{a, b, 2, 0, 4.0f + (float)round},        {a, b, 2, 0, 4.0f + (float)round},
+                     {b, a, 2, 0, 4.0f + (float)round},        {a, b, 3, 2, 4.0f + 2.0f * (float)round},
+                     {a, b, 3, 2, 4.0f + 2.0f * (float)round}, {a, b, 3, -1, 4.0f - (float)round},
+                     {a, turned, 2, 0, 34},                    {a, turned, 2, 0, 34},
+                     {a, whole, 2, 0, 404},                    {a, whole, 2, 0, 404},
+                     {a, a, 2, 0, 8},                          {a, b, 2, 0, 4.0f + (float)round}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            assay_value values[] = {of_tensor(cases[i].x), of_tensor(cases[i].y), of_float(cases[i].alpha)};
+            assay_tensor *sum = call1(state, "add.Tensor", values, cases[i].n);
+            const int64_t *s = assay_tensor_strides(sum);
+            assert_int_equal(assay_tensor_ndim(sum), 2);
+            assert_int_equal(assay_tensor_sizes(sum)[0], 2);
+            assert_true(at(sum, s[0] + s[1]) == cases[i].expected);
+            assert_int_equal((intptr_t)assay_tensor_data(sum) % 64, 0);
+            assay_tensor_free(sum);
+        }
+        refuse(state, "add.Tensor", (assay_value[]){of_tensor(a), of_tensor(wide)}, 2, 1, ASSAY_INVALID, "add.Tensor");
+        refuse(state, "add.Tensor", (assay_value[]){of_tensor(a), of_tensor(b)}, 2, 2, ASSAY_INVALID, "1 outputs");
+    }
+    /* An output whose handle lies in its own memory: views and in-place results of it hold that memory alone. */
+    assay_tensor *sum = call1(state, "add.Tensor", (assay_value[]){of_tensor(a), of_tensor(a)}, 2);
+    assay_tensor *view = call1(state, "unsqueeze", (assay_value[]){of_tensor(sum), of_int(0)}, 2);
+    assay_tensor *same = call1(state, "relu_", (assay_value[]){of_tensor(sum)}, 1);
+    assay_tensor_free(sum);
+    assert_true(at(view, 5) == 10 && at(same, 5) == 10);
+    assay_tensor_free(same);
+    assert_true(at(view, 4) == 8);
+    assay_tensor_free(view);
+    assay_tensor_free(a);
+    assay_tensor_free(b);
+    assay_tensor_free(wide);
+    assay_tensor_free(turned);
+    assay_tensor_free(whole);
+}
+
+/* An integer division by zero fails on the short way as on the long one, and leaves nothing behind. */
+static void a_kept_call_may_fail(void **state) {
+    assay_tensor *a = make(ASSAY_I64, 1, (int64_t[]){2}, NULL), *b = make(ASSAY_I64, 1, (int64_t[]){2}, NULL);
+    for (int i = 0; i < 2; i++) {
+        ((int64_t *)assay_tensor_data(a))[i] = 7;
+        ((int64_t *)assay_tensor_data(b))[i] = 2;
+    }
+    assay_value values[] = {of_tensor(a), of_tensor(b)};
+    for (int round = 0; round < 3; round++) {
+        ((int64_t *)assay_tensor_data(b))[1] = 2;
+        assay_tensor *r = call1(state, "remainder.Tensor", values, 2);
+        assert_int_equal(((int64_t *)assay_tensor_data(r))[1], 1);
+        assay_tensor_free(r);
+        ((int64_t *)assay_tensor_data(b))[1] = 0;
+        refuse(state, "remainder.Tensor", values, 2, 1, ASSAY_INVALID, "zero");
+    }
+    assay_tensor_free(a);
+    assay_tensor_free(b);
+}
+
 static void names_are_found_or_guessed(void **state) {
     fixture *f = *state;
     const assay_op *o = NULL;
@@ -275,6 +346,7 @@ int main(void) {
         cmocka_unit_test(in_place_writes_through),       cmocka_unit_test(views_share_memory),
         cmocka_unit_test(strided_inputs),                cmocka_unit_test(lists_of_tensors),
         cmocka_unit_test(several_outputs),               cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(repeated_calls_see_every_change), cmocka_unit_test(a_kept_call_may_fail),
         cmocka_unit_test(names_are_found_or_guessed),    cmocka_unit_test(tensors_are_checked),
         cmocka_unit_test(tensors_outlive_their_session),
     };

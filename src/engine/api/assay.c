@@ -3,6 +3,7 @@
    allocation but the outputs. */
 #include "assay/assay.h"
 
+#include "engine/api/quick.h"
 #include "engine/api/session.h"
 #include "engine/kernels/kernel.h"
 #include "engine/schema/op.h"
@@ -14,11 +15,8 @@
 struct assay_session {
     op_table *table;
     kernel_index *kernels;
+    quick_calls quick;
     const observer *watch; /* NULL: nobody */
-};
-
-struct assay_tensor {
-    tensor t;
 };
 
 struct assay_op {
@@ -34,6 +32,9 @@ assay_status assay_session_new(assay_session **out, assay_error *err) {
     if (result == ASSAY_OK) {
         result = kernel_index_new(session->table, &session->kernels, err);
     }
+    if (result == ASSAY_OK) {
+        result = quick_init(&session->quick, op_table_size(session->table), err);
+    }
     if (result != ASSAY_OK) {
         assay_session_free(session);
         return result;
@@ -44,6 +45,7 @@ assay_status assay_session_new(assay_session **out, assay_error *err) {
 
 void assay_session_free(assay_session *session) {
     if (session != NULL) {
+        quick_clear(&session->quick);
         kernel_index_free(session->kernels);
         op_table_free(session->table);
         free(session);
@@ -87,14 +89,18 @@ assay_status assay_tensor_new(assay_dtype t, int ndim, const int64_t *sizes, con
         free(made);
         return result;
     }
+    made->is_in_storage = false;
     *out = made;
     return ASSAY_OK;
 }
 
 void assay_tensor_free(assay_tensor *t) {
     if (t != NULL) {
+        bool goes_with_storage = t->is_in_storage;
         tensor_clear(&t->t);
-        free(t);
+        if (!goes_with_storage) {
+            free(t);
+        }
     }
 }
 
@@ -272,7 +278,7 @@ static status take_values(call_space *s, const op *o, const assay_value *values,
     return ASSAY_OK;
 }
 
-static status run_kernel(const assay_session *session, const op_call *call, outputs *out, error *err) {
+static status run_kernel(const assay_session *session, const op_call *call, outputs *out, bool *can_rebind, error *err) {
     const kernel_row *kernel = kernel_find_cpu(session->kernels, call->op);
     if (kernel == NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "%s has no kernel", call->op->signature.full);
@@ -281,6 +287,7 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
     kernel_plan plan; /* not zeroed: its inline state is large, and prepare writes what run reads */
     plan.run = NULL;
     plan.clear = NULL;
+    plan.rebind = NULL;
     plan.call = call;
     plan.out = out;
     plan.err = err;
@@ -292,6 +299,7 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
         result = plan.run(&plan);
         observer_kernel_end(session->watch);
     }
+    *can_rebind = result == ASSAY_OK && plan.rebind != NULL;
     if (plan.clear != NULL) {
         plan.clear(&plan);
     }
@@ -299,16 +307,16 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
     return result;
 }
 
-static status compute(const assay_session *session, const op_call *call, outputs *out, error *err) {
+static status compute(const assay_session *session, const op_call *call, outputs *out, bool *can_rebind, error *err) {
     for (int i = 0; i < out->n; i++) {
         if (out->items[i].storage == NULL && out->items[i].sparse == NULL) {
             TRY(tensor_allocate(&out->items[i], &device_cpu, err));
         }
     }
-    return call->op->row->is_view ? ASSAY_OK : run_kernel(session, call, out, err);
+    return call->op->row->is_view ? ASSAY_OK : run_kernel(session, call, out, can_rebind, err);
 }
 
-static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, int n, error *err) {
+static status hand_out(const op *o, outputs *out, assay_tensor **tensors, int n, error *err) {
     if (n != out->n) {
         return fail(err, ASSAY_INVALID, "%s: this call has %d outputs, room was given for %d", o->signature.full, out->n, n);
     }
@@ -320,7 +328,8 @@ static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, 
             }
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
         }
-        tensor_share(&tensors[i]->t, &out->items[i]);
+        tensor_move(&tensors[i]->t, &out->items[i]);
+        tensors[i]->is_in_storage = false;
     }
     return ASSAY_OK;
 }
@@ -337,7 +346,11 @@ static status call_plainly(assay_session *session, const op *o, const assay_valu
         op_call call = {.op = o, .args = space.args};
         result = op_infer(&call, &out, err);
         if (result == ASSAY_OK) {
-            result = compute(session, &call, &out, err);
+            bool can_rebind = false;
+            result = compute(session, &call, &out, &can_rebind, err);
+            if (can_rebind && session->watch == NULL) {
+                quick_keep(&session->quick, &call, kernel_find_cpu(session->kernels, o), values, n_values, &out);
+            }
             result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
             if (session->watch != NULL && result == ASSAY_OK) {
                 session->watch->call_end(session->watch->self, &call, &out);
@@ -368,6 +381,11 @@ static __attribute__((noinline)) status call_watched(assay_session *session, con
 assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
                         assay_tensor **tensors, int n_outputs, assay_error *err) {
     const op *o = (const op *)handle;
+    status result;
+    if (session->watch == NULL && n_outputs == 1 &&
+        quick_run(&session->quick, o, values, n_values, tensors, &result, err)) {
+        return result;
+    }
     return session->watch == NULL ? call_plainly(session, o, values, n_values, tensors, n_outputs, err)
                                   : call_watched(session, o, values, n_values, tensors, n_outputs, err);
 }

@@ -202,6 +202,7 @@ static status div_mode_infer(const op_call *call, outputs *out, error *err) {
     }
     if (mode == NULL && category < CATEGORY_FLOATING) {
         out->items[0].dtype = ASSAY_F32;
+        out->all_alike = false;
     }
     return ASSAY_OK;
 }

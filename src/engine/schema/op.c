@@ -11,6 +11,7 @@
 void outputs_init(outputs *o) {
     o->n = 0;
     o->capacity = OUTPUTS_INLINE;
+    o->all_alike = false;
     o->items = o->inline_items;
 }
 

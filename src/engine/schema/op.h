@@ -33,6 +33,9 @@ enum { OUTPUTS_INLINE = 6 };
 typedef struct outputs {
     int n;
     int capacity;
+    /* Every tensor argument has the one output's type, sizes and strides, which are those of a contiguous tensor. Told by
+       infer where it saw so, so that nobody looks again; who changes the output afterwards takes it back. */
+    bool all_alike;
     tensor *items; /* inline_items, or the heap when there are more */
     tensor inline_items[OUTPUTS_INLINE];
 } outputs;

@@ -19,6 +19,7 @@ typedef struct storage {
     const device *device;
     void *data;
     size_t size_bytes;
+    bool is_beside; /* data lies in this very allocation: a small tensor of the CPU costs one */
 } storage;
 
 typedef struct sparse_coo sparse_coo;
@@ -65,6 +66,8 @@ status tensor_init_sparse(tensor *out, int ndim, const int64_t *sizes, const ten
 status tensor_allocate(tensor *t, const device *d, error *err);
 /* A second hold on the same memory, with the same layout. */
 void tensor_share(tensor *out, const tensor *t);
+/* The same hold on the same memory, from now on out's. t keeps its layout. */
+void tensor_move(tensor *out, tensor *t);
 /* Drops the hold on memory; the layout stays readable. Safe on a zeroed tensor and twice. */
 void tensor_clear(tensor *t);
 /* A 0-dim cpu tensor holding a number: bool -> b8, int -> i64, float -> f64, complex -> c128; is_wrapped_number. */

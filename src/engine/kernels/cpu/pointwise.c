@@ -25,10 +25,21 @@ typedef struct direct {
     pointwise_loop *loop;
     number s[POINTWISE_SCALARS];
     int sizes[1 + POINTWISE_INPUTS]; /* of an element of the output and of each operand */
+    int operand[POINTWISE_INPUTS];   /* positions among the arguments */
     int n;
     bool is_fault;
 } direct;
 _Static_assert(sizeof(direct) <= KERNEL_INLINE_BYTES, "a direct plan must fit the inline state");
+
+static void rebind_direct(kernel_plan *plan) {
+    direct *d = plan->state;
+    const tensor *out = &plan->out->items[0];
+    d->chunk.out = (char *)out->storage->data + out->offset * d->sizes[0];
+    for (int k = 0; k < d->n; k++) {
+        const tensor *t = plan->call->args[d->operand[k]].tensor;
+        d->chunk.in[k] = (const char *)t->storage->data + t->offset * d->sizes[1 + k];
+    }
+}
 
 static status run_direct(kernel_plan *plan) {
     direct *d = plan->state;
@@ -170,6 +181,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
         }
         d->chunk.in[k] = tensor_data(t);
         d->sizes[1 + k] = pointwise_classes[class].size;
+        d->operand[k] = spec->operand[k];
     }
     d->chunk.n = tensor_numel(out);
     d->sizes[0] = pointwise_classes[c->out_class].size;
@@ -184,6 +196,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     d->chunk.is_fault = &d->is_fault;
     d->loop = pointwise_classes[c->class].loops[isa_best()]->op[c->op];
     plan->state = d;
+    plan->rebind = rebind_direct;
     plan->run = traffic(d) < PARALLEL_MIN_BYTES ? run_direct : run_direct_parallel;
     return true;
 }
@@ -424,7 +437,49 @@ static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, 
     return ASSAY_OK;
 }
 
+/* try_direct for a small call whose operands infer found all alike: nothing is looked at twice. */
+static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
+    const tensor *out = &plan->out->items[0];
+    const pointwise_class class = pointwise_class_of[out->dtype];
+    const int size = pointwise_classes[class].size;
+    direct *d = (direct *)(void *)plan->inline_state;
+    bool is_float = dtype_is_floating(out->dtype);
+    if (!is_float || (int)dtype_size(out->dtype) != size) {
+        return false; /* booleans and integers choose other loops at times, f16 and bf16 compute in f32 */
+    }
+    d->chunk.n = tensor_numel(out);
+    if (d->chunk.n * size * (spec->n + 1) >= PARALLEL_MIN_BYTES) {
+        return false;
+    }
+    for (int k = 0; k < spec->n; k++) {
+        const tensor *t = operand_tensor(plan->call, spec, k);
+        if (t == NULL || t->dtype != out->dtype) {
+            return false;
+        }
+        d->chunk.in[k] = tensor_data(t);
+        d->sizes[1 + k] = size;
+        d->operand[k] = spec->operand[k];
+    }
+    d->loop = pointwise_classes[class].loops[isa_best()]->op[spec->op];
+    if (d->loop == NULL) {
+        return false;
+    }
+    memcpy(d->s, spec->s, sizeof d->s);
+    d->chunk.out = tensor_data(out);
+    d->chunk.s = d->s;
+    d->chunk.is_fault = &d->is_fault;
+    d->sizes[0] = size;
+    d->n = spec->n;
+    plan->state = d;
+    plan->rebind = rebind_direct;
+    plan->run = run_direct;
+    return true;
+}
+
 status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *err) {
+    if (plan->out->all_alike && try_alike(plan, spec)) {
+        return ASSAY_OK;
+    }
     const tensor *out = &plan->out->items[0];
     dtype compute;
     choice c;
