@@ -229,6 +229,39 @@ static void an_operator_is_run_and_its_trace_read(void **state) {
     arena_clear(&memory);
 }
 
+/* A kernel that two threads share: each has its lane, the calling thread's kernel spans the other's share. */
+static void threads_have_lanes_of_their_own(void **state) {
+    (void)state;
+    char into[128];
+    arena memory = {0};
+    error err = {0};
+    text got = {0};
+    utilization_result result;
+    utilization_run_options o =
+        run_of("add.Tensor", "((T([512, 1024], f32), T([512, 1024], f32)), {})", path_of(into, "lanes"));
+    assert_int_equal(utilization_run(&o, &memory, &result, &err), ASSAY_OK);
+    const trace_device *cpu = &result.figures.devices[0];
+    assert_string_equal(cpu->name, "CPU 0");
+    assert_int_equal(cpu->n_streams, 2);
+    assert_int_equal(result.figures.n_kernels, 2 * o.n_runs);
+    assert_int_equal(result.figures.n_operators, 1);
+    assert_true(fabs(result.figures.strict.attributed - 1) < 1e-9);
+    double calling_s = 0, other_s = 0;
+    for (size_t i = 0; i < cpu->n_streams; i++) {
+        assert_int_equal(cpu->streams[i].split.n_events, o.n_runs);
+        *(strcmp(cpu->streams[i].id, "0") == 0 ? &calling_s : &other_s) = cpu->streams[i].split.busy_s;
+    }
+    assert_true(other_s > 0 && other_s <= calling_s);
+    assert_true(fabs(cpu->split.busy_s - calling_s) < 1e-9);
+    assert_true(fabs(result.figures.kernel_s - calling_s - other_s) < 1e-9);
+    assert_int_equal(file_read(result.path, 1 << 24, &got, &err), ASSAY_OK);
+    assert_int_equal(count_of(text_get(&got), "{\"name\":\"worker 1\"}"), 1);
+    text_clear(&got);
+    assert_int_equal(unlink(result.path), 0);
+    assert_int_equal(rmdir(into), 0);
+    arena_clear(&memory);
+}
+
 static void runs_that_cannot_be_are_told(void **state) {
     (void)state;
     static const struct {
@@ -266,6 +299,7 @@ int main(void) {
         cmocka_unit_test(starts_and_stops_that_make_no_sense_are_told),
         cmocka_unit_test(sessions_are_watched_each_on_its_own),
         cmocka_unit_test(an_operator_is_run_and_its_trace_read),
+        cmocka_unit_test(threads_have_lanes_of_their_own),
         cmocka_unit_test(runs_that_cannot_be_are_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

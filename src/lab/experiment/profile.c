@@ -5,6 +5,7 @@
 #include "lab/trace/classify.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const trace_place host_place = {PROFILE_HOST, 0}, cpu_place = {PROFILE_CP
 /* A worker thread's. Each on its own cache line: threads write their stamps at the same time. */
 typedef struct lane {
     alignas(64) trace_recorder *recorder; /* the thread's own, made when it first works */
-    int64_t enter_ns;
+    int64_t enter_ns, leave_ns;
 } lane;
 
 /* What an operator's events are called. */
@@ -60,6 +61,7 @@ struct profile {
     int n_pending;
     kernel_event pending[MAX_PENDING]; /* the last is the kernel under way, for the lanes to read */
     const char *kernel_name;           /* likewise */
+    int team;                          /* threads of the region behind us; 0: of none, or told already */
     lane lanes[MAX_LANES];
 };
 
@@ -193,15 +195,32 @@ static void kernel_begin(void *self, const op_call *call, const outputs *out) {
         record_pending(p);
     }
     p->n_kernels++;
+    p->team = 0;
     p->kernel_name = names_of(p, call->op)->kernel;
     p->pending[p->n_pending] = (kernel_event){.call = call, .out = out, .id = ++p->last_id};
     p->n_pending++;
     p->pending[p->n_pending - 1].start_ns = now(p);
 }
 
+/* From where the calling thread had done its share of the last region to where the last thread had. */
+static void record_wait(profile *p) {
+    int64_t last_ns = p->lanes[0].leave_ns;
+    for (int t = 1; t < p->team; t++) {
+        last_ns = p->lanes[t].leave_ns > last_ns ? p->lanes[t].leave_ns : last_ns;
+    }
+    if (last_ns > p->lanes[0].leave_ns) {
+        const trace_arg of = {
+            .key = "correlation", .kind = TRACE_ARG_INT, .integer = (int64_t)p->pending[p->n_pending - 1].id};
+        trace_record_complete(p->recorder, cpu_place, "wait", "waits for other threads", p->lanes[0].leave_ns, last_ns, &of,
+                              1);
+    }
+    p->team = 0;
+}
+
 static void kernel_end(void *self) {
     profile *p = self;
     p->pending[p->n_pending - 1].end_ns = now(p);
+    record_wait(p);
     if (!p->in_call) {
         record_pending(p);
     }
@@ -209,26 +228,33 @@ static void kernel_end(void *self) {
 
 static void enter(void *self, int thread) {
     profile *p = self;
-    if (thread > 0 && thread < MAX_LANES) {
-        lane *l = &p->lanes[thread];
-        if (l->recorder == NULL) {
-            char name[32];
-            snprintf(name, sizeof name, "worker %d", thread);
-            l->recorder = trace_writer_recorder(p->writer);
-            trace_name_thread(l->recorder, (trace_place){PROFILE_CPU, thread}, name);
-        }
-        l->enter_ns = now(p);
+    if (thread >= MAX_LANES) {
+        return;
     }
+    lane *l = &p->lanes[thread];
+    if (thread == 0) {
+        record_wait(p);
+        p->team = omp_get_num_threads() < MAX_LANES ? omp_get_num_threads() : MAX_LANES;
+    } else if (l->recorder == NULL) {
+        char name[32];
+        snprintf(name, sizeof name, "worker %d", thread);
+        l->recorder = trace_writer_recorder(p->writer);
+        trace_name_thread(l->recorder, (trace_place){PROFILE_CPU, thread}, name);
+    }
+    l->enter_ns = now(p);
 }
 
 /* Lane 0 has the whole kernel. */
 static void leave(void *self, int thread) {
     profile *p = self;
-    if (thread <= 0 || thread >= MAX_LANES || p->n_pending == 0) {
+    if (thread >= MAX_LANES || p->n_pending == 0) {
         return;
     }
-    const lane *l = &p->lanes[thread];
-    int64_t end_ns = now(p);
+    lane *l = &p->lanes[thread];
+    int64_t end_ns = l->leave_ns = now(p);
+    if (thread == 0) {
+        return;
+    }
     const trace_arg args[] = {
         {.key = "External id", .kind = TRACE_ARG_INT, .integer = (int64_t)p->call_id},
         {.key = "correlation", .kind = TRACE_ARG_INT, .integer = (int64_t)p->pending[p->n_pending - 1].id},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts what the engine does into a trace: calls on the host's line, kernels on the CPU's lanes, one for each worker thread.
 
-   Lane 0 is the calling thread: a kernel is one event there, from its begin to its end, waiting for the other threads
-   included. The other lanes have an event for each parallel region that their thread took part in. Nothing is recorded
-   between the two stamps of a call but the events of those lanes, so that recording does not lengthen what it records.
+   Lane 0 is the calling thread: a kernel is one event there, from its begin to its end; what of that it waited for other
+   threads is an event of category "wait" within. The other lanes have an event for each parallel region that their thread
+   took part in. Nothing is recorded between the two stamps of a kernel but the events of those lanes, each behind its
+   thread's share, so that recording hardly lengthens what it records.
 
    Every function takes NULL for a profile that is off, and is then one comparison. */
 #ifndef LAB_EXPERIMENT_PROFILE_H

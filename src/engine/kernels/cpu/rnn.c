@@ -199,22 +199,28 @@ static void step_gates(rnn_state *s, const cell_weights *w, const saved_cell *sa
     const rnn_net *net = &s->net;
     int64_t h = net->hidden, tall = net->gates * h;
     char *raw = net->proj > 0 ? s->raw : s->h;
-#pragma omp parallel for num_threads(parallel_threads((double)(batch * tall) * 16))
-    for (int64_t b = 0; b < batch; b++) {
-        if (saved != NULL) {
-            memcpy(at(s, saved->h_before, (row + b) * net->out), at(s, s->h, b * net->out), (size_t)net->out * s->size);
-            if (net->mode == RNN_LSTM) {
-                memcpy(at(s, saved->c_before, (row + b) * h), at(s, s->c, b * h), (size_t)h * s->size);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)(batch * tall) * 16))
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int64_t b = 0; b < batch; b++) {
+            if (saved != NULL) {
+                memcpy(at(s, saved->h_before, (row + b) * net->out), at(s, s->h, b * net->out), (size_t)net->out * s->size);
+                if (net->mode == RNN_LSTM) {
+                    memcpy(at(s, saved->c_before, (row + b) * h), at(s, s->c, b * h), (size_t)h * s->size);
+                }
+            }
+            rnn_row r = {.n = h, .from_x = at(s, s->from_x, (row + b) * tall), .from_h = at(s, s->from_h, b * tall),
+                         .b_hh = w->b_hh, .h_before = at(s, s->h, b * net->out), .c_before = at(s, s->c, b * h),
+                         .c = at(s, s->c, b * h), .raw = at(s, raw, b * h),
+                         .gates = saved != NULL ? at(s, saved->gates, (row + b) * 4 * h) : NULL};
+            (s->type == ASSAY_F64 ? s->loops->forward_f64 : s->loops->forward_f32)[net->mode](&r);
+            if (saved != NULL) {
+                memcpy(at(s, saved->raw, (row + b) * h), r.raw, (size_t)h * s->size);
             }
         }
-        rnn_row r = {.n = h, .from_x = at(s, s->from_x, (row + b) * tall), .from_h = at(s, s->from_h, b * tall),
-                     .b_hh = w->b_hh, .h_before = at(s, s->h, b * net->out), .c_before = at(s, s->c, b * h),
-                     .c = at(s, s->c, b * h), .raw = at(s, raw, b * h),
-                     .gates = saved != NULL ? at(s, saved->gates, (row + b) * 4 * h) : NULL};
-        (s->type == ASSAY_F64 ? s->loops->forward_f64 : s->loops->forward_f32)[net->mode](&r);
-        if (saved != NULL) {
-            memcpy(at(s, saved->raw, (row + b) * h), r.raw, (size_t)h * s->size);
-        }
+        parallel_leave(watch);
     }
 }
 
@@ -258,14 +264,20 @@ static void drop(const rnn_state *s, char *x, int layer) {
         return;
     }
     double kept = net->dropout < 1 ? 1 / (1 - net->dropout) : 0;
-#pragma omp parallel for num_threads(parallel_threads((double)n * 16))
-    for (int64_t i = 0; i < n; i++) {
-        double by = rnn_keeps(s->call->seed, layer, i, net->dropout) ? kept : 0;
-        if (s->type == ASSAY_F64) {
-            ((double *)(void *)x)[i] *= by;
-        } else {
-            ((float *)(void *)x)[i] *= (float)by;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)n * 16))
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int64_t i = 0; i < n; i++) {
+            double by = rnn_keeps(s->call->seed, layer, i, net->dropout) ? kept : 0;
+            if (s->type == ASSAY_F64) {
+                ((double *)(void *)x)[i] *= by;
+            } else {
+                ((float *)(void *)x)[i] *= (float)by;
+            }
         }
+        parallel_leave(watch);
     }
 }
 
@@ -301,13 +313,19 @@ static void step_back(rnn_state *s, const saved_cell *saved, int dir, int64_t ro
     const rnn_net *net = &s->net;
     int64_t h = net->hidden, tall = net->gates * h;
     (void)dir;
-#pragma omp parallel for num_threads(parallel_threads((double)(batch * tall) * 16))
-    for (int64_t b = 0; b < batch; b++) {
-        rnn_row_back r = {.n = h, .gates = at(s, saved->gates, (row + b) * 4 * h), .h_before = at(s, saved->h_before, (row + b) * net->out),
-                          .c_before = at(s, saved->c_before, (row + b) * h), .raw = at(s, saved->raw, (row + b) * h),
-                          .d_raw = at_const(s, d_raw, b * h), .dc = at(s, s->dc, b * h), .d_x = at(s, s->d_x, (row + b) * tall),
-                          .d_h = at(s, s->d_h, (row + b) * tall), .past = at(s, s->past, b * h)};
-        (s->type == ASSAY_F64 ? s->loops->back_f64 : s->loops->back_f32)[net->mode](&r);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)(batch * tall) * 16))
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int64_t b = 0; b < batch; b++) {
+            rnn_row_back r = {.n = h, .gates = at(s, saved->gates, (row + b) * 4 * h), .h_before = at(s, saved->h_before, (row + b) * net->out),
+                              .c_before = at(s, saved->c_before, (row + b) * h), .raw = at(s, saved->raw, (row + b) * h),
+                              .d_raw = at_const(s, d_raw, b * h), .dc = at(s, s->dc, b * h), .d_x = at(s, s->d_x, (row + b) * tall),
+                              .d_h = at(s, s->d_h, (row + b) * tall), .past = at(s, s->past, b * h)};
+            (s->type == ASSAY_F64 ? s->loops->back_f64 : s->loops->back_f32)[net->mode](&r);
+        }
+        parallel_leave(watch);
     }
 }
 
