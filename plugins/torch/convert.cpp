@@ -27,6 +27,19 @@ std::string reason_of(const c10::Error &exception) {
     return text;
 }
 
+assay_status status_of_reason(const std::string &reason) {
+    static const struct {
+        const char *part;
+        assay_status status;
+    } known[] = {{"can't allocate memory", ASSAY_OUT_OF_MEMORY}, {"expected scalar type", ASSAY_UNSUPPORTED}};
+    for (const auto &k : known) {
+        if (reason.find(k.part) != std::string::npos) {
+            return k.status;
+        }
+    }
+    return ASSAY_INVALID;
+}
+
 void keep_freed_memory() {
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1); /* a size_t: never */

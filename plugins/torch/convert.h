@@ -39,6 +39,10 @@ assay_status fail(assay_error *error, assay_status code, const std::string &mess
 /* What ATen said, without its call stack and without the advice that is for Python's users. */
 std::string reason_of(const c10::Error &exception);
 
+/* OUT_OF_MEMORY, UNSUPPORTED for a mix of element types that the CPU's kernel does not take, else INVALID: ATen throws the
+   same type for all of them. */
+assay_status status_of_reason(const std::string &reason);
+
 /* Calls `body` and turns what it throws into a status. */
 template <typename Body> assay_status guarded(assay_error *error, const Body &body) {
     try {
@@ -48,8 +52,7 @@ template <typename Body> assay_status guarded(assay_error *error, const Body &bo
         return fail(error, ASSAY_UNSUPPORTED, reason_of(exception));
     } catch (const c10::Error &exception) {
         std::string reason = reason_of(exception);
-        bool memory = reason.find("can't allocate memory") != std::string::npos;
-        return fail(error, memory ? ASSAY_OUT_OF_MEMORY : ASSAY_INVALID, reason);
+        return fail(error, status_of_reason(reason), reason);
     } catch (const std::bad_alloc &) {
         return fail(error, ASSAY_OUT_OF_MEMORY, "PyTorch found no memory");
     } catch (const std::exception &exception) {

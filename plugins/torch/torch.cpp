@@ -237,7 +237,6 @@ static std::vector<bool> made_tensors(const assay_program &program) {
     return made;
 }
 
-/* mode 0..1 and 3 of cuDNN's operator answer an empty cell state in second place of the states, as the forward does. */
 static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);

@@ -145,9 +145,11 @@ static status say_backends(table *t, arena *a, error *err) {
 static status say_torch(table *t, arena *a, const options *o, error *err) {
     torch_options torch;
     TRY(cli_torch_options(a, o->torch_python, &torch, err));
-    bool found;
-    const char *said = cli_torch_sentence(a, &torch, &found);
-    row(t, "backend torch", said, found ? TABLE_PLAIN : TABLE_WARN);
+    for (int i = 0; i < TORCH_PEERS; i++) {
+        bool found;
+        const char *said = cli_torch_sentence(a, &torch, (torch_peer)i, &found);
+        row(t, arena_format(a, "backend %s", torch_peer_name((torch_peer)i)), said, found ? TABLE_PLAIN : TABLE_WARN);
+    }
     return ASSAY_OK;
 }
 

@@ -67,7 +67,7 @@ static status take_color(void *to, const char *value, error *err) {
 
 static const cli_option rows[] = {
     {"--json", NULL, "one JSON array", take_json},
-    {"--backend", "NAME", "a plug-in (./LIB.so, torch) to list as well; may be repeated", take_backend},
+    {"--backend", "NAME", "a plug-in (./LIB.so, torch, inductor) to list as well; may be repeated", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch 'torch' is ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
@@ -176,24 +176,25 @@ static status list_operators(listing *l, error *err) {
 }
 
 /* PyTorch is looked for, but opened (and its plug-in built) only for who names it: that takes its time. */
-static void torch_row(listing *l) {
+static void peer_row(listing *l, torch_peer peer) {
+    const char *name = torch_peer_name(peer);
+    bool found;
     for (size_t b = 0; b < l->n_backends; b++) {
-        if (strcmp(l->backends[b]->name, "torch") == 0) {
+        if (strcmp(l->backends[b]->name, name) == 0) {
             return;
         }
     }
-    bool found;
-    const char *said = cli_torch_sentence(l->memory, &l->torch, &found);
+    const char *said = cli_torch_sentence(l->memory, &l->torch, peer, &found);
     if (l->o->json) {
         json_begin_object(&l->json);
-        json_put_string(&l->json, "name", "torch");
+        json_put_string(&l->json, "name", name);
         json_put_bool(&l->json, "found", found);
         json_put_string(&l->json, found ? "doc" : "reason", said);
         json_end_object(&l->json);
         return;
     }
     table_row_begin(&l->shown);
-    table_cell(&l->shown, "torch", found ? TABLE_BOLD : TABLE_DIM);
+    table_cell(&l->shown, name, found ? TABLE_BOLD : TABLE_DIM);
     table_cell(&l->shown, "-", TABLE_DIM);
     table_cell(&l->shown, "-", TABLE_DIM);
     table_cell(&l->shown, said, found ? TABLE_PLAIN : TABLE_DIM);
@@ -224,7 +225,9 @@ static status list_backends(listing *l, error *err) {
         table_cellf(&l->shown, TABLE_DIM, "%d", total);
         table_cell(&l->shown, l->backends[b]->doc, TABLE_PLAIN);
     }
-    torch_row(l);
+    for (int i = 0; i < TORCH_PEERS; i++) {
+        peer_row(l, (torch_peer)i);
+    }
     return ASSAY_OK;
 }
 

@@ -57,12 +57,12 @@ status cli_torch_file(arena *a, const torch_options *options, const char *name, 
     return ASSAY_OK;
 }
 
-const char *cli_torch_sentence(arena *a, const torch_options *options, bool *found_it) {
+const char *cli_torch_sentence(arena *a, const torch_options *options, torch_peer peer, bool *found_it) {
     torch_found found;
     error reason = {0};
     *found_it = torch_find(a, options, &found, &reason) == ASSAY_OK;
     const char *said = *found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
-                                                found.is_built[TORCH_EAGER] ? "is built" : "will be built on first use")
+                                                found.is_built[peer] ? "is built" : "will be built on first use")
                                  : arena_text(a, reason.message, strlen(reason.message));
     return said != NULL ? said : "";
 }

@@ -15,6 +15,6 @@ status cli_torch_options(arena *a, const char *python, torch_options *out, error
 status cli_torch_file(arena *a, const torch_options *options, const char *name, const char **file, error *err);
 
 /* One sentence for listings: what was found and whether its plug-in is built, or why there is none. *found says which. */
-const char *cli_torch_sentence(arena *a, const torch_options *options, bool *found);
+const char *cli_torch_sentence(arena *a, const torch_options *options, torch_peer peer, bool *found);
 
 #endif

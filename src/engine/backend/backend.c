@@ -29,6 +29,6 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
         return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; a plug-in is named by a path: ./%s", name, name);
     }
     const char *near = text_nearest(name, names, countof(names));
-    return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager and plug-ins (./LIB.so)",
+    return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager, torch, inductor and plug-ins (./LIB.so)",
                 name, near != NULL ? "did you mean '" : "", near != NULL ? near : "", near != NULL ? "'? " : "");
 }
