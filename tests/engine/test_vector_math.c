@@ -33,7 +33,7 @@ static const function functions[] = {
     {"exp of negatives", exp_negative_f32, exp, -87, 0, 1.5},
     {"expm1 of negatives", expm1_negative_f32, expm1, -80, -1e-30, 3},
     {"erf", erf_f32, erf, -6, 6, 3},
-    {"gelu", gelu, gelu_exact, -12, 12, 6},
+    {"gelu", gelu, gelu_exact, -12, 12, 8},
     {"sigmoid", sigmoid_f32, sigmoid_exact, -86, 86, 3},
     {"tanh", tanh_f32, tanh, -12, 12, 3},
     {"log2", log2_f32, log2, 1e-44, 3e38, 0.6},

@@ -325,10 +325,29 @@ static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, 
     return ASSAY_OK;
 }
 
-static status call_plainly(assay_session *session, const op *o, const assay_value *values, int n_values,
-                           assay_tensor **tensors, int n_outputs, error *err) {
+/* Out of line: nobody watches most calls. */
+static __attribute__((noinline)) const observer *watch_begin(const observer *watch) {
+    const observer *before = observer_swap(watch);
+    watch->call_begin(watch->self);
+    return before;
+}
+
+/* call and out are NULL for a call that failed. */
+static __attribute__((noinline)) void watch_end(const observer *watch, const observer *before, const op_call *call,
+                                                const outputs *out) {
+    watch->call_end(watch->self, call, out);
+    observer_swap(before);
+}
+
+assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
+                        assay_tensor **tensors, int n_outputs, assay_error *err) {
+    const op *o = (const op *)handle;
+    const observer *watch = session->watch, *before = NULL;
     call_space space;
     outputs out;
+    if (watch != NULL) {
+        before = watch_begin(watch);
+    }
     space.n_numbers = 0;
     space.n_items = 0;
     space.items = NULL;
@@ -339,35 +358,18 @@ static status call_plainly(assay_session *session, const op *o, const assay_valu
         if (result == ASSAY_OK) {
             result = compute(session, &call, &out, err);
             result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
-            if (session->watch != NULL && result == ASSAY_OK) {
-                session->watch->call_end(session->watch->self, &call, &out);
+            if (watch != NULL && result == ASSAY_OK) {
+                watch_end(watch, before, &call, &out);
             }
             outputs_clear(&out);
         }
+    }
+    if (watch != NULL && result != ASSAY_OK) {
+        watch_end(watch, before, NULL, NULL);
     }
     for (int i = 0; i < space.n_numbers; i++) {
         tensor_clear(&space.numbers[i]);
     }
     free(space.items);
     return result;
-}
-
-/* Out of line: nobody watches most calls. */
-static __attribute__((noinline)) status call_watched(assay_session *session, const op *o, const assay_value *values,
-                                                     int n_values, assay_tensor **tensors, int n_outputs, error *err) {
-    const observer *watch = session->watch, *before = observer_swap(watch);
-    watch->call_begin(watch->self);
-    status result = call_plainly(session, o, values, n_values, tensors, n_outputs, err);
-    if (result != ASSAY_OK) {
-        watch->call_end(watch->self, NULL, NULL);
-    }
-    observer_swap(before);
-    return result;
-}
-
-assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
-                        assay_tensor **tensors, int n_outputs, assay_error *err) {
-    const op *o = (const op *)handle;
-    return session->watch == NULL ? call_plainly(session, o, values, n_values, tensors, n_outputs, err)
-                                  : call_watched(session, o, values, n_values, tensors, n_outputs, err);
 }

@@ -66,7 +66,7 @@ const char *torch_peer_name(torch_peer peer) {
 
 static status place_plugins(arena *a, torch_found *found, error *err) {
     for (int i = 0; i < TORCH_PEERS; i++) {
-        found->plugin_paths[i] = arena_format(a, "%s/%s.so", found->plugin_directory, peers[i].name);
+        found->plugin_paths[i] = arena_format(a, "%s/assay-%s.so", found->plugin_directory, peers[i].name);
         if (found->plugin_paths[i] == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
         }

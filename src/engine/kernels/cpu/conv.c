@@ -235,28 +235,20 @@ static void sum_bias(const tensor *grad, const tensor *out) {
     size_t size = dtype_size(out->dtype);
     int64_t channels = grad->sizes[1];
     int threads = parallel_threads(tensor_bytes(grad));
-    if (tensor_is_channels_last(grad)) {
-        int64_t block = (channels + threads - 1) / threads;
-        block = block > ROW_BLOCK ? ROW_BLOCK : block;
-        const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(threads)
-        {
-            parallel_enter(watch);
-#pragma omp for schedule(static) nowait
-            for (int64_t c = 0; c < channels; c += block) {
-                sum_channels_together(grad, out, c, c + block < channels ? block : channels - c);
-            }
-            parallel_leave(watch);
-        }
-        return;
-    }
+    bool together = tensor_is_channels_last(grad);
+    int64_t block = together ? (channels + threads - 1) / threads : 1;
+    block = block > ROW_BLOCK ? ROW_BLOCK : block;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
     {
         parallel_enter(watch);
 #pragma omp for schedule(static) nowait
-        for (int64_t c = 0; c < channels; c++) {
-            element_store(out->dtype, tensor_data(out) + c * (int64_t)size, sum_channel(grad, c));
+        for (int64_t c = 0; c < channels; c += block) {
+            if (together) {
+                sum_channels_together(grad, out, c, c + block < channels ? block : channels - c);
+            } else {
+                element_store(out->dtype, tensor_data(out) + c * (int64_t)size, sum_channel(grad, c));
+            }
         }
         parallel_leave(watch);
     }
