@@ -7,8 +7,9 @@ function(assay_isa name)
   add_library(assay-isa-${name} OBJECT ${isa_sources})
   target_include_directories(assay-isa-${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_compile_definitions(assay-isa-${name} PRIVATE ISA_NAME=${name})
+  # -Wno-psabi: vectors wider than the instruction set's pass between inlined functions only, where no ABI is involved.
   # No -ffast-math: only what keeps results the same (errno and traps are not read here).
-  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math
+  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -Wno-psabi
     -Wno-pass-failed ${ARGN}) # clang tells of loops it leaves scalar (calls to libm): known and no fault
   target_link_libraries(assay-isa-${name} PRIVATE assay-flags OpenMP::OpenMP_C)
   set(isa_objects ${isa_objects} $<TARGET_OBJECTS:assay-isa-${name}> PARENT_SCOPE)

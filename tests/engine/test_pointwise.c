@@ -121,9 +121,21 @@ static status run(bench *b, sample *s, const double *expected, error *err) {
     return result;
 }
 
-/* --- every operator --------------------------------------------------------------------------------------------------- */
+/* --- every operator
+ * --------------------------------------------------------------------------------------------------- */
 
-typedef enum shape_case { EMPTY, SCALAR, ODD, PERMUTED, GAPS, BROADCAST, SHORT_ROWS, CHANNELS_LAST, LONG, CASES } shape_case;
+typedef enum shape_case {
+    EMPTY,
+    SCALAR,
+    ODD,
+    PERMUTED,
+    GAPS,
+    BROADCAST,
+    SHORT_ROWS,
+    CHANNELS_LAST,
+    LONG,
+    CASES
+} shape_case;
 
 /* Operand k of a case. In-place calls keep their first operand whole. */
 static tensor case_tensor(shape_case c, int k, dtype t) {
@@ -141,20 +153,21 @@ static tensor case_tensor(shape_case c, int k, dtype t) {
         made = tensor_init(&out, t, 2, (const int64_t[]){17, 33}, NULL);
         break;
     case PERMUTED:
-        made = tensor_init_permuted(&out, t, 2, (const int64_t[]){150, 170}, k == 0 ? (const int[]){0, 1} : (const int[]){1, 0},
-                                    NULL);
+        made = tensor_init_permuted(&out, t, 2, (const int64_t[]){150, 170},
+                                    k == 0 ? (const int[]){0, 1} : (const int[]){1, 0}, NULL);
         break;
     case GAPS:
         made = tensor_init_strided(&out, t, 2, (const int64_t[]){13, 200}, (const int64_t[]){600 + k, 3}, NULL);
         break;
     case BROADCAST:
-        made = k == 0   ? tensor_init(&out, t, 3, (const int64_t[]){4, 6, 150}, NULL)
-               : k == 1 ? tensor_init(&out, t, 2, (const int64_t[]){6, 1}, NULL)
-                        : tensor_init_strided(&out, t, 3, (const int64_t[]){4, 6, 150}, (const int64_t[]){0, 1, 6}, NULL);
+        made = k == 0 ? tensor_init(&out, t, 3, (const int64_t[]){4, 6, 150}, NULL)
+               : k == 1
+                   ? tensor_init(&out, t, 2, (const int64_t[]){6, 1}, NULL)
+                   : tensor_init_strided(&out, t, 3, (const int64_t[]){4, 6, 150}, (const int64_t[]){0, 1, 6}, NULL);
         break;
     case SHORT_ROWS:
-        made = tensor_init_strided(&out, t, 4, sizes, k == 0 ? (const int64_t[]){126, 21, 3, 1} : (const int64_t[]){1, 0, 90, 30},
-                                   NULL);
+        made = tensor_init_strided(&out, t, 4, sizes,
+                                   k == 0 ? (const int64_t[]){126, 21, 3, 1} : (const int64_t[]){1, 0, 90, 30}, NULL);
         break;
     case CHANNELS_LAST:
         made = tensor_init_permuted(&out, t, 4, sizes, (const int[]){0, 2, 3, 1}, NULL);
@@ -167,7 +180,8 @@ static tensor case_tensor(shape_case c, int k, dtype t) {
 }
 
 static bool is_mask(const op *o, const param *p) {
-    return strcmp(p->name, "mask") == 0 || (strcmp(o->signature.name, "where") == 0 && strcmp(p->name, "condition") == 0);
+    return strcmp(p->name, "mask") == 0 ||
+           (strcmp(o->signature.name, "where") == 0 && strcmp(p->name, "condition") == 0);
 }
 
 /* Some of the rows ask for it: a value of no dimensions. */
@@ -211,8 +225,8 @@ static void agrees_with_reference(void **state) {
                 clear_sample(&s);
                 bool refused = result == ASSAY_INVALID || (result == ASSAY_UNSUPPORTED && t != ASSAY_F32);
                 if (result != ASSAY_OK && !refused) {
-                    print_error("%s on %s, case %d, seed %d: %s\n", o->signature.full, assay_dtype_name((dtype)t), c, SEED,
-                             err.message);
+                    print_error("%s on %s, case %d, seed %d: %s\n", o->signature.full, assay_dtype_name((dtype)t), c,
+                                SEED, err.message);
                     assert_true(false);
                 }
                 checked += result == ASSAY_OK;
@@ -223,7 +237,8 @@ static void agrees_with_reference(void **state) {
     printf("%d calls agree, seed %d\n", checked, SEED);
 }
 
-/* --- values from elsewhere ------------------------------------------------------------------------------------------- */
+/* --- values from elsewhere -------------------------------------------------------------------------------------------
+ */
 
 typedef struct oracle {
     const char *op;
@@ -247,7 +262,11 @@ static const oracle oracles[] = {
     {"div.Tensor", ASSAY_I32, {7, -7, 1, 9}, {2, 2, 4, 3}, {3.5, -3.5, 0.25, 3}},
     {"hardswish_backward.default", ASSAY_F32, {1, 1, 1, 1}, {-3, 3, -4, 1}, {0, 1, 0, 0.833333313}},
     {"hardsigmoid.default", ASSAY_F32, {-3, 3, 0, 1}, {0}, {0, 1, 0.5, 0.666666687}},
-    {"gelu.default", ASSAY_F64, {1, -1, 3, -6}, {0}, {0.84134474606854293, -0.15865525393145707, 2.9959503059051097, -5.9195258702261676e-09}},
+    {"gelu.default",
+     ASSAY_F64,
+     {1, -1, 3, -6},
+     {0},
+     {0.84134474606854293, -0.15865525393145707, 2.9959503059051097, -5.9195258702261676e-09}},
     {"gelu.default", ASSAY_F32, {1, -1, 3, -6}, {0}, {0.841344746, -0.158655254, 2.99595031, -5.91952587e-09}},
     {"erf.default", ASSAY_F32, {0.5, -2, 0, 4}, {0}, {0.520499878, -0.995322265, 0, 0.999999985}},
     {"sgn.default", ASSAY_F16, {-2, 0, 3, -0.5}, {0}, {-1, 0, 1, -1}},
@@ -284,7 +303,8 @@ static void gives_known_values(void **state) {
     }
 }
 
-/* --- what must be refused -------------------------------------------------------------------------------------------- */
+/* --- what must be refused --------------------------------------------------------------------------------------------
+ */
 
 static status try_shapes(bench *b, const char *name, dtype t, int64_t first, int64_t second, error *err) {
     const op *o = op_table_find(b->table, name);

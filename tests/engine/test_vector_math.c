@@ -55,10 +55,10 @@ static void stay_within_their_error(void **state) {
         for (int i = 0; i <= STEPS; i++) {
             double part = (double)i / STEPS;
             /* logarithms see every magnitude; the others evenly and, near 0, by magnitude too */
-            double x = t->exact == log2      ? t->low * pow(t->high / t->low, part)
-                       : i % 2 == 0          ? t->low + (t->high - t->low) * part
-                       : t->high <= 0        ? -pow(10, -8 + 8 * part)
-                                             : pow(10, -8 + 8 * part) * (i % 4 == 1 ? 1 : -1);
+            double x = t->exact == log2 ? t->low * pow(t->high / t->low, part)
+                       : i % 2 == 0     ? t->low + (t->high - t->low) * part
+                       : t->high <= 0   ? -pow(10, -8 + 8 * part)
+                                        : pow(10, -8 + 8 * part) * (i % 4 == 1 ? 1 : -1);
             float narrow = (float)x;
             if (narrow < t->low || narrow > t->high) {
                 continue;
@@ -84,14 +84,16 @@ static float power(float x, float y) {
 static void powers_follow_c(void **state) {
     (void)state;
     static const float x[] = {-INFINITY, -8, -1, -0.5f, -0.0f, 0, 1e-40f, 0.5f, 1, 2.5f, 8, 3e38f, INFINITY, NAN};
-    static const float y[] = {-INFINITY, -3, -2, -0.5f, -0.0f, 0, 1.0f / 3, 0.5f, 1, 2, 3, 7.5f, 16777217.0f, INFINITY, NAN};
+    static const float y[] = {-INFINITY, -3, -2, -0.5f, -0.0f,       0,        1.0f / 3, 0.5f,
+                              1,         2,  3,  7.5f,  16777217.0f, INFINITY, NAN};
     for (size_t i = 0; i < sizeof x / sizeof x[0]; i++) {
         for (size_t k = 0; k < sizeof y / sizeof y[0]; k++) {
             float exact = powf(x[i], y[k]), actual = power(x[i], y[k]);
             bool same = (isnan(exact) && isnan(actual)) || exact == actual ||
                         fabs((double)exact - (double)actual) <= 1.01 * ulp_of(exact);
             if (!same) {
-                print_error("pow(%g, %g) is %g, expected %g\n", (double)x[i], (double)y[k], (double)actual, (double)exact);
+                print_error("pow(%g, %g) is %g, expected %g\n", (double)x[i], (double)y[k], (double)actual,
+                            (double)exact);
                 assert_true(false);
             }
         }

@@ -21,24 +21,36 @@ typedef struct nll {
     int64_t reduction;
     bool per_row;
     int threads;
-    double *partials; /* [threads][2]: loss and weight */
+    double *partials; /* [threads][3]: loss, weight, bad targets */
 } nll;
 
 static int64_t target_at(const nll *l, int64_t row) {
     const tensor *t = l->target;
+    if (t->dtype == ASSAY_I64) {
+        return ((const int64_t *)(const void *)tensor_data(t))[row * l->target_stride];
+    }
     return element_load_int(t->dtype, tensor_data(t) + row * l->target_stride * (int64_t)dtype_size(t->dtype));
+}
+
+static double value_at(const tensor *t, int64_t offset) {
+    const char *at = tensor_data(t) + offset * (int64_t)dtype_size(t->dtype);
+    return t->dtype == ASSAY_F32 ? (double)*(const float *)(const void *)at : element_load(t->dtype, at);
 }
 
 static double weight_at(const nll *l, int64_t class) {
     const tensor *w = l->weight;
-    return w == NULL ? 1 : element_load(w->dtype, tensor_data(w) + class * l->weight_stride * (int64_t)dtype_size(w->dtype));
+    return w == NULL ? 1 : value_at(w, class * l->weight_stride);
 }
 
-/* Before anything is read through them. */
+static bool is_valid(const nll *l, int64_t class) {
+    return class == l->ignore || (class >= 0 && class < l->n_classes);
+}
+
+/* Names the first target that is no class. */
 static status check_targets(const nll *l, error *err) {
     for (int64_t i = 0; i < l->n_rows; i++) {
         int64_t class = target_at(l, i);
-        if (class != l->ignore && (class < 0 || class >= l->n_classes)) {
+        if (!is_valid(l, class)) {
             return fail(err, ASSAY_INVALID, "target %" PRId64 " is %" PRId64 ", expected [0, %" PRId64 ")", i, class,
                         l->n_classes);
         }
@@ -46,16 +58,17 @@ static status check_targets(const nll *l, error *err) {
     return ASSAY_OK;
 }
 
+/* Targets that are no class are counted, and nothing is read through them. */
 static void forward_rows(const nll *l, int64_t from, int64_t to, double *sums) {
-    const char *x = tensor_data(l->self);
-    int64_t size = (int64_t)dtype_size(l->self->dtype);
-    double sum = 0, weights = 0;
+    double sum = 0, weights = 0, bad = 0;
     for (int64_t i = from; i < to; i++) {
         int64_t class = target_at(l, i);
         double term = 0;
-        if (class != l->ignore) {
+        if (!is_valid(l, class)) {
+            bad++;
+        } else if (class != l->ignore) {
             double w = weight_at(l, class);
-            term = -w * element_load(l->self->dtype, x + (i * l->row_stride + class * l->class_stride) * size);
+            term = -w * value_at(l->self, i * l->row_stride + class * l->class_stride);
             sum += term;
             weights += w;
         }
@@ -65,11 +78,11 @@ static void forward_rows(const nll *l, int64_t from, int64_t to, double *sums) {
     }
     sums[0] = sum;
     sums[1] = weights;
+    sums[2] = bad;
 }
 
 static status run_nll_forward(kernel_plan *plan) {
     const nll *l = plan->state;
-    TRY(check_targets(l, plan->err));
     int team = 1;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(l->threads) if (l->threads > 1)
@@ -79,13 +92,17 @@ static status run_nll_forward(kernel_plan *plan) {
 #pragma omp single
         team = omp_get_num_threads();
         parallel_share(l->n_rows, 32, &from, &to);
-        forward_rows(l, from, to, &l->partials[2 * omp_get_thread_num()]);
+        forward_rows(l, from, to, &l->partials[3 * omp_get_thread_num()]);
         parallel_leave(watch);
     }
-    double sum = 0, weights = 0;
+    double sum = 0, weights = 0, bad = 0;
     for (int t = 0; t < team; t++) {
-        sum += l->partials[2 * t];
-        weights += l->partials[2 * t + 1];
+        sum += l->partials[3 * t];
+        weights += l->partials[3 * t + 1];
+        bad += l->partials[3 * t + 2];
+    }
+    if (bad > 0) {
+        return check_targets(l, plan->err);
     }
     if (!l->per_row) {
         element_store(l->out->dtype, tensor_data(l->out), l->reduction == REDUCE_MEAN ? sum / weights : sum);
@@ -161,7 +178,7 @@ static status prepare_nll(kernel_plan *plan, error *err) {
     l->total_out = &plan->out->items[1];
     /* Each row is a cache miss or two. */
     l->threads = parallel_threads(128 * (double)l->n_rows);
-    l->partials = arena_make(plan->memory, (size_t)l->threads, 2 * sizeof *l->partials);
+    l->partials = arena_make(plan->memory, (size_t)l->threads, 3 * sizeof *l->partials);
     plan->run = run_nll_forward;
     return l->partials != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
 }
@@ -203,8 +220,11 @@ static double block_sum(const mse *m, char *const *at, char *const *buffer, int6
 
 static double block_backward(const mse *m, char *const *at, char *const *buffer, int64_t n) {
     void *to = row_target(m->l, buffer[0], at[0], m->type[0], m->loop.strides[0][0]);
-    m->l->scaled_difference(to, fetch(m, 1, at, buffer, n), fetch(m, 2, at, buffer, n), fetch(m, 3, at, buffer, n),
-                            m->factor, n);
+    /* One gradient for the whole run (a reduced loss) goes into the factor. */
+    bool is_one = m->loop.strides[1][0] == 0;
+    double factor = is_one ? m->factor * element_load(m->type[1], at[1]) : m->factor;
+    const void *grad = is_one ? NULL : fetch(m, 1, at, buffer, n);
+    m->l->scaled_difference(to, grad, fetch(m, 2, at, buffer, n), fetch(m, 3, at, buffer, n), factor, n);
     row_put(m->l, at[0], m->type[0], m->loop.strides[0][0], to, n);
     return 0;
 }

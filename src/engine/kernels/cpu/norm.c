@@ -20,6 +20,7 @@ typedef struct layer {
     loop line;  /* over the normalized ones, likewise */
     dtype type[OPERANDS];
     const tensor *weight, *bias, *mean_in, *rstd_in;
+    tensor mean_view, rstd_view; /* mean_in and rstd_in as one dimension, where they lie together */
     const tensor *mean_out, *rstd_out, *weight_out, *bias_out;
     bool wants_input, wants_params;
     int threads;
@@ -32,10 +33,10 @@ typedef struct layer {
 /* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
 static const void *line_in(const layer *s, int k, char *buffer, const char *at) {
     const loop *l = &s->line;
-    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
-    if (runs == 1) {
+    if (l->ndim == 1) {
         return row_fetch(s->l, buffer, at, s->type[k], l->strides[k][0], l->sizes[0]);
     }
+    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
     for (int64_t r = 0; r < runs; r++) {
         s->l->load(buffer + r * l->sizes[0] * (int64_t)s->l->size, at + offset[k], s->type[k], l->strides[k][0],
                    l->sizes[0]);
@@ -59,6 +60,18 @@ static const void *params_in(const layer *s, const tensor *t, char *buffer) {
     return buffer;
 }
 
+/* Where line i starts in each operand. */
+static void seek_line(const layer *s, int64_t i, int64_t *offset) {
+    int64_t index[TENSOR_MAX_DIMS];
+    if (s->lines.ndim != 1) {
+        loop_seek(&s->lines, i, index, offset);
+        return;
+    }
+    for (int k = 0; k < s->lines.n_operands; k++) {
+        offset[k] = i * s->lines.strides[k][0];
+    }
+}
+
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
     const row_loops *l = s->l;
@@ -69,11 +82,11 @@ static status run_forward(kernel_plan *plan) {
     {
         parallel_enter(watch);
         char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        int64_t from, to, offset[LOOP_MAX_OPERANDS];
         parallel_share(s->v.n_stats, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             double mean = 0, m2 = 0;
-            loop_seek(&s->lines, i, index, offset);
+            seek_line(s, i, offset);
             if (n > 0) {
                 char *out = s->lines.data[OUT] + offset[OUT];
                 const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
@@ -118,8 +131,8 @@ static void flush(const layer *s, const param_sums *p) {
 
 static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p) {
     const row_loops *l = s->l;
-    int64_t n = s->v.per_stat, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    loop_seek(&s->lines, i, index, offset);
+    int64_t n = s->v.per_stat, offset[LOOP_MAX_OPERANDS];
+    seek_line(s, i, offset);
     const void *x = line_in(s, X, buffers, s->lines.data[X] + offset[X]);
     const void *dy = line_in(s, DY, buffers + s->line_bytes, s->lines.data[DY] + offset[DY]);
     double mean = norm_read(s->mean_in, i), rstd = norm_read(s->rstd_in, i), g, gx;
@@ -178,6 +191,18 @@ static status run_backward(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* t with one dimension if it is contiguous: view, a layout without hold on the memory; else t. */
+static const tensor *as_line(const tensor *t, tensor *view) {
+    if (!tensor_is_contiguous(t)) {
+        return t;
+    }
+    *view = *t;
+    view->ndim = 1;
+    view->sizes[0] = tensor_numel(t);
+    view->strides[0] = 1;
+    return view;
+}
+
 static status prepare_layer(kernel_plan *plan, error *err) {
     const op_call *call = plan->call;
     layer *s = arena_make(plan->memory, 1, sizeof *s);
@@ -211,15 +236,15 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->line_bytes = (s->v.per_stat * (int64_t)s->l->size + 63) / 64 * 64;
     s->work_bytes = s->line_bytes;
     if (is_backward) {
-        s->mean_in = call_tensor(call, s->v.mean_arg);
-        s->rstd_in = call_tensor(call, s->v.rstd_arg);
+        s->mean_in = as_line(call_tensor(call, s->v.mean_arg), &s->mean_view);
+        s->rstd_in = as_line(call_tensor(call, s->v.rstd_arg), &s->rstd_view);
         s->weight_out = mask[1] ? &plan->out->items[1] : NULL;
         s->bias_out = mask[2] ? &plan->out->items[2] : NULL;
         s->wants_params = mask[1] || mask[2];
         s->work_bytes = 5 * s->line_bytes + 2 * s->v.n_weights * (int64_t)sizeof(double) + 64;
     } else {
-        s->mean_out = &plan->out->items[1];
-        s->rstd_out = &plan->out->items[2];
+        s->mean_out = as_line(&plan->out->items[1], &s->mean_view);
+        s->rstd_out = as_line(&plan->out->items[2], &s->rstd_view);
     }
     s->params = arena_make(plan->memory, 2, (size_t)s->line_bytes);
     s->work_bytes = (s->work_bytes + 63) / 64 * 64;

@@ -22,13 +22,24 @@ static inline const row_loops *norm_loops(const op_call *call) {
     return row_loops_for(has_double ? ASSAY_F64 : ASSAY_F32);
 }
 
+static inline char *norm_at(const tensor *t, int64_t i) {
+    int64_t at = t->ndim == 1 ? i * t->strides[0] : tensor_is_contiguous(t) ? i : tensor_offset_of(t, i);
+    return tensor_data(t) + at * (int64_t)dtype_size(t->dtype);
+}
+
 /* Element i, row-major, of a small tensor. */
 static inline double norm_read(const tensor *t, int64_t i) {
-    return element_load(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype));
+    const char *at = norm_at(t, i);
+    return t->dtype == ASSAY_F32 ? (double)*(const float *)(const void *)at : element_load(t->dtype, at);
 }
 
 static inline void norm_write(const tensor *t, int64_t i, double value) {
-    element_store(t->dtype, tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype), value);
+    char *at = norm_at(t, i);
+    if (t->dtype == ASSAY_F32) {
+        *(float *)(void *)at = (float)value;
+    } else {
+        element_store(t->dtype, at, value);
+    }
 }
 
 #endif

@@ -93,6 +93,81 @@ channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, do
     return f;
 }
 
+/* --- short rows: several channels at a time --- */
+
+enum { SHORT_ROWS = 64 };
+
+/* Channels [c, c + n) of one sample: at most SHORT_ROWS, and what a block holds. */
+static int64_t short_count(const channel_norm *s, int64_t c, int64_t c_to) {
+    int64_t most = ROW_BLOCK / s->S < SHORT_ROWS ? ROW_BLOCK / s->S : SHORT_ROWS;
+    return c_to - c < most ? c_to - c : most;
+}
+
+static char *short_at(const channel_norm *s, int k, int64_t n, int64_t c) {
+    return s->data[k] + n * s->n_stride[k] + c * s->c_stride[k];
+}
+
+static const void *short_fetch(const channel_norm *s, int k, void *buffer, int64_t n, int64_t c, int64_t rows) {
+    return row_fetch(s->l, buffer, short_at(s, k, n, c), s->type[k], (int64_t)dtype_size(s->type[k]), rows * s->S);
+}
+
+static void short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
+    double mean[SHORT_ROWS], m2[SHORT_ROWS];
+    s->l->moments_short(short_fetch(s, NORM_X, buffer, n, c, rows), rows, s->S, mean, m2);
+    for (int64_t i = 0; i < rows; i++) {
+        channel_merge(&s->moments[channel_stat(s, n, c + i)], (double)s->S, mean[i], m2[i]);
+    }
+}
+
+static void short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
+    double factor[SHORT_ROWS], plus[SHORT_ROWS];
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t stat = channel_stat(s, n, c + i);
+        factor[i] = s->weights[c + i] * s->rstd[stat];
+        plus[i] = s->biases[c + i] - s->mean[stat] * factor[i];
+    }
+    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
+    char *out = short_at(s, NORM_OUT, n, c);
+    void *to = row_target(s->l, buffer, out, s->type[NORM_OUT], size);
+    s->l->scale_short(to, short_fetch(s, NORM_X, buffer, n, c, rows), factor, plus, rows, s->S);
+    row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
+}
+
+static void short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
+    double mean[SHORT_ROWS], sums[SHORT_ROWS] = {0}, products[SHORT_ROWS] = {0};
+    for (int64_t i = 0; i < rows; i++) {
+        mean[i] = s->mean[channel_stat(s, n, c + i)];
+    }
+    s->l->channel_sums_short(short_fetch(s, NORM_DY, buffer, n, c, rows),
+                             short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, rows, s->S, sums,
+                             products);
+    for (int64_t i = 0; i < rows; i++) {
+        channel_moment *m = &s->moments[channel_sum(s, n, c + i)];
+        m->mean += sums[i];
+        m->m2 += products[i];
+    }
+}
+
+static void short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, double g, double gx, char *buffer) {
+    double mean[SHORT_ROWS], a[SHORT_ROWS], b[SHORT_ROWS], d[SHORT_ROWS];
+    for (int64_t i = 0; i < rows; i++) {
+        channel_moment m = s->moments[channel_sum(s, n, c + i)];
+        double weight = s->weights[c + i];
+        channel_factors f = s->v.is_batch ? channel_gradient(s, n, c + i, weight * m.mean, weight * m.m2)
+                                          : channel_gradient(s, n, c + i, g, gx);
+        mean[i] = f.mean;
+        a[i] = f.a;
+        b[i] = f.b;
+        d[i] = f.c;
+    }
+    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
+    char *out = short_at(s, NORM_OUT, n, c);
+    void *to = row_target(s->l, buffer, out, s->type[NORM_OUT], size);
+    s->l->channel_grad_short(to, short_fetch(s, NORM_DY, buffer, n, c, rows),
+                             short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, a, b, d, rows, s->S);
+    row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
+}
+
 /* --- by rows ------------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct unit {
@@ -112,11 +187,33 @@ static unit unit_at(const channel_norm *s, int64_t u) {
     return (unit){u / s->groups, u / s->groups + 1, c, c + width};
 }
 
+/* A group whose channels lie one behind the other is one row. */
+static void group_moments(const channel_norm *s, int64_t n, int64_t c, char *buffer) {
+    channel_moment *m = &s->moments[channel_stat(s, n, c)];
+    int64_t size = (int64_t)dtype_size(s->type[NORM_X]);
+    const char *at = short_at(s, NORM_X, n, c);
+    for (int64_t done = 0; done < s->v.per_stat; done += ROW_BLOCK) {
+        int64_t count = s->v.per_stat - done < ROW_BLOCK ? s->v.per_stat - done : ROW_BLOCK;
+        double mean, m2;
+        s->l->moments(row_fetch(s->l, buffer, at + done * size, s->type[NORM_X], size, count), count, &mean, &m2);
+        channel_merge(m, (double)count, mean, m2);
+    }
+}
+
 static void unit_moments(const channel_norm *s, unit u, char *buffer) {
     int64_t first = channel_stat(s, u.n_from, u.c_from), last = channel_stat(s, u.n_to - 1, u.c_to - 1);
     memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
+    if (s->short_rows && !s->v.is_batch) {
+        group_moments(s, u.n_from, u.c_from, buffer);
+        channel_finish_stat(s, first);
+        return;
+    }
     for (int64_t n = u.n_from; n < u.n_to; n++) {
-        for (int64_t c = u.c_from; c < u.c_to; c++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = short_count(s, c, u.c_to);
+            short_moments(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment *m = &s->moments[channel_stat(s, n, c)];
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
                 double mean, m2;
@@ -135,7 +232,11 @@ static void unit_forward(const channel_norm *s, unit u, char *buffer) {
         unit_moments(s, u, buffer);
     }
     for (int64_t n = u.n_from; n < u.n_to; n++) {
-        for (int64_t c = u.c_from; c < u.c_to; c++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = short_count(s, c, u.c_to);
+            short_forward(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             int64_t i = channel_stat(s, n, c);
             double factor = s->weights[c] * s->rstd[i], plus = s->biases[c] - s->mean[i] * factor;
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
@@ -150,10 +251,16 @@ static void unit_forward(const channel_norm *s, unit u, char *buffer) {
 static void unit_sums(const channel_norm *s, unit u, char *buffer) {
     char *more = buffer + ROW_BLOCK * s->l->size;
     for (int64_t n = u.n_from; n < u.n_to; n++) {
-        for (int64_t c = u.c_from; c < u.c_to; c++) {
+        for (int64_t c = u.c_from; c < u.c_to && (n == u.n_from || !s->v.is_batch); c++) {
+            s->moments[channel_sum(s, n, c)] = (channel_moment){0};
+        }
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = short_count(s, c, u.c_to);
+            short_sums(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment *m = &s->moments[channel_sum(s, n, c)];
             double mean = s->mean[channel_stat(s, n, c)];
-            *m = n == u.n_from ? (channel_moment){0} : *m;
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
                 const void *dy = fetch(&w, NORM_DY, buffer);
                 row_wide sum = {.f = 0};
@@ -176,7 +283,11 @@ static void unit_backward(const channel_norm *s, unit u, char *buffer) {
         gx += s->weights[c] * s->moments[channel_sum(s, u.n_from, c)].m2;
     }
     for (int64_t n = u.n_from; s->wants_input && n < u.n_to; n++) {
-        for (int64_t c = u.c_from; c < u.c_to; c++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = short_count(s, c, u.c_to);
+            short_backward(s, n, c, rows, g, gx, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment m = s->moments[channel_sum(s, n, c)];
             double own_g = s->v.is_batch ? s->weights[c] * m.mean : g;
             double own_gx = s->v.is_batch ? s->weights[c] * m.m2 : gx;
@@ -309,6 +420,17 @@ static bool has_columns(const channel_norm *s, int n_operands) {
     return has;
 }
 
+/* Whether channels of few positions lie one behind the other in every operand. */
+static bool has_short_rows(const channel_norm *s, int n_operands) {
+    bool has = s->S > 0 && s->S <= ROW_BLOCK / 2 && nest_runs(&s->positions) == 1;
+    for (int k = 0; k < n_operands; k++) {
+        int64_t size = (int64_t)dtype_size(s->type[k]);
+        bool is_read = k != NORM_OUT || s->wants_input;
+        has = has && (!is_read || ((s->positions.strides[k][0] == size || s->S == 1) && s->c_stride[k] == s->S * size));
+    }
+    return has;
+}
+
 /* Enough channels together to read a few pages in a row, few enough that each thread gets some. */
 static int64_t block_channels(const channel_norm *s) {
     enum { BLOCK_ELEMENTS = 4096, UNITS_A_THREAD = 4 };
@@ -350,6 +472,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     s->by_columns = has_columns(s, n_operands);
     nest_init(&s->positions, operands, n_operands, nest_all(x->ndim) & ~3u);
     nest_init(&s->rows, operands, n_operands, nest_all(x->ndim) & ~(s->v.is_batch ? 2u : 3u));
+    s->short_rows = has_short_rows(s, n_operands);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);
     }

@@ -8,12 +8,16 @@
 
 #include <string.h>
 
+/* Of 8 bytes and four operands: below what a second thread is woken for. */
+enum { PLAIN_ELEMENTS = PARALLEL_MIN_BYTES / 32 };
+
 /* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
    store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
    more per socket. */
 static const int64_t stream_min_bytes = 32 << 20;
 
-/* --- operands that all lie alike -------------------------------------------------------------------------------------- */
+/* --- operands that all lie alike
+ * -------------------------------------------------------------------------------------- */
 
 /* Fits the plan's inline state: a small call allocates nothing and does little more than the loop. */
 typedef struct direct {
@@ -58,7 +62,8 @@ static status run_direct_parallel(kernel_plan *plan) {
     return d->is_fault ? pointwise_fault(plan) : ASSAY_OK;
 }
 
-/* --- choosing --------------------------------------------------------------------------------------------------------- */
+/* --- choosing
+ * --------------------------------------------------------------------------------------------------------- */
 
 static status run_nothing(kernel_plan *plan) {
     (void)plan;
@@ -128,7 +133,8 @@ static status choose(const op_call *call, const pointwise_spec *spec, dtype comp
     bool makes_bits = out != ASSAY_B8 || answers_b8(c->op) || compute == ASSAY_B8; /* a sum of u8 is no b8 yet */
     c->out_is_native = pointwise_is_native(c->out_class, out) && makes_bits;
     if (pointwise_classes[c->class].loops[isa_best()]->op[c->op] == NULL) {
-        return fail(err, ASSAY_UNSUPPORTED, "%s has no loop for %s", call->op->signature.full, assay_dtype_name(compute));
+        return fail(err, ASSAY_UNSUPPORTED, "%s has no loop for %s", call->op->signature.full,
+                    assay_dtype_name(compute));
     }
     return ASSAY_OK;
 }
@@ -141,19 +147,25 @@ static int64_t traffic(const direct *d) {
     return bytes;
 }
 
+static bool lies_alike(const tensor *a, const tensor *b) {
+    bool alike = a->ndim == b->ndim;
+    for (int d = 0; alike && d < a->ndim; d++) {
+        alike = a->sizes[d] == b->sizes[d] && (a->strides[d] == b->strides[d] || a->sizes[d] == 1);
+    }
+    return alike;
+}
+
 /* Every operand a tensor of the loop's own type, all of one shape and one dense layout: true, with the plan ready. */
 static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choice *c) {
     const tensor *out = &plan->out->items[0];
     direct *d = (direct *)(void *)plan->inline_state;
-    bool contiguous = tensor_is_contiguous(out);
-    if (!c->out_is_native || (!contiguous && !tensor_is_dense(out))) {
+    if (!c->out_is_native || (plan->call->op->in_place && !tensor_is_dense(out))) { /* fresh outputs are dense */
         return false;
     }
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = operand_tensor(plan->call, spec, k);
         pointwise_class class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
-        if (t == NULL || !pointwise_is_native(class, t->dtype) || !tensor_same_sizes(t, out) ||
-            !(contiguous ? tensor_is_contiguous(t) : tensor_same_strides(t, out))) {
+        if (t == NULL || !pointwise_is_native(class, t->dtype) || !lies_alike(t, out)) {
             return false;
         }
         d->chunk.in[k] = tensor_data(t);
@@ -182,7 +194,8 @@ static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const 
     int n = 1;
     for (int k = 0; k < spec->n; k++) {
         source *in = &p->in[k];
-        tensor *t = plan->call->args[spec->operand[k]].kind == ARG_TENSOR ? plan->call->args[spec->operand[k]].tensor : NULL;
+        tensor *t =
+            plan->call->args[spec->operand[k]].kind == ARG_TENSOR ? plan->call->args[spec->operand[k]].tensor : NULL;
         in->class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
         in->slot = CONSTANT;
         if (t == NULL) {
@@ -204,7 +217,8 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Makes dimension 1 the one along which an operand lies dense that does not along dimension 0. True when there is one. */
+/* Makes dimension 1 the one along which an operand lies dense that does not along dimension 0. True when there is one.
+ */
 static bool bring_dense_dimension(tiled *p) {
     loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
@@ -247,7 +261,8 @@ static void choose_tiles(tiled *p, bool in_place) {
     p->streams = !in_place && l->numel * out_size >= stream_min_bytes && rows_are_dense(l, 0, out_size);
     int widest = pointwise_classes[p->out_class].size;
     for (int k = 0; k < p->n; k++) {
-        int own = pointwise_classes[p->in[k].class].size, raw = p->in[k].slot != CONSTANT ? (int)dtype_size(p->in[k].dtype) : 1;
+        int own = pointwise_classes[p->in[k].class].size,
+            raw = p->in[k].slot != CONSTANT ? (int)dtype_size(p->in[k].dtype) : 1;
         widest = own > widest ? own : widest;
         widest = raw > widest ? raw : widest;
     }
@@ -351,12 +366,50 @@ static status check_overlap(const kernel_plan *plan, const pointwise_spec *spec,
     return ASSAY_OK;
 }
 
+/* The everyday call in few instructions: tensors of a type that has loops of its own, laid out like the fresh output,
+   and too small for threads. False for everything else. */
+static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
+    const tensor *out = &plan->out->items[0];
+    direct *d = (direct *)(void *)plan->inline_state;
+    bool native =
+        out->dtype == ASSAY_F32 || out->dtype == ASSAY_F64 || out->dtype == ASSAY_I32 || out->dtype == ASSAY_I64;
+    if (!native || plan->call->op->in_place) {
+        return false;
+    }
+    for (int k = 0; k < spec->n; k++) {
+        const arg *a = &plan->call->args[spec->operand[k]];
+        if (a->kind != ARG_TENSOR || a->tensor->dtype != out->dtype || !lies_alike(a->tensor, out)) {
+            return false;
+        }
+        d->chunk.in[k] = tensor_data(a->tensor);
+    }
+    int64_t n = 1;
+    for (int i = 0; i < out->ndim; i++) {
+        n *= out->sizes[i];
+    }
+    d->loop = pointwise_classes[pointwise_class_of[out->dtype]].loops[isa_best()]->op[spec->op];
+    if (d->loop == NULL || n > PLAIN_ELEMENTS) {
+        return false;
+    }
+    d->chunk.n = n;
+    d->chunk.out = tensor_data(out);
+    d->chunk.s = d->s;
+    d->chunk.is_fault = &d->is_fault;
+    for (int i = 0; i < spec->n_scalars; i++) {
+        d->s[i] = spec->s[i];
+    }
+    plan->state = d;
+    plan->run = run_direct;
+    return true;
+}
+
 /* The type computed in. The usual case, tensors of one type, is told without a full analysis. */
 static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, dtype *compute, error *err) {
     const op_call *call = plan->call;
     const op_row *row = call->op->row;
     const tensor *first = operand_tensor(call, spec, 0);
-    bool same = first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
+    bool same =
+        first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
     for (int k = 1; same && k < spec->n; k++) {
         const tensor *t = operand_tensor(call, spec, k);
         same = t != NULL && t->dtype == first->dtype && !t->is_wrapped_number;
@@ -375,6 +428,9 @@ status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *e
     const tensor *out = &plan->out->items[0];
     dtype compute;
     choice c;
+    if (try_plain(plan, spec)) {
+        return ASSAY_OK;
+    }
     TRY(compute_type(plan, spec, &compute, err));
     if (spec->op == PW_DIV && dtype_category_of(compute) < CATEGORY_FLOATING) {
         compute = ASSAY_F32; /* div.Tensor_mode without a mode */

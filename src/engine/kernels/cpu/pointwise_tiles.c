@@ -6,29 +6,32 @@
 #include "engine/kernels/cpu/parallel.h"
 
 #if defined(__x86_64__)
-#define ISA_TABLES(name) {&name##_baseline, &name##_avx2, &name##_avx512}
+#define ISA_TABLES(name)                                                                                               \
+    { &name##_baseline, &name##_avx2, &name##_avx512 }
 #else
-#define ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_baseline}
+#define ISA_TABLES(name)                                                                                               \
+    { &name##_baseline, &name##_baseline, &name##_baseline }
 #endif
 
 const class_facts pointwise_classes[CLASS_COUNT] = {
-    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8)},    [CLASS_U16] = {2, ISA_TABLES(pointwise_u16)},
-    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32)},  [CLASS_I64] = {8, ISA_TABLES(pointwise_i64)},
-    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32)},  [CLASS_F64] = {8, ISA_TABLES(pointwise_f64)},
-    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64)},  [CLASS_C128] = {16, ISA_TABLES(pointwise_c128)},
+    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8)},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16)},
+    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32)}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64)},
+    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32)}, [CLASS_F64] = {8, ISA_TABLES(pointwise_f64)},
+    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64)}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128)},
 };
 
 const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(pointwise_moves);
 
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
-    [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32, [ASSAY_F64] = CLASS_F64,
+    [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
     [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
-    [ASSAY_I16] = CLASS_I32, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64, [ASSAY_U8] = CLASS_U8,
+    [ASSAY_I16] = CLASS_I32, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64,   [ASSAY_U8] = CLASS_U8,
     [ASSAY_B8] = CLASS_U8,
 };
 
 bool pointwise_is_native(pointwise_class c, dtype t) {
-    return c == CLASS_U16 ? dtype_size(t) == 2 : pointwise_class_of[t] == c && (int)dtype_size(t) == pointwise_classes[c].size;
+    return c == CLASS_U16 ? dtype_size(t) == 2
+                          : pointwise_class_of[t] == c && (int)dtype_size(t) == pointwise_classes[c].size;
 }
 
 status pointwise_fault(kernel_plan *plan) {
@@ -63,8 +66,8 @@ static number read_cell(const tensor *t) {
                                        : number_of_int(element_load_int(t->dtype, at));
 }
 
-/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to the
-   type computed in where the operator says so. */
+/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to
+   the type computed in where the operator says so. */
 static number as_constant(const tiled *p, pointwise_class c, number value) {
     uint64_t bits[2] = {0, 0};
     if (p->compute == ASSAY_B8) {
@@ -150,7 +153,8 @@ static void gather(const tiled *p, const source *in, const tile *t, char *raw, c
     }
     if (converts && strides[0] == size && t->n0 >= MIN_ROW) {
         for (int64_t r = 0; r < t->n1; r++) {
-            loops->load(to + r * t->n0 * pointwise_classes[in->class].size, in->dtype, from + r * strides[1], size, t->n0);
+            loops->load(to + r * t->n0 * pointwise_classes[in->class].size, in->dtype, from + r * strides[1], size,
+                        t->n0);
         }
         return;
     }
@@ -217,7 +221,8 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
         return;
     }
     for (int64_t r = 0; r < t->n1; r++) {
-        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * pointwise_classes[p->out_class].size, b->raw, t->n0);
+        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * pointwise_classes[p->out_class].size,
+            b->raw, t->n0);
     }
 }
 
@@ -270,4 +275,3 @@ status pointwise_run_tiled(kernel_plan *plan) {
     }
     return p->is_fault ? pointwise_fault(plan) : ASSAY_OK;
 }
-

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between pointwise.c, which chooses how an element-wise call runs, and pointwise_tiles.c, which runs it tile by tile. */
+/* Between pointwise.c, which chooses how an element-wise call runs, and pointwise_tiles.c, which runs it tile by tile.
+ */
 #ifndef ENGINE_KERNELS_CPU_POINTWISE_TILES_H
 #define ENGINE_KERNELS_CPU_POINTWISE_TILES_H
 
@@ -7,11 +8,11 @@
 #include "engine/tensor/loop.h"
 
 enum {
-    BLOCK_BYTES = 8192,    /* of each operand in L1: four of them leave room in 32 KiB */
-    STREAM_BYTES = 2048,   /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
-    MIN_ROW = 128,         /* shorter rows are put together in blocks before the loop sees them */
-    TILE_ROWS = 16,        /* of a tile turned round: a cache line of f32 */
-    CONSTANT = -1,         /* the slot of an operand that is one value */
+    BLOCK_BYTES = 8192,  /* of each operand in L1: four of them leave room in 32 KiB */
+    STREAM_BYTES = 2048, /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
+    MIN_ROW = 128,       /* shorter rows are put together in blocks before the loop sees them */
+    TILE_ROWS = 16,      /* of a tile turned round: a cache line of f32 */
+    CONSTANT = -1,       /* the slot of an operand that is one value */
 };
 
 /* A class's element size and its code for each instruction set. */
@@ -33,9 +34,9 @@ typedef struct source {
     dtype dtype;
     const tensor *cell; /* of a constant that is read at each run; NULL: `constant` */
     number constant;
-    int slot;           /* in the loop nest, CONSTANT for none */
-    bool is_row;        /* rows can be read where they lie */
-    bool is_flat;       /* whole tiles can */
+    int slot;     /* in the loop nest, CONSTANT for none */
+    bool is_row;  /* rows can be read where they lie */
+    bool is_flat; /* whole tiles can */
 } source;
 
 typedef struct tiled {
@@ -54,7 +55,7 @@ typedef struct tiled {
     bool out_is_native;
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
     bool streams;
-    bool by_tile;     /* the loop takes tiles whole: rows are too short to be worth a call each */
+    bool by_tile; /* the loop takes tiles whole: rows are too short to be worth a call each */
     bool is_fault;
     int64_t tile[2];  /* elements along dimensions 0 and 1 */
     int64_t steps[2]; /* tiles along them */

@@ -15,6 +15,9 @@ enum { FLUSH_ROWS = 512, MIN_COLUMNS = 64 };
 /* The innermost size below which runs are too short to be worth folding one by one. */
 enum { SHORT_RUN = 16 };
 
+/* The length below which the call for a row shows beside the row. */
+enum { SHORT_ROW = 16 * ROW_BLOCK };
+
 static void add_parts(tensor *t, reduce_parts parts) {
     bool as_dimension = parts == PARTS_KEPT || parts == PARTS_REDUCED;
     if (!dtype_is_complex(t->dtype) || parts == PARTS_WHOLE) {
@@ -117,7 +120,11 @@ static void put(const reduction *r, char *to, row_wide total) {
         element_store_int(r->out, to, total.i);
     } else {
         double value = r->finish == FINISH_DIVIDE ? total.f / r->divisor : r->finish == FINISH_ROOT ? sqrt(total.f) : total.f;
-        element_store(r->out, to, value);
+        if (r->out == ASSAY_F32) {
+            *(float *)(void *)to = (float)value;
+        } else {
+            element_store(r->out, to, value);
+        }
     }
 }
 
@@ -160,6 +167,33 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     }
 }
 
+/* Rows too short to be called for one by one: as many as lie a constant stride apart are folded in one go. */
+static bool has_short_rows(const reduction *r) {
+    const reduce_shape *s = &r->s;
+    int64_t size = (int64_t)s->l->size;
+    return s->l->fold_short[r->kind] != NULL && nest_runs(&s->reduced) == 1 && s->reduced.numel <= SHORT_ROW &&
+           s->in == s->l->type && s->reduced.strides[0][0] == size && s->kept.strides[0][0] % size == 0;
+}
+
+static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
+    enum { ROWS = 256 };
+    const loop *kept = &r->s.kept;
+    row_wide totals[ROWS];
+    while (from < to) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        loop_seek(kept, from, index, offset);
+        int64_t n = kept->sizes[0] - index[0];
+        n = n < to - from ? n : to - from;
+        n = n < ROWS ? n : ROWS;
+        r->s.l->fold_short[r->kind](totals, kept->data[0] + offset[0], n, kept->strides[0][0] / (int64_t)r->s.l->size,
+                                    r->s.reduced.numel);
+        for (int64_t i = 0; i < n; i++) {
+            put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
+        }
+        from += n;
+    }
+}
+
 static void run_rows(const reduction *r) {
     const loop *kept = &r->s.kept;
     const observer *watch = observer_of_thread;
@@ -168,6 +202,10 @@ static void run_rows(const reduction *r) {
         parallel_enter(watch);
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(kept->numel, 1, &from, &to);
+        if (has_short_rows(r)) {
+            run_short_rows(r, from, to);
+            from = to;
+        }
         for (int64_t i = from; i < to; i++) {
             row_wide total = r->s.l->start[r->kind];
             loop_seek(kept, i, index, offset);
@@ -308,11 +346,28 @@ static int64_t block_columns(const reduction *r) {
     return columns < wanted ? columns : wanted;
 }
 
+/* Few rows need no second accumulator: the sums themselves are scaled and stored. */
+static void fold_columns_once(const reduction *r, column_work *w, const int64_t *at, int64_t n) {
+    const loop *l = &r->s.reduced, *kept = &r->s.kept;
+    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
+    start_columns(r, w, n);
+    for (int64_t k = 0; k < runs; k++) {
+        fold_rows(r, w, kept->data[0] + at[0] + offset[0], l->sizes[0], l->strides[0][0], n);
+        nest_next(l, index, offset);
+    }
+    if (r->finish == FINISH_DIVIDE) {
+        r->s.l->scale(w->acc, w->acc, 1 / r->divisor, 0, n);
+    }
+    r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
+}
+
 static void run_columns(const reduction *r) {
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
     const observer *watch = observer_of_thread;
+    bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
+    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
 #pragma omp parallel num_threads(r->threads) if (r->threads > 1)
     {
         parallel_enter(watch);
@@ -323,6 +378,10 @@ static void run_columns(const reduction *r) {
         for (int64_t u = from; u < to; u++) {
             int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
             loop_seek(kept, u / blocks * columns + c, index, offset);
+            if (folds_once) {
+                fold_columns_once(r, &w, offset, n);
+                continue;
+            }
             start_totals(r, totals, n);
             fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
             for (int64_t i = 0; i < n; i++) {

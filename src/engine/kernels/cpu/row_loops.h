@@ -43,6 +43,8 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
+    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
     /* The first largest (smallest) or first NaN of a row. */
@@ -62,6 +64,15 @@ typedef struct row_loops {
     /* Merges another count's moments into what n_before elements gave, column by column (Chan, Golub and LeVeque). */
     void (*moments_merge)(double *mean, double *m2, const void *mean_new, const void *m2_new, double n_before,
                           double n_new, int64_t n);
+
+    /* Many short rows (ROW_BLOCK elements at most) one behind the other, each with its own numbers. */
+    void (*moments_short)(const void *x, int64_t rows, int64_t n, double *mean, double *m2);
+    void (*scale_short)(void *to, const void *x, const double *factor, const double *plus, int64_t rows, int64_t n);
+    void (*channel_sums_short)(const void *dy, const void *x, const double *mean, int64_t rows, int64_t n, double *sums,
+                               double *products); /* adds */
+    void (*channel_grad_short)(void *to, const void *dy, const void *x, const double *mean, const double *a, const double *b,
+                               const double *c, int64_t rows, int64_t n);
+    void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
     double (*sum_exp)(const void *x, double shift, int64_t n);
@@ -90,6 +101,7 @@ typedef struct row_loops {
     /* sums += dy, products += dy (x - mean), by columns. */
     void (*channel_sums_columns)(void *sums, void *products, const void *dy, const void *x, const void *mean, int64_t n);
     void (*square_difference)(void *to, const void *x, const void *y, int64_t n);
+    /* factor (x - y) g; g may be NULL for 1 */
     void (*scaled_difference)(void *to, const void *g, const void *x, const void *y, double factor, int64_t n);
 } row_loops;
 

@@ -63,6 +63,29 @@ static void forward_lines(const softmax *s, int64_t from, int64_t to, char *work
     }
 }
 
+/* Short lines one behind the other in both tensors: as many as fit a block of memory at once. */
+static void forward_short_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    const row_loops *l = s->l;
+    int64_t most = ROW_BLOCK / s->n, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i += most) {
+        int64_t rows = to - i < most ? to - i : most;
+        loop_seek(&s->lines, i, index, offset);
+        char *y = s->lines.data[Y] + offset[Y];
+        void *target = row_target(l, work, y, s->type[Y], s->stride[Y]);
+        const void *x = row_fetch(l, target, s->lines.data[X] + offset[X], s->type[X], s->stride[X], rows * s->n);
+        l->softmax_short(target, x, rows, s->n, s->logarithm);
+        row_put(l, y, s->type[Y], s->stride[Y], target, rows * s->n);
+    }
+}
+
+static bool has_short_lines(const softmax *s) {
+    bool is_dense = s->n > 1 && s->n <= ROW_BLOCK / 2 && s->lines.ndim == 1;
+    for (int k = X; k <= Y; k++) {
+        is_dense = is_dense && s->stride[k] == (int64_t)dtype_size(s->type[k]) && s->lines.strides[k][0] == s->n * s->stride[k];
+    }
+    return is_dense;
+}
+
 static void forward_long_line(const softmax *s, const char *x, char *y, char *work) {
     const row_loops *l = s->l;
     double largest = -INFINITY, sum = 0;
@@ -210,6 +233,11 @@ static void choose_way(softmax *s, bool backward) {
         return;
     }
     s->units = s->lines.numel;
+    if (!backward && has_short_lines(s)) {
+        s->work_bytes = ROW_BLOCK * size;
+        s->run_units = forward_short_lines;
+        return;
+    }
     bool fits = s->n * size <= LINE_BYTES;
     s->work_bytes = backward ? 3 * ROW_BLOCK * size : fits ? s->n * size : ROW_BLOCK * size;
     s->run_units = backward ? backward_lines : fits ? forward_lines : forward_long_lines;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators on integers, a template: the including file defines `elem` and gathers the loops into its table.
-   Sums and products wrap around, worked out without sign in 64 bits and cut back (the compiler narrows them again). */
+/* Element-wise operators on integers, a template: the including file defines `elem` and gathers the loops into its
+   table. Sums and products wrap around, worked out without sign in 64 bits and cut back (the compiler narrows them
+   again). */
 
 ALWAYS_INLINE elem neg(elem x) {
     return (elem)(0 - (uint64_t)x);

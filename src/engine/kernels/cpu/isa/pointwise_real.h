@@ -221,7 +221,8 @@ ALWAYS_INLINE elem clamp(elem x, elem low, elem high) {
     return minimum(maximum(x, low), high);
 }
 
-/* --- the loops ------------------------------------------------------------------------------------------------------- */
+/* --- the loops -------------------------------------------------------------------------------------------------------
+ */
 
 static void neg_loop(const pointwise_chunk *c) {
     unary(c, neg);

@@ -2,7 +2,7 @@
 /* The row loops that numbers of every computing type have. The file that includes this first defines
      value  the computing type,        wide    what its sums run up in (double or int64_t),
      WIDE   the row_wide member,       place_t the type of places kept by columns,
-     ADD    a sum that may not overflow into undefined behaviour.
+     ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "engine/kernels/cpu/row_loops.h"
 
@@ -31,38 +31,102 @@ static inline value size_of_value(value x) {
     return x < 0 ? -x : x;
 }
 
-/* Four streams a quarter of a block apart: sums of one vector register would wait for each other. */
-static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, value (*f)(value)) {
+/* 64 bytes of numbers, in as many registers as the instruction set needs. */
+typedef value pack __attribute__((vector_size(64)));
+enum { PACK = 64 / sizeof(value) };
+
+static inline pack pack_at(const value *x) {
+    pack p;
+    memcpy(&p, x, sizeof p);
+    return p;
+}
+
+/* By halves: one addition after another would take longer than the rest of a short row. */
+static inline value pack_sum(pack p) {
+    value part[PACK];
+    memcpy(part, &p, sizeof part);
+    for (int half = PACK / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            part[i] = ADD(part[i], part[i + half]);
+        }
+    }
+    return part[0];
+}
+
+static inline pack pack_identity(pack x) {
+    return x;
+}
+
+static inline pack pack_square(pack x) {
+    return x * x;
+}
+
+/* One block's sum: four packs side by side, since one alone would wait for each addition, then what is left. */
+static inline __attribute__((always_inline)) value block_sum(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
+    pack a = {0}, b = {0}, c = {0}, d = {0};
+    int64_t i = 0;
+    for (; i + 4 * PACK <= n; i += 4 * PACK) {
+        a = PACK_ADD(a, f(pack_at(x + i)));
+        b = PACK_ADD(b, f(pack_at(x + i + PACK)));
+        c = PACK_ADD(c, f(pack_at(x + i + 2 * PACK)));
+        d = PACK_ADD(d, f(pack_at(x + i + 3 * PACK)));
+    }
+    for (; i + PACK <= n; i += PACK) {
+        a = PACK_ADD(a, f(pack_at(x + i)));
+    }
+    value sum = n >= PACK ? pack_sum(PACK_ADD(PACK_ADD(a, b), PACK_ADD(c, d))) : 0;
+    for (; i < n; i++) {
+        sum = ADD(sum, g(x[i]));
+    }
+    return sum;
+}
+
+static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, pack (*f)(pack),
+                                                           value (*g)(value)) {
     wide sum = total->WIDE;
     for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        int64_t m = n - from < ROW_BLOCK ? n - from : ROW_BLOCK, q = m / 4;
-        const value *a = x + from, *b = a + q, *c = b + q, *d = c + q;
-        value s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (int64_t i = 0; i < q; i++) {
-            s0 = ADD(s0, f(a[i]));
-            s1 = ADD(s1, f(b[i]));
-            s2 = ADD(s2, f(c[i]));
-            s3 = ADD(s3, f(d[i]));
-        }
-        for (int64_t i = 4 * q; i < m; i++) {
-            s0 = ADD(s0, f(a[i]));
-        }
-        sum = ADD(sum, ADD(ADD((wide)s0, (wide)s1), ADD((wide)s2, (wide)s3)));
+        sum = ADD(sum, (wide)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f, g));
     }
     total->WIDE = sum;
 }
 
+/* Many short rows: totals[r] is row r's sum. */
+static inline __attribute__((always_inline)) void fold_short(row_wide *totals, const value *x, int64_t rows,
+                                                             int64_t row_stride, int64_t n, pack (*f)(pack),
+                                                             value (*g)(value)) {
+    for (int64_t r = 0; r < rows; r++, x += row_stride) {
+        totals[r].WIDE = 0;
+        fold_sum(&totals[r], x, n, f, g);
+    }
+}
+
+static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, pack_identity, identity);
+}
+
+static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, pack_square, square);
+}
+
 static void fold_values(row_wide *total, const void *x, int64_t n) {
-    fold_sum(total, x, n, identity);
+    fold_sum(total, x, n, pack_identity, identity);
 }
 
 static void fold_squares(row_wide *total, const void *x, int64_t n) {
-    fold_sum(total, x, n, square);
+    fold_sum(total, x, n, pack_square, square);
 }
 
-static void fold_sizes(row_wide *total, const void *x, int64_t n) {
-    fold_sum(total, x, n, size_of_value);
+static void fold_sizes(row_wide *total, const void *row, int64_t n) {
+    const value *x = row;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = from; i < to; i++) {
+            sum = ADD(sum, size_of_value(x[i]));
+        }
+        total->WIDE = ADD(total->WIDE, (wide)sum);
+    }
 }
 
 static void fold_nonzero(row_wide *total, const void *row, int64_t n) {
@@ -126,9 +190,12 @@ static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, 
         for (i = LANES; i + LANES <= n; i += LANES) {
             into_with(lane, x + i, LANES, f);
         }
-        for (int k = 0; k < LANES; k++) {
-            best = f(best, lane[k]);
+        for (int half = LANES / 2; half > 0; half /= 2) {
+            for (int k = 0; k < half; k++) {
+                lane[k] = f(lane[k], lane[k + half]);
+            }
         }
+        best = f(best, lane[0]);
     }
     for (; i < n; i++) {
         best = f(best, x[i]);
@@ -235,5 +302,6 @@ static void fill(void *to, double constant, int64_t n) {
 #define COMMON_ROW_LOOPS                                                                                                  \
     .size = sizeof(value), .load = load, .store = store, .fill = fill,                                                    \
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},                \
+    .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares},                                     \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
     .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .scan = scan

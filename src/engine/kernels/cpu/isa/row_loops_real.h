@@ -9,17 +9,17 @@ static double dot(const void *left, const void *right, int64_t n) {
     const value *x = left, *y = right;
     double sum = 0;
     for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, half = (to - from) / 2;
-        value s = 0, t = 0;
-#pragma omp simd reduction(+ : s, t)
-        for (int64_t i = from; i < from + half; i++) {
-            s += x[i] * y[i];
-            t += x[i + half] * y[i + half];
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, i = from;
+        pack a = {0}, b = {0};
+        value rest = 0;
+        for (; i + 2 * PACK <= to; i += 2 * PACK) {
+            a += pack_at(x + i) * pack_at(y + i);
+            b += pack_at(x + i + PACK) * pack_at(y + i + PACK);
         }
-        for (int64_t i = from + 2 * half; i < to; i++) {
-            s += x[i] * y[i];
+        for (; i < to; i++) {
+            rest += x[i] * y[i];
         }
-        sum += (double)s + (double)t;
+        sum += (double)(pack_sum(a + b) + rest);
     }
     return sum;
 }
@@ -55,30 +55,95 @@ static double distance(const void *left, const void *right, int64_t n) {
     return sum;
 }
 
+/* The sum of (x - c)^2 over one block. */
+static inline value block_distances(const value *x, value c, int64_t n) {
+    pack a = {0}, b = {0};
+    value rest = 0;
+    int64_t i = 0;
+    for (; i + 2 * PACK <= n; i += 2 * PACK) {
+        pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
+        a += p * p;
+        b += q * q;
+    }
+    for (; i < n; i++) {
+        rest += (x[i] - c) * (x[i] - c);
+    }
+    return n >= 2 * PACK ? pack_sum(a + b) + rest : rest;
+}
+
 /* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
 static void moments(const void *row, int64_t n, double *mean, double *m2) {
     const value *x = row;
     row_wide sum = {.WIDE = 0};
     fold_values(&sum, x, n);
-    double centre = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
-    value c = (value)centre;
+    double average = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
+    value c = (value)average;
     for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, half = (to - from) / 2;
-        value s = 0, t = 0, r = 0;
-#pragma omp simd reduction(+ : s, t)
-        for (int64_t i = from; i < from + half; i++) {
-            s += (x[i] - c) * (x[i] - c);
-            t += (x[i + half] - c) * (x[i + half] - c);
-        }
-        for (int64_t i = from + 2 * half; i < to; i++) {
-            r += (x[i] - c) * (x[i] - c);
-        }
-        squares += (double)s + (double)t + (double)r;
+        squares += (double)block_distances(x + from, c, n - from < ROW_BLOCK ? n - from : ROW_BLOCK);
     }
-    double rest = centre - (double)c; /* what rounding took off the mean */
-    *mean = centre;
+    double rest = average - (double)c; /* what rounding took off the mean */
     squares -= (double)n * rest * rest;
+    *mean = average;
     *m2 = squares < 0 ? 0 : squares; /* NaN stays */
+}
+
+/* The same of many short rows (of one block at most) that lie one behind the other. */
+static void moments_short(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        double average = (double)block_sum(x, n, pack_identity, identity) / (double)n;
+        value c = (value)average;
+        double rest = average - (double)c, squares = (double)block_distances(x, c, n) - (double)n * rest * rest;
+        mean[r] = average;
+        m2[r] = squares < 0 ? 0 : squares;
+    }
+}
+
+/* Row r of n: to = x * factor[r] + plus[r]. */
+static void scale_short(void *to, const void *at, const double *factor, const double *offset, int64_t rows, int64_t n) {
+    value *y = to;
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        value f = (value)factor[r], p = (value)offset[r];
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i] * f + p;
+        }
+    }
+}
+
+/* Of row r: adds sum(dy) and sum(dy (x - mean[r])). */
+static void channel_sums_short(const void *grads, const void *at, const double *mean, int64_t rows, int64_t n, double *sums,
+                               double *products) {
+    const value *dy = grads, *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, dy += n) {
+        value c = (value)mean[r], s = 0, p = 0;
+        pack a = {0}, b = {0};
+        int64_t i = 0;
+        for (; i + PACK <= n; i += PACK) {
+            pack g = pack_at(dy + i);
+            a += g;
+            b += g * (pack_at(x + i) - c);
+        }
+        for (; i < n; i++) {
+            s += dy[i];
+            p += dy[i] * (x[i] - c);
+        }
+        sums[r] += (double)(s + pack_sum(a));
+        products[r] += (double)(p + pack_sum(b));
+    }
+}
+
+/* Row r: to = dy * a[r] + (x - mean[r]) * b[r] + c[r]. */
+static void channel_grad_short(void *to, const void *grads, const void *at, const double *mean, const double *a,
+                               const double *b, const double *c, int64_t rows, int64_t n) {
+    value *out = to;
+    const value *dy = grads, *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, dy += n, out += n) {
+        value m = (value)mean[r], fa = (value)a[r], fb = (value)b[r], fc = (value)c[r];
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = dy[i] * fa + ((x[i] - m) * fb + fc);
+        }
+    }
 }
 
 static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, void *means, void *squares) {
@@ -163,6 +228,32 @@ static void subtract(void *to, const void *row, double less, double more, int64_
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         y[i] = (x[i] - a) - b;
+    }
+}
+
+/* Many short rows one behind the other; to may be x. */
+static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, bool logarithm) {
+    value *y = to;
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        row_wide largest = {.WIDE = (wide)-INFINITY};
+        fold_extreme(&largest, x, n, larger);
+        value m = (value)largest.WIDE, sum = 0;
+        if (logarithm) {
+#pragma omp simd reduction(+ : sum)
+            for (int64_t i = 0; i < n; i++) {
+                sum += exp_shifted_of(x[i] - m);
+            }
+            subtract(y, x, (double)m, log((double)sum), n);
+            continue;
+        }
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(x[i] - m);
+            y[i] = e;
+            sum += e;
+        }
+        scale(y, y, 1 / (double)sum, 0, n);
     }
 }
 
@@ -355,12 +446,14 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     value f = (value)factor;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        out[i] = f * (x[i] - y[i]) * g[i];
+        out[i] = g != NULL ? f * (x[i] - y[i]) * g[i] : f * (x[i] - y[i]);
     }
 }
 
 #define REAL_ROW_LOOPS                                                                                                       \
     .start = {{.f = 0}, {.f = 0}, {.f = 0}, {.f = -(double)INFINITY}, {.f = (double)INFINITY}, {.f = 0}, {.f = 0}},          \
+    .moments_short = moments_short, .scale_short = scale_short, .channel_sums_short = channel_sums_short,                    \
+    .channel_grad_short = channel_grad_short, .softmax_short = softmax_short,                                                \
     .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .moments_columns = moments_columns,    \
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \

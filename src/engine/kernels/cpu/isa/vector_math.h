@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementary functions in f32 as straight lines of arithmetic, so that a loop around them becomes vector code: no branch,
-   no table, no call. Selections stand for branches; NaN and infinities come out as IEEE 754 asks. Errors are given in units
-   in the last place (ulp), measured against the double functions over the whole range (tests/engine/test_vector_math.c). */
+/* Elementary functions in f32 as straight lines of arithmetic, so that a loop around them becomes vector code: no
+   branch, no table, no call. Selections stand for branches; NaN and infinities come out as IEEE 754 asks. Errors are
+   given in units in the last place (ulp), measured against the double functions over the whole range
+   (tests/engine/test_vector_math.c). */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_MATH_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_MATH_H
 
@@ -66,7 +67,8 @@ VECTOR_INLINE float exp_f32(float x) {
     return value * power_of_two(half) * power_of_two(whole - half);
 }
 
-/* exp(x + tail) for x <= 0 and a tail small against 1, with results below 2^-126 taken for 0: one scaling less. 1 ulp. */
+/* exp(x + tail) for x <= 0 and a tail small against 1, with results below 2^-126 taken for 0: one scaling less. 1 ulp.
+ */
 VECTOR_INLINE float exp_negative_with_tail(float x, float tail) {
     float clipped = x < -87.0f ? -87.0f : x;
     float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
@@ -97,7 +99,8 @@ VECTOR_INLINE float exp_half_square(float x) {
 }
 
 /* From e = exp(-x^2 / 2) the share of the normal distribution below -|x|, by a polynomial in q = 1 - 6 / (|x| + 3) for
-   exp(x^2 / 2) * Phi(-|x|) * (|x| + 3) on [0, 14.5], fitted at Chebyshev nodes (error 1.2e-9). 8 ulp, in the tail too. */
+   exp(x^2 / 2) * Phi(-|x|) * (|x| + 3) on [0, 14.5], fitted at Chebyshev nodes (error 1.2e-9). 8 ulp, in the tail too.
+ */
 VECTOR_INLINE float normal_tail(float x, float e) {
     float r = 1.0f / (fabsf(x) + 3.0f);
     float q = 1.0f - 6.0f * r;
@@ -167,8 +170,8 @@ VECTOR_INLINE float expm1_negative_f32(float x) {
     return x > -0.35f ? p : exp_negative_f32(x) - 1.0f;
 }
 
-/* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by its
-   bits, then the series of artanh in (m - 1) / (m + 1). Doubles hold every float normalised. */
+/* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by
+   its bits, then the series of artanh in (m - 1) / (m + 1). Doubles hold every float normalised. */
 VECTOR_INLINE double log2_wide(float x) {
     uint64_t bits = bits_of_double((double)x);
     uint64_t above = bits - 0x3fe6a09e667f3bcdu; /* from sqrt(1/2) on */
@@ -242,11 +245,13 @@ VECTOR_INLINE float pow_signed(float magnitude, float x, float y) {
 /* Beyond this the reduction below loses digits; callers go to libm for a block that holds larger arguments. */
 #define TRIGONOMETRY_LIMIT 1e6f
 
-/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits. */
+/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits:
+   pi/2 in two parts, the first of 33 bits, which n < 2^20 multiplies exactly. */
 VECTOR_INLINE float quarter_turns(float x, uint32_t *n) {
     double shifted = (double)x * 0.636619772367581343 + ROUND_MAGIC_F64;
     *n = (uint32_t)bits_of_double(shifted);
-    return (float)((double)x - (shifted - ROUND_MAGIC_F64) * 1.57079632679489661923);
+    double turns = shifted - ROUND_MAGIC_F64;
+    return (float)((double)x - turns * 1.57079632673412561417 - turns * 6.07710050650619224932e-11);
 }
 
 VECTOR_INLINE float sine_of_turns(float r, uint32_t n) {
