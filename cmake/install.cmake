@@ -2,7 +2,7 @@
 # What `cmake --install` puts where: the program with its man page and suites; the engine as a library, with its headers and
 # a pkg-config file. The lab is part of the program and is not installed.
 install(TARGETS assay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS assay-engine ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS assay-engine assay-lab ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY suites/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/suites)
 install(FILES docs/assay.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
