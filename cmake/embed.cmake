@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # assay_embed(TARGET NAME FILE) builds FILE into TARGET as `const char NAME[]` with a NUL behind it and
 # `const size_t NAME_size`, which does not count that NUL. Made again whenever FILE changes. No linker or assembler tricks:
 # any C compiler reads the result.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes MADE: the bytes of SOURCE as a C array called NAME (see embed.cmake).
 file(READ ${SOURCE} bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The hot loops are plain C, built once per instruction set. Each object exports one table, named by ISA_TABLE;
 # kernels/cpu/isa.c picks one at run time. GCC's vectoriser needs no intrinsics for them, only the flags.
 file(GLOB isa_sources CONFIGURE_DEPENDS src/engine/kernels/cpu/isa/*.c)

@@ -35,7 +35,7 @@ ASSAY_API void assay_session_free(assay_session *session);
 ASSAY_API assay_status assay_session_set_threads(assay_session *session, int n_threads, assay_error *error);
 
 /* A tensor of the process's own memory, contents undefined; strides in elements, NULL for contiguous. INVALID: a negative
-   size or stride, more than 16 dimensions; TOO_LARGE; OUT_OF_MEMORY. */
+   size or stride; TOO_LARGE: more than 16 dimensions, or more bytes than an address can count; OUT_OF_MEMORY. */
 ASSAY_API assay_status assay_tensor_new(assay_dtype dtype, int ndim, const int64_t *sizes, const int64_t *strides,
                                         assay_tensor **out, assay_error *error);
 /* Drops the caller's hold; views of the same memory stay valid. NULL is fine. */

@@ -140,6 +140,12 @@ typedef struct assay_backend {
     assay_status (*output)(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error);
     /* Called once at the end. May be NULL. */
     void (*close)(void *state);
+
+    /* What follows was added behind the first version's last field; a shorter table does without. */
+
+    /* Called before configure when the backend was named with options, `--backend NAME:OPTIONS`, which are also part of the
+       column's name. INVALID or UNSUPPORTED with what was expected. May be NULL: there are no options. */
+    assay_status (*set_options)(void *state, const char *options, assay_error *error);
 } assay_backend;
 
 /* The one symbol of a plug-in. `abi` is what the host speaks. The table lives until `close`. NULL, with `error` filled in,

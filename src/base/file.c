@@ -91,7 +91,27 @@ static status write_bytes(int fd, const char *data, size_t n) {
     return ASSAY_OK;
 }
 
+bool file_is_stream(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static status write_stream(const char *path, const void *data, size_t n, error *err) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(err, ASSAY_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    }
+    bool written = write_bytes(fd, data, n) == ASSAY_OK;
+    int reason = errno;
+    bool closed = close(fd) == 0;
+    return written && closed ? ASSAY_OK
+                             : fail(err, ASSAY_IO, "%s: cannot be written: %s", path, strerror(written ? errno : reason));
+}
+
 status file_write(const char *path, const void *data, size_t n, error *err) {
+    if (file_is_stream(path)) {
+        return write_stream(path, data, n, err);
+    }
     text beside = {0};
     text_addf(&beside, "%s.%ld.tmp", path, (long)getpid());
     if (beside.failed) {

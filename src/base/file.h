@@ -14,8 +14,12 @@
 status file_read(const char *path, size_t limit_bytes, text *out, error *err);
 
 /* Replaces path by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the old
-   file as it was and nothing else behind. */
+   file as it was and nothing else behind. Devices and pipes are written to as they are. */
 status file_write(const char *path, const void *data, size_t n, error *err);
+
+/* Whether path names something that is there and is neither a file nor a directory: a device, a pipe. Renaming onto one
+   would put a file in its place. */
+bool file_is_stream(const char *path);
 
 /* Makes the directory and its parents; one that exists already is fine. */
 status file_make_directories(const char *path, error *err);

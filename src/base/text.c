@@ -112,6 +112,23 @@ static char *with_unit(char *buffer, double value, const char *unit) {
     return buffer;
 }
 
+void text_add_shell_word(text *t, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
+    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+        text_add(t, word);
+        return;
+    }
+    text_add_char(t, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            text_add(t, "'\\''");
+        } else {
+            text_add_char(t, *word);
+        }
+    }
+    text_add_char(t, '\'');
+}
+
 char *text_of_bytes(char *buffer, double size_bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
     size_t unit = 0;

@@ -31,6 +31,9 @@ const char *text_get(const text *t);
 /* The number with as few digits as read back to the same double; "inf", "-inf" and "nan" for what has no digits. */
 void text_add_double(text *t, double value);
 
+/* word as a shell reads it back: as it is where nothing in it is special, else in single quotes. */
+void text_add_shell_word(text *t, const char *word);
+
 /* "1.2 GiB", "34.5 us" and the like, into a buffer of at least 32 bytes; returns it. */
 char *text_of_bytes(char *buffer, double size_bytes);
 char *text_of_ns(char *buffer, double time_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay doctor`: what this machine is, what disturbs measuring on it, what is missing and what to do about it. */
 #include "cli/cli.h"
+#include "cli/torch.h"
 
 #include "engine/backend/backend.h"
 #include "engine/kernels/cpu/isa.h"
@@ -19,6 +20,7 @@
 typedef struct options {
     color_mode color;
     bool quick;
+    const char *torch_python;
 } options;
 
 static status take_color(void *to, const char *value, error *err) {
@@ -35,8 +37,15 @@ static status take_quick(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+static status take_torch_python(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->torch_python = value;
+    return ASSAY_OK;
+}
+
 static const cli_option rows[] = {
     {"--quick", NULL, "do not measure bandwidths", take_quick},
+    {"--torch-python", "PYTHON", "the Python to look for PyTorch in ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
@@ -133,6 +142,15 @@ static status say_backends(table *t, arena *a, error *err) {
     return ASSAY_OK;
 }
 
+static status say_torch(table *t, arena *a, const options *o, error *err) {
+    torch_options torch;
+    TRY(cli_torch_options(a, o->torch_python, &torch, err));
+    bool found;
+    const char *said = cli_torch_sentence(a, &torch, &found);
+    row(t, "backend torch", said, found ? TABLE_PLAIN : TABLE_WARN);
+    return ASSAY_OK;
+}
+
 static status say_compilers(table *t, arena *a, error *err) {
     const machine_compiler *found;
     size_t n;
@@ -161,6 +179,7 @@ static status examine(arena *a, const options *o, text *out, error *err) {
     TRY(say_compilers(&t, a, err));
     say_suites(&t, a);
     TRY(say_backends(&t, a, err));
+    TRY(say_torch(&t, a, o, err));
     table_rule(&t);
     if (m.n_noise == 0) {
         row(&t, "noise", "nothing found that disturbs measuring", TABLE_GOOD);

@@ -2,6 +2,7 @@
 /* `assay list`: operators with their coverage, backends, suites, devices. */
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/torch.h"
 #include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
 #include "lab/report/table.h"
@@ -17,6 +18,7 @@ typedef struct options {
     bool json;
     color_mode color;
     cli_list plugins;
+    const char *torch_python;
 } options;
 
 typedef struct listing {
@@ -25,6 +27,7 @@ typedef struct listing {
     const options *o;
     struct backend *backends[66];
     size_t n_backends;
+    torch_options torch;
     json_writer json; /* out is NULL unless --json */
     table shown;
     text out;
@@ -49,6 +52,12 @@ static status take_backend(void *to, const char *value, error *err) {
     return cli_list_add(&((options *)to)->plugins, "--backend", value, err);
 }
 
+static status take_torch_python(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->torch_python = value;
+    return ASSAY_OK;
+}
+
 static status take_color(void *to, const char *value, error *err) {
     if (!color_mode_parse(value, &((options *)to)->color)) {
         return fail(err, ASSAY_INVALID, "--color: expected auto, always or never, got '%s'", value);
@@ -58,7 +67,8 @@ static status take_color(void *to, const char *value, error *err) {
 
 static const cli_option rows[] = {
     {"--json", NULL, "one JSON array", take_json},
-    {"--backend", "./LIB.so", "a plug-in to list as well; may be repeated", take_backend},
+    {"--backend", "NAME", "a plug-in (./LIB.so, torch) to list as well; may be repeated", take_backend},
+    {"--torch-python", "PYTHON", "whose PyTorch 'torch' is ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
@@ -83,7 +93,9 @@ static status open_backends(listing *l, error *err) {
         l->n_backends++;
     }
     for (size_t i = 0; i < l->o->plugins.n; i++) {
-        TRY(backend_open(l->table, l->o->plugins.items[i], &l->backends[l->n_backends], err));
+        const char *file;
+        TRY(cli_torch_file(l->memory, &l->torch, l->o->plugins.items[i], &file, err));
+        TRY(backend_open(l->table, file, &l->backends[l->n_backends], err));
         l->n_backends++;
     }
     return ASSAY_OK;
@@ -163,6 +175,30 @@ static status list_operators(listing *l, error *err) {
     return ASSAY_OK;
 }
 
+/* PyTorch is looked for, but opened (and its plug-in built) only for who names it: that takes its time. */
+static void torch_row(listing *l) {
+    for (size_t b = 0; b < l->n_backends; b++) {
+        if (strcmp(l->backends[b]->name, "torch") == 0) {
+            return;
+        }
+    }
+    bool found;
+    const char *said = cli_torch_sentence(l->memory, &l->torch, &found);
+    if (l->o->json) {
+        json_begin_object(&l->json);
+        json_put_string(&l->json, "name", "torch");
+        json_put_bool(&l->json, "found", found);
+        json_put_string(&l->json, found ? "doc" : "reason", said);
+        json_end_object(&l->json);
+        return;
+    }
+    table_row_begin(&l->shown);
+    table_cell(&l->shown, "torch", found ? TABLE_BOLD : TABLE_DIM);
+    table_cell(&l->shown, "-", TABLE_DIM);
+    table_cell(&l->shown, "-", TABLE_DIM);
+    table_cell(&l->shown, said, found ? TABLE_PLAIN : TABLE_DIM);
+}
+
 static status list_backends(listing *l, error *err) {
     TRY(open_backends(l, err));
     const table_column columns[] = {
@@ -188,6 +224,7 @@ static status list_backends(listing *l, error *err) {
         table_cellf(&l->shown, TABLE_DIM, "%d", total);
         table_cell(&l->shown, l->backends[b]->doc, TABLE_PLAIN);
     }
+    torch_row(l);
     return ASSAY_OK;
 }
 
@@ -293,13 +330,14 @@ int cli_list_verb(int argc, char **argv) {
     op_table *operators = NULL;
     listing l = {.memory = &memory, .o = &o};
     l.json = (json_writer){.out = &l.out, .indent = 2};
-    status result = op_table_new(&operators, &err);
+    status result = cli_torch_options(&memory, o.torch_python, &l.torch, &err);
+    result = result == ASSAY_OK ? op_table_new(&operators, &err) : result;
     l.table = operators;
     result = result == ASSAY_OK ? list(&l, &err) : result;
     if (result == ASSAY_OK) {
         fputs(text_get(&l.out), stdout);
     } else {
-        code = cli_fail(verb.name, &err, result == ASSAY_NOT_FOUND || result == ASSAY_INVALID ? EXIT_USAGE : EXIT_FAILED);
+        code = cli_fail(verb.name, &err, result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED);
     }
     for (size_t b = 0; b < l.n_backends; b++) {
         l.backends[b]->close(l.backends[b]);

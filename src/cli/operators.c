@@ -2,6 +2,7 @@
 /* `assay operators`: options, inputs, the run, and everything that comes out of it. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/torch.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
@@ -17,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DEFAULT_MIN_TIME_S 0.01
+
 typedef struct options {
     const char *suite;
     cli_list inputs, ops, skips, backends;
@@ -24,6 +27,8 @@ typedef struct options {
     const char *csv, *jsonl;
     color_mode color;
     bool quiet, dry_run;
+    const char *torch_python;
+    const char *backend_files[countof(((cli_list *)0)->items)];
 } options;
 
 /* --- options ------------------------------------------------------------------------------------------------------------------ */
@@ -60,6 +65,12 @@ static status take_device(void *to, const char *value, error *err) {
 
 static status take_backend(void *to, const char *value, error *err) {
     return cli_list_add(&((options *)to)->backends, "--backend", value, err);
+}
+
+static status take_torch_python(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->torch_python = value;
+    return ASSAY_OK;
 }
 
 static status take_baseline(void *to, const char *value, error *err) {
@@ -163,6 +174,12 @@ static status take_save(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+static status take_profile(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->run.profile_directory = value;
+    return ASSAY_OK;
+}
+
 static status take_quiet(void *to, const char *value, error *err) {
     (void)value;
     (void)err;
@@ -185,7 +202,8 @@ static const cli_option rows[] = {
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32)", take_dtype},
     {"--device", "NAME", "cpu", take_device},
-    {"--backend", "NAME", "eager, reference or a plug-in (./LIB.so); may be repeated (eager)", take_backend},
+    {"--backend", "NAME", "eager, reference, torch or a plug-in (./LIB.so); may be repeated (eager)", take_backend},
+    {"--torch-python", "PYTHON", "whose PyTorch --backend torch is ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
@@ -203,6 +221,8 @@ static const cli_option rows[] = {
     {"--csv", "FILE|-", "write speed-ups per operator as CSV", take_csv},
     {"--jsonl", "FILE|-", "write one record per input and backend as JSON lines", take_jsonl},
     {"--save", "DIR", "write inputs and outputs as .npy with a manifest", take_save},
+    {"--profile", "DIR", "write a chrome trace of each operator, DIR/operator_NAME.json.gz; recording lengthens what is\n"
+                         "measured, and --min-time is then 0 unless it is given", take_profile},
     {"--quiet", NULL, "no progress, no table", take_quiet},
     {"--color", "WHEN", "auto, always or never", take_color},
 };
@@ -237,7 +257,8 @@ static status complete(options *o, const machine_facts *m, error *err) {
     for (size_t i = 0; i < o->backends.n; i++) {
         has_baseline = has_baseline || strcmp(o->backends.items[i], o->run.baseline) == 0;
     }
-    bool built_in = strcmp(o->run.baseline, "eager") == 0 || strcmp(o->run.baseline, "reference") == 0;
+    bool built_in = strcmp(o->run.baseline, "eager") == 0 || strcmp(o->run.baseline, "reference") == 0 ||
+                    strcmp(o->run.baseline, "torch") == 0;
     if (!has_baseline && built_in) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
@@ -245,6 +266,9 @@ static status complete(options *o, const machine_facts *m, error *err) {
     if (o->run.max_memory_bytes == 0) {
         int64_t usable = machine_usable_memory_bytes(m);
         o->run.max_memory_bytes = usable > 0 ? 0.8 * (double)usable : 0x1p32;
+    }
+    if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
+        o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;
     }
     o->run.ops = o->ops.items;
     o->run.n_ops = o->ops.n;
@@ -272,7 +296,8 @@ static status read_inputs(arena *memory, options *o, inputs *set, error *err) {
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
-        text_addf(&repro, "%s--inputs '%s'", i > 0 ? " " : "", o->inputs.items[i]);
+        text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
+        text_add_shell_word(&repro, o->inputs.items[i]);
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
     o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
@@ -407,6 +432,17 @@ static status write_results(sink *s, error *err) {
     return result;
 }
 
+/* Names that stand for plug-ins are looked up when it is sure that something will be measured. */
+static status find_plugins(arena *memory, options *o, error *err) {
+    torch_options torch;
+    TRY(cli_torch_options(memory, o->torch_python, &torch, err));
+    for (size_t i = 0; i < o->backends.n; i++) {
+        TRY(cli_torch_file(memory, &torch, o->backends.items[i], &o->backend_files[i], err));
+    }
+    o->run.backend_files = o->backend_files;
+    return ASSAY_OK;
+}
+
 static status measure(sink *s, const operators_point *points, size_t n, operators_outcome *outcome, error *err) {
     const options *o = s->o;
     const operators_backend *backends;
@@ -447,7 +483,8 @@ static int run(arena *memory, options *o, const op_table *table, inputs *set) {
     }
     sink s = {.memory = memory, .o = o, .n_points = n};
     operators_outcome outcome = {0};
-    status result = measure(&s, points, n, &outcome, &err);
+    status result = find_plugins(memory, o, &err);
+    result = result == ASSAY_OK ? measure(&s, points, n, &outcome, &err) : result;
     int code = exit_code_of(&s, &outcome, set);
     if (result != ASSAY_OK) {
         bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED;
@@ -464,7 +501,7 @@ int cli_operators(int argc, char **argv) {
     options o = {.run = {.bind = {.dtype = DTYPE_F32},
                          .max_samples = 15,
                          .repeats = 5,
-                         .min_time_s = 0.01,
+                         .min_time_s = -1,
                          .timeout_s = 60,
                          .check_accuracy = true}};
     int code = EXIT_OK;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `assay utilization`: options, one or two traces read, a table or JSON printed. */
+/* `assay utilization`: options, one or two traces read or an operator run, a table or JSON printed. */
 #include "cli/utilization.h"
 
 #include "base/json.h"
+#include "cli/cli.h"
 #include "cli/utilization_table.h"
+#include "lab/experiment/utilization_run.h"
+#include "lab/report/terminal.h"
 #include "lab/trace/diff.h"
 #include "lab/trace/figures_json.h"
 
@@ -11,226 +14,210 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, DEFAULT_TOP = 20 };
+enum { DEFAULT_TOP = 20, DEFAULT_RUNS = 100 };
 
-static const char usage[] = "usage: assay utilization TRACE [--wall-time S | --window auto|device] [options]\n"
-                            "       assay utilization --diff A B [--window auto|device] [options]\n";
-
-static const char help[] = "\n"
-                           "Reads a chrome trace (.json or .json.gz, '-' for standard input; PyTorch's, JAX's or\n"
-                           "another tool's) and says how well its devices were used: by the definition 'compat'\n"
-                           "(PyTorch's compute_utilization) and by 'strict' (kernels only). docs/utilization.md\n"
-                           "defines every figure.\n"
-                           "\n"
-                           "  --wall-time S   take shares of S seconds, for instance of the same program unprofiled\n"
-                           "  --window W      auto: of the trace's own window (the default);\n"
-                           "                  device: from a device's first event to the last\n"
-                           "  --by-operator   attribute kernels to the operators that launched them\n"
-                           "  --diff A B      what got slower from trace A to trace B\n"
-                           "  --top N         list N kernels and operators (20; 0 lists all)\n"
-                           "  --label TEXT    compat counts processes whose label contains TEXT (GPU)\n"
-                           "  --json          one JSON object (docs/utilization.schema.json)\n"
-                           "  --color WHEN    auto (a terminal, unless NO_COLOR is set), always or never\n"
-                           "  --help          this text\n"
-                           "\n"
-                           "examples:\n"
-                           "  assay utilization trace.json.gz --wall-time 0.0243\n"
-                           "  assay utilization trace.json --by-operator --top 40\n"
-                           "  assay utilization trace.json --json | jq .strict.utilization\n"
-                           "  assay utilization --diff before.json.gz after.json.gz\n";
+typedef enum mode { MODE_READ, MODE_DIFF, MODE_RUN } mode;
 
 typedef struct options {
-    const char *paths[2];
-    size_t n_paths;
+    mode mode;
+    const char *arguments[2]; /* traces, or an operator and its input */
+    size_t n_arguments;
     trace_options trace;
-    bool has_window, diff, json, help;
+    bool has_window, json, has_run_option;
     bool has_top;
     size_t n_top;
-    const char *color;
+    color_mode color;
+    utilization_run_options run;
 } options;
 
-/* Each takes an option's value; false after saying what is wrong with it. */
-typedef bool taker(options *o, const char *value);
+/* --- options ------------------------------------------------------------------------------------------------------------------ */
 
-static bool take_wall_time(options *o, const char *value) {
-    char *end = NULL;
-    double seconds = strtod(value, &end);
-    if (end == value || *end != '\0' || !(seconds > 0 && seconds <= 1e18)) {
-        fprintf(stderr, "assay utilization: --wall-time %s: expected seconds, more than 0\n", value);
-        return false;
-    }
+static status take_wall_time(void *to, const char *value, error *err) {
+    options *o = to;
+    TRY(cli_double("--wall-time", value, 1e-12, 1e18, &o->trace.wall_time_s, err));
     o->trace.base = TRACE_BASE_GIVEN;
-    o->trace.wall_time_s = seconds;
-    return true;
+    return ASSAY_OK;
 }
 
-static bool take_window(options *o, const char *value) {
-    bool device = strcmp(value, "device") == 0;
-    if (!device && strcmp(value, "auto") != 0) {
-        fprintf(stderr, "assay utilization: --window %s: expected auto or device\n", value);
-        return false;
-    }
+static status take_window(void *to, const char *value, error *err) {
+    static const char *const words[] = {"auto", "device"};
+    options *o = to;
+    size_t i;
+    TRY(cli_word("--window", value, words, countof(words), &i, err));
     o->has_window = true;
-    o->trace.base = device ? TRACE_BASE_DEVICE : TRACE_BASE_TRACE;
-    return true;
+    o->trace.base = i == 1 ? TRACE_BASE_DEVICE : TRACE_BASE_TRACE;
+    return ASSAY_OK;
 }
 
-static bool take_top(options *o, const char *value) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long n = strtoull(value, &end, 10);
-    if (end == value || *end != '\0' || value[0] == '-' || errno != 0) {
-        fprintf(stderr, "assay utilization: --top %s: expected a whole number\n", value);
-        return false;
+static status take_by_operator(void *to, const char *value, error *err) {
+    (void)value;
+    (void)err;
+    ((options *)to)->trace.by_operator = true;
+    return ASSAY_OK;
+}
+
+static status take_mode(options *o, mode wanted, error *err) {
+    if (o->mode != MODE_READ && o->mode != wanted) {
+        return fail(err, ASSAY_INVALID, "--diff and --run exclude each other");
     }
+    o->mode = wanted;
+    return ASSAY_OK;
+}
+
+static status take_diff(void *to, const char *value, error *err) {
+    (void)value;
+    return take_mode(to, MODE_DIFF, err);
+}
+
+static status take_run(void *to, const char *value, error *err) {
+    (void)value;
+    return take_mode(to, MODE_RUN, err);
+}
+
+static status take_backend(void *to, const char *value, error *err) {
+    options *o = to;
+    (void)err;
+    o->has_run_option = true;
+    o->run.backend = value;
+    return ASSAY_OK;
+}
+
+static status take_runs(void *to, const char *value, error *err) {
+    options *o = to;
+    int64_t n;
+    TRY(cli_int("--n", value, 1, 1000000000, &n, err));
+    o->has_run_option = true;
+    o->run.n_runs = (int)n;
+    return ASSAY_OK;
+}
+
+static status take_threads(void *to, const char *value, error *err) {
+    options *o = to;
+    int64_t n;
+    TRY(cli_int("--threads", value, 1, 4096, &n, err));
+    o->has_run_option = true;
+    o->run.threads = (int)n;
+    return ASSAY_OK;
+}
+
+static status take_dtype(void *to, const char *value, error *err) {
+    options *o = to;
+    o->has_run_option = true;
+    return dtype_mode_find(value, &o->run.bind.dtype, err);
+}
+
+static status take_folder(void *to, const char *value, error *err) {
+    options *o = to;
+    (void)err;
+    o->has_run_option = true;
+    o->run.folder = value;
+    return ASSAY_OK;
+}
+
+static status take_top(void *to, const char *value, error *err) {
+    options *o = to;
+    int64_t n;
+    TRY(cli_int("--top", value, 0, INT64_MAX, &n, err));
     o->has_top = true;
     o->n_top = (size_t)n;
-    return true;
+    return ASSAY_OK;
 }
 
-static bool take_color(options *o, const char *value) {
-    if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0) {
-        fprintf(stderr, "assay utilization: --color %s: expected auto, always or never\n", value);
-        return false;
+static status take_label(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->trace.label = value;
+    return ASSAY_OK;
+}
+
+static status take_json(void *to, const char *value, error *err) {
+    (void)value;
+    (void)err;
+    ((options *)to)->json = true;
+    return ASSAY_OK;
+}
+
+static status take_color(void *to, const char *value, error *err) {
+    if (!color_mode_parse(value, &((options *)to)->color)) {
+        return fail(err, ASSAY_INVALID, "--color: expected auto, always or never, got '%s'", value);
     }
-    o->color = value;
-    return true;
+    return ASSAY_OK;
 }
 
-static bool take_label(options *o, const char *value) {
-    o->trace.label = value;
-    return true;
+static status take_argument(void *to, const char *value, error *err) {
+    options *o = to;
+    if (o->n_arguments == countof(o->arguments)) {
+        return fail(err, ASSAY_INVALID, "one argument too many: '%s'", value);
+    }
+    o->arguments[o->n_arguments++] = value;
+    return ASSAY_OK;
 }
 
-static bool take_by_operator(options *o, const char *value) {
-    (void)value;
-    o->trace.by_operator = true;
-    return true;
-}
-
-static bool take_diff(options *o, const char *value) {
-    (void)value;
-    o->diff = true;
-    return true;
-}
-
-static bool take_json(options *o, const char *value) {
-    (void)value;
-    o->json = true;
-    return true;
-}
-
-static bool take_help(options *o, const char *value) {
-    (void)value;
-    o->help = true;
-    return true;
-}
-
-typedef struct option_row {
-    const char *name;
-    bool has_value;
-    taker *take;
-} option_row;
-
-static const option_row rows[] = {
-    {"--wall-time", true, take_wall_time},
-    {"--window", true, take_window},
-    {"--top", true, take_top},
-    {"--color", true, take_color},
-    {"--label", true, take_label},
-    {"--by-operator", false, take_by_operator},
-    {"--diff", false, take_diff},
-    {"--json", false, take_json},
-    {"--help", false, take_help},
-    {"-h", false, take_help},
+static const cli_option rows[] = {
+    {"--wall-time", "S", "take shares of S seconds, for instance of the same program unprofiled", take_wall_time},
+    {"--window", "WHICH", "auto: of the trace's own window (the default);\n"
+                          "device: from a device's first event to the last", take_window},
+    {"--by-operator", NULL, "attribute kernels to the operators that launched them", take_by_operator},
+    {"--diff", NULL, "what got slower from trace A to trace B: --diff A B", take_diff},
+    {"--run", NULL, "run an operator unprofiled and profiled, write its trace and read it:\n"
+                    "--run OPERATOR INPUT, the input as recorded: ((ARGS...), {KWARGS...})", take_run},
+    {"--backend", "NAME", "with --run: eager, reference or a plug-in (eager)", take_backend},
+    {"--n", "N", "with --run: runs of each kind, after 5 to warm up (100)", take_runs},
+    {"--threads", "N", "with --run: threads for the backend (all CPUs)", take_threads},
+    {"--dtype", "TYPE", "with --run: as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
+    {"--trace-folder", "DIR", "with --run: where the trace is written, operator_NAME.json.gz (./log)", take_folder},
+    {"--top", "N", "list N kernels and operators (20; 0 lists all)", take_top},
+    {"--label", "TEXT", "compat counts processes whose label contains TEXT (GPU; with --run CPU)", take_label},
+    {"--json", NULL, "one JSON object (docs/utilization.schema.json)", take_json},
+    {"--color", "WHEN", "auto, always or never", take_color},
 };
 
-static bool unknown_option(const char *name) {
-    const char *names[countof(rows)];
-    for (size_t i = 0; i < countof(rows); i++) {
-        names[i] = rows[i].name;
+static const cli_verb verb = {
+    .name = "utilization",
+    .summary = "how well a trace's devices were used, by the definitions 'compat' (PyTorch's\n"
+               "compute_utilization) and 'strict' (kernels only); docs/utilization.md defines every figure",
+    .arguments = "TRACE | --diff A B | --run OPERATOR INPUT",
+    .examples = "  assay utilization trace.json.gz --wall-time 0.0243\n"
+                "  assay utilization trace.json --by-operator --top 40\n"
+                "  assay utilization trace.json --json | jq .strict.utilization\n"
+                "  assay utilization --diff before.json.gz after.json.gz\n"
+                "  assay utilization --run aten.mm.default '((T([512, 512], f32), T([512, 512], f32)), {})'\n",
+    .options = rows,
+    .n_options = countof(rows),
+    .take_argument = take_argument,
+};
+
+static status complete(options *o, error *err) {
+    if (o->trace.wall_time_s > 0 && (o->has_window || o->mode != MODE_READ)) {
+        return fail(err, ASSAY_INVALID, "--wall-time does not go with %s",
+                    o->mode == MODE_DIFF ? "--diff" : o->mode == MODE_RUN ? "--run" : "--window");
     }
-    const char *near = text_nearest(name, names, countof(rows));
-    fprintf(stderr, "assay utilization: unknown option %s", name);
-    fprintf(stderr, near != NULL ? "; did you mean %s?\n" : "\n", near);
-    return false;
+    if (o->mode == MODE_RUN && o->has_window) {
+        return fail(err, ASSAY_INVALID, "--window does not go with --run, whose shares are of the unprofiled runs' time");
+    }
+    if (o->mode != MODE_RUN && o->has_run_option) {
+        return fail(err, ASSAY_INVALID, "--backend, --n, --threads, --dtype and --trace-folder go with --run");
+    }
+    if (o->mode == MODE_RUN && o->n_arguments > 0 && text_ends_with(o->arguments[0], ".graph")) {
+        return fail(err, ASSAY_INVALID, "%s: graphs are not read yet; --run takes an operator and its input",
+                    o->arguments[0]);
+    }
+    static const char *const wanted[] = {
+        [MODE_READ] = "one trace", [MODE_DIFF] = "two traces", [MODE_RUN] = "an operator and its input"};
+    if (o->n_arguments != (o->mode == MODE_READ ? 1 : 2)) {
+        return fail(err, ASSAY_INVALID, "expected %s, got %zu argument%s", wanted[o->mode], o->n_arguments,
+                    o->n_arguments == 1 ? "" : "s");
+    }
+    return ASSAY_OK;
 }
 
-/* argv[*at] is an option; moves *at over its value. */
-static bool take_option(options *o, int argc, char **argv, int *at) {
-    const char *equals = strchr(argv[*at], '=');
-    size_t length = equals != NULL ? (size_t)(equals - argv[*at]) : strlen(argv[*at]);
-    for (size_t i = 0; i < countof(rows); i++) {
-        const option_row *row = &rows[i];
-        if (strlen(row->name) != length || strncmp(row->name, argv[*at], length) != 0) {
-            continue;
-        }
-        if (!row->has_value && equals != NULL) {
-            fprintf(stderr, "assay utilization: %s takes no value\n", row->name);
-            return false;
-        }
-        if (row->has_value && equals == NULL && *at + 1 >= argc) {
-            fprintf(stderr, "assay utilization: %s needs a value\n", row->name);
-            return false;
-        }
-        const char *value = !row->has_value ? NULL : equals != NULL ? equals + 1 : argv[++*at];
-        return row->take(o, value);
-    }
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), argv[*at]);
-    return unknown_option(name);
-}
+/* --- reading, running and printing --------------------------------------------------------------------------------------------- */
 
-static bool take_path(options *o, const char *path) {
-    if (o->n_paths == countof(o->paths)) {
-        fprintf(stderr, "assay utilization: one trace too many: %s\n", path);
-        return false;
-    }
-    o->paths[o->n_paths++] = path;
-    return true;
-}
-
-static bool parse(options *o, int argc, char **argv) {
-    bool only_paths = false;
-    for (int i = 1; i < argc; i++) {
-        if (!only_paths && strcmp(argv[i], "--") == 0) {
-            only_paths = true;
-        } else if (!only_paths && argv[i][0] == '-' && argv[i][1] != '\0') {
-            if (!take_option(o, argc, argv, &i)) {
-                return false;
-            }
-        } else if (!take_path(o, argv[i])) {
-            return false;
-        }
-    }
-    if (o->help) {
-        return true;
-    }
-    if (o->trace.wall_time_s > 0 && (o->has_window || o->diff)) {
-        fprintf(stderr, "assay utilization: --wall-time does not go with %s\n", o->diff ? "--diff" : "--window");
-        return false;
-    }
-    size_t wanted = o->diff ? 2 : 1;
-    if (o->n_paths != wanted) {
-        fprintf(stderr, "assay utilization: expected %s, got %zu\n", o->diff ? "two traces" : "one trace", o->n_paths);
-        return false;
-    }
-    return true;
-}
-
-static table_style style_of(const options *o) {
-    bool terminal = isatty(STDOUT_FILENO) == 1;
-    const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
-    bool wanted = terminal && (no_color == NULL || no_color[0] == '\0') && kind != NULL && strcmp(kind, "dumb") != 0;
-    struct winsize size = {0};
-    bool known = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-    table_style style = {.color = wanted, .width = known ? size.ws_col : 0, .n_top = DEFAULT_TOP};
-    if (o->color != NULL && strcmp(o->color, "auto") != 0) {
-        style.color = strcmp(o->color, "always") == 0;
-    }
+static utilization_style style_of(const options *o) {
+    utilization_style style = {.color = terminal_color(o->color, STDOUT_FILENO),
+                               .width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : 0,
+                               .n_top = DEFAULT_TOP};
     if (o->has_top) {
         style.n_top = o->n_top > 0 && o->n_top < SIZE_MAX / 64 ? o->n_top : SIZE_MAX / 64;
     }
@@ -253,18 +240,40 @@ static void print_warnings(const char *path, const trace_figures *f) {
     }
 }
 
-static status run_one(const options *o, arena *memory, text *out, error *err) {
-    trace_figures figures;
-    const table_style style = style_of(o);
-    TRY(trace_figures_of_file(o->paths[0], &o->trace, memory, &figures, err));
+static void print_figures(const options *o, const char *path, const trace_figures *figures, text *out) {
+    const utilization_style style = style_of(o);
     if (o->json) {
         json_writer w = {.out = out, .indent = 2};
-        trace_figures_json(&w, o->paths[0], &figures, o->has_top ? o->n_top : 0);
+        trace_figures_json(&w, path, figures, o->has_top ? o->n_top : 0);
         text_add_char(out, '\n');
     } else {
-        print_warnings(o->paths[0], &figures);
-        utilization_table(out, o->paths[0], &figures, &style);
+        print_warnings(path, figures);
+        utilization_table(out, path, figures, &style);
     }
+}
+
+static status read_one(const options *o, arena *memory, text *out, error *err) {
+    trace_figures figures;
+    TRY(trace_figures_of_file(o->arguments[0], &o->trace, memory, &figures, err));
+    print_figures(o, o->arguments[0], &figures, out);
+    return ASSAY_OK;
+}
+
+static status run_operator(const options *o, arena *memory, text *out, error *err) {
+    utilization_run_options how = o->run;
+    utilization_result result;
+    how.operator_name = o->arguments[0];
+    how.input = o->arguments[1];
+    how.by_operator = o->trace.by_operator;
+    how.label = o->trace.label;
+    TRY(utilization_run(&how, memory, &result, err));
+    if (!o->json) {
+        char plain[32], profiled[32];
+        text_addf(out, "%s on %s: a run takes %s, profiled %s (means of %d)\n", how.operator_name, how.backend,
+                  text_of_ns(plain, result.wall_s * 1e9 / how.n_runs),
+                  text_of_ns(profiled, result.profiled_wall_s * 1e9 / how.n_runs), how.n_runs);
+    }
+    print_figures(o, result.path, &result.figures, out);
     return ASSAY_OK;
 }
 
@@ -273,40 +282,41 @@ static status run_diff(const options *o, arena *memory, text *out, error *err) {
     trace_options reading = o->trace;
     reading.by_operator = true;
     for (size_t i = 0; i < countof(figures); i++) {
-        TRY(trace_figures_of_file(o->paths[i], &reading, memory, &figures[i], err));
+        TRY(trace_figures_of_file(o->arguments[i], &reading, memory, &figures[i], err));
         if (!o->json) {
-            print_warnings(o->paths[i], &figures[i]);
+            print_warnings(o->arguments[i], &figures[i]);
         }
     }
     trace_diff diff;
-    table_style style = style_of(o);
+    utilization_style style = style_of(o);
     TRY(trace_diff_make(&figures[0], &figures[1], memory, &diff, err));
     if (o->json) {
         json_writer w = {.out = out, .indent = 2};
-        trace_diff_json(&w, o->paths[0], o->paths[1], &diff, o->has_top ? o->n_top : 0);
+        trace_diff_json(&w, o->arguments[0], o->arguments[1], &diff, o->has_top ? o->n_top : 0);
         text_add_char(out, '\n');
     } else {
         size_t most = diff.n_kernels > diff.n_operators ? diff.n_kernels : diff.n_operators;
         style.n_top = style.n_top < most ? style.n_top : most;
-        utilization_diff_table(out, o->paths[0], o->paths[1], &diff, &style);
+        utilization_diff_table(out, o->arguments[0], o->arguments[1], &diff, &style);
     }
     return ASSAY_OK;
 }
 
 int cli_utilization(int argc, char **argv) {
-    options o = {0};
-    if (!parse(&o, argc, argv)) {
-        fprintf(stderr, "%s'assay utilization --help' says more\n", usage);
-        return EXIT_USAGE;
+    static status (*const verbs[])(const options *, arena *, text *, error *) = {
+        [MODE_READ] = read_one, [MODE_DIFF] = run_diff, [MODE_RUN] = run_operator};
+    options o = {.run = {.backend = "eager", .n_runs = DEFAULT_RUNS, .bind = {.dtype = DTYPE_AS_RECORDED}, .folder = "log"}};
+    int code = EXIT_OK;
+    error err = {0};
+    if (!cli_parse(&verb, argc, argv, &o, &code)) {
+        return code;
     }
-    if (o.help) {
-        printf("%s%s", usage, help);
-        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILED;
+    if (complete(&o, &err) != ASSAY_OK) {
+        return cli_fail(verb.name, &err, EXIT_USAGE);
     }
     arena memory = {0};
     text out = {0};
-    error err = {0};
-    status result = (o.diff ? run_diff : run_one)(&o, &memory, &out, &err);
+    status result = verbs[o.mode](&o, &memory, &out, &err);
     if (result == ASSAY_OK && out.failed) {
         result = fail(&err, ASSAY_OUT_OF_MEMORY, "no memory for the output");
     }
@@ -314,9 +324,10 @@ int cli_utilization(int argc, char **argv) {
         result = fail(&err, ASSAY_IO, "the output cannot be written: %s", strerror(errno));
     }
     if (result != ASSAY_OK) {
-        fprintf(stderr, "assay utilization: %s\n", err.message);
+        bool usage = o.mode == MODE_RUN && (result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_PARSE);
+        code = cli_fail(verb.name, &err, usage ? EXIT_USAGE : EXIT_FAILED);
     }
     text_clear(&out);
     arena_clear(&memory);
-    return result == ASSAY_OK ? EXIT_SUCCESS : EXIT_FAILED;
+    return code;
 }

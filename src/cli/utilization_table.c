@@ -19,7 +19,7 @@ typedef struct table {
     size_t n_columns; /* the last one is left-aligned and may be cut */
     text cells;
     size_t n_cells;
-    const table_style *style;
+    const utilization_style *style;
     const char *const *colors; /* by row; NULL for none */
 } table;
 
@@ -124,7 +124,7 @@ static void table_end(table *t, text *out) {
     text_clear(&t->cells);
 }
 
-static void add_title(text *out, const table_style *style, const char *title) {
+static void add_title(text *out, const utilization_style *style, const char *title) {
     text_addf(out, "\n%s%s%s\n", style->color ? BOLD : "", title, style->color ? PLAIN : "");
 }
 
@@ -132,7 +132,7 @@ static void percent_cell(table *t, double share) {
     cell(t, "%.2f", share * 100);
 }
 
-static void add_shares(text *out, const trace_figures *f, const table_style *style) {
+static void add_shares(text *out, const trace_figures *f, const utilization_style *style) {
     static const char *const headers[] = {"utilization %", "mm+conv %", "matmul %",  "conv %",
                                           "attention %",   "comm %",    "definition"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
@@ -172,7 +172,7 @@ static void place_cell(table *t, const char *indent, const char *kind, const cha
     text_clear(&shown);
 }
 
-static void add_devices(text *out, const trace_figures *f, const table_style *style) {
+static void add_devices(text *out, const trace_figures *f, const utilization_style *style) {
     static const char *const headers[] = {"busy %",  "compute ms", "memcpy ms", "memset ms",
                                           "comm ms", "idle ms",    "events",    "device and stream"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
@@ -189,7 +189,7 @@ static void add_devices(text *out, const trace_figures *f, const table_style *st
     table_end(&t, out);
 }
 
-static void add_idle(text *out, const trace_figures *f, const table_style *style) {
+static void add_idle(text *out, const trace_figures *f, const utilization_style *style) {
     static const char *const headers[] = {"idle ms",  "host late ms", "gaps",       "short gaps ms", "gaps",
                                           "other ms", "gaps",         "outside ms", "device"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
@@ -218,7 +218,7 @@ static void add_rest(text *out, size_t shown, size_t n) {
     }
 }
 
-static void add_kernels(text *out, const trace_figures *f, const table_style *style) {
+static void add_kernels(text *out, const trace_figures *f, const utilization_style *style) {
     static const char *const headers[] = {"total ms", "share %", "count", "mean us",
                                           "min us",   "max us",  "work",  "kernel"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
@@ -243,7 +243,7 @@ static const char *operator_text(const char *name) {
     return name != NULL ? name : "(operator not in the trace)";
 }
 
-static void add_operators(text *out, const trace_figures *f, const table_style *style) {
+static void add_operators(text *out, const trace_figures *f, const utilization_style *style) {
     static const char *const headers[] = {"kernels ms", "share %", "kernels", "copies ms",
                                           "copies",     "work",    "operator"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
@@ -263,7 +263,7 @@ static void add_operators(text *out, const trace_figures *f, const table_style *
     add_rest(out, n, f->n_operators);
 }
 
-void utilization_table(text *out, const char *path, const trace_figures *f, const table_style *style) {
+void utilization_table(text *out, const char *path, const trace_figures *f, const utilization_style *style) {
     static const char *const bases[] = {"the trace's window", "the devices' window", "given"};
     char wall[32];
     text_addf(out, "%s: %llu events, %llu kernels, wall time %s (%s)\n\n", path, (unsigned long long)f->n_events,
@@ -282,7 +282,7 @@ void utilization_table(text *out, const char *path, const trace_figures *f, cons
 }
 
 static void add_changes(text *out, const char *what, const trace_change *changes, size_t n_changes,
-                        const table_style *style) {
+                        const utilization_style *style) {
     const char *const headers[] = {"change ms", "a ms", "b ms", "a count", "b count", "work", what};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     const trace_change **largest = calloc(style->n_top + 1, sizeof *largest);
@@ -309,7 +309,7 @@ static void add_changes(text *out, const char *what, const trace_change *changes
 }
 
 void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d,
-                            const table_style *style) {
+                            const utilization_style *style) {
     static const char *const headers[] = {"wall ms", "kernels ms", "kernels", "utilization %", "mm+conv %", "trace"};
     table t = {.headers = headers, .n_columns = countof(headers), .style = style};
     const trace_figures *sides[] = {d->a, d->b};

@@ -7,14 +7,14 @@
 #include "lab/trace/diff.h"
 #include "lab/trace/figures.h"
 
-typedef struct table_style {
+typedef struct utilization_style {
     bool color;
     int width;    /* of the terminal, in columns; 0: names are not cut */
     size_t n_top; /* kernels and operators to list */
-} table_style;
+} utilization_style;
 
-void utilization_table(text *out, const char *path, const trace_figures *f, const table_style *style);
+void utilization_table(text *out, const char *path, const trace_figures *f, const utilization_style *style);
 void utilization_diff_table(text *out, const char *path_a, const char *path_b, const trace_diff *d,
-                            const table_style *style);
+                            const utilization_style *style);
 
 #endif

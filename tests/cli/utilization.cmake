@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The JSON of `assay utilization` against its schema, where Python can check one.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)

@@ -3,6 +3,7 @@
    allocation but the outputs. */
 #include "assay/assay.h"
 
+#include "engine/api/session.h"
 #include "engine/kernels/kernel.h"
 #include "engine/schema/op.h"
 
@@ -13,6 +14,7 @@
 struct assay_session {
     op_table *table;
     kernel_index *kernels;
+    const observer *watch; /* NULL: nobody */
 };
 
 struct assay_tensor {
@@ -55,6 +57,14 @@ assay_status assay_session_set_threads(assay_session *session, int n_threads, as
     }
     omp_set_num_threads(n_threads);
     return ASSAY_OK;
+}
+
+const observer *session_observer(const assay_session *session) {
+    return session->watch;
+}
+
+void session_observe(assay_session *session, const observer *watch) {
+    session->watch = watch;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------------------------------------- */
@@ -278,7 +288,9 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
     plan.state = NULL;
     status result = kernel->prepare(&plan, err);
     if (result == ASSAY_OK) {
+        observer_kernel_begin(session->watch, call, out);
         result = plan.run(&plan);
+        observer_kernel_end(session->watch);
     }
     if (plan.clear != NULL) {
         plan.clear(&plan);
@@ -313,9 +325,8 @@ static status hand_out(const op *o, const outputs *out, assay_tensor **tensors, 
     return ASSAY_OK;
 }
 
-assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
-                        assay_tensor **tensors, int n_outputs, assay_error *err) {
-    const op *o = (const op *)handle;
+static status call_plainly(assay_session *session, const op *o, const assay_value *values, int n_values,
+                           assay_tensor **tensors, int n_outputs, error *err) {
     call_space space;
     outputs out;
     space.n_numbers = 0;
@@ -328,6 +339,9 @@ assay_status assay_call(assay_session *session, const assay_op *handle, const as
         if (result == ASSAY_OK) {
             result = compute(session, &call, &out, err);
             result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
+            if (session->watch != NULL && result == ASSAY_OK) {
+                session->watch->call_end(session->watch->self, &call, &out);
+            }
             outputs_clear(&out);
         }
     }
@@ -336,4 +350,24 @@ assay_status assay_call(assay_session *session, const assay_op *handle, const as
     }
     free(space.items);
     return result;
+}
+
+/* Out of line: nobody watches most calls. */
+static __attribute__((noinline)) status call_watched(assay_session *session, const op *o, const assay_value *values,
+                                                     int n_values, assay_tensor **tensors, int n_outputs, error *err) {
+    const observer *watch = session->watch, *before = observer_swap(watch);
+    watch->call_begin(watch->self);
+    status result = call_plainly(session, o, values, n_values, tensors, n_outputs, err);
+    if (result != ASSAY_OK) {
+        watch->call_end(watch->self, NULL, NULL);
+    }
+    observer_swap(before);
+    return result;
+}
+
+assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
+                        assay_tensor **tensors, int n_outputs, assay_error *err) {
+    const op *o = (const op *)handle;
+    return session->watch == NULL ? call_plainly(session, o, values, n_values, tensors, n_outputs, err)
+                                  : call_watched(session, o, values, n_values, tensors, n_outputs, err);
 }

@@ -3,6 +3,7 @@
 #include "engine/backend/backend.h"
 
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/observer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +107,15 @@ static status prepare_step(const eager_backend *b, eager_plan *p, int index, err
 
 static status run(plan *base, error *err) {
     eager_plan *p = (eager_plan *)base;
+    const observer *watch = observer_of_thread;
     for (int i = 0; i < p->n_steps; i++) {
         kernel_plan *k = &p->steps[i].kernel;
+        const observer *told = k->call->op->row->is_view ? NULL : watch;
         k->err = err;
-        TRY(k->run(k));
+        observer_kernel_begin(told, k->call, k->out);
+        status result = k->run(k);
+        observer_kernel_end(told);
+        TRY(result);
     }
     return ASSAY_OK;
 }

@@ -3,9 +3,11 @@
 #include "engine/backend/backend.h"
 
 #include "assay/backend.h"
+#include "base/text.h"
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ typedef struct plugin_backend {
     backend base;
     void *library;
     const assay_backend *table;
+    char *name; /* with the options; NULL without any */
 } plugin_backend;
 
 typedef struct plugin_plan {
@@ -245,10 +248,10 @@ static void free_nothing(const device *d, void *memory, size_t size_bytes) {
 static const device device_borrowed = {
     .name = "cpu", .doc = "a plug-in's memory", .has_memory = true, .alloc = borrow_nothing, .free = free_nothing};
 
-static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err) {
-    if (v->dtype < 0 || v->dtype >= ASSAY_DTYPE_COUNT || v->layout != ASSAY_STRIDED) {
-        return fail(err, ASSAY_INTERNAL, "the plug-in describes an output of unknown dtype %d or layout %d", (int)v->dtype,
-                    (int)v->layout);
+static status strided_of_view(const assay_tensor_view *v, tensor *out, error *err) {
+    if (v->dtype < 0 || v->dtype >= ASSAY_DTYPE_COUNT || v->layout != ASSAY_STRIDED || v->strides == NULL) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes an output of unknown dtype %d, unknown layout %d or no strides",
+                    (int)v->dtype, (int)v->layout);
     }
     tensor t;
     TRY(tensor_init_strided(&t, (dtype)v->dtype, v->ndim, v->sizes, v->strides, err));
@@ -263,6 +266,26 @@ static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err
     t.storage = s;
     *out = t;
     return ASSAY_OK;
+}
+
+static status tensor_of_view(const assay_tensor_view *v, tensor *out, error *err) {
+    if (v->layout != ASSAY_SPARSE_COO) {
+        return strided_of_view(v, out, err);
+    }
+    if (v->indices == NULL || v->values == NULL) {
+        return fail(err, ASSAY_INVALID, "the plug-in describes a sparse output without its indices or values");
+    }
+    tensor indices = {0}, values = {0};
+    status result = strided_of_view(v->indices, &indices, err);
+    if (result == ASSAY_OK) {
+        result = strided_of_view(v->values, &values, err);
+    }
+    if (result == ASSAY_OK) {
+        result = tensor_init_sparse(out, v->ndim, v->sizes, &indices, &values, v->is_coalesced, err);
+    }
+    tensor_clear(&indices);
+    tensor_clear(&values);
+    return result;
 }
 
 static status output(plan *base, int i, tensor *out, error *err) {
@@ -346,6 +369,7 @@ static void close_plugin(backend *base) {
         b->table->close(b->table->state);
     }
     /* The library stays mapped: it may have left threads or exit handlers behind, and the process ends soon. */
+    free(b->name);
     free(b);
 }
 
@@ -354,10 +378,10 @@ static status check_table(const char *path, const assay_backend *table, error *e
         return fail(err, ASSAY_UNSUPPORTED, "%s: built for version %u of the plug-in ABI, this assay speaks %u; rebuild it",
                     path, table->abi, ASSAY_BACKEND_ABI);
     }
-    if (table->size_bytes < sizeof *table || table->prepare == NULL || table->run == NULL || table->release == NULL ||
-        table->name == NULL || table->name[0] == '\0') {
+    if (table->size_bytes < offsetof(assay_backend, set_options) || table->prepare == NULL || table->run == NULL ||
+        table->release == NULL || table->name == NULL || table->name[0] == '\0') {
         return fail(err, ASSAY_INVALID, "%s: its table lacks a name, prepare, run or release, or is shorter than %zu bytes",
-                    path, sizeof *table);
+                    path, offsetof(assay_backend, set_options));
     }
     if (strspn(table->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != strlen(table->name)) {
         return fail(err, ASSAY_INVALID, "%s: expected a name of letters, digits, '-' and '_', got '%.64s'", path,
@@ -366,7 +390,26 @@ static status check_table(const char *path, const assay_backend *table, error *e
     return ASSAY_OK;
 }
 
-static status open_table(plugin_backend *b, const char *path, error *err) {
+static status set_options(plugin_backend *b, const char *options, error *err) {
+    if (options[0] == '\0') {
+        return ASSAY_OK;
+    }
+    bool takes = b->table->size_bytes >= sizeof *b->table && b->table->set_options != NULL;
+    if (!takes) {
+        return fail(err, ASSAY_INVALID, "%s takes no options, got '%.200s'", b->table->name, options);
+    }
+    TRY(b->table->set_options(b->table->state, options, err));
+    text name = {0};
+    text_addf(&name, "%s:%s", b->table->name, options);
+    if (name.failed) {
+        text_clear(&name);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plug-in's name");
+    }
+    b->name = name.data;
+    return ASSAY_OK;
+}
+
+static status open_table(plugin_backend *b, const char *path, const char *options, error *err) {
     /* RTLD_LOCAL: a plug-in's libraries (another oneDNN, another OpenMP) stay out of ours. */
     b->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (b->library == NULL) {
@@ -385,6 +428,7 @@ static status open_table(plugin_backend *b, const char *path, error *err) {
     }
     TRY(check_table(path, table, err));
     b->table = table;
+    TRY(set_options(b, options, err));
     return table->configure != NULL ? table->configure(table->state, omp_get_max_threads(), err) : ASSAY_OK;
 }
 
@@ -393,12 +437,18 @@ status backend_plugin_open(const char *path, backend **out, error *err) {
     if (b == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plug-in");
     }
-    status result = open_table(b, path, err);
+    /* "LIB.so:OPTIONS"; a ':' elsewhere in the path is its own. */
+    const char *end = strstr(path, ".so:");
+    size_t length = end != NULL ? (size_t)(end - path) + strlen(".so") : strlen(path);
+    char *file = strndup(path, length);
+    status result = file != NULL ? open_table(b, file, path[length] == ':' ? path + length + 1 : "", err)
+                                 : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plug-in");
+    free(file);
     if (result != ASSAY_OK) {
-        free(b);
+        close_plugin(&b->base);
         return result;
     }
-    b->base = (backend){.name = b->table->name,
+    b->base = (backend){.name = b->name != NULL ? b->name : b->table->name,
                         .doc = b->table->doc != NULL ? b->table->doc : "a plug-in",
                         .prepare = prepare,
                         .covers = covers,

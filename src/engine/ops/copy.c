@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* What a memory_format argument asks for. */
-static status init_formatted(tensor *out, dtype t, const tensor *like, const op_call *call, int format_arg, error *err) {
+static status init_formatted(tensor *out, dtype t, const tensor *like, const op_call *call, int format_arg,
+                             error *err) {
     const char *format = call_str(call, format_arg);
     if (format == NULL || strcmp(format, "preserve_format") == 0) {
         return tensor_init_like(out, t, like, err);
@@ -18,8 +19,8 @@ static status init_formatted(tensor *out, dtype t, const tensor *like, const op_
     }
     int ndim = strcmp(format, "channels_last") == 0 ? 4 : strcmp(format, "channels_last_3d") == 0 ? 5 : 0;
     if (ndim == 0 || like->ndim != ndim) {
-        return fail(err, ASSAY_INVALID, "%s: memory format %.40s does not go with %d dimensions", call->op->signature.full,
-                    format, like->ndim);
+        return fail(err, ASSAY_INVALID, "%s: memory format %.40s does not go with %d dimensions",
+                    call->op->signature.full, format, like->ndim);
     }
     return tensor_init_channels_last(out, t, ndim, like->sizes, err);
 }
@@ -52,7 +53,8 @@ static status to_copy_infer(const op_call *call, outputs *out, error *err) {
     const char *layout = call_str(call, 2);
     tensor *t;
     if (layout != NULL && strcmp(layout, "strided") != 0) {
-        return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full, layout);
+        return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full,
+                    layout);
     }
     TRY(outputs_next(out, &t, err));
     return init_formatted(t, call_dtype(call, 1, self->dtype), self, call, 6, err);
@@ -109,7 +111,8 @@ static void copy_cost(const op_call *call, const outputs *out, op_cost *cost) {
     cost->bytes = tensor_bytes(call_tensor(call, 1)) + tensor_bytes(&out->items[0]);
 }
 
-/* --- cat and stack ------------------------------------------------------------------------------------------------------- */
+/* --- cat and stack
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* ATen's oldest habit: a tensor of shape [0] joins anything, as nothing. */
 static bool cat_skips(const tensor *t) {
@@ -144,7 +147,8 @@ static status cat_sizes(const op_call *call, tensor **items, int n, const tensor
         if (!agrees || !add_i64(sizes[dim], items[i]->sizes[dim], &sizes[dim])) {
             char has[TENSOR_TEXT_BYTES], needs[TENSOR_TEXT_BYTES];
             return fail(err, ASSAY_INVALID, "%s: item %d is %.160s, which does not join %.160s in dimension %d",
-                        call->op->signature.full, i, tensor_describe(has, items[i]), tensor_describe(needs, first), dim);
+                        call->op->signature.full, i, tensor_describe(has, items[i]), tensor_describe(needs, first),
+                        dim);
         }
     }
     return ASSAY_OK;

@@ -12,7 +12,8 @@ static status push_new(const op_call *call, int dtype_arg, const int64_t *stride
     const char *layout = call_str(call, dtype_arg + 1);
     dtype type = call_dtype(call, dtype_arg, call_tensor(call, 0)->dtype);
     if (layout != NULL && strcmp(layout, "strided") != 0) {
-        return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full, layout);
+        return fail(err, ASSAY_UNSUPPORTED, "%s: expected a strided layout, got %.40s", call->op->signature.full,
+                    layout);
     }
     tensor *t;
     TRY(outputs_next(out, &t, err));
@@ -117,7 +118,8 @@ static void no_cost(const op_call *call, const outputs *out, op_cost *cost) {
 static const op_family family_create = {.name = "creation", .infer = new_infer, .cost = write_cost};
 static const op_family family_fill = {.name = "fill", .infer = fill_infer, .cost = write_cost, .has_in_place = true};
 
-#define NEW_KEYWORDS "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+#define NEW_KEYWORDS                                                                                                   \
+    "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
 
 static const op_row rows[] = {
     {.signature = "new_empty(Tensor self, SymInt[] size, " NEW_KEYWORDS,

@@ -35,9 +35,9 @@ static status read_windows(const op_call *call, int first, windows *w, error *er
         }
         int64_t room = w->image[d] + 2 * w->padding[d] - w->dilation[d] * (w->kernel[d] - 1) - 1;
         if (room < 0 || w->image[d] < 1) {
-            return fail(err, ASSAY_INVALID, "%s: no window of %" PRId64 " (dilation %" PRId64 ") fits %" PRId64
-                        " with padding %" PRId64, call->op->signature.full, w->kernel[d], w->dilation[d], w->image[d],
-                        w->padding[d]);
+            return fail(err, ASSAY_INVALID,
+                        "%s: no window of %" PRId64 " (dilation %" PRId64 ") fits %" PRId64 " with padding %" PRId64,
+                        call->op->signature.full, w->kernel[d], w->dilation[d], w->image[d], w->padding[d]);
         }
         w->count[d] = room / w->stride[d] + 1;
     }
@@ -54,7 +54,8 @@ static status check_floating(const op_call *call, const tensor *t, bool takes_bo
                 call->op->signature.full, assay_dtype_name(t->dtype));
 }
 
-/* --- image to columns -------------------------------------------------------------------------------------------------- */
+/* --- image to columns
+ * -------------------------------------------------------------------------------------------------- */
 
 static status im2col_windows(const op_call *call, windows *w, error *err) {
     const tensor *image = call_tensor(call, 0);
@@ -108,7 +109,8 @@ static int64_t im2col_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_
     return 1;
 }
 
-/* --- columns to image -------------------------------------------------------------------------------------------------- */
+/* --- columns to image
+ * -------------------------------------------------------------------------------------------------- */
 
 static status col2im_windows(const op_call *call, windows *w, error *err) {
     const tensor *columns = call_tensor(call, 0);
@@ -178,7 +180,8 @@ static void col2im_cost(const op_call *call, const outputs *out, op_cost *cost) 
                       .reduction = (double)call_int_at(call, 2, 0, 1) * (double)call_int_at(call, 2, 1, 1)};
 }
 
-/* --- unfold_backward ------------------------------------------------------------------------------------------------------ */
+/* --- unfold_backward
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* unfold_backward(grad_in [..., windows at dim, ..., size], input_sizes, dim, size, step) */
 static status unfold_backward_infer(const op_call *call, outputs *out, error *err) {
@@ -251,8 +254,9 @@ static const op_row rows[] = {
      .infer = col2im_infer,
      .cost = col2im_cost,
      .reference_moves = col2im_moves},
-    {.signature = "col2im_backward(Tensor grad_output, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
-                  "-> Tensor",
+    {.signature =
+         "col2im_backward(Tensor grad_output, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
+         "-> Tensor",
      .doc = "The gradient of col2im, which is im2col; a name that ATen has since dropped.",
      .family = &family_fold,
      .infer = im2col_infer,

@@ -3,7 +3,7 @@
      grad_input = rstd * (g - mean(g) - x^ * mean(g * x^)), means over the elements that share statistics,
      grad_weight = sum(grad_out * x^), grad_bias = sum(grad_out), over the elements that share a weight.
    With running statistics (batch norm's evaluation) the two means drop out. */
-#include "engine/ops/norm.h"
+#include "engine/schema/normalization.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 

@@ -39,7 +39,8 @@ static status push_self(const op_call *call, outputs *out, error *err) {
     return ASSAY_OK;
 }
 
-/* --- bernoulli -------------------------------------------------------------------------------------------------------------- */
+/* --- bernoulli
+ * -------------------------------------------------------------------------------------------------------------- */
 
 /* Row-major doubles of a tensor, on the heap; NULL when memory is out. */
 static double *dense_values(const tensor *t) {
@@ -165,7 +166,8 @@ static status bernoulli_tensor_inputs(const op_call *call, rng *r, error *err) {
     return ASSAY_OK;
 }
 
-/* --- native_dropout --------------------------------------------------------------------------------------------------------- */
+/* --- native_dropout
+ * --------------------------------------------------------------------------------------------------------- */
 
 static bool dropout_trains(const op_call *call) {
     return call_is_none(call, 2) || call_bool(call, 2);
@@ -191,13 +193,14 @@ static status check_dropped(const op_call *call, const tensor *output, const ten
     double least = 2 * dtype_epsilon(input->dtype) / dtype_max(dtype_real(input->dtype)); /* the subnormals' grain */
     for (int64_t i = 0; i < n; i++) {
         double complex x = element_load_complex(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size);
-        double complex y = element_load_complex(output->dtype, tensor_data(output) + tensor_offset_of(output, i) * size);
+        double complex y =
+            element_load_complex(output->dtype, tensor_data(output) + tensor_offset_of(output, i) * size);
         bool kept = *(const uint8_t *)(tensor_data(mask) + tensor_offset_of(mask, i)) != 0;
         double wanted = kept ? cabs(x) * scale : 0, off = cabs(kept ? y - x * scale : y);
         bool finite = isfinite(cabs(x)) && wanted < dtype_max(dtype_real(input->dtype));
         if (finite && !(off <= eps * wanted + least)) {
-            return fail(err, ASSAY_INTERNAL, "element %lld is %g, its input %g was %s", (long long)i, creal(y), creal(x),
-                        kept ? "kept" : "dropped");
+            return fail(err, ASSAY_INTERNAL, "element %lld is %g, its input %g was %s", (long long)i, creal(y),
+                        creal(x), kept ? "kept" : "dropped");
         }
     }
     return ASSAY_OK;
@@ -211,7 +214,8 @@ static status dropout_check(const op_call *call, const outputs *actual, error *e
     return check_dropped(call, output, mask, p, err);
 }
 
-/* --- normal_, uniform_ -------------------------------------------------------------------------------------------------------- */
+/* --- normal_, uniform_
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* uniform_(self, from, to) */
 static status uniform_infer(const op_call *call, outputs *out, error *err) {
@@ -245,7 +249,8 @@ static status uniform_check(const op_call *call, const outputs *actual, error *e
     double at = outside >= 0 ? drawn[outside] : 0;
     free(drawn);
     if (outside >= 0) {
-        return fail(err, ASSAY_INTERNAL, "element %lld is %g, outside %g to %g", (long long)outside, at, from, from + width);
+        return fail(err, ASSAY_INTERNAL, "element %lld is %g, outside %g to %g", (long long)outside, at, from,
+                    from + width);
     }
     double grain = width > 0 ? 4 * slack / width : 1, bound = mean_bound((double)n) + grain;
     if (n > 0 && width > 0 && fabs(sum / (double)n - 0.5) > bound) {
@@ -263,8 +268,8 @@ static status uniform_check(const op_call *call, const outputs *actual, error *e
 static status normal_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0);
     if (!(call_float(call, 2) >= 0)) {
-        return fail(err, ASSAY_INVALID, "%s: expected a standard deviation of 0 or more, got %g", call->op->signature.full,
-                    call_float(call, 2));
+        return fail(err, ASSAY_INVALID, "%s: expected a standard deviation of 0 or more, got %g",
+                    call->op->signature.full, call_float(call, 2));
     }
     TRY(check_floating(call, self, err));
     return push_self(call, out, err);
@@ -291,8 +296,8 @@ static status normal_check(const op_call *call, const outputs *actual, error *er
     }
     double relative = 2 * sqrt(TAIL / count) + 2 * TAIL / count;
     if (n > 0 && !(fabs(squares / count - sd * sd) <= relative * sd * sd + 4 * grain * (sd + grain))) {
-        return fail(err, ASSAY_INTERNAL, "the variance of %lld normal values is %g, not %g", (long long)n, squares / count,
-                    sd * sd);
+        return fail(err, ASSAY_INTERNAL, "the variance of %lld normal values is %g, not %g", (long long)n,
+                    squares / count, sd * sd);
     }
     return ASSAY_OK;
 }

@@ -43,7 +43,8 @@ static status push_of_sizes(const op_call *call, int i, outputs *out, tensor **t
     return tensor_init(*t, call_tensor(call, 0)->dtype, ndim, sizes, err);
 }
 
-/* --- backwards of slice and select --------------------------------------------------------------------------------------- */
+/* --- backwards of slice and select
+ * --------------------------------------------------------------------------------------- */
 
 static int64_t clamp_bound(int64_t bound, int64_t size) {
     bound = bound < 0 ? bound + size : bound;
@@ -58,7 +59,8 @@ static status slice_backward_infer(const op_call *call, outputs *out, error *err
     TRY(push_of_sizes(call, 1, out, &t, err));
     TRY(dim_wrap(call_int(call, 2), t->ndim, &dim, err));
     if (t->ndim == 0 || step <= 0) {
-        return fail(err, ASSAY_INVALID, "%s: expected sizes of at least one dimension and a step of 1 or more, got step %" PRId64,
+        return fail(err, ASSAY_INVALID,
+                    "%s: expected sizes of at least one dimension and a step of 1 or more, got step %" PRId64,
                     call->op->signature.full, step);
     }
     memcpy(sizes, t->sizes, (size_t)t->ndim * sizeof *sizes);
@@ -113,7 +115,8 @@ static int64_t select_backward_moves(ref_ctx *ctx, int out, int64_t flat, int64_
     return 1;
 }
 
-/* --- pads ------------------------------------------------------------------------------------------------------------------ */
+/* --- pads
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Pads in front of and behind dimension d of ndim: the list names pairs from the last dimension on. */
 static int64_t pad_before(const op_call *call, int ndim, int d, int64_t *after) {
@@ -189,7 +192,8 @@ static status reflection_sizes(const op_call *call, int padding_arg, const tenso
     memcpy(sizes, image->sizes, (size_t)image->ndim * sizeof *sizes);
     for (int axis = 0; axis < 2; axis++) {
         int d = image->ndim - 1 - axis;
-        int64_t before = call_int_at(call, padding_arg, 2 * axis, 0), after = call_int_at(call, padding_arg, 2 * axis + 1, 0);
+        int64_t before = call_int_at(call, padding_arg, 2 * axis, 0),
+                after = call_int_at(call, padding_arg, 2 * axis + 1, 0);
         if (before >= sizes[d] || after >= sizes[d] || before <= -sizes[d] || after <= -sizes[d] ||
             sizes[d] + before + after < 1) {
             return fail(err, ASSAY_INVALID,
@@ -277,12 +281,14 @@ static int64_t reflection_pad_backward_moves(ref_ctx *ctx, int out, int64_t flat
 
 static void reflection_pad_backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *grad = call_tensor(call, 0);
-    *cost = (op_cost){.flops = (double)(tensor_numel(grad) - tensor_numel(&out->items[0])), .reduction = 9,
+    *cost = (op_cost){.flops = (double)(tensor_numel(grad) - tensor_numel(&out->items[0])),
+                      .reduction = 9,
                       .bytes = tensor_bytes(grad) + tensor_bytes(&out->items[0])};
     cost->flops = cost->flops < 0 ? 0 : cost->flops;
 }
 
-/* --- repeat, flip, roll ------------------------------------------------------------------------------------------------------ */
+/* --- repeat, flip, roll
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* repeat(self, repeats) */
 static status repeat_infer(const op_call *call, outputs *out, error *err) {
@@ -417,7 +423,8 @@ static int64_t roll_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
     return 1;
 }
 
-/* --- triangles ------------------------------------------------------------------------------------------------------------ */
+/* --- triangles
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* tril(self, diagonal), triu(self, diagonal) */
 static status triangle_infer(const op_call *call, outputs *out, error *err) {
@@ -454,8 +461,9 @@ static int64_t triu_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
 static const op_family family_move = {.name = "move"};
 
 static const op_row rows[] = {
-    {.signature = "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "
-                  "-> Tensor",
+    {.signature =
+         "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "
+         "-> Tensor",
      .doc = "grad_output put back where the slice came from, zeros elsewhere.",
      .family = &family_move,
      .infer = slice_backward_infer,

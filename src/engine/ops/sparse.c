@@ -19,11 +19,12 @@ static status sparse_coo_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected layout sparse_coo, got %.40s", call->op->signature.full, layout);
     }
     dtype type = call_dtype(call, 5, values->dtype);
-    if (sparse_dim < 0 || dense_dim < 0 || sparse_dim > ndim || dense_dim != ndim - sparse_dim ||
-        indices->ndim != 2 || indices->sizes[0] != sparse_dim || type != values->dtype) {
+    if (sparse_dim < 0 || dense_dim < 0 || sparse_dim > ndim || dense_dim != ndim - sparse_dim || indices->ndim != 2 ||
+        indices->sizes[0] != sparse_dim || type != values->dtype) {
         char i[TENSOR_TEXT_BYTES], v[TENSOR_TEXT_BYTES];
         return fail(err, ASSAY_INVALID,
-                    "%s: %" PRId64 " sparse and %" PRId64 " dense dimensions do not go with %d sizes, indices %.80s and "
+                    "%s: %" PRId64 " sparse and %" PRId64
+                    " dense dimensions do not go with %d sizes, indices %.80s and "
                     "values %.80s as %s",
                     call->op->signature.full, sparse_dim, dense_dim, ndim, tensor_describe(i, indices),
                     tensor_describe(v, values), assay_dtype_name(type));
@@ -60,9 +61,10 @@ static status sparse_coo_inputs(const op_call *call, rng *r, error *err) {
 static const op_family family_sparse = {.name = "sparse"};
 
 static const op_row rows[] = {
-    {.signature = "_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, "
-                  "Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-                  "bool? pin_memory=False, bool? is_coalesced=None) -> Tensor",
+    {.signature =
+         "_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, "
+         "Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+         "bool? pin_memory=False, bool? is_coalesced=None) -> Tensor",
      .doc = "A sparse tensor over the given indices and values, which it shares.",
      .family = &family_sparse,
      .infer = sparse_coo_infer,

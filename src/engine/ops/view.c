@@ -43,7 +43,8 @@ static int64_t same_place(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
     return 1;
 }
 
-/* --- another shape ------------------------------------------------------------------------------------------------------ */
+/* --- another shape
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Sizes as asked, with a -1 worked out. */
 static status resolve_sizes(const op_call *call, int *ndim, int64_t *sizes, error *err) {
@@ -70,7 +71,8 @@ static status resolve_sizes(const op_call *call, int *ndim, int64_t *sizes, erro
         return ASSAY_OK;
     }
     if (unknown >= 0 || n != have) {
-        return fail(err, ASSAY_INVALID, "%s: %" PRId64 " elements do not fit the shape asked for, which holds %s%" PRId64,
+        return fail(err, ASSAY_INVALID,
+                    "%s: %" PRId64 " elements do not fit the shape asked for, which holds %s%" PRId64,
                     call->op->signature.full, have, unknown >= 0 ? "multiples of " : "", n);
     }
     return ASSAY_OK;
@@ -208,7 +210,8 @@ static status squeeze_infer(const op_call *call, outputs *out, error *err) {
     return push_view(call, out, kept, sizes, strides, 0, err);
 }
 
-/* --- another order of dimensions -------------------------------------------------------------------------------------------- */
+/* --- another order of dimensions
+ * -------------------------------------------------------------------------------------------- */
 
 /* order[d]: which of self's dimensions stands at place d of the output. */
 static status push_permuted(const op_call *call, outputs *out, const int *order, error *err) {
@@ -300,7 +303,8 @@ static int64_t t_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term 
     return permuted_term(ctx, out, flat, order, term);
 }
 
-/* --- a part ------------------------------------------------------------------------------------------------------------------ */
+/* --- a part
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Output: n indices of dimension dim from `from` in steps. */
 static status push_part(const op_call *call, outputs *out, int dim, int64_t from, int64_t n, int64_t step, error *err) {
@@ -337,7 +341,8 @@ static status slice_infer(const op_call *call, outputs *out, error *err) {
     TRY(take_dim(call, 1, &dim, err));
     int64_t size = call_tensor(call, 0)->sizes[dim], step = call_int(call, 4);
     if (step <= 0) {
-        return fail(err, ASSAY_INVALID, "%s: expected a step of 1 or more, got %" PRId64, call->op->signature.full, step);
+        return fail(err, ASSAY_INVALID, "%s: expected a step of 1 or more, got %" PRId64, call->op->signature.full,
+                    step);
     }
     int64_t start = slice_bound(call, 2, size, 0), end = slice_bound(call, 3, size, INT64_MAX);
     int64_t n = end > start ? (end - start - 1) / step + 1 : 0;
@@ -471,9 +476,10 @@ static status as_strided_infer(const op_call *call, outputs *out, error *err) {
     const int64_t *sizes = call_ints(call, 1, &ndim), *strides = call_ints(call, 2, &n_strides);
     int64_t offset = call_is_none(call, 3) ? self->offset : call_int(call, 3);
     if (ndim != n_strides || offset < 0) {
-        return fail(err, ASSAY_INVALID,
-                    "%s: expected as many strides as sizes and no negative offset, got %d sizes, %d strides, offset %" PRId64,
-                    call->op->signature.full, ndim, n_strides, offset);
+        return fail(
+            err, ASSAY_INVALID,
+            "%s: expected as many strides as sizes and no negative offset, got %d sizes, %d strides, offset %" PRId64,
+            call->op->signature.full, ndim, n_strides, offset);
     }
     tensor layout;
     TRY(tensor_init_strided(&layout, self->dtype, ndim, sizes, strides, err));
@@ -510,57 +516,107 @@ static const op_family family_view = {.name = "view"};
 static const op_row rows[] = {
     {.signature = "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
      .doc = "The elements of self, in order, under another shape; one size may be -1.",
-     .family = &family_view, .infer = view_infer, .reference_moves = same_place, .is_view = true},
+     .family = &family_view,
+     .infer = view_infer,
+     .reference_moves = same_place,
+     .is_view = true},
     {.signature = "view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
      .doc = "The elements of self, in order, under another shape; one size may be -1.",
-     .family = &family_view, .infer = view_infer, .reference_moves = same_place, .is_view = true},
+     .family = &family_view,
+     .infer = view_infer,
+     .reference_moves = same_place,
+     .is_view = true},
     {.signature = "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
      .doc = "Repeats dimensions of size 1 without a copy, through strides of 0.",
-     .family = &family_view, .infer = expand_infer, .reference_moves = expand_moves, .is_view = true},
+     .family = &family_view,
+     .infer = expand_infer,
+     .reference_moves = expand_moves,
+     .is_view = true},
     {.signature = "detach(Tensor(a) self) -> Tensor(a)",
      .doc = "self, cut off from the record that gradients are computed from.",
-     .family = &family_view, .infer = alias_infer, .reference_moves = same_place, .is_view = true,
+     .family = &family_view,
+     .infer = alias_infer,
+     .reference_moves = same_place,
+     .is_view = true,
      .has_in_place = true},
     {.signature = "alias(Tensor(a) self) -> Tensor(a)",
      .doc = "self under a second name.",
-     .family = &family_view, .infer = alias_infer, .reference_moves = same_place, .is_view = true},
+     .family = &family_view,
+     .infer = alias_infer,
+     .reference_moves = same_place,
+     .is_view = true},
     {.signature = "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
      .doc = "A dimension of size 1 more, at place dim.",
-     .family = &family_view, .infer = unsqueeze_infer, .reference_moves = same_place, .is_view = true,
+     .family = &family_view,
+     .infer = unsqueeze_infer,
+     .reference_moves = same_place,
+     .is_view = true,
      .has_in_place = true},
     {.signature = "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
      .doc = "Dimension dim goes if its size is 1.",
-     .family = &family_view, .infer = squeeze_infer, .reference_moves = same_place, .is_view = true,
+     .family = &family_view,
+     .infer = squeeze_infer,
+     .reference_moves = same_place,
+     .is_view = true,
      .has_in_place = true},
     {.signature = "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
      .doc = "The dimensions in another order.",
-     .family = &family_view, .infer = permute_infer, .reference_moves = permute_moves, .is_view = true},
+     .family = &family_view,
+     .infer = permute_infer,
+     .reference_moves = permute_moves,
+     .is_view = true},
     {.signature = "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
      .doc = "Two dimensions change places.",
-     .family = &family_view, .infer = transpose_infer, .reference_moves = transpose_moves, .is_view = true,
+     .family = &family_view,
+     .infer = transpose_infer,
+     .reference_moves = transpose_moves,
+     .is_view = true,
      .has_in_place = true},
     {.signature = "t(Tensor(a) self) -> Tensor(a)",
      .doc = "The transpose of a matrix; vectors and numbers stay as they are.",
-     .family = &family_view, .infer = t_infer, .reference_moves = t_moves, .is_view = true, .has_in_place = true},
-    {.signature = "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+     .family = &family_view,
+     .infer = t_infer,
+     .reference_moves = t_moves,
+     .is_view = true,
+     .has_in_place = true},
+    {.signature =
+         "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
      .doc = "Every step-th index of one dimension, from start to before end.",
-     .family = &family_view, .infer = slice_infer, .reference_moves = slice_moves, .is_view = true},
+     .family = &family_view,
+     .infer = slice_infer,
+     .reference_moves = slice_moves,
+     .is_view = true},
     {.signature = "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
      .doc = "One index of one dimension, which goes.",
-     .family = &family_view, .infer = select_infer, .reference_moves = select_moves, .is_view = true},
+     .family = &family_view,
+     .infer = select_infer,
+     .reference_moves = select_moves,
+     .is_view = true},
     {.signature = "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
      .doc = "One output for every index of a dimension.",
-     .family = &family_view, .infer = unbind_infer, .reference_moves = unbind_moves, .is_view = true},
+     .family = &family_view,
+     .infer = unbind_infer,
+     .reference_moves = unbind_moves,
+     .is_view = true},
     {.signature = "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
      .doc = "Pieces of one length along a dimension; the last may be shorter.",
-     .family = &family_view, .infer = split_infer, .reference_moves = split_moves, .is_view = true},
+     .family = &family_view,
+     .infer = split_infer,
+     .reference_moves = split_moves,
+     .is_view = true},
     {.signature = "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
      .doc = "Pieces of the given lengths along a dimension.",
-     .family = &family_view, .infer = split_with_sizes_infer, .reference_moves = split_with_sizes_moves,
+     .family = &family_view,
+     .infer = split_with_sizes_infer,
+     .reference_moves = split_with_sizes_moves,
      .is_view = true},
-    {.signature = "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    {.signature =
+         "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
      .doc = "Any shape and strides over the memory that self lives in.",
-     .family = &family_view, .infer = as_strided_infer, .reference_moves = as_strided_moves, .is_view = true,
+     .family = &family_view,
+     .infer = as_strided_infer,
+     .reference_moves = as_strided_moves,
+     .is_view = true,
      .has_in_place = true},
 };
 

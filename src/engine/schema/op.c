@@ -168,7 +168,7 @@ static status infer_in_place(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: the result is %.160s, which cannot be written into %.160s",
                     call->op->signature.full, tensor_describe(needs, result), tensor_describe(has, self));
     }
-    if (dtype_category_of(result->dtype) > dtype_category_of(self->dtype) && self->dtype != ASSAY_B8) {
+    if (dtype_category_of(result->dtype) > dtype_category_of(self->dtype)) {
         return fail(err, ASSAY_INVALID, "%s: a result of %s cannot be cast to %s", call->op->signature.full,
                     assay_dtype_name(result->dtype), assay_dtype_name(self->dtype));
     }

@@ -76,9 +76,11 @@ static void find_types(const op_row *row, pointwise *out) {
             promoting[n++] = out->operand[k];
         }
     }
-    dtype common = n == 1 && out->n_numbers == 0 && !promoting[0]->is_wrapped_number
-                       ? promoting[0]->dtype
-                       : result_type(promoting, n, out->numbers, out->n_numbers);
+    bool alike = out->n_numbers == 0; /* one type needs no thought */
+    for (int k = 0; alike && k < n; k++) {
+        alike = promoting[k]->dtype == promoting[0]->dtype && !promoting[k]->is_wrapped_number;
+    }
+    dtype common = alike && n > 0 ? promoting[0]->dtype : result_type(promoting, n, out->numbers, out->n_numbers);
     if (row->promotion == PROMOTE_INT_TO_FLOAT && dtype_category_of(common) < CATEGORY_FLOATING) {
         common = ASSAY_F32;
     }
@@ -93,6 +95,12 @@ status pointwise_analyse(const op_call *call, pointwise *out, error *err) {
     find_operands(call, out);
     if (out->n == 0) {
         return fail(err, ASSAY_INVALID, "%s: expected a tensor argument", call->op->signature.full);
+    }
+    for (int k = 0; k < out->n; k++) {
+        if (out->operand[k]->sparse != NULL) {
+            return fail(err, ASSAY_UNSUPPORTED, "%s, operand %d: expected a strided tensor, got a sparse one",
+                        call->op->signature.full, k + 1);
+        }
     }
     find_types(row, out);
     if (row->takes != 0 && (row->takes >> dtype_category_of(out->compute) & 1) == 0) {
@@ -160,21 +168,23 @@ static void order_dimensions(int *order, int ndim, const int64_t *sizes, tensor 
 }
 
 status pointwise_output(tensor *out, dtype t, int ndim, const int64_t *sizes, tensor *const *operands, int n, error *err) {
-    const tensor *first = NULL;
-    bool same_sizes = true, all_contiguous = true, all_channels_last = true, same_strides = true;
-    for (int k = 0; k < n; k++) {
+    bool same_sizes = n > 0, all_contiguous = true, all_channels_last = true, same_strides = true;
+    for (int k = 0; same_sizes && k < n; k++) {
         const tensor *o = operands[k];
-        if (o->ndim != ndim || memcmp(o->sizes, sizes, (size_t)ndim * sizeof *sizes) != 0) {
-            same_sizes = false;
-            break;
+        same_sizes = o->ndim == ndim;
+        for (int d = 0; same_sizes && d < ndim; d++) {
+            same_sizes = o->sizes[d] == sizes[d];
         }
-        first = first != NULL ? first : o;
-        all_contiguous = all_contiguous && tensor_is_contiguous(o);
-        all_channels_last = all_channels_last && o->ndim == 4 && tensor_is_channels_last(o);
-        same_strides = same_strides && tensor_same_strides(o, first);
+        all_contiguous = same_sizes && all_contiguous && tensor_is_contiguous(o);
     }
     if (same_sizes && all_contiguous) {
         return tensor_init(out, t, ndim, sizes, err);
+    }
+    const tensor *first = n > 0 ? operands[0] : NULL;
+    for (int k = 0; same_sizes && k < n; k++) {
+        const tensor *o = operands[k];
+        all_channels_last = all_channels_last && o->ndim == 4 && tensor_is_channels_last(o);
+        same_strides = same_strides && tensor_same_strides(o, first);
     }
     if (same_sizes && (all_channels_last || (same_strides && tensor_is_dense(first)))) {
         return tensor_init_strided(out, t, ndim, sizes, first->strides, err);
@@ -200,19 +210,61 @@ static status as_cast(const pointwise *p, uint32_t promote_mask, int k, tensor *
     return pointwise_output(room, p->compute, t->ndim, t->sizes, &t, 1, err);
 }
 
+/* The everyday call, told in few instructions: tensors of one type and one contiguous shape, and a result like them. True
+   with *out set up; false for everything else, errors included. */
+static bool infer_alike(const op_call *call, tensor *out) {
+    const op_row *row = call->op->row;
+    const tensor *first = NULL;
+    if (row->promotion != PROMOTE_DEFAULT || row->scalars_promote || row->promote_mask != 0) {
+        return false;
+    }
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        const tensor *t = call->args[i].kind == ARG_TENSOR ? call->args[i].tensor : first;
+        if (t == first) {
+            continue;
+        }
+        if (t->is_wrapped_number || t->sparse != NULL || (first != NULL && (t->dtype != first->dtype || t->ndim != first->ndim))) {
+            return false;
+        }
+        int64_t stride = 1;
+        for (int d = t->ndim - 1; d >= 0; d--) {
+            if (t->strides[d] != stride || t->sizes[d] == 0 || (first != NULL && t->sizes[d] != first->sizes[d])) {
+                return false;
+            }
+            stride *= t->sizes[d];
+        }
+        first = t;
+    }
+    if (first == NULL || (row->takes != 0 && (row->takes >> dtype_category_of(first->dtype) & 1) == 0)) {
+        return false;
+    }
+    out->dtype = first->dtype;
+    out->ndim = first->ndim;
+    out->is_wrapped_number = false;
+    out->offset = 0;
+    for (int d = 0; d < first->ndim; d++) {
+        out->sizes[d] = first->sizes[d];
+        out->strides[d] = first->strides[d];
+    }
+    return true;
+}
+
 status pointwise_infer(const op_call *call, outputs *out, error *err) {
     pointwise p;
-    TRY(pointwise_analyse(call, &p, err));
-    tensor *t = outputs_push(out);
-    if (t == NULL) {
+    tensor *result = outputs_push(out);
+    if (result == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
+    if (infer_alike(call, result)) {
+        return ASSAY_OK;
+    }
+    TRY(pointwise_analyse(call, &p, err));
     tensor casts[POINTWISE_MAX_OPERANDS];
     tensor *operands[POINTWISE_MAX_OPERANDS];
     for (int k = 0; k < p.n; k++) {
         TRY(as_cast(&p, call->op->row->promote_mask, k, &casts[k], &operands[k], err));
     }
-    return pointwise_output(t, p.result, p.ndim, p.sizes, operands, p.n, err);
+    return pointwise_output(result, p.result, p.ndim, p.sizes, operands, p.n, err);
 }
 
 /* --- reference -------------------------------------------------------------------------------------------------------- */

@@ -90,10 +90,17 @@ static void init_header(tensor *out, dtype t, int ndim) {
     out->sparse = NULL;
 }
 
+/* A list of no dimensions may be NULL, which memmove must not see. */
+static void copy_dims(int64_t *to, const int64_t *from, int n) {
+    if (n > 0) {
+        memmove(to, from, (size_t)n * sizeof *to);
+    }
+}
+
 status tensor_init(tensor *out, dtype t, int ndim, const int64_t *sizes, error *err) {
     TRY(check_sizes(ndim, sizes, err));
     init_header(out, t, ndim);
-    memmove(out->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    copy_dims(out->sizes, sizes, ndim);
     sizes_contiguous_strides(ndim, out->sizes, out->strides);
     return ASSAY_OK;
 }
@@ -102,15 +109,15 @@ status tensor_init_strided(tensor *out, dtype t, int ndim, const int64_t *sizes,
     TRY(check_sizes(ndim, sizes, err));
     TRY(check_strides(ndim, sizes, strides, err));
     init_header(out, t, ndim);
-    memmove(out->sizes, sizes, (size_t)ndim * sizeof *sizes);
-    memmove(out->strides, strides, (size_t)ndim * sizeof *strides);
+    copy_dims(out->sizes, sizes, ndim);
+    copy_dims(out->strides, strides, ndim);
     return ASSAY_OK;
 }
 
 status tensor_init_permuted(tensor *out, dtype t, int ndim, const int64_t *sizes, const int *order, error *err) {
     TRY(check_sizes(ndim, sizes, err));
     init_header(out, t, ndim);
-    memmove(out->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    copy_dims(out->sizes, sizes, ndim);
     int64_t stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         int d = order[i];

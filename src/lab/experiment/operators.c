@@ -3,6 +3,7 @@
 #include "lab/experiment/operators.h"
 
 #include "lab/experiment/operators_point.h"
+#include "lab/experiment/operators_profile.h"
 #include "lab/experiment/save.h"
 #include "lab/measure/worker.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* --- points ------------------------------------------------------------------------------------------------------------------ */
 
@@ -107,9 +109,13 @@ static status renew(void *self, error *err) {
     return worker_begin(j->link, j->progress->point, err);
 }
 
+static const char *file_of(const operators_options *o, size_t b) {
+    return o->backend_files != NULL ? o->backend_files[b] : o->backends[b];
+}
+
 static status open_backends(const operators_options *o, const op_table *table, backend **backends, error *err) {
     for (size_t b = 0; b < o->n_backends; b++) {
-        TRY(backend_open(table, o->backends[b], &backends[b], err));
+        TRY(backend_open(table, file_of(o, b), &backends[b], err));
     }
     return ASSAY_OK;
 }
@@ -130,13 +136,26 @@ static status send_records(job *j, const record *records, error *err) {
     return result;
 }
 
-static status work_through(job *j, const point_context *context, error *err) {
+/* The trace that point `i` goes into; writing out another operator's may take a while. */
+static status choose_trace(job *j, point_context *context, operators_profile *trace, size_t i, error *err) {
+    const char *directory = j->options->profile_directory;
+    if (directory == NULL) {
+        return ASSAY_OK;
+    }
+    TRY(worker_begin(j->link, (int64_t)i, err));
+    TRY(operators_profile_begin(trace, directory, j->points[i].recorded->name, &context->clock, err));
+    context->profile = trace->p;
+    return ASSAY_OK;
+}
+
+static status work_through(job *j, point_context *context, operators_profile *trace, error *err) {
     static const bool none[64] = {false};
     for (size_t i = j->first; i < j->n_points; i++) {
         arena memory = {0};
         j->progress->point = (int64_t)i;
         j->progress->backend = -1;
         j->progress->stage = STAGE_START;
+        TRY(choose_trace(j, context, trace, i, err));
         record *records = arena_make(&memory, j->options->n_backends, sizeof *records);
         status result = records != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for records");
         if (result == ASSAY_OK) {
@@ -159,6 +178,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     cache_evictor evictor = {0};
     j->link = link;
     j->progress->point = (int64_t)j->first;
+    j->progress->process = (int32_t)getpid();
     omp_set_num_threads(j->options->threads);
     TRY(op_table_new(&table, err));
     TRY(open_backends(j->options, table, backends, err));
@@ -174,7 +194,13 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
         TRY(cache_evictor_init(&evictor, m != NULL ? (size_t)machine_last_level_bytes(m) : 0, 0, err));
         context.cold = &evictor;
     }
-    status result = work_through(j, &context, err);
+    operators_profile trace = {0};
+    status result = work_through(j, &context, &trace, err);
+    if (result == ASSAY_OK) {
+        result = operators_profile_end(&trace, err);
+    } else {
+        operators_profile_abandon(&trace);
+    }
     cache_evictor_clear(&evictor);
     for (size_t b = 0; b < j->options->n_backends; b++) {
         backends[b]->close(backends[b]);
@@ -199,7 +225,7 @@ static status probe_body(worker_link *link, void *self, error *err) {
     for (size_t b = 0; b < p->options->n_backends; b++) {
         backend *opened = NULL;
         TRY(worker_begin(link, (int64_t)b, err));
-        TRY(backend_open(table, p->options->backends[b], &opened, err));
+        TRY(backend_open(table, file_of(p->options, b), &opened, err));
         TRY(worker_send(link, opened->name, strlen(opened->name), err));
         TRY(worker_send(link, opened->doc, strlen(opened->doc), err));
         opened->close(opened);
@@ -346,6 +372,10 @@ static status supervise(supervisor *s, bool *excluded, operators_outcome *out, e
         s->j->progress->stage = STAGE_START;
         TRY(worker_run(&w, worker_body_of_job, s->j, &outcome, err));
         out->workers++;
+        if (outcome.end != WORKER_END_OK && o->profile_directory != NULL) {
+            operators_profile_discard(o->profile_directory, s->j->points, (size_t)s->j->progress->point,
+                                      s->j->progress->process);
+        }
         if (outcome.end == WORKER_END_OK) {
             s->j->first = s->j->n_points;
         } else if (outcome.end == WORKER_END_INTERRUPTED) {
@@ -377,6 +407,9 @@ status operators_run(arena *memory, const operators_options *options, const oper
     supervisor s = {.memory = memory, .j = &j, .events = events, .reader = {.memory = memory}};
     operators_outcome outcome = {0};
     status result = options->save_directory != NULL ? save_begin(options->save_directory, err) : ASSAY_OK;
+    if (result == ASSAY_OK && options->profile_directory != NULL) {
+        result = operators_profile_check(options->profile_directory, err);
+    }
     if (result == ASSAY_OK) {
         result = supervise(&s, excluded, &outcome, err);
     }

@@ -21,7 +21,9 @@ typedef struct operators_options {
     const char *const *skips;
     size_t n_skips;
     bind_options bind;
-    const char *const *backends; /* names or paths of plug-ins, in the order of columns */
+    const char *const *backends; /* names or paths of plug-ins as the user gave them, in the order of columns */
+    const char *const *backend_files; /* what backend_open is given for each: where a name stands for a plug-in found by other
+                                         means, its path; NULL: backends themselves */
     size_t n_backends;
     const char *baseline;   /* one of the backends' names */
     int64_t max_samples;    /* inputs per operator */
@@ -35,6 +37,9 @@ typedef struct operators_options {
     int threads;
     uint64_t seed;
     const char *save_directory; /* NULL: none */
+    /* Where each operator's trace is written (operators_profile.h); NULL: none, at no cost. A crash costs the events of the
+       operator under way until then; its trace begins anew, and the others' are whole. */
+    const char *profile_directory;
     const char *version;
     const char *repro_inputs; /* "--suite embedded": the part of `repro` that says where inputs come from */
     const machine_facts *machine;

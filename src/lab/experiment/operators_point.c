@@ -2,6 +2,8 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
+#include "lab/experiment/operators_profile.h"
+#include "lab/experiment/pristine.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
 #include "lab/measure/sample.h"
@@ -20,23 +22,6 @@ const char *point_stage_text(int32_t stage) {
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
 
-static void add_quoted(text *t, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./@%";
-    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
-        text_add(t, word);
-        return;
-    }
-    text_add_char(t, '\'');
-    for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            text_add(t, "'\\''");
-        } else {
-            text_add_char(t, *word);
-        }
-    }
-    text_add_char(t, '\'');
-}
-
 static const char *backend_argument(const operators_options *o, const char *name) {
     for (size_t i = 0; i < o->n_backends; i++) {
         const char *file = strrchr(o->backends[i], '/');
@@ -50,19 +35,19 @@ static const char *backend_argument(const operators_options *o, const char *name
 static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
     text t = {0};
     text_addf(&t, "assay operators %s --op ", o->repro_inputs);
-    add_quoted(&t, p->recorded->name);
+    text_add_shell_word(&t, p->recorded->name);
     text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
               dtype_mode_name(o->bind.dtype));
-    add_quoted(&t, backend_argument(o, name));
+    text_add_shell_word(&t, backend_argument(o, name));
     text_addf(&t, " --repeats %d --min-time ", o->repeats);
     text_add_double(&t, o->min_time_s);
     text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
     if (strcmp(name, o->baseline) != 0) {
         text_add(&t, " --backend ");
-        add_quoted(&t, backend_argument(o, o->baseline));
+        text_add_shell_word(&t, backend_argument(o, o->baseline));
     }
     text_add(&t, " --baseline ");
-    add_quoted(&t, o->baseline);
+    text_add_shell_word(&t, o->baseline);
     text_add(&t, o->cold_cache ? " --cache cold" : "");
     text_add(&t, o->bind.channels_last ? " --channels-last" : "");
     text_add(&t, o->check_accuracy ? "" : " --no-accuracy-checking");
@@ -117,13 +102,6 @@ static record_status status_of(status code) {
 
 /* --- one point ------------------------------------------------------------------------------------------------------------- */
 
-/* What an operator writes among its inputs, and how it was before. */
-typedef struct pristine {
-    storage *target;
-    void *copy;
-    size_t size_bytes;
-} pristine;
-
 typedef struct point {
     arena *memory;
     const point_context *context;
@@ -133,8 +111,7 @@ typedef struct point {
     graph g;
     op_cost cost;
     expectation expected;
-    pristine *kept;
-    int n_kept;
+    pristine kept;
     size_t n_backends;
     plan **plans; /* NULL where there is none */
     record *records;
@@ -155,32 +132,8 @@ static void verdict_for_all(const point *p, record_status s, const char *reason)
     }
 }
 
-static status keep_pristine(point *p, error *err) {
-    const op *o = p->what->o;
-    p->kept = arena_make(p->memory, (size_t)o->signature.n_params, sizeof *p->kept);
-    if (p->kept == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep the inputs");
-    }
-    for (int i = 0; i < o->signature.n_params; i++) {
-        const arg *a = &p->bound.call.args[i];
-        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || o->row->is_view) {
-            continue;
-        }
-        storage *s = a->tensor->storage;
-        void *copy = malloc(s->size_bytes > 0 ? s->size_bytes : 1);
-        if (copy == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep an input of %zu bytes", s->size_bytes);
-        }
-        memcpy(copy, s->data, s->size_bytes);
-        p->kept[p->n_kept++] = (pristine){.target = s, .copy = copy, .size_bytes = s->size_bytes};
-    }
-    return ASSAY_OK;
-}
-
 static void restore(const point *p) {
-    for (int i = 0; i < p->n_kept; i++) {
-        memcpy(p->kept[i].target->data, p->kept[i].copy, p->kept[i].size_bytes);
-    }
+    pristine_restore(&p->kept, p->context->profile);
 }
 
 static double needed_bytes(const point *p) {
@@ -223,7 +176,7 @@ static status make_inputs(point *p, error *err) {
     outputs_clear(&p->inferred); /* once more with memory behind it: views now have something to share */
     TRY(op_infer(&p->bound.call, &p->inferred, err));
     op_cost_of(&p->bound.call, &p->inferred, &p->cost);
-    TRY(keep_pristine(p, err));
+    TRY(pristine_keep(p->memory, &p->bound.call, &p->kept, err));
     return graph_of_call(p->memory, &p->bound.call, &p->inferred, &p->g, err);
 }
 
@@ -271,8 +224,10 @@ static status check_plan(point *p, size_t b, error *err) {
     TRY(enter(p, STAGE_CHECK, (int32_t)b, err));
     error reason = {0};
     status ran = expectation_poison(&p->expected, ready, &reason);
+    int64_t from = profile_now(p->context->profile);
+    profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
-        ran = ready->run(ready, &reason);
+        ran = profile_run(p->context->profile, ready, &p->bound.call, &p->inferred, &reason);
     }
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
@@ -284,6 +239,7 @@ static status check_plan(point *p, size_t b, error *err) {
         save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n,
                      p->cost.reduction);
     }
+    profile_span(p->context->profile, "user_annotation", "check", from, NULL, 0);
     restore(p);
     return ASSAY_OK;
 }
@@ -295,6 +251,7 @@ static status prepare_plan(point *p, size_t b, error *err) {
     int64_t from = clock_now_ns(&p->context->clock);
     status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->g, &p->plans[b], &reason);
     int64_t to = clock_now_ns(&p->context->clock);
+    operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
         p->plans[b] = NULL;
         set_verdict(p->memory, r, status_of(prepared), reason.message);
@@ -316,7 +273,7 @@ typedef struct subject {
 static status run_subject(void *self, error *err) {
     subject *s = self;
     s->p->context->progress->backend = s->index;
-    return s->plan->run(s->plan, err);
+    return profile_run(s->p->context->profile, s->plan, &s->p->bound.call, &s->p->inferred, err);
 }
 
 static void restore_subject(void *self) {
@@ -358,8 +315,8 @@ static status measure(point *p, error *err) {
         args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
         subjects[n] = (sample_subject){.name = p->records[b].backend,
                                        .run = run_subject,
-                                       .before = p->n_kept > 0 ? restore_subject : NULL,
-                                       .restores_each_run = p->n_kept > 0,
+                                       .before = p->kept.n > 0 ? restore_subject : NULL,
+                                       .restores_each_run = p->kept.n > 0,
                                        .arg = &args[n],
                                        .ranges = p->ranges,
                                        .n_ranges = p->n_ranges};
@@ -369,12 +326,15 @@ static status measure(point *p, error *err) {
         return ASSAY_OK;
     }
     TRY(enter(p, STAGE_MEASURE, -1, err));
+    operators_ranges ranges = {.p = p->context->profile, .names = p->context->names, .which = which};
+    const sample_listener listener = operators_ranges_listener(&ranges);
     int64_t budget_ns = o->timeout_s > 0 ? (int64_t)(0.8e9 * o->timeout_s) : 0;
     sample_options options = {.repeats = o->repeats,
                               .min_time_s = o->min_time_s,
                               .stopping = stop_at_once(),
                               .cold = p->context->cold,
                               .clock = p->context->clock,
+                              .listener = p->context->profile != NULL ? &listener : NULL,
                               .deadline_ns = budget_ns > 0 ? clock_now_ns(&p->context->clock) + budget_ns : 0};
     TRY(sample_all(p->memory, subjects, n, &options, series, err));
     for (size_t i = 0; i < n; i++) {
@@ -386,7 +346,10 @@ static status measure(point *p, error *err) {
 static status run_stages(point *p, error *err) {
     error reason = {0};
     TRY(enter(p, STAGE_INPUTS, -1, err));
+    int64_t from = profile_now(p->context->profile);
     status made = bind_and_fill(p, &reason);
+    profile_span(p->context->profile, "user_annotation", "make inputs", from, NULL, 0);
+    profile_memory(p->context->profile);
     if (made != ASSAY_OK) {
         verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
         return ASSAY_OK;
@@ -394,7 +357,9 @@ static status run_stages(point *p, error *err) {
     save_inputs(p->context->options->save_directory, p->what, &p->bound, p->context->options->seed);
     if (p->context->options->check_accuracy) {
         TRY(enter(p, STAGE_REFERENCE, -1, err));
+        from = profile_now(p->context->profile);
         made = expectation_make(p->memory, &p->bound.call, &p->inferred, p->context->options->seed, &p->expected, &reason);
+        profile_span(p->context->profile, "user_annotation", "reference", from, NULL, 0);
         if (made != ASSAY_OK) {
             verdict_for_all(p, status_of(made), reason.message);
             return ASSAY_OK;
@@ -426,15 +391,14 @@ status point_run(arena *memory, const point_context *context, const operators_po
     p.plans = arena_make(memory, p.n_backends, sizeof *p.plans);
     status result = p.plans != NULL ? run_stages(&p, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
     context->progress->backend = -1;
+    operators_profile_point(context->profile, what, from);
     for (size_t b = 0; p.plans != NULL && b < p.n_backends; b++) {
         if (p.plans[b] != NULL) {
             p.plans[b]->release(p.plans[b]);
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
-    for (int i = 0; i < p.n_kept; i++) {
-        free(p.kept[i].copy);
-    }
+    pristine_clear(&p.kept);
     outputs_clear(&p.inferred);
     bound_clear(&p.bound);
     return result;

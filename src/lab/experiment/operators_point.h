@@ -5,6 +5,7 @@
 
 #include "engine/backend/backend.h"
 #include "lab/experiment/operators.h"
+#include "lab/experiment/profile.h"
 #include "lab/measure/cache.h"
 #include "lab/measure/clock.h"
 
@@ -15,6 +16,7 @@ typedef struct point_progress {
     volatile int64_t point;
     volatile int32_t backend; /* index, or -1 while none is at work */
     volatile int32_t stage;
+    volatile int32_t process; /* the worker's */
 } point_progress;
 
 const char *point_stage_text(int32_t stage);
@@ -29,6 +31,7 @@ typedef struct point_context {
     point_progress *progress;
     status (*renew_deadline)(void *arg, error *err); /* called at each stage */
     void *renew_arg;
+    profile *profile; /* NULL: no trace is written */
 } point_context;
 
 /* Fills in what every record of a point has: operator, input, models, options, machine, repro. */

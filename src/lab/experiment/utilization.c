@@ -3,18 +3,11 @@
 #include "lab/experiment/utilization.h"
 
 #include "base/file.h"
-
-#include <time.h>
+#include "lab/experiment/profile.h"
+#include "lab/measure/clock.h"
 
 /* Where the runs themselves are shown in the trace. */
-static const trace_place runs_place = {.process = 0, .thread = 0};
-
-static int64_t system_now_ns(void *clock) {
-    (void)clock;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+static const trace_place runs_place = {.process = PROFILE_HOST, .thread = 0};
 
 static status run_once(const utilization_program *p, const utilization_context *c, error *err) {
     TRY(p->run(p->self, c, err));
@@ -42,7 +35,7 @@ static status run_profiled(const utilization_program *p, utilization_context *c,
     TRY(trace_writer_open(path, &c->writer, err));
     trace_recorder *recorder = trace_writer_recorder(c->writer);
     trace_name_process(recorder, runs_place.process, "assay", "host");
-    trace_name_thread(recorder, runs_place, "runs");
+    trace_name_thread(recorder, runs_place, "calls");
     status result = p->wait != NULL ? p->wait(p->self, err) : ASSAY_OK;
     if (result == ASSAY_OK) {
         result = run_all(p, c, n, recorder, wall_s, err);
@@ -65,8 +58,12 @@ status utilization_measure(const utilization_program *program, const utilization
     if (result.path == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a trace's name");
     }
-    utilization_context context = {.now_ns = options->now_ns != NULL ? options->now_ns : system_now_ns,
-                                   .clock = options->clock};
+    utilization_context context = {.now_ns = options->now_ns, .clock = options->clock};
+    if (options->now_ns == NULL) {
+        lab_clock system = clock_monotonic();
+        context.now_ns = system.now_ns;
+        context.clock = system.self;
+    }
     double unused_s = 0;
     TRY(run_all(program, &context, UTILIZATION_WARMUPS, NULL, &unused_s, err));
     TRY(run_all(program, &context, options->n_runs, NULL, &result.wall_s, err));

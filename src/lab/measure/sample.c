@@ -26,6 +26,18 @@ static bool past_deadline(const sample_options *options) {
     return options->deadline_ns != 0 && clock_now_ns(&options->clock) >= options->deadline_ns;
 }
 
+static void tell_begin(const sample_options *options, sample_part part, size_t index) {
+    if (options->listener != NULL) {
+        options->listener->begin(options->listener->self, part, index);
+    }
+}
+
+static void tell_end(const sample_options *options, sample_part part, size_t index) {
+    if (options->listener != NULL) {
+        options->listener->end(options->listener->self, part, index);
+    }
+}
+
 static void restore(const sample_subject *subject) {
     if (subject->before != NULL) {
         subject->before(subject->arg);
@@ -135,6 +147,23 @@ static bool all_enough(const sample_series *series, size_t n, const stop_rule *r
     return true;
 }
 
+/* One sample of each subject; false when the deadline ended it. */
+static bool take_turns(const sample_subject *subjects, size_t n, const sample_options *options, bool backwards,
+                       sample_series *series) {
+    for (size_t turn = 0; turn < n; turn++) {
+        size_t i = backwards ? n - 1 - turn : turn;
+        if (past_deadline(options)) {
+            return false;
+        }
+        if (series[i].result == ASSAY_OK) {
+            tell_begin(options, SAMPLE_TURN, i);
+            take_sample(&subjects[i], options, &series[i]);
+            tell_end(options, SAMPLE_TURN, i);
+        }
+    }
+    return true;
+}
+
 /* Odd rounds go backwards: A B, B A, A B. What drifts linearly then falls on each subject alike. True when the deadline
    ended it. */
 static bool take_rounds(const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
@@ -144,14 +173,11 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
         if (round >= (size_t)options->repeats && all_enough(series, n, &rule, scratch)) {
             return false;
         }
-        for (size_t turn = 0; turn < n; turn++) {
-            size_t i = round % 2 == 0 ? turn : n - 1 - turn;
-            if (past_deadline(options)) {
-                return true;
-            }
-            if (series[i].result == ASSAY_OK) {
-                take_sample(&subjects[i], options, &series[i]);
-            }
+        tell_begin(options, SAMPLE_ROUND, round);
+        bool on_time = take_turns(subjects, n, options, round % 2 == 1, series);
+        tell_end(options, SAMPLE_ROUND, round);
+        if (!on_time) {
+            return true;
         }
     }
     return false;
@@ -268,7 +294,10 @@ status sample_all(arena *a, const sample_subject *subjects, size_t n, const samp
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %zu samples", room);
     }
     for (size_t i = 0; i < n; i++) {
-        TRY(prepare_series(a, &subjects[i], options, room, &series[i], err));
+        tell_begin(options, SAMPLE_WARM_UP, i);
+        status prepared = prepare_series(a, &subjects[i], options, room, &series[i], err);
+        tell_end(options, SAMPLE_WARM_UP, i);
+        TRY(prepared);
     }
     bool ended_by_deadline = take_rounds(subjects, n, options, room, scratch, series);
     for (size_t i = 0; i < n; i++) {

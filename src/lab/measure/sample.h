@@ -33,6 +33,20 @@ typedef struct sample_subject {
     size_t n_ranges;
 } sample_subject;
 
+/* The parts of a measurement. */
+typedef enum sample_part {
+    SAMPLE_WARM_UP, /* of one subject, the search for its inner loop count included; index: the subject */
+    SAMPLE_ROUND,   /* index: from 0 */
+    SAMPLE_TURN     /* of one subject in a round; index: the subject */
+} sample_part;
+
+/* Told of each part as it begins and ends, outside all that is timed. */
+typedef struct sample_listener {
+    void (*begin)(void *self, sample_part part, size_t index);
+    void (*end)(void *self, sample_part part, size_t index);
+    void *self;
+} sample_listener;
+
 typedef struct sample_options {
     int repeats;         /* samples of each subject, at least 1 */
     int max_repeats;     /* the stopping rule may ask for more, up to this; below `repeats` it means `repeats` */
@@ -42,6 +56,7 @@ typedef struct sample_options {
     cache_evictor *cold; /* NULL: caches stay warm. Otherwise they are emptied before each run, each timed alone */
     lab_clock clock;
     int64_t deadline_ns; /* on `clock`: no sample begins after it; 0: none. What was measured until then counts */
+    const sample_listener *listener; /* NULL: nobody */
 } sample_options;
 
 /* Conditions that make a number doubtful; each comes with a sentence that holds the figures. The one list of names. */

@@ -22,7 +22,7 @@
 /* ---- frames: a header, then its bytes ---- */
 
 enum { FRAME_MAGIC = 0x31795341 }; /* "ASy1": junk is told from frames by its first bytes */
-typedef enum frame_kind { FRAME_BEGIN = 1, FRAME_DATA = 2, FRAME_ERROR = 3 } frame_kind;
+typedef enum frame_kind { FRAME_BEGIN = 1, FRAME_DATA = 2, FRAME_ERROR = 3, FRAME_DONE = 4 } frame_kind;
 
 typedef struct frame_header {
     uint32_t magic;
@@ -130,7 +130,8 @@ static void work(int fd, pid_t supervisor, const worker_options *options, worker
     error err = {0};
     status result = body(&link, arg, &err);
     if (result == ASSAY_OK) {
-        _exit(EXIT_SUCCESS);
+        /* Said, not only left: somebody's code below the body may call exit(0). */
+        _exit(send_frame(&link, FRAME_DONE, NULL, 0, NULL) == ASSAY_OK ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     if (err.message[0] == '\0') { /* a body may have passed NULL down */
         fail(&err, result, "%s", assay_status_text(result));
@@ -153,6 +154,7 @@ typedef struct supervisor {
     long oom_kills; /* of the whole system before the worker began; -1: unknown */
     bool decided;   /* outcome.end is known already, whatever the wait status will say */
     bool worker_error;
+    bool worker_done; /* the body returned OK */
     bool gone;
     status callback_result;
     error *callback_err;
@@ -209,6 +211,10 @@ static void close_pipe(supervisor *s) {
 }
 
 static void take_frame(supervisor *s, const frame_header *header, const char *data) {
+    if (header->kind == FRAME_DONE) {
+        s->worker_done = true;
+        return;
+    }
     if (header->kind == FRAME_ERROR) {
         if (header->n == sizeof(error)) {
             memcpy(&s->outcome.err, data, sizeof(error));
@@ -236,7 +242,7 @@ static void take_frame(supervisor *s, const frame_header *header, const char *da
 }
 
 static bool header_is_sound(const frame_header *header) {
-    return header->magic == FRAME_MAGIC && header->kind >= FRAME_BEGIN && header->kind <= FRAME_ERROR &&
+    return header->magic == FRAME_MAGIC && header->kind >= FRAME_BEGIN && header->kind <= FRAME_DONE &&
            header->n <= WORKER_MESSAGE_LIMIT_BYTES;
 }
 
@@ -381,9 +387,8 @@ static void judge_exit(supervisor *s, int wait_status) {
     if (WIFEXITED(wait_status)) {
         out->exit_code = WEXITSTATUS(wait_status);
         bool memory = s->worker_error && out->err.code == ASSAY_OUT_OF_MEMORY;
-        decide(s, memory                    ? WORKER_END_MEMORY
-                  : out->exit_code != 0 ? WORKER_END_FAILED
-                                            : WORKER_END_OK);
+        bool finished = s->worker_done && out->exit_code == 0;
+        decide(s, memory ? WORKER_END_MEMORY : finished ? WORKER_END_OK : WORKER_END_FAILED);
         return;
     }
     out->signal = WTERMSIG(wait_status);

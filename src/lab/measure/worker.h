@@ -64,7 +64,7 @@ typedef struct worker_options {
 /* How a worker ended. The one list of names. */
 #define WORKER_END_LIST(X)                                                                                   \
     X(OK, "finished")            /* the body returned OK */                                                  \
-    X(FAILED, "failed")          /* the body returned an error (outcome.err) or the process left with a code */ \
+    X(FAILED, "failed")          /* the body returned an error (outcome.err) or the process left by itself */ \
     X(SIGNALLED, "killed by a signal")                                                                       \
     X(HUNG, "timed out")         /* the deadline passed; its process group was killed */                     \
     X(MEMORY, "out of memory")   /* an allocation failed under the limit, or the kernel's OOM killer struck */  \

@@ -31,7 +31,7 @@ status store_open(record_store *s, const char *path, error *err) {
         return ASSAY_OK;
     }
     text partial = {0};
-    text_addf(&partial, "%s.partial", path);
+    text_addf(&partial, file_is_stream(path) ? "%s" : "%s.partial", path);
     char *copy = strdup(path);
     if (copy == NULL || partial.failed) {
         free(copy);
@@ -82,7 +82,7 @@ status store_finish(record_store *s, error *err) {
         s->open = false;
         if (!flushed || !closed) {
             result = fail(err, ASSAY_IO, "%s: cannot be written: %s", s->partial, strerror(flushed ? errno : reason));
-        } else if (rename(s->partial, s->path) != 0) {
+        } else if (strcmp(s->partial, s->path) != 0 && rename(s->partial, s->path) != 0) {
             result = fail(err, ASSAY_IO, "%s: cannot be renamed to %s: %s", s->partial, s->path, strerror(errno));
         }
     }

@@ -8,13 +8,13 @@
 /* Caller's storage; `record_store s = {0}` is a closed one. One thread. */
 typedef struct record_store {
     char *path;    /* NULL for standard output */
-    char *partial; /* where lines go until the end: path with ".partial" behind */
+    char *partial; /* where lines go until the end: path with ".partial" behind; a stream's is path */
     int fd;        /* -1 when closed and when zeroed storage was never opened: see `open` */
     bool open;
     text line;     /* memory reused from record to record */
 } record_store;
 
-/* Begins PATH.partial beside path; "-" is standard output. IO, OUT_OF_MEMORY: s is untouched. */
+/* Begins PATH.partial beside path; "-" is standard output; devices and pipes are written to as they are. IO, OUT_OF_MEMORY: s is untouched. */
 status store_open(record_store *s, const char *path, error *err);
 
 /* Writes one line and hands it to the system at once: a run that dies later loses nothing. IO, OUT_OF_MEMORY: a line may

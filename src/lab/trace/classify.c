@@ -43,6 +43,7 @@ static const category_row categories[] = {
     {"cuda_event", TRACE_KIND_HOST},
     {"compile", TRACE_KIND_HOST},
     {"range", TRACE_KIND_HOST},
+    {"wait", TRACE_KIND_HOST}, /* our own, of a CPU's lane */
 };
 
 typedef struct name_row {

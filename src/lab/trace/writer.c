@@ -47,12 +47,25 @@ static void free_writer(trace_writer *w) {
     free(w);
 }
 
+static void add_beside(text *t, const char *path, int process) {
+    text_addf(t, "%s.%d.tmp", path, process);
+}
+
+void trace_writer_discard(const char *path, int process) {
+    text beside = {0};
+    add_beside(&beside, path, process);
+    if (!beside.failed) {
+        unlink(beside.data);
+    }
+    text_clear(&beside);
+}
+
 /* The file is made at once, so that a folder that is not there is told now and not after an hour. zlib writes plain
    files as well ("T"). */
 static status open_file(trace_writer *w, const char *path, error *err) {
     char mode[8];
     text_add(&w->path, path);
-    text_addf(&w->beside, "%s.%ld.tmp", path, (long)getpid());
+    add_beside(&w->beside, path, (int)getpid());
     if (w->path.failed || w->beside.failed) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write a trace", path);
     }

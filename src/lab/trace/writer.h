@@ -29,6 +29,9 @@ status trace_writer_close(trace_writer *w, error *err);
 /* Frees the writer and writes nothing. NULL is fine. */
 void trace_writer_abandon(trace_writer *w);
 
+/* Removes what a writer of path in a process that is gone, killed before it could close, left beside it. */
+void trace_writer_discard(const char *path, int process);
+
 /* A recorder for the calling thread, owned by the writer. NULL without a writer; without memory too, and then
    trace_writer_close fails. Any thread. */
 trace_recorder *trace_writer_recorder(trace_writer *w);

@@ -210,13 +210,19 @@ static void clear_wide(const conv_own *c, char *wide) {
     const conv_shape *s = &c->shape;
     const int64_t *steps = c->spec.wide;
     int64_t rows = s->batch * s->wide_channels * s->wide[0] * s->wide[1];
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t h = r % s->wide[1], d = r / s->wide[1] % s->wide[0], plane = r / s->wide[1] / s->wide[0];
-        int64_t at = plane / s->wide_channels * steps[0] + plane % s->wide_channels * steps[1] + d * steps[2] + h * steps[3];
-        for (int64_t w = 0; w < s->wide[2]; w++) {
-            memset(wide + (at + w * steps[4]) * (int64_t)c->size, 0, c->size);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(c->n_threads)
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t h = r % s->wide[1], d = r / s->wide[1] % s->wide[0], plane = r / s->wide[1] / s->wide[0];
+            int64_t at = plane / s->wide_channels * steps[0] + plane % s->wide_channels * steps[1] + d * steps[2] + h * steps[3];
+            for (int64_t w = 0; w < s->wide[2]; w++) {
+                memset(wide + (at + w * steps[4]) * (int64_t)c->size, 0, c->size);
+            }
         }
+        parallel_leave(watch);
     }
 }
 
@@ -226,13 +232,16 @@ void conv_own_run(conv_own *c, const onednn_data *data) {
     if (c->spec.direction == ONEDNN_TO_WEIGHT) {
         memset(c->weight, 0, (size_t)(s->narrow_channels * c->k) * c->size);
         /* Threads share the narrow channels of a group, so that no two add to one weight. */
+        const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(c->n_threads)
-        for (int64_t group = 0; group < s->groups; group++) {
+        {
             int64_t from, to;
+            parallel_enter(watch);
             parallel_share(rows, 1, &from, &to);
-            for (int64_t n = 0; n < s->batch && from < to; n++) {
-                run_image(c, data, n, group, from, to, true);
+            for (int64_t i = 0; i < s->groups * s->batch && from < to; i++) {
+                run_image(c, data, i % s->batch, i / s->batch, from, to, true);
             }
+            parallel_leave(watch);
         }
         move_weight(c, data->at[2], true);
         return;
@@ -241,8 +250,14 @@ void conv_own_run(conv_own *c, const onednn_data *data) {
     if (c->spec.direction == ONEDNN_TO_WIDE) {
         clear_wide(c, data->at[1]);
     }
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t i = 0; i < s->batch * s->groups; i++) {
-        run_image(c, data, i / s->groups, i % s->groups, 0, rows, false);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(c->n_threads)
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t i = 0; i < s->batch * s->groups; i++) {
+            run_image(c, data, i / s->groups, i % s->groups, 0, rows, false);
+        }
+        parallel_leave(watch);
     }
 }

@@ -64,7 +64,7 @@ static status embedding_backward_prepare(kernel_plan *plan, error *err) {
 
 /* --- _embedding_bag ------------------------------------------------------------------------------------------------------------ */
 
-enum { BAG_SUM, BAG_MEAN, BAG_MAX, COLUMNS = 1024, AHEAD = 6 };
+enum { BAG_SUM, BAG_MEAN, BAG_MAX, COLUMNS = 1024, AHEAD = 6, LISTED = 256 };
 
 typedef struct bag_state {
     const op_call *call;
@@ -105,6 +105,33 @@ static bool is_padding(const bag_state *s, int64_t i) {
 
 static void store_int(const tensor *t, int64_t i, int64_t value) {
     element_store_int(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype), value);
+}
+
+/* Bags of f32 and halves with contiguous rows: rows are listed first, then summed with the columns in registers. */
+static void sum_listed(const bag_state *s, int64_t b, int64_t counted, int64_t from, int64_t n) {
+    float acc[COLUMNS], by[LISTED], sums[COLUMNS];
+    int64_t rows[LISTED], listed = 0, size = (int64_t)dtype_size(s->type);
+    const char *weight = tensor_data(s->weight) + from * size;
+    float share = s->mode == BAG_MEAN && counted > 0 ? 1 / (float)counted : 1;
+    bool scales = s->scale != NULL || share != 1;
+    memset(acc, 0, (size_t)n * sizeof *acc);
+    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
+        if (s->padding < 0 || !is_padding(s, i)) {
+            rows[listed] = s->places[i];
+            by[listed++] = s->scale != NULL ? (float)element_load(s->type, tensor_data(s->scale) + i * s->scale->strides[0] * size) : share;
+        }
+        if (listed == LISTED || (i + 1 == s->starts[b + 1] && listed > 0)) {
+            s->loops->sum_rows[s->type](sums, weight, rows, scales ? by : NULL, listed, n);
+            s->loops->add_row[ASSAY_F32](acc, sums, n, 1);
+            listed = 0;
+        }
+    }
+    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * size;
+    if (s->from != NULL) {
+        s->from(to, acc, n);
+    } else {
+        memcpy(to, acc, (size_t)n * sizeof *acc);
+    }
 }
 
 /* Columns [from, from + n) of the sum or mean of bag b. */
@@ -202,6 +229,8 @@ static void one_bag(const bag_state *s, int64_t b) {
         int64_t n = s->d - from < COLUMNS ? s->d - from : COLUMNS;
         if (s->mode == BAG_MAX) {
             max_columns(s, b, from, n);
+        } else if (s->weight->strides[1] == 1 && s->loops->sum_rows[s->type] != NULL) {
+            sum_listed(s, b, counted, from, n);
         } else {
             sum_columns(s, b, counted, from, n);
         }

@@ -79,42 +79,55 @@ static status prepare_im2col(kernel_plan *plan, error *err) {
  * ---------------------------------------------------------------------------------------------------------------------
  */
 
+/* Work is cut into bands of output rows: small enough for L1, large enough that every place of the kernel adds many
+   rows at once. */
+enum { BAND_ELEMENTS = 4096 };
+
 typedef struct col2im {
     windows w;
     row_sum sum;
     int64_t channels;
-    int64_t n_rows; /* of all images and channels */
+    int64_t band;    /* rows */
+    int64_t bands;   /* of an image's channel */
+    int64_t n_items; /* bands of all images and channels */
     const char *columns;
     ptrdiff_t strides[3]; /* bytes: batch, row of columns, window */
     char *image;          /* contiguous */
     double bytes;
 } col2im;
 
-/* Output row y of one image's channel: every place of the kernel adds the windows that show the row there. */
-static void col2im_row(const col2im *k, int64_t index) {
+/* The windows [first, last) whose row ky falls into output rows [from, to). */
+static void windows_in_band(const windows *w, int64_t ky, int64_t from, int64_t to, int64_t *first, int64_t *last) {
+    int64_t shift = w->padding[0] - ky * w->dilation[0], low = from + shift, high = to + shift;
+    *first = low > 0 ? (low + w->stride[0] - 1) / w->stride[0] : 0;
+    *last = high > 0 ? (high - 1) / w->stride[0] + 1 : 0;
+    *last = *last < w->count[0] ? *last : w->count[0];
+}
+
+/* A band of one image's channel: every place of the kernel adds the windows that show it there. */
+static void col2im_band(const col2im *k, int64_t item) {
     const windows *w = &k->w;
-    int64_t y = index % w->image[0], plane = index / w->image[0];
+    int64_t plane = item / k->bands, top = item % k->bands * k->band;
+    int64_t end = top + k->band < w->image[0] ? top + k->band : w->image[0], width = w->image[1];
     const char *columns = k->columns + plane / k->channels * k->strides[0] +
                           plane % k->channels * w->kernel[0] * w->kernel[1] * k->strides[1];
-    void *acc = row_sum_start(&k->sum, w->image[1]);
-    for (int64_t ky = 0; ky < w->kernel[0]; ky++) {
-        int64_t at = y + w->padding[0] - ky * w->dilation[0], wy = at / w->stride[0];
-        if (at < 0 || at % w->stride[0] != 0 || wy >= w->count[0]) {
+    void *acc = row_sum_start(&k->sum, (end - top) * width);
+    for (int64_t place = 0; place < w->kernel[0] * w->kernel[1]; place++) {
+        int64_t ky = place / w->kernel[1], kx = place % w->kernel[1], first, n, down, up;
+        windows_in_band(w, ky, top, end, &down, &up);
+        inside(w, 1, kx, &first, &n);
+        if (n == 0 || down >= up) {
             continue;
         }
-        for (int64_t kx = 0; kx < w->kernel[1]; kx++) {
-            int64_t first, n;
-            inside(w, 1, kx, &first, &n);
-            const char *from =
-                columns + (ky * w->kernel[1] + kx) * k->strides[1] + (wy * w->count[1] + first) * k->strides[2];
-            int64_t x = first * w->stride[1] - w->padding[1] + kx * w->dilation[1];
-            if (n > 0) {
-                row_sum_add(&k->sum, acc, x, w->stride[1], from, k->strides[2], n);
-            }
-        }
+        const char *from = columns + place * k->strides[1] + down * w->count[1] * k->strides[2];
+        const void *loaded = row_sum_load(&k->sum, from, k->strides[2], (up - down) * w->count[1]);
+        int64_t y = down * w->stride[0] - w->padding[0] + ky * w->dilation[0] - top;
+        int64_t x = first * w->stride[1] - w->padding[1] + kx * w->dilation[1];
+        row_sum_add_rows(&k->sum, acc, y * width + x, w->stride[0] * width, w->stride[1], loaded, first, w->count[1], n,
+                         up - down);
     }
-    size_t row_bytes = (size_t)w->image[1] << k->sum.log2;
-    row_sum_store(&k->sum, acc, k->image + (size_t)index * row_bytes, (ptrdiff_t)1 << k->sum.log2, w->image[1]);
+    ptrdiff_t size = (ptrdiff_t)1 << k->sum.log2;
+    row_sum_store(&k->sum, acc, k->image + (plane * w->image[0] + top) * width * size, size, (end - top) * width);
 }
 
 static int team_for(const row_sum *sum, double bytes) {
@@ -124,13 +137,16 @@ static int team_for(const row_sum *sum, double bytes) {
 
 static status run_col2im(kernel_plan *plan) {
     const col2im *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
-        parallel_share(k->n_rows, 1, &from, &to);
+        parallel_share(k->n_items, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
-            col2im_row(k, i);
+            col2im_band(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -145,10 +161,14 @@ static status prepare_col2im(kernel_plan *plan, error *err) {
     }
     memcpy(k->w.image, dst->sizes + lead + 1, sizeof k->w.image);
     read_windows(plan->call, 2, &k->w);
-    TRY(row_sum_make(&k->sum, dst->dtype, k->w.image[1] > k->w.count[1] ? k->w.image[1] : k->w.count[1], plan->memory,
-                     err));
+    int64_t height = k->w.image[0], width = k->w.image[1];
+    k->band = width < BAND_ELEMENTS ? BAND_ELEMENTS / width : 1;
+    k->band = k->band < height ? k->band : height;
+    k->bands = (height + k->band - 1) / k->band;
+    int64_t loaded = (k->band / k->w.stride[0] + 2) * k->w.count[1];
+    TRY(row_sum_make(&k->sum, dst->dtype, k->band * width > loaded ? k->band * width : loaded, plan->memory, err));
     k->channels = dst->sizes[lead];
-    k->n_rows = tensor_numel(dst) / k->w.image[1];
+    k->n_items = tensor_numel(dst) / (height * width) * k->bands;
     k->columns = tensor_data(columns);
     k->strides[0] = lead ? columns->strides[0] * size : 0;
     k->strides[1] = columns->strides[lead] * size;
@@ -218,13 +238,16 @@ static void unfold_line(const unfold *k, int64_t line) {
 
 static status run_unfold(kernel_plan *plan) {
     const unfold *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(k->n_lines, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             unfold_line(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -313,13 +336,16 @@ static void mirror_row(const mirror *k, int64_t index) {
 
 static status run_mirror(kernel_plan *plan) {
     const mirror *k = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(k->n_rows, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             mirror_row(k, i);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

@@ -206,12 +206,18 @@ static void fill_c(const gemm *g, const char *summand, char *c) {
     if ((const void *)summand == c && s->beta.f == 1 && s->dtype == g->compute) {
         return;
     }
-#pragma omp parallel for num_threads(parallel_threads((double)(rows * s->n) * (double)(from_size + to_size))) schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t batch = r / s->m, m = r % s->m;
-        int64_t from = batch * s->summand[0] + m * s->summand[1], to = batch * g->strides[2][0] + m * g->strides[2][1];
-        scale_row(s->dtype, summand + from * (int64_t)from_size, s->summand[2], g->compute, c + to * (int64_t)to_size,
-                  g->strides[2][2], s->n, s->beta);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)(rows * s->n) * (double)(from_size + to_size)))
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t batch = r / s->m, m = r % s->m;
+            int64_t from = batch * s->summand[0] + m * s->summand[1], to = batch * g->strides[2][0] + m * g->strides[2][1];
+            scale_row(s->dtype, summand + from * (int64_t)from_size, s->summand[2], g->compute, c + to * (int64_t)to_size,
+                      g->strides[2][2], s->n, s->beta);
+        }
+        parallel_leave(watch);
     }
 }
 
@@ -267,8 +273,13 @@ static status multiply(gemm *g, const void *a, const void *b, const void *row, v
         g->adds_c ? (void)0 : clear_c(g, c);
         return ASSAY_OK;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(g->n_threads)
-    run_own_share(g, a, b, c);
+    {
+        parallel_enter(watch);
+        run_own_share(g, a, b, c);
+        parallel_leave(watch);
+    }
     return ASSAY_OK;
 }
 

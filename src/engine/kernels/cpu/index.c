@@ -121,6 +121,12 @@ static int64_t nonzero_stretch(const nonzero_state *s, int64_t from, int64_t to,
         rest /= t->sizes[d];
         offset += index[d] * t->strides[d];
     }
+    if (out == NULL && size == 1 && tensor_is_contiguous(t)) {
+        for (int64_t i = from; i < to; i++) {
+            found += data[i] != 0;
+        }
+        return found;
+    }
     while (from < to) {
         int64_t start = last >= 0 ? index[last] : 0, stride = last >= 0 ? t->strides[last] : 0;
         int64_t n = last >= 0 ? t->sizes[last] - start : 1;

@@ -84,13 +84,16 @@ static void forward_rows(const nll *l, int64_t from, int64_t to, double *sums) {
 static status run_nll_forward(kernel_plan *plan) {
     const nll *l = plan->state;
     int team = 1;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(l->threads) if (l->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to;
 #pragma omp single
         team = omp_get_num_threads();
         parallel_share(l->n_rows, 32, &from, &to);
         forward_rows(l, from, to, &l->partials[3 * omp_get_thread_num()]);
+        parallel_leave(watch);
     }
     double sum = 0, weights = 0, bad = 0;
     for (int t = 0; t < team; t++) {
@@ -131,11 +134,14 @@ static status run_nll_backward(kernel_plan *plan) {
     if (l->n_rows * l->n_classes == 0) {
         return ASSAY_OK;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(l->threads) if (l->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(l->n_rows, 1, &from, &to);
         backward_rows(l, from, to);
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -245,13 +251,16 @@ static double run_range(const mse *m, int64_t from, int64_t to) {
 static status run_mse(kernel_plan *plan) {
     const mse *m = plan->state;
     int team = 1;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(m->threads) if (m->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to;
 #pragma omp single
         team = omp_get_num_threads();
         parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
         m->partials[omp_get_thread_num()] = run_range(m, from, to);
+        parallel_leave(watch);
     }
     if (m->block == block_sum) {
         double sum = 0;

@@ -108,9 +108,17 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Bytes of cache lines that n steps of dimension d touch, when one touches `inner`. */
+static int64_t touched(const move *m, int d, int64_t n, int64_t inner) {
+    int64_t line = inner > 64 ? inner : 64;
+    return n * least(m->dst_strides[d] > inner ? m->dst_strides[d] : inner, line);
+}
+
 static void set_blocks(move *m) {
-    int64_t width = least(m->sizes[0], UNIT_BYTES >> m->dst_log2);
-    int64_t height = least(m->sizes[1], (UNIT_BYTES >> m->dst_log2) / (width > 0 ? width : 1));
+    int64_t element = touched(m, 0, 1, INT64_C(1) << m->dst_log2);
+    int64_t width = least(m->sizes[0], UNIT_BYTES / element);
+    int64_t row = touched(m, 1, 1, (width > 0 ? width : 1) * element);
+    int64_t height = least(m->sizes[1], UNIT_BYTES / row);
     if (m->kind == MOVE_TURN || m->kind == MOVE_CONVERT_TURN) {
         width = least(m->sizes[0], TURN_EDGE);
         height = least(m->sizes[1], TURN_EDGE);
@@ -260,6 +268,13 @@ static void run_rows(const move *m, const copy_loops *loops, char *dst, const ch
 
 static void run_fill(const move *m, const copy_loops *loops, char *dst, int64_t n0, int64_t n1) {
     bool contiguous = m->dst_strides[0] == (ptrdiff_t)1 << m->dst_log2;
+    size_t row_bytes = (size_t)n0 << m->dst_log2;
+    if (contiguous && n1 > 1 && row_bytes <= BUFFER_BYTES / 4) { /* short rows are copies of one */
+        char row[BUFFER_BYTES / 4];
+        loops->fill(row, m->value, m->dst_log2, n0, 0);
+        loops->rows(dst, row, row_bytes, n1, m->dst_strides[1], 0);
+        return;
+    }
     bool stream = m->stream && (n0 << m->dst_log2) >= BUFFER_BYTES;
     for (int64_t i = 0; i < n1; i++) {
         if (contiguous) {
@@ -449,6 +464,11 @@ void moves_run(const move *moves, int64_t n, bool together) {
         (together ? run_together : run_one_after_the_other)(moves, n, total, 0, 1);
         return;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
-    (together ? run_together : run_one_after_the_other)(moves, n, total, omp_get_thread_num(), omp_get_num_threads());
+    {
+        parallel_enter(watch);
+        (together ? run_together : run_one_after_the_other)(moves, n, total, omp_get_thread_num(), omp_get_num_threads());
+        parallel_leave(watch);
+    }
 }

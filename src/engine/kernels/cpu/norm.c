@@ -77,8 +77,10 @@ static status run_forward(kernel_plan *plan) {
     const row_loops *l = s->l;
     int64_t n = s->v.per_stat;
     const void *weight = params_in(s, s->weight, s->params), *bias = params_in(s, s->bias, s->params + s->line_bytes);
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
         int64_t from, to, offset[LOOP_MAX_OPERANDS];
         parallel_share(s->v.n_stats, 1, &from, &to);
@@ -97,6 +99,7 @@ static status run_forward(kernel_plan *plan) {
             norm_write(s->mean_out, i, mean);
             norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -150,8 +153,10 @@ static status run_backward(kernel_plan *plan) {
     int64_t n = s->v.n_weights;
     const void *weight = params_in(s, s->weight, s->params);
     int team = 1;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         char *buffers = s->work + omp_get_thread_num() * s->work_bytes;
         param_sums p = sums_of(s, omp_get_thread_num());
         int64_t from, to;
@@ -167,6 +172,7 @@ static status run_backward(kernel_plan *plan) {
                 flush(s, &p);
             }
         }
+        parallel_leave(watch);
     }
     for (int64_t i = 0; s->wants_params && i < n; i++) {
         double weight_sum = 0, bias_sum = 0;

@@ -5,7 +5,7 @@
 
 #include "engine/kernels/cpu/row_loops.h"
 #include "engine/kernels/kernel.h"
-#include "engine/ops/norm.h"
+#include "engine/schema/normalization.h"
 
 /* Batch and group norm (norm_channels.c) and their backwards. */
 kernel_prepare_fn prepare_channel_norm;

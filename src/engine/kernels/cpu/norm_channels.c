@@ -302,14 +302,17 @@ static void unit_backward(const channel_norm *s, unit u, char *buffer) {
 }
 
 static void run_units(const channel_norm *s) {
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
         int64_t from, to;
         parallel_share(unit_count(s), 1, &from, &to);
         for (int64_t u = from; u < to; u++) {
             (s->is_backward ? unit_backward : unit_forward)(s, unit_at(s, u), buffer);
         }
+        parallel_leave(watch);
     }
 }
 

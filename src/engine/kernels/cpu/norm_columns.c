@@ -143,8 +143,10 @@ static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, i
 }
 
 void channel_columns_forward(const channel_norm *s) {
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         channel_moment *own = s->partials + omp_get_thread_num() * s->C;
         int64_t from, to;
         parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
@@ -162,6 +164,7 @@ void channel_columns_forward(const channel_norm *s) {
             group_moments(s, n, own);
             apply_forward(s, n, 0, s->rows.numel);
         }
+        parallel_leave(watch);
     }
 }
 
@@ -262,8 +265,10 @@ static void add_partials(const channel_norm *s, int team) {
 
 void channel_columns_backward(const channel_norm *s) {
     bool wants_sums = s->v.trains || s->wants_params;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
         if (s->v.is_batch) {
@@ -283,5 +288,6 @@ void channel_columns_backward(const channel_norm *s) {
                 apply_backward(s, n, 0, s->rows.numel);
             }
         }
+        parallel_leave(watch);
     }
 }

@@ -3,6 +3,8 @@
 #ifndef ENGINE_KERNELS_CPU_PARALLEL_H
 #define ENGINE_KERNELS_CPU_PARALLEL_H
 
+#include "engine/kernels/observer.h"
+
 #include <omp.h>
 #include <stdint.h>
 
@@ -27,6 +29,20 @@ static inline void parallel_share(int64_t n, int64_t grain, int64_t *from, int64
     int64_t first = grains * self / threads, last = grains * (self + 1) / threads;
     *from = first * grain < n ? first * grain : n;
     *to = last * grain < n ? last * grain : n;
+}
+
+/* Around a thread's work in a parallel region, so that an observer sees each thread. `watch` is observer_of_thread of the
+   thread that opens the region, read before it. Kernels that leave this out are shown as their calling thread's alone. */
+static inline void parallel_enter(const observer *watch) {
+    if (watch != NULL) {
+        watch->enter(watch->self, omp_get_thread_num());
+    }
+}
+
+static inline void parallel_leave(const observer *watch) {
+    if (watch != NULL) {
+        watch->leave(watch->self, omp_get_thread_num());
+    }
 }
 
 #endif

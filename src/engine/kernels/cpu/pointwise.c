@@ -1,62 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs element-wise loops over operands of any type and layout. One of two ways: operands that all lie alike go through
-   the loop as they are; everything else goes tile by tile, what does not lie in rows of the loop's own type brought into
-   blocks in L1 first. */
-#include "engine/kernels/cpu/pointwise.h"
+/* Chooses how an element-wise call runs. One of two ways: operands that all lie alike go through the loop as they are;
+   everything else goes tile by tile (pointwise_tiles.c). */
+#include "engine/kernels/cpu/pointwise_tiles.h"
 
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/schema/pointwise.h"
-#include "engine/tensor/loop.h"
 
-#include <math.h>
 #include <string.h>
 
-enum {
-    BLOCK_BYTES = 8192,    /* of each operand in L1: four of them leave room in 32 KiB */
-    MIN_ROW = 128,         /* shorter rows are put together in blocks before the loop sees them */
-    TILE_ROWS = 16,        /* of a tile turned round: a cache line of f32 */
-    CONSTANT = -1,
-};
+/* Of 8 bytes and four operands: below what a second thread is woken for. */
+enum { PLAIN_ELEMENTS = PARALLEL_MIN_BYTES / 32 };
 
 /* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
    store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
    more per socket. */
 static const int64_t stream_min_bytes = 32 << 20;
 
-/* --- classes ---------------------------------------------------------------------------------------------------------- */
-
-typedef struct class_facts {
-    int size;
-    const pointwise_loops *loops[ISA_COUNT];
-} class_facts;
-
-#if defined(__x86_64__)
-#define ISA_TABLES(name) {&name##_baseline, &name##_avx2, &name##_avx512}
-#else
-#define ISA_TABLES(name) {&name##_baseline, &name##_baseline, &name##_baseline}
-#endif
-
-static const class_facts classes[CLASS_COUNT] = {
-    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8)},    [CLASS_U16] = {2, ISA_TABLES(pointwise_u16)},
-    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32)},  [CLASS_I64] = {8, ISA_TABLES(pointwise_i64)},
-    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32)},  [CLASS_F64] = {8, ISA_TABLES(pointwise_f64)},
-    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64)},  [CLASS_C128] = {16, ISA_TABLES(pointwise_c128)},
-};
-
-static const pointwise_moves *const moves[ISA_COUNT] = ISA_TABLES(pointwise_moves);
-
-static const uint8_t class_of[ASSAY_DTYPE_COUNT] = {
-    [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32, [ASSAY_F64] = CLASS_F64,
-    [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
-    [ASSAY_I16] = CLASS_I32, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64, [ASSAY_U8] = CLASS_U8,
-    [ASSAY_B8] = CLASS_U8,
-};
-
-static bool is_native(pointwise_class c, dtype t) {
-    return c == CLASS_U16 ? dtype_size(t) == 2 : class_of[t] == c && (int)dtype_size(t) == classes[c].size;
-}
-
-/* --- operands that all lie alike -------------------------------------------------------------------------------------- */
+/* --- operands that all lie alike
+ * -------------------------------------------------------------------------------------- */
 
 /* Fits the plan's inline state: a small call allocates nothing and does little more than the loop. */
 typedef struct direct {
@@ -69,15 +30,11 @@ typedef struct direct {
 } direct;
 _Static_assert(sizeof(direct) <= KERNEL_INLINE_BYTES, "a direct plan must fit the inline state");
 
-static status fault(kernel_plan *plan) {
-    return fail(plan->err, ASSAY_INVALID, "%s: an integer is divided by zero", plan->call->op->signature.full);
-}
-
 static status run_direct(kernel_plan *plan) {
     direct *d = plan->state;
     d->is_fault = false;
     d->loop(&d->chunk);
-    return d->is_fault ? fault(plan) : ASSAY_OK;
+    return d->is_fault ? pointwise_fault(plan) : ASSAY_OK;
 }
 
 static status run_direct_parallel(kernel_plan *plan) {
@@ -87,8 +44,10 @@ static status run_direct_parallel(kernel_plan *plan) {
     for (int k = 0; k <= d->n; k++) {
         bytes += d->sizes[k];
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads((double)d->chunk.n * bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(d->chunk.n, 1024, &from, &to);
         pointwise_chunk part = d->chunk;
@@ -98,254 +57,13 @@ static status run_direct_parallel(kernel_plan *plan) {
             part.in[k] = (const char *)part.in[k] + from * d->sizes[1 + k];
         }
         d->loop(&part);
+        parallel_leave(watch);
     }
-    return d->is_fault ? fault(plan) : ASSAY_OK;
+    return d->is_fault ? pointwise_fault(plan) : ASSAY_OK;
 }
 
-/* --- tiles ------------------------------------------------------------------------------------------------------------ */
-
-/* How an operand's elements reach the loop. */
-typedef struct source {
-    pointwise_class class;
-    dtype dtype;
-    const tensor *cell; /* of a constant that is read at each run; NULL: `constant` */
-    number constant;
-    int slot;           /* in the loop nest, CONSTANT for none */
-    bool is_row;        /* rows can be read where they lie */
-    bool is_flat;       /* whole tiles can */
-} source;
-
-typedef struct tiled {
-    loop nest; /* slot 0 is the output */
-    const pointwise_loops *loops;
-    const pointwise_loops *out_loops;
-    const pointwise_moves *move;
-    pointwise_loop *loop;
-    number s[POINTWISE_SCALARS];
-    source in[POINTWISE_INPUTS];
-    int n;
-    pointwise_class out_class;
-    dtype out_dtype;
-    dtype compute;
-    bool rounds_numbers;
-    bool out_is_native;
-    bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
-    bool streams;
-    bool by_tile;     /* the loop takes tiles whole: rows are too short to be worth a call each */
-    bool is_fault;
-    int64_t tile[2];  /* elements along dimensions 0 and 1 */
-    int64_t steps[2]; /* tiles along them */
-    int64_t n_tiles;
-    isa isa;
-} tiled;
-
-/* One thread's blocks. */
-typedef struct blocks {
-    _Alignas(64) char in[POINTWISE_INPUTS][BLOCK_BYTES];
-    _Alignas(64) char out[BLOCK_BYTES];
-    _Alignas(64) char raw[BLOCK_BYTES]; /* elements as they lie in memory, before or after conversion */
-} blocks;
-
-/* A tile's place: first elements' byte offsets and extent. */
-typedef struct tile {
-    int64_t offset[1 + POINTWISE_INPUTS];
-    int64_t n0, n1;
-} tile;
-
-static number read_cell(const tensor *t) {
-    const char *at = tensor_data(t);
-    if (dtype_is_complex(t->dtype)) {
-        double complex z = element_load_complex(t->dtype, at);
-        return number_of_complex(creal(z), cimag(z));
-    }
-    return dtype_is_floating(t->dtype) ? number_of_double(element_load(t->dtype, at))
-                                       : number_of_int(element_load_int(t->dtype, at));
-}
-
-/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to the
-   type computed in where the operator says so. */
-static number as_constant(const tiled *p, pointwise_class c, number value) {
-    uint64_t bits[2] = {0, 0};
-    if (p->compute == ASSAY_B8) {
-        return number_of_bool(value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0);
-    }
-    if (c == CLASS_U16) {
-        element_store_number(p->compute, bits, value);
-        return number_of_int((int64_t)bits[0]);
-    }
-    if (p->rounds_numbers && dtype_is_floating(p->compute)) {
-        element_store(p->compute, bits, value.f);
-        value.f = element_load(p->compute, bits);
-    }
-    return value;
-}
-
-static const pointwise_loops *loops_of(const tiled *p, pointwise_class c) {
-    return classes[c].loops[p->isa];
-}
-
-static void fill_constants(const tiled *p, blocks *b) {
-    for (int k = 0; k < p->n; k++) {
-        const source *in = &p->in[k];
-        if (in->slot == CONSTANT) {
-            number value = as_constant(p, in->class, in->cell != NULL ? read_cell(in->cell) : in->constant);
-            int64_t most = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
-            loops_of(p, in->class)->fill(b->in[k], value, most);
-        }
-    }
-}
-
-static void find_tile(const tiled *p, int64_t index, tile *t) {
-    const loop *l = &p->nest;
-    int64_t at[TENSOR_MAX_DIMS];
-    at[0] = index % p->steps[0] * p->tile[0];
-    index /= p->steps[0];
-    at[1] = index % p->steps[1] * p->tile[1];
-    index /= p->steps[1];
-    for (int d = 2; d < l->ndim; d++) {
-        at[d] = index % l->sizes[d];
-        index /= l->sizes[d];
-    }
-    for (int k = 0; k < l->n_operands; k++) {
-        t->offset[k] = 0;
-        for (int d = 0; d < l->ndim; d++) {
-            t->offset[k] += at[d] * l->strides[k][d];
-        }
-    }
-    t->n0 = l->sizes[0] - at[0] < p->tile[0] ? l->sizes[0] - at[0] : p->tile[0];
-    t->n1 = l->sizes[1] - at[1] < p->tile[1] ? l->sizes[1] - at[1] : p->tile[1];
-}
-
-/* Brings a tile's operand into its block, row behind row. */
-static void gather(const tiled *p, const source *in, const tile *t, char *raw, char *to) {
-    const int64_t *strides = p->nest.strides[in->slot];
-    const char *from = p->nest.data[in->slot] + t->offset[in->slot];
-    int64_t size = (int64_t)dtype_size(in->dtype);
-    bool converts = !is_native(in->class, in->dtype);
-    const pointwise_loops *loops = loops_of(p, in->class);
-    if (converts && strides[0] == size && (t->n1 == 1 || strides[1] == t->n0 * size)) {
-        loops->load(to, in->dtype, from, size, t->n0 * t->n1);
-        return;
-    }
-    if (converts && strides[0] == size && t->n0 >= MIN_ROW) {
-        for (int64_t r = 0; r < t->n1; r++) {
-            loops->load(to + r * t->n0 * classes[in->class].size, in->dtype, from + r * strides[1], size, t->n0);
-        }
-        return;
-    }
-    char *dense = converts ? raw : to;
-    if (strides[0] == size || strides[0] == 0) {
-        p->move->copy_rows(dense, from, strides[0], strides[1], t->n0, t->n1, size);
-    } else {
-        p->move->turn(dense, from, strides[0], strides[1], t->n0, t->n1, size);
-    }
-    if (converts) {
-        loops->load(to, in->dtype, raw, size, t->n0 * t->n1);
-    }
-}
-
-/* Writes n results of a row (or of a flat tile) where they belong. */
-static void put(const tiled *p, char *to, int64_t stride, const char *from, char *raw, int64_t n) {
-    int64_t size = (int64_t)dtype_size(p->out_dtype);
-    if (p->streams) {
-        const char *native = from;
-        if (!p->out_is_native) {
-            p->out_loops->store(p->out_dtype, raw, size, from, n);
-            native = raw;
-        }
-        p->move->stream(to, native, (size_t)(n * size));
-        return;
-    }
-    p->out_loops->store(p->out_dtype, to, stride, from, n);
-}
-
-static void run_rows(tiled *p, const tile *t, blocks *b) {
-    const int64_t *out_strides = p->nest.strides[0];
-    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
-    for (int64_t r = 0; r < t->n1; r++) {
-        char *out = p->nest.data[0] + t->offset[0] + r * out_strides[1];
-        for (int k = 0; k < p->n; k++) {
-            const source *in = &p->in[k];
-            c.in[k] = in->slot == CONSTANT ? b->in[k]
-                      : in->is_row ? p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1]
-                                   : b->in[k] + r * t->n0 * classes[in->class].size;
-        }
-        c.out = p->out_is_row ? out : b->out;
-        p->loop(&c);
-        if (!p->out_is_row) {
-            put(p, out, out_strides[0], b->out, b->raw, t->n0);
-        }
-    }
-}
-
-static void run_whole(tiled *p, const tile *t, blocks *b) {
-    const int64_t *out_strides = p->nest.strides[0];
-    char *out = p->nest.data[0] + t->offset[0];
-    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault};
-    for (int k = 0; k < p->n; k++) {
-        const source *in = &p->in[k];
-        c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
-    }
-    c.out = p->out_is_flat && p->out_is_row ? out : b->out;
-    p->loop(&c);
-    if (c.out != b->out) {
-        return;
-    }
-    if (p->out_is_flat) {
-        put(p, out, out_strides[0], b->out, b->raw, c.n);
-        return;
-    }
-    for (int64_t r = 0; r < t->n1; r++) {
-        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * classes[p->out_class].size, b->raw, t->n0);
-    }
-}
-
-static void run_tiles(tiled *p, int64_t from, int64_t to) {
-    blocks b;
-    tile t;
-    fill_constants(p, &b);
-    for (int64_t i = from; i < to; i++) {
-        find_tile(p, i, &t);
-        for (int k = 0; k < p->n; k++) {
-            const source *in = &p->in[k];
-            bool in_place = in->slot == CONSTANT || (p->by_tile ? in->is_flat : in->is_row);
-            if (!in_place) {
-                gather(p, in, &t, b.raw, b.in[k]);
-            }
-        }
-        if (p->by_tile) {
-            run_whole(p, &t, &b);
-        } else {
-            run_rows(p, &t, &b);
-        }
-    }
-    if (p->streams) {
-        p->move->settle();
-    }
-}
-
-static status run_tiled(kernel_plan *plan) {
-    tiled *p = plan->state;
-    p->is_fault = false;
-    double bytes = 0;
-    for (int k = 0; k < p->nest.n_operands; k++) {
-        bytes += (double)p->nest.numel * (k == 0 ? (double)dtype_size(p->out_dtype) : 4.0);
-    }
-    int threads = parallel_threads(bytes);
-    if (threads <= 1 || p->n_tiles == 1) {
-        run_tiles(p, 0, p->n_tiles);
-    } else {
-#pragma omp parallel num_threads(threads)
-        {
-            int64_t from, to;
-            parallel_share(p->n_tiles, 1, &from, &to);
-            run_tiles(p, from, to);
-        }
-    }
-    return p->is_fault ? fault(plan) : ASSAY_OK;
-}
-
-/* --- choosing --------------------------------------------------------------------------------------------------------- */
+/* --- choosing
+ * --------------------------------------------------------------------------------------------------------- */
 
 static status run_nothing(kernel_plan *plan) {
     (void)plan;
@@ -396,7 +114,7 @@ typedef struct choice {
 static status choose(const op_call *call, const pointwise_spec *spec, dtype compute, dtype out, choice *c, error *err) {
     c->compute = compute;
     c->op = compute == ASSAY_B8 ? of_booleans(spec->op) : spec->op;
-    c->class = class_of[compute];
+    c->class = pointwise_class_of[compute];
     if (compute == ASSAY_B8 && spec->op == PW_ADD_SCALED) {
         c->class = CLASS_I32; /* scaled sums are true where they are not 0 */
     }
@@ -413,9 +131,10 @@ static status choose(const op_call *call, const pointwise_spec *spec, dtype comp
         c->out_class = c->class == CLASS_C64 ? CLASS_F32 : CLASS_F64;
     }
     bool makes_bits = out != ASSAY_B8 || answers_b8(c->op) || compute == ASSAY_B8; /* a sum of u8 is no b8 yet */
-    c->out_is_native = is_native(c->out_class, out) && makes_bits;
-    if (classes[c->class].loops[isa_best()]->op[c->op] == NULL) {
-        return fail(err, ASSAY_UNSUPPORTED, "%s has no loop for %s", call->op->signature.full, assay_dtype_name(compute));
+    c->out_is_native = pointwise_is_native(c->out_class, out) && makes_bits;
+    if (pointwise_classes[c->class].loops[isa_best()]->op[c->op] == NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s has no loop for %s", call->op->signature.full,
+                    assay_dtype_name(compute));
     }
     return ASSAY_OK;
 }
@@ -428,26 +147,32 @@ static int64_t traffic(const direct *d) {
     return bytes;
 }
 
+static bool lies_alike(const tensor *a, const tensor *b) {
+    bool alike = a->ndim == b->ndim;
+    for (int d = 0; alike && d < a->ndim; d++) {
+        alike = a->sizes[d] == b->sizes[d] && (a->strides[d] == b->strides[d] || a->sizes[d] == 1);
+    }
+    return alike;
+}
+
 /* Every operand a tensor of the loop's own type, all of one shape and one dense layout: true, with the plan ready. */
 static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choice *c) {
     const tensor *out = &plan->out->items[0];
     direct *d = (direct *)(void *)plan->inline_state;
-    bool contiguous = tensor_is_contiguous(out);
-    if (!c->out_is_native || (!contiguous && !tensor_is_dense(out))) {
+    if (!c->out_is_native || (plan->call->op->in_place && !tensor_is_dense(out))) { /* fresh outputs are dense */
         return false;
     }
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = operand_tensor(plan->call, spec, k);
         pointwise_class class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
-        if (t == NULL || !is_native(class, t->dtype) || !tensor_same_sizes(t, out) ||
-            !(contiguous ? tensor_is_contiguous(t) : tensor_same_strides(t, out))) {
+        if (t == NULL || !pointwise_is_native(class, t->dtype) || !lies_alike(t, out)) {
             return false;
         }
         d->chunk.in[k] = tensor_data(t);
-        d->sizes[1 + k] = classes[class].size;
+        d->sizes[1 + k] = pointwise_classes[class].size;
     }
     d->chunk.n = tensor_numel(out);
-    d->sizes[0] = classes[c->out_class].size;
+    d->sizes[0] = pointwise_classes[c->out_class].size;
     bool writes_input = plan->call->op->in_place;
     if (!writes_input && d->chunk.n * d->sizes[0] >= stream_min_bytes) {
         return false;
@@ -457,7 +182,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     memcpy(d->s, spec->s, sizeof d->s);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
-    d->loop = classes[c->class].loops[isa_best()]->op[c->op];
+    d->loop = pointwise_classes[c->class].loops[isa_best()]->op[c->op];
     plan->state = d;
     plan->run = traffic(d) < PARALLEL_MIN_BYTES ? run_direct : run_direct_parallel;
     return true;
@@ -469,7 +194,8 @@ static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const 
     int n = 1;
     for (int k = 0; k < spec->n; k++) {
         source *in = &p->in[k];
-        tensor *t = plan->call->args[spec->operand[k]].kind == ARG_TENSOR ? plan->call->args[spec->operand[k]].tensor : NULL;
+        tensor *t =
+            plan->call->args[spec->operand[k]].kind == ARG_TENSOR ? plan->call->args[spec->operand[k]].tensor : NULL;
         in->class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
         in->slot = CONSTANT;
         if (t == NULL) {
@@ -487,7 +213,12 @@ static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const 
     loop_init(&p->nest, out->ndim, out->sizes, in_nest, n);
 }
 
-/* Makes dimension 1 the one along which an operand lies dense that does not along dimension 0. True when there is one. */
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Makes dimension 1 the one along which an operand lies dense that does not along dimension 0. True when there is one.
+ */
 static bool bring_dense_dimension(tiled *p) {
     loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
@@ -519,20 +250,23 @@ static bool bring_dense_dimension(tiled *p) {
     return false;
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
+/* Whether a slot's rows, and its tiles as a whole, lie dense. */
+static bool rows_are_dense(const loop *l, int slot, int64_t size) {
+    return l->strides[slot][0] == size || l->sizes[0] == 1;
 }
 
-static void choose_tiles(tiled *p) {
+static void choose_tiles(tiled *p, bool in_place) {
     loop *l = &p->nest;
-    int widest = classes[p->out_class].size;
+    int64_t out_size = (int64_t)dtype_size(p->out_dtype);
+    p->streams = !in_place && l->numel * out_size >= stream_min_bytes && rows_are_dense(l, 0, out_size);
+    int widest = pointwise_classes[p->out_class].size;
     for (int k = 0; k < p->n; k++) {
-        int own = classes[p->in[k].class].size, raw = p->in[k].slot != CONSTANT ? (int)dtype_size(p->in[k].dtype) : 1;
+        int own = pointwise_classes[p->in[k].class].size,
+            raw = p->in[k].slot != CONSTANT ? (int)dtype_size(p->in[k].dtype) : 1;
         widest = own > widest ? own : widest;
         widest = raw > widest ? raw : widest;
     }
-    int out_raw = (int)dtype_size(p->out_dtype);
-    int64_t block = BLOCK_BYTES / (out_raw > widest ? out_raw : widest);
+    int64_t block = (p->streams ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
     bool turned = bring_dense_dimension(p);
     if (l->sizes[0] < MIN_ROW) {
         p->by_tile = true;
@@ -555,30 +289,24 @@ static void choose_tiles(tiled *p) {
     }
 }
 
-/* Whether a slot's rows, and its tiles as a whole, lie dense. */
-static bool rows_are_dense(const loop *l, int slot, int64_t size) {
-    return l->strides[slot][0] == size || l->sizes[0] == 1;
-}
-
 static bool tiles_are_dense(const tiled *p, int slot, int64_t size) {
     const loop *l = &p->nest;
     return rows_are_dense(l, slot, size) &&
            (p->tile[1] == 1 || (p->tile[0] == l->sizes[0] && l->strides[slot][1] == l->sizes[0] * size));
 }
 
-static void choose_places(tiled *p, bool in_place) {
+static void choose_places(tiled *p) {
     const loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
         source *in = &p->in[k];
-        if (in->slot != CONSTANT && is_native(in->class, in->dtype)) {
-            in->is_row = rows_are_dense(l, in->slot, classes[in->class].size);
-            in->is_flat = tiles_are_dense(p, in->slot, classes[in->class].size);
+        if (in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype)) {
+            in->is_row = rows_are_dense(l, in->slot, pointwise_classes[in->class].size);
+            in->is_flat = tiles_are_dense(p, in->slot, pointwise_classes[in->class].size);
         }
     }
     int64_t size = (int64_t)dtype_size(p->out_dtype);
     p->out_is_flat = tiles_are_dense(p, 0, size);
-    p->streams = !in_place && l->numel * size >= stream_min_bytes && rows_are_dense(l, 0, size) &&
-                 (p->out_is_flat || p->tile[0] * size >= 512);
+    p->streams = p->streams && (p->out_is_flat || p->tile[0] * size >= 512);
     p->out_is_row = p->out_is_native && !p->streams && rows_are_dense(l, 0, size);
 }
 
@@ -589,14 +317,14 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     p->isa = isa_best();
-    p->loops = classes[c->class].loops[p->isa];
+    p->loops = pointwise_classes[c->class].loops[p->isa];
     p->compute = c->compute;
     p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
     p->out_class = c->out_class;
     p->out_is_native = c->out_is_native;
     p->out_dtype = plan->out->items[0].dtype;
-    p->out_loops = classes[c->out_class].loops[p->isa];
-    p->move = moves[p->isa];
+    p->out_loops = pointwise_classes[c->out_class].loops[p->isa];
+    p->move = pointwise_move_tables[p->isa];
     p->loop = p->loops->op[c->op];
     p->n = spec->n;
     memcpy(p->s, spec->s, sizeof p->s);
@@ -609,10 +337,10 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
             l->strides[k][1] = 0;
         }
     }
-    choose_tiles(p);
-    choose_places(p, plan->call->op->in_place);
+    choose_tiles(p, plan->call->op->in_place);
+    choose_places(p);
     plan->state = p;
-    plan->run = run_tiled;
+    plan->run = pointwise_run_tiled;
     return ASSAY_OK;
 }
 
@@ -638,12 +366,50 @@ static status check_overlap(const kernel_plan *plan, const pointwise_spec *spec,
     return ASSAY_OK;
 }
 
+/* The everyday call in few instructions: tensors of a type that has loops of its own, laid out like the fresh output,
+   and too small for threads. False for everything else. */
+static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
+    const tensor *out = &plan->out->items[0];
+    direct *d = (direct *)(void *)plan->inline_state;
+    bool native =
+        out->dtype == ASSAY_F32 || out->dtype == ASSAY_F64 || out->dtype == ASSAY_I32 || out->dtype == ASSAY_I64;
+    if (!native || plan->call->op->in_place) {
+        return false;
+    }
+    for (int k = 0; k < spec->n; k++) {
+        const arg *a = &plan->call->args[spec->operand[k]];
+        if (a->kind != ARG_TENSOR || a->tensor->dtype != out->dtype || !lies_alike(a->tensor, out)) {
+            return false;
+        }
+        d->chunk.in[k] = tensor_data(a->tensor);
+    }
+    int64_t n = 1;
+    for (int i = 0; i < out->ndim; i++) {
+        n *= out->sizes[i];
+    }
+    d->loop = pointwise_classes[pointwise_class_of[out->dtype]].loops[isa_best()]->op[spec->op];
+    if (d->loop == NULL || n > PLAIN_ELEMENTS) {
+        return false;
+    }
+    d->chunk.n = n;
+    d->chunk.out = tensor_data(out);
+    d->chunk.s = d->s;
+    d->chunk.is_fault = &d->is_fault;
+    for (int i = 0; i < spec->n_scalars; i++) {
+        d->s[i] = spec->s[i];
+    }
+    plan->state = d;
+    plan->run = run_direct;
+    return true;
+}
+
 /* The type computed in. The usual case, tensors of one type, is told without a full analysis. */
 static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, dtype *compute, error *err) {
     const op_call *call = plan->call;
     const op_row *row = call->op->row;
     const tensor *first = operand_tensor(call, spec, 0);
-    bool same = first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
+    bool same =
+        first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
     for (int k = 1; same && k < spec->n; k++) {
         const tensor *t = operand_tensor(call, spec, k);
         same = t != NULL && t->dtype == first->dtype && !t->is_wrapped_number;
@@ -662,6 +428,9 @@ status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *e
     const tensor *out = &plan->out->items[0];
     dtype compute;
     choice c;
+    if (try_plain(plan, spec)) {
+        return ASSAY_OK;
+    }
     TRY(compute_type(plan, spec, &compute, err));
     if (spec->op == PW_DIV && dtype_category_of(compute) < CATEGORY_FLOATING) {
         compute = ASSAY_F32; /* div.Tensor_mode without a mode */

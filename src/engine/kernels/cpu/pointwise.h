@@ -31,7 +31,7 @@ typedef enum pointwise_op {
     PW_SILU,
     PW_SIGMOID,
     PW_TANH,
-    PW_ELU, /* alpha * scale, scale, input_scale */
+    PW_ELU,      /* alpha * scale, scale, input_scale */
     PW_HARDTANH, /* min, max */
     PW_HARDSIGMOID,
     PW_HARDSWISH,
@@ -82,8 +82,8 @@ typedef enum pointwise_op {
     PW_COUNT
 } pointwise_op;
 
-/* What elements are while they are computed with: every dtype belongs to the class that holds it. bf16 and f16 compute in
-   f32 and i8 and i16 in i32; u16 stands for what is only moved. */
+/* What elements are while they are computed with: every dtype belongs to the class that holds it. bf16 and f16 compute
+   in f32 and i8 and i16 in i32; u16 stands for what is only moved. */
 typedef enum pointwise_class {
     CLASS_U8,
     CLASS_U16,
@@ -98,7 +98,8 @@ typedef enum pointwise_class {
 
 enum { POINTWISE_INPUTS = 3, POINTWISE_SCALARS = 3 };
 
-/* One run of a loop: n elements, one behind the other in every operand. out may be an input, never overlap it otherwise. */
+/* One run of a loop: n elements, one behind the other in every operand. out may be an input, never overlap it
+ * otherwise. */
 typedef struct pointwise_chunk {
     void *out;
     const void *in[POINTWISE_INPUTS];
@@ -121,7 +122,8 @@ typedef struct pointwise_loops {
 
 /* Moves that ask no type, only a size. */
 typedef struct pointwise_moves {
-    /* to[outer][inner] = from[inner * inner_bytes + outer * outer_bytes]: turns a tile round, elements of size bytes. */
+    /* to[outer][inner] = from[inner * inner_bytes + outer * outer_bytes]: turns a tile round, elements of size bytes.
+     */
     void (*turn)(void *to, const char *from, int64_t inner_bytes, int64_t outer_bytes, int64_t n_inner, int64_t n_outer,
                  int64_t size);
     /* memcpy past the caches, for results too large to stay in them. */
@@ -146,13 +148,14 @@ extern const pointwise_moves pointwise_moves_baseline, pointwise_moves_avx2, poi
 /* An operator's call as its loops want it. */
 typedef struct pointwise_spec {
     pointwise_op op;
-    int n;                           /* operands */
-    int operand[POINTWISE_INPUTS];   /* the argument behind each, a tensor or a number */
-    number s[POINTWISE_SCALARS];     /* the loop's parameters */
+    int n;                         /* operands */
+    int operand[POINTWISE_INPUTS]; /* the argument behind each, a tensor or a number */
+    int n_scalars;
+    number s[POINTWISE_SCALARS]; /* the loop's parameters */
 } pointwise_spec;
 
-/* Readies the plan to compute spec. UNSUPPORTED names a type that no loop serves; INVALID an output that lies across one of
-   the inputs, or across itself. */
+/* Readies the plan to compute spec. UNSUPPORTED names a type that no loop serves; INVALID an output that lies across
+   one of the inputs, or across itself. */
 status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *err);
 
 #endif

@@ -3,9 +3,11 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/pointwise.h"
 
+#include <math.h>
 #include <string.h>
 
-/* --- operators whose arguments choose the loop ------------------------------------------------------------------------- */
+/* --- operators whose arguments choose the loop
+ * ------------------------------------------------------------------------- */
 
 static bool is_one(number n) {
     return n.f == 1 && n.im == 0;
@@ -18,7 +20,9 @@ static number negative(number n) {
 /* x + alpha * y */
 static status prepare_sum(kernel_plan *plan, int x, int y, number alpha, error *err) {
     return pointwise_prepare(
-        plan, &(pointwise_spec){.op = is_one(alpha) ? PW_ADD : PW_ADD_SCALED, .n = 2, .operand = {x, y}, .s = {alpha}},
+        plan,
+        &(pointwise_spec){
+            .op = is_one(alpha) ? PW_ADD : PW_ADD_SCALED, .n = 2, .operand = {x, y}, .n_scalars = 1, .s = {alpha}},
         err);
 }
 
@@ -28,6 +32,7 @@ static status prepare_difference(kernel_plan *plan, int x, int y, number alpha, 
                              &(pointwise_spec){.op = is_one(alpha) ? PW_SUB : PW_ADD_SCALED,
                                                .n = 2,
                                                .operand = {x, y},
+                                               .n_scalars = 1,
                                                .s = {negative(alpha)}},
                              err);
 }
@@ -46,7 +51,10 @@ static status rsub(kernel_plan *plan, error *err) {
 
 static status addcmul(kernel_plan *plan, error *err) {
     return pointwise_prepare(
-        plan, &(pointwise_spec){.op = PW_ADDCMUL, .n = 3, .operand = {0, 1, 2}, .s = {call_number(plan->call, 3)}}, err);
+        plan,
+        &(pointwise_spec){
+            .op = PW_ADDCMUL, .n = 3, .operand = {0, 1, 2}, .n_scalars = 1, .s = {call_number(plan->call, 3)}},
+        err);
 }
 
 static status div_mode(kernel_plan *plan, error *err) {
@@ -55,24 +63,43 @@ static status div_mode(kernel_plan *plan, error *err) {
     return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 2, .operand = {0, 1}}, err);
 }
 
+static status hardtanh(kernel_plan *plan, error *err) {
+    pointwise_spec spec = {.op = PW_HARDTANH,
+                           .n = 1,
+                           .operand = {0},
+                           .n_scalars = 2,
+                           .s = {call_number(plan->call, 1), call_number(plan->call, 2)}};
+    return pointwise_prepare(plan, &spec, err);
+}
+
+/* Bounds that are numbers are parameters of a loop over self alone. NaN makes every result NaN, which only the general
+   loop knows. */
+static bool bounds_are_plain(const op_call *call) {
+    bool are_numbers = call->args[1].kind != ARG_TENSOR && call->args[2].kind != ARG_TENSOR;
+    return are_numbers && !isnan(call_float(call, 1)) && !isnan(call_float(call, 2));
+}
+
 static status clamp(kernel_plan *plan, error *err) {
     bool has_min = !call_is_none(plan->call, 1), has_max = !call_is_none(plan->call, 2);
+    if (has_min && has_max && bounds_are_plain(plan->call)) {
+        return hardtanh(plan, err);
+    }
     if (has_min && has_max) {
         return pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
     }
     return pointwise_prepare(
-        plan,
-        &(pointwise_spec){.op = has_min ? PW_MAXIMUM : PW_MINIMUM, .n = 2, .operand = {0, has_min ? 1 : 2}}, err);
+        plan, &(pointwise_spec){.op = has_min ? PW_MAXIMUM : PW_MINIMUM, .n = 2, .operand = {0, has_min ? 1 : 2}}, err);
 }
 
-/* Exponents that are plain arithmetic (ATen takes the same short cuts); the second operand is the exponent otherwise. */
+/* Exponents that are plain arithmetic (ATen takes the same short cuts); the second operand is the exponent otherwise.
+ */
 static status pow_tensor_scalar(kernel_plan *plan, error *err) {
     static const struct {
         double exponent;
         pointwise_op id;
         bool for_integers;
     } short_cuts[] = {
-        {1, PW_COPY, true},   {2, PW_SQUARE, true},       {3, PW_CUBE, true},
+        {1, PW_COPY, true},    {2, PW_SQUARE, true},       {3, PW_CUBE, true},
         {0.5, PW_SQRT, false}, {-1, PW_RECIPROCAL, false}, {-0.5, PW_RSQRT, false},
     };
     number exponent = call_number(plan->call, 1);
@@ -87,14 +114,15 @@ static status pow_tensor_scalar(kernel_plan *plan, error *err) {
 
 static status gelu(kernel_plan *plan, error *err) {
     bool by_tanh = strcmp(call_str(plan->call, 1), "tanh") == 0;
-    return pointwise_prepare(plan, &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH : PW_GELU, .n = 1, .operand = {0}}, err);
+    return pointwise_prepare(plan, &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH : PW_GELU, .n = 1, .operand = {0}},
+                             err);
 }
 
 static status gelu_backward(kernel_plan *plan, error *err) {
     bool by_tanh = strcmp(call_str(plan->call, 2), "tanh") == 0;
     return pointwise_prepare(
-        plan,
-        &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH_BACKWARD : PW_GELU_BACKWARD, .n = 2, .operand = {0, 1}}, err);
+        plan, &(pointwise_spec){.op = by_tanh ? PW_GELU_TANH_BACKWARD : PW_GELU_BACKWARD, .n = 2, .operand = {0, 1}},
+        err);
 }
 
 static status elu(kernel_plan *plan, error *err) {
@@ -102,6 +130,7 @@ static status elu(kernel_plan *plan, error *err) {
     pointwise_spec spec = {.op = PW_ELU,
                            .n = 1,
                            .operand = {0},
+                           .n_scalars = 3,
                            .s = {number_of_double(alpha * scale), number_of_double(scale), call_number(plan->call, 3)}};
     return pointwise_prepare(plan, &spec, err);
 }
@@ -111,13 +140,8 @@ static status elu_backward(kernel_plan *plan, error *err) {
     pointwise_spec spec = {.op = call_bool(plan->call, 4) ? PW_ELU_BACKWARD_RESULT : PW_ELU_BACKWARD,
                            .n = 2,
                            .operand = {0, 5},
+                           .n_scalars = 3,
                            .s = {number_of_double(alpha * scale), number_of_double(scale), call_number(plan->call, 3)}};
-    return pointwise_prepare(plan, &spec, err);
-}
-
-static status hardtanh(kernel_plan *plan, error *err) {
-    pointwise_spec spec = {
-        .op = PW_HARDTANH, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1), call_number(plan->call, 2)}};
     return pointwise_prepare(plan, &spec, err);
 }
 
@@ -125,30 +149,37 @@ static status hardtanh_backward(kernel_plan *plan, error *err) {
     pointwise_spec spec = {.op = PW_HARDTANH_BACKWARD,
                            .n = 2,
                            .operand = {0, 1},
+                           .n_scalars = 2,
                            .s = {call_number(plan->call, 2), call_number(plan->call, 3)}};
     return pointwise_prepare(plan, &spec, err);
 }
 
 static status leaky_relu(kernel_plan *plan, error *err) {
     return pointwise_prepare(
-        plan, &(pointwise_spec){.op = PW_LEAKY_RELU, .n = 1, .operand = {0}, .s = {call_number(plan->call, 1)}}, err);
+        plan,
+        &(pointwise_spec){
+            .op = PW_LEAKY_RELU, .n = 1, .operand = {0}, .n_scalars = 1, .s = {call_number(plan->call, 1)}},
+        err);
 }
 
 static status leaky_relu_backward(kernel_plan *plan, error *err) {
     return pointwise_prepare(
         plan,
-        &(pointwise_spec){.op = PW_LEAKY_RELU_BACKWARD, .n = 2, .operand = {0, 1}, .s = {call_number(plan->call, 2)}},
+        &(pointwise_spec){
+            .op = PW_LEAKY_RELU_BACKWARD, .n = 2, .operand = {0, 1}, .n_scalars = 1, .s = {call_number(plan->call, 2)}},
         err);
 }
 
 static status threshold_backward(kernel_plan *plan, error *err) {
     return pointwise_prepare(
         plan,
-        &(pointwise_spec){.op = PW_THRESHOLD_BACKWARD, .n = 2, .operand = {0, 1}, .s = {call_number(plan->call, 2)}},
+        &(pointwise_spec){
+            .op = PW_THRESHOLD_BACKWARD, .n = 2, .operand = {0, 1}, .n_scalars = 1, .s = {call_number(plan->call, 2)}},
         err);
 }
 
-/* --- one loop each ------------------------------------------------------------------------------------------------------ */
+/* --- one loop each
+ * ------------------------------------------------------------------------------------------------------ */
 
 static status one(kernel_plan *plan, pointwise_op id, error *err) {
     return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 1, .operand = {0}}, err);

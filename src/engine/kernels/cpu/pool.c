@@ -127,11 +127,14 @@ static status run(kernel_plan *plan) {
     p->job.out = tensor_data(p->out);
     p->job.index = p->index != NULL ? (int64_t *)tensor_data(p->index) : NULL;
     int64_t n = p->batch * (p->channels_row != NULL ? 1 : p->job.channels) * p->rows;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(p->n_threads)
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(n, 1, &from, &to);
         run_share(p, from, to);
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -310,14 +313,20 @@ static status run_max_back(kernel_plan *plan) {
     p->job.index = (int64_t *)tensor_data(p->index);
     int64_t channels = p->job.channels, block = p->shape.channels_last ? CHANNEL_BLOCK : 1;
     int64_t blocks = (channels + block - 1) / block, bad = -1;
-#pragma omp parallel for num_threads(p->n_threads) schedule(static) reduction(max : bad)
-    for (int64_t i = 0; i < p->batch * blocks; i++) {
-        void *sums = p->work + (size_t)omp_get_thread_num() * p->work_bytes;
-        int64_t c = i % blocks * block, n = channels - c < block ? channels - c : block;
-        memset(sums, 0, p->work_bytes);
-        int64_t found = scatter_block(p, i / blocks, c, n, sums, sums);
-        bad = found > bad ? found : bad;
-        write_block(p, i / blocks, c, n, sums, sums);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(p->n_threads) reduction(max : bad)
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static) nowait
+        for (int64_t i = 0; i < p->batch * blocks; i++) {
+            void *sums = p->work + (size_t)omp_get_thread_num() * p->work_bytes;
+            int64_t c = i % blocks * block, n = channels - c < block ? channels - c : block;
+            memset(sums, 0, p->work_bytes);
+            int64_t found = scatter_block(p, i / blocks, c, n, sums, sums);
+            bad = found > bad ? found : bad;
+            write_block(p, i / blocks, c, n, sums, sums);
+        }
+        parallel_leave(watch);
     }
     if (bad >= 0) {
         return fail(plan->err, ASSAY_INVALID, "%s: expected indices from 0 to %" PRId64 ", got one outside",

@@ -32,8 +32,9 @@ struct put {
     int64_t n_slots;
     int64_t *slot_of;    /* per index position */
     int64_t *starts;     /* n_slots + 1: where each slot's index positions begin in `order` */
-    int64_t *order;      /* index positions by slot */
+    ptrdiff_t *order;    /* by slot: its slices' offsets in values, in the order of the indices */
     int64_t *touched;    /* slots with any position; all slots when summing */
+    ptrdiff_t *places;   /* of touched slots: their offsets in dst; made when single elements are added */
     int64_t n_touched;
     int n_slot_dims;     /* how a slot's number becomes a place in dst: sizes and byte strides, outermost first */
     int64_t slot_sizes[MAX_SLOT_DIMS];
@@ -92,7 +93,10 @@ static void plain_dims(put *p, const indexing *ix, const tensor *dst, const int6
     }
     p->run_n = 1;
     p->is_run = true;
-    if (p->ndim > 0) {
+    int inner = p->ndim - 1;
+    bool is_run = inner >= 0 && p->dst_strides[inner] == size && p->src_strides[inner] == size;
+    bool by_lists = p->options.mode == PUT_ADD && p->sums.parts == 1 && p->loops->add_lists[p->sums.part] != NULL;
+    if (is_run || (inner >= 0 && !by_lists)) { /* lists of single elements beat strided rows */
         int last = --p->ndim;
         p->run_n = p->sizes[last];
         p->run_dst = p->dst_strides[last];
@@ -176,6 +180,11 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
     p->starts = arena_make(plan->memory, (size_t)p->n_slots + 2, sizeof *p->starts);
     p->touched = arena_make(plan->memory, options->mode == PUT_SUM ? 0 : n < (size_t)p->n_slots ? n : (size_t)p->n_slots,
                             sizeof *p->touched);
+    bool by_lists = options->mode == PUT_ADD && p->run_n == 1 && p->sums.parts == 1 && p->loops->add_lists[dst->dtype] != NULL;
+    if (by_lists) {
+        p->places = arena_make(plan->memory, n < (size_t)p->n_slots ? n : (size_t)p->n_slots, sizeof *p->places);
+        p->slot_of = p->places != NULL ? p->slot_of : NULL;
+    }
     if (p->slot_of == NULL || p->order == NULL || p->k_offsets == NULL || p->starts == NULL || p->touched == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to sort the indices of %s", plan->call->op->signature.full);
     }
@@ -212,13 +221,16 @@ static void sort(put *p) {
     for (int64_t s = 0; s < p->n_slots; s++) {
         int64_t count = next[s];
         if (count > 0 && p->options.mode != PUT_SUM) {
+            if (p->places != NULL) {
+                p->places[p->n_touched] = slot_place(p, p->dst, s) - p->dst;
+            }
             p->touched[p->n_touched++] = s;
         }
         next[s] = at;
         at += count;
     }
     for (int64_t k = 0; k < p->at.numel; k++) {
-        p->order[next[p->slot_of[k]]++] = k;
+        p->order[next[p->slot_of[k]]++] = p->k_offsets[k];
     }
     if (p->options.mode == PUT_SUM) {
         p->n_touched = p->n_slots;
@@ -245,9 +257,9 @@ static void sum_block(const put *p, char *dst, const char *values, int64_t slot,
         }
     }
     for (int64_t i = first; i < end; i++) {
-        const char *slice = src + p->k_offsets[p->order[i]];
+        const char *slice = src + p->order[i];
         if (i + 2 < end) {
-            __builtin_prefetch(src + p->k_offsets[p->order[i + 2]]);
+            __builtin_prefetch(src + p->order[i + 2]);
         }
         if (!p->is_run) {
             p->copies->strided(picked, slice, p->log2, elements, (ptrdiff_t)1 << p->log2, p->run_src);
@@ -270,7 +282,7 @@ static void sum_block(const put *p, char *dst, const char *values, int64_t slot,
 static void write_slot(const put *p, char *dst, const char *values, int64_t slot) {
     int64_t first = p->starts[slot], end = p->starts[slot + 1];
     if (p->options.mode == PUT_REPLACE) {
-        const char *from = values + p->k_offsets[p->order[end - 1]];
+        const char *from = values + p->order[end - 1];
         if (p->is_run) {
             memcpy(dst, from, (size_t)p->run_n << p->log2);
         } else {
@@ -296,6 +308,10 @@ static void write_part(const put *p, int64_t unit, int64_t from, int64_t n) {
         unit /= p->sizes[d];
         dst += i * p->dst_strides[d];
         values += i * p->src_strides[d];
+    }
+    if (p->places != NULL) {
+        p->loops->add_lists[p->sums.part](dst, p->places + from, values, p->order, p->starts, p->touched + from, n, p->options.alpha);
+        return;
     }
     for (int64_t j = from; j < from + n; j++) {
         int64_t slot = p->options.mode == PUT_SUM ? j : p->touched[j];

@@ -187,11 +187,14 @@ static status run(kernel_plan *plan) {
         run_pieces(k, 0, pieces);
         return ASSAY_OK;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(threads)
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(pieces, 1, &from, &to);
         run_pieces(k, from, to);
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

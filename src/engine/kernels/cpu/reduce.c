@@ -196,8 +196,10 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
 
 static void run_rows(const reduction *r) {
     const loop *kept = &r->s.kept;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(r->threads) if (r->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(kept->numel, 1, &from, &to);
         if (has_short_rows(r)) {
@@ -210,6 +212,7 @@ static void run_rows(const reduction *r) {
             fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
             put(r, kept->data[1] + offset[1], total);
         }
+        parallel_leave(watch);
     }
 }
 
@@ -219,14 +222,17 @@ static void run_rows_split(const reduction *r) {
     for (int64_t i = 0; i < kept->numel * r->threads; i++) {
         r->partials[i] = r->s.l->start[r->kind];
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(r->threads)
     {
+        parallel_enter(watch);
         int64_t from, to, place[TENSOR_MAX_DIMS], at[LOOP_MAX_OPERANDS];
         parallel_share(r->s.reduced.numel, ROW_BLOCK, &from, &to);
         for (int64_t i = 0; i < kept->numel; i++) {
             loop_seek(kept, i, place, at);
             fold_range(r, kept->data[0] + at[0], from, to, &r->partials[omp_get_thread_num() * kept->numel + i]);
         }
+        parallel_leave(watch);
     }
     for (int64_t i = 0; i < kept->numel; i++) {
         row_wide total = r->partials[i];
@@ -359,10 +365,12 @@ static void run_columns(const reduction *r) {
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
+    const observer *watch = observer_of_thread;
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
     bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
 #pragma omp parallel num_threads(r->threads) if (r->threads > 1)
     {
+        parallel_enter(watch);
         column_work w;
         row_wide totals[REDUCE_COLUMNS];
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -380,6 +388,7 @@ static void run_columns(const reduction *r) {
                 put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
             }
         }
+        parallel_leave(watch);
     }
 }
 
@@ -387,8 +396,10 @@ static void run_columns_split(const reduction *r) {
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0];
     start_totals(r, r->partials, kept->numel * r->threads);
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(r->threads)
     {
+        parallel_enter(watch);
         column_work w;
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         row_wide *own = r->partials + omp_get_thread_num() * kept->numel;
@@ -399,6 +410,7 @@ static void run_columns_split(const reduction *r) {
             fold_columns(r, &w, kept->data[0] + offset[0], n, from, to, own + i);
             i += n;
         }
+        parallel_leave(watch);
     }
     for (int64_t i = 0; i < kept->numel; i++) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

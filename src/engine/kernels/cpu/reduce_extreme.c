@@ -40,8 +40,10 @@ static void put(const extreme *e, char *value, char *place, row_wide best, int64
 static void run_rows(const extreme *e) {
     const reduce_shape *s = &e->s;
     int64_t n = s->reduced.numel, stride = s->reduced.strides[0][0];
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(e->threads) if (e->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(s->kept.numel, 1, &from, &to);
@@ -62,6 +64,7 @@ static void run_rows(const extreme *e) {
             }
             put(e, s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], best, place);
         }
+        parallel_leave(watch);
     }
 }
 
@@ -72,8 +75,10 @@ static void run_columns(const extreme *e) {
     const loop *kept = &s->kept;
     int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
     int64_t row_stride = s->reduced.strides[0][0], stride = kept->strides[0][0];
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(e->threads) if (e->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double)];
         alignas(64) int64_t places[COLUMNS];
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -94,6 +99,7 @@ static void run_columns(const extreme *e) {
                     kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, best, i), place);
             }
         }
+        parallel_leave(watch);
     }
 }
 

@@ -72,8 +72,10 @@ static moment moments_of_range(const variance *v, const char *in, int64_t from, 
 
 static void run_rows(const variance *v) {
     const loop *kept = &v->s.kept;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(v->threads) if (v->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from = 0, to = kept->numel, low = 0, high = v->s.reduced.numel;
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         if (v->splits) {
@@ -90,6 +92,7 @@ static void run_rows(const variance *v) {
                 put(v, kept, offset, m);
             }
         }
+        parallel_leave(watch);
     }
 }
 
@@ -135,8 +138,10 @@ static void columns_of_range(const variance *v, const char *in, int64_t n, int64
 static void run_columns(const variance *v) {
     const loop *kept = &v->s.kept;
     int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(v->threads) if (v->threads > 1)
     {
+        parallel_enter(watch);
         column_moments m;
         int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -162,6 +167,7 @@ static void run_columns(const variance *v) {
                 }
             }
         }
+        parallel_leave(watch);
     }
 }
 

@@ -103,8 +103,10 @@ static void sum_one(const slow *s, const char *in, char *const *out) {
 
 static status run_slow(kernel_plan *plan) {
     const slow *s = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(s->kept.numel, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
@@ -115,6 +117,7 @@ static status run_slow(kernel_plan *plan) {
             }
             s->one(s, s->kept.data[0] + offset[0], out);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

@@ -1,4 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upsampling: tables of sources and weights per axis, made in prepare; a backward is the same with the tables turned
+   round, so that every output element is gathered and no two threads add to one. */
+#include "engine/kernels/cpu/isa/resample_loops.h"
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/resample.h"
+#include "engine/schema/resample.h"
+#include "engine/schema/window.h"
 
-const kernel_rows kernels_resample = {NULL, 0};
+#include <string.h>
+
+typedef struct resample_state {
+    resample_job job;
+    resample_plane_fn *plane;
+    resample_channels_fn *over_channels; /* NULL: by planes */
+    int64_t batch;
+    int n_threads;
+    char *work;
+    size_t work_bytes; /* per thread */
+} resample_state;
+
+const resample_loops *resample_loops_pick(void) {
+    static const resample_loops *const all[ISA_COUNT] = {
+        [ISA_BASELINE] = &resample_loops_baseline,
+#if defined(__x86_64__)
+        [ISA_AVX2] = &resample_loops_avx2,
+        [ISA_AVX512] = &resample_loops_avx512,
+#endif
+    };
+    return all[isa_best()];
+}
+
+static status make_table(resample_table *t, int64_t targets, int64_t entries, arena *memory, error *err) {
+    t->n = targets;
+    t->start = arena_make(memory, (size_t)targets + 2, sizeof *t->start);
+    t->source = arena_make(memory, (size_t)entries + 1, sizeof *t->source);
+    t->weight = arena_make(memory, (size_t)entries + 1, sizeof *t->weight);
+    t->weight_f32 = arena_make(memory, (size_t)entries + 1, sizeof *t->weight_f32);
+    if (t->start == NULL || t->source == NULL || t->weight == NULL || t->weight_f32 == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling's tables");
+    }
+    return ASSAY_OK;
+}
+
+static void set_entry(resample_table *t, int64_t k, int64_t source, double weight) {
+    t->source[k] = (int32_t)source;
+    t->weight[k] = weight;
+    t->weight_f32[k] = (float)weight;
+}
+
+static status forward_table(const resample_axis *axis, arena *memory, resample_table *t, error *err) {
+    int64_t index[RESAMPLE_MAX_TAPS];
+    double weight[RESAMPLE_MAX_TAPS];
+    t->uniform = (int)axis->mode;
+    TRY(make_table(t, axis->out, axis->out * t->uniform, memory, err));
+    for (int64_t o = 0; o < axis->out; o++) {
+        resample_taps(axis, o, index, weight);
+        for (int k = 0; k < t->uniform; k++) {
+            set_entry(t, k * axis->out + o, index[k], weight[k]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* For each input element the output positions that read it: counted, then filled in order. */
+static status backward_table(const resample_axis *axis, arena *memory, resample_table *t, error *err) {
+    int64_t index[RESAMPLE_MAX_TAPS];
+    double weight[RESAMPLE_MAX_TAPS];
+    TRY(make_table(t, axis->in, axis->out * (int64_t)axis->mode, memory, err));
+    t->uniform = 0;
+    for (int64_t o = 0; o < axis->out; o++) {
+        int n = resample_taps(axis, o, index, weight);
+        for (int k = 0; k < n; k++) {
+            t->start[index[k] + 2]++;
+        }
+    }
+    for (int64_t i = 0; i < axis->in; i++) {
+        t->start[i + 2] += t->start[i + 1];
+    }
+    for (int64_t o = 0; o < axis->out; o++) { /* start[i + 1] runs up to where start[i + 2] was */
+        int n = resample_taps(axis, o, index, weight);
+        for (int k = 0; k < n; k++) {
+            set_entry(t, t->start[index[k] + 1]++, o, weight[k]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status run(kernel_plan *plan) {
+    resample_state *s = plan->state;
+    resample_job *job = &s->job;
+    job->x = tensor_data(call_tensor(plan->call, 0));
+    job->out = tensor_data(&plan->out->items[0]);
+    int64_t planes = s->batch * (s->over_channels != NULL ? 1 : job->channels);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->n_threads)
+    {
+        parallel_enter(watch);
+        void *work = s->work + (size_t)omp_get_thread_num() * s->work_bytes;
+        int64_t from, to;
+        parallel_share(planes * job->rows.n, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            int64_t plane = i / job->rows.n, y = i % job->rows.n;
+            if (s->over_channels != NULL) {
+                s->over_channels(job, plane, y, work);
+            } else {
+                s->plane(job, plane / job->channels, plane % job->channels, y, work);
+            }
+        }
+        parallel_leave(watch);
+    }
+    return ASSAY_OK;
+}
+
+static status prepare(kernel_plan *plan, resample_mode mode, bool backward, error *err) {
+    const tensor *x = call_tensor(plan->call, 0), *out = &plan->out->items[0];
+    const int64_t *in = backward ? plan->call->args[2].ints : x->sizes;
+    int align_arg = mode == RESAMPLE_NEAREST ? -1 : backward ? 3 : 2;
+    int factor_arg = (backward ? 3 : 2) + (align_arg >= 0 ? 1 : 0);
+    resample_axis axes[2];
+    TRY(resample_axes(plan->call, mode, in, 1, align_arg, factor_arg, x->dtype, axes, err));
+    resample_state *s = arena_make(plan->memory, 1, sizeof *s);
+    if (s == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");
+    }
+    plan->state = s;
+    plan->run = run;
+    s->batch = x->sizes[0];
+    s->job.dtype = x->dtype;
+    s->job.channels = x->sizes[1];
+    s->job.x_rows = x->sizes[2];
+    s->job.x_columns = x->sizes[3];
+    memcpy(s->job.x_step, x->strides, sizeof s->job.x_step);
+    memcpy(s->job.out_step, out->strides, sizeof s->job.out_step);
+    TRY((backward ? backward_table : forward_table)(&axes[0], plan->memory, &s->job.rows, err));
+    TRY((backward ? backward_table : forward_table)(&axes[1], plan->memory, &s->job.columns, err));
+    int type = x->dtype == ASSAY_F64 ? 1 : 0;
+    bool by_channels = tensor_suggests_channels_last(x) && x->strides[1] == 1 && out->strides[1] == 1;
+    s->plane = resample_loops_pick()->plane[type];
+    s->over_channels = by_channels ? resample_loops_pick()->over_channels[type] : NULL;
+    s->n_threads = parallel_threads(tensor_bytes(x) + tensor_bytes(out));
+    int64_t elements = 2 * (x->sizes[3] > x->sizes[1] ? x->sizes[3] : x->sizes[1]) + out->sizes[3] + 64;
+    s->work_bytes = (size_t)elements * 8;
+    s->work = arena_make(plan->memory, (size_t)s->n_threads, s->work_bytes);
+    return s->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");
+}
+
+static status prepare_nearest(kernel_plan *plan, error *err) {
+    return prepare(plan, RESAMPLE_NEAREST, false, err);
+}
+
+static status prepare_nearest_back(kernel_plan *plan, error *err) {
+    return prepare(plan, RESAMPLE_NEAREST, true, err);
+}
+
+static status prepare_bilinear(kernel_plan *plan, error *err) {
+    return prepare(plan, RESAMPLE_LINEAR, false, err);
+}
+
+static status prepare_bilinear_back(kernel_plan *plan, error *err) {
+    return prepare(plan, RESAMPLE_LINEAR, true, err);
+}
+
+static status prepare_bicubic(kernel_plan *plan, error *err) {
+    return prepare(plan, RESAMPLE_CUBIC, false, err);
+}
+
+static const kernel_row rows[] = {
+    {"upsample_nearest2d.vec", prepare_nearest, NULL},
+    {"upsample_nearest2d_backward.vec", prepare_nearest_back, NULL},
+    {"upsample_bilinear2d.vec", prepare_bilinear, NULL},
+    {"upsample_bilinear2d_backward.vec", prepare_bilinear_back, NULL},
+    {"upsample_bicubic2d.vec", prepare_bicubic, NULL},
+    {"grid_sampler_2d.default", grid_sampler_prepare, NULL},
+    {"grid_sampler_2d_backward.default", grid_sampler_backward_prepare, NULL},
+};
+
+const kernel_rows kernels_resample = {rows, countof(rows)};

@@ -41,7 +41,7 @@ void *row_sum_start(const row_sum *s, int64_t n) {
     return acc;
 }
 
-void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const char *src, ptrdiff_t stride, int64_t n) {
+const void *row_sum_load(const row_sum *s, const char *src, ptrdiff_t stride, int64_t n) {
     ptrdiff_t size = (ptrdiff_t)1 << s->log2;
     const void *row = src;
     if (stride != size) {
@@ -52,6 +52,11 @@ void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const ch
         converter_run(&s->load, own_row(s, 1), row, n * s->parts);
         row = own_row(s, 1);
     }
+    return row;
+}
+
+void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const char *src, ptrdiff_t stride, int64_t n) {
+    const void *row = row_sum_load(s, src, stride, n);
     if (s->parts == 2) { /* complex: whole runs when they lie side by side, else part after part */
         for (int64_t i = 0; i < (step == 1 ? 1 : n); i++) {
             int64_t to = 2 * (at + i * step), some = step == 1 ? 2 * n : 2;
@@ -65,6 +70,24 @@ void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const ch
         s->add->f64((double *)acc + at, step, row, n);
     } else {
         s->add->f32((float *)acc + at, step, row, n);
+    }
+}
+
+void row_sum_add_rows(const row_sum *s, void *acc, int64_t at, int64_t acc_row, int64_t step, const void *loaded,
+                      int64_t from, int64_t x_row, int64_t n, int64_t rows) {
+    if (s->parts == 2) { /* complex: rare, one element at a time */
+        for (int64_t i = 0; i < rows * n; i++) {
+            int64_t to = 2 * (at + i / n * acc_row + i % n * step), x = 2 * (from + i / n * x_row + i % n);
+            if (s->is_f64) {
+                s->add->f64((double *)acc + to, 1, (const double *)loaded + x, 2);
+            } else {
+                s->add->f32((float *)acc + to, 1, (const float *)loaded + x, 2);
+            }
+        }
+    } else if (s->is_f64) {
+        s->add->f64_rows((double *)acc + at, acc_row, step, (const double *)loaded + from, x_row, n, rows);
+    } else {
+        s->add->f32_rows((float *)acc + at, acc_row, step, (const float *)loaded + from, x_row, n, rows);
     }
 }
 

@@ -226,8 +226,10 @@ static status scatter_run(kernel_plan *plan) {
     if (s->fills) {
         moves_run(&s->fill, 1, false);
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(s->bytes))
     {
+        parallel_enter(watch);
         lines mine = s->lines;
         scatter_share share = {.s = s, .low = 0, .high = s->far_bytes};
         int64_t from, to;
@@ -243,6 +245,7 @@ static status scatter_run(kernel_plan *plan) {
         if (!lines_walk(&mine, scatter_use, &share)) {
             good = false;
         }
+        parallel_leave(watch);
     }
     if (!good) {
         return lines_fail(&s->lines, plan->err);

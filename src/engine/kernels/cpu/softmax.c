@@ -206,11 +206,14 @@ static status run_softmax(kernel_plan *plan) {
     if (s->units == 0 || s->n == 0) {
         return ASSAY_OK;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(s->units, 1, &from, &to);
         s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

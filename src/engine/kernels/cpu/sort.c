@@ -63,8 +63,10 @@ static void cumsum_line(const along *a, const char *x, char *y, void *buffer, vo
 
 static status run_cumsum(kernel_plan *plan) {
     const along *a = plan->state;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(a->threads) if (a->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[ROW_BLOCK * sizeof(double)], made[ROW_BLOCK * sizeof(double)];
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(a->lines.numel, 1, &from, &to);
@@ -72,21 +74,28 @@ static status run_cumsum(kernel_plan *plan) {
             loop_seek(&a->lines, i, index, offset);
             cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
 
 static status run_cumsum_complex(kernel_plan *plan) {
     const along *a = plan->state;
-#pragma omp parallel for num_threads(a->threads) if (a->threads > 1)
-    for (int64_t i = 0; i < a->lines.numel; i++) {
-        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        double complex total = 0;
-        loop_seek(&a->lines, i, index, offset);
-        for (int64_t k = 0; k < a->n; k++) {
-            total += element_load_complex(a->in, a->lines.data[0] + offset[0] + k * a->in_stride);
-            element_store_complex(a->out, a->lines.data[1] + offset[1] + k * a->out_stride, total);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int64_t i = 0; i < a->lines.numel; i++) {
+            int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+            double complex total = 0;
+            loop_seek(&a->lines, i, index, offset);
+            for (int64_t k = 0; k < a->n; k++) {
+                total += element_load_complex(a->in, a->lines.data[0] + offset[0] + k * a->in_stride);
+                element_store_complex(a->out, a->lines.data[1] + offset[1] + k * a->out_stride, total);
+            }
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }
@@ -179,8 +188,10 @@ static status run_topk(kernel_plan *plan) {
     if (a->k == 0) {
         return ASSAY_OK;
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(a->threads) if (a->threads > 1)
     {
+        parallel_enter(watch);
         alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
         entry *heap = (entry *)a->work + omp_get_thread_num() * a->k;
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -190,6 +201,7 @@ static status run_topk(kernel_plan *plan) {
             topk_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], a->lines.data[2] + offset[2], heap,
                       buffer);
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

@@ -117,8 +117,10 @@ static void copy_all(const stage *s, char *outer, bool load) {
     }
     int64_t row = l->sizes[0], chunks = (row + CHUNK - 1) / CHUNK, rows = l->numel / row;
     double bytes = (double)l->numel * (double)(dtype_size(s->outer) + dtype_size(s->inner));
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(bytes))
     {
+        parallel_enter(watch);
         int64_t from, to, index[TENSOR_MAX_DIMS], offsets[LOOP_MAX_OPERANDS];
         parallel_share(rows * chunks, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
@@ -126,6 +128,7 @@ static void copy_all(const stage *s, char *outer, bool load) {
             loop_seek(l, i / chunks * row + start, index, offsets);
             copy_run(s, (char *)s->data + offsets[0], outer + offsets[1], n, load);
         }
+        parallel_leave(watch);
     }
 }
 

@@ -8,7 +8,8 @@
 
 #include <stdatomic.h>
 
-enum { BLOCK = 512, AHEAD = 8 };
+/* Below FEW_INDICES a strided dimension makes the longer inner loop. */
+enum { BLOCK = 512, AHEAD = 8, FEW_INDICES = 16 };
 
 typedef enum inner { INNER_RUN, INNER_INDICES, INNER_STRIDED } inner;
 
@@ -77,7 +78,7 @@ static void choose_inner(take *t) {
         return;
     }
     bool is_run = t->dst_strides[last] == size && t->src_strides[last] == size;
-    if (is_run || t->sizes[last] > t->at.numel) {
+    if (is_run || (t->at.numel < FEW_INDICES && t->sizes[last] > t->at.numel)) {
         t->inner = is_run ? INNER_RUN : INNER_STRIDED;
         t->run_n = t->sizes[last];
         t->run_dst = t->dst_strides[last];
@@ -179,8 +180,10 @@ static status run(kernel_plan *plan) {
     take *t = plan->state;
     TRY(places_find(&t->at, plan->err));
     atomic_bool good = true; /* cleared by any thread; offsets are used only when all of them are good */
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(t->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to, numel = t->at.numel;
         if (t->offsets != NULL) {
             parallel_share(numel, BLOCK, &from, &to);
@@ -197,6 +200,7 @@ static status run(kernel_plan *plan) {
             }
             from += n;
         }
+        parallel_leave(watch);
     }
     return good ? ASSAY_OK : places_fail(&t->at, plan->err);
 }

@@ -11,6 +11,9 @@
 typedef struct add_loops {
     void (*f32)(float *acc, int64_t step, const float *x, int64_t n);
     void (*f64)(double *acc, int64_t step, const double *x, int64_t n);
+    /* `rows` rows of n: acc rows lie acc_row elements apart, those of x x_row. */
+    void (*f32_rows)(float *acc, int64_t acc_row, int64_t step, const float *x, int64_t x_row, int64_t n, int64_t rows);
+    void (*f64_rows)(double *acc, int64_t acc_row, int64_t step, const double *x, int64_t x_row, int64_t n, int64_t rows);
 } add_loops;
 
 extern const add_loops add_loops_baseline;

@@ -13,17 +13,17 @@ enum { VECTOR_BYTES = 32, TILE_ROWS = 4, COLUMN_VECTORS = 3 };
 enum { VECTOR_BYTES = 16, TILE_ROWS = 4, COLUMN_VECTORS = 2 };
 #endif
 
-#define TYPE    double
-#define NAME(x) x##_f64
+#define TYPE     double
+#define NAME(x)  x##_f64
 #define ALPHA(g) (g)->alpha
 #include "engine/kernels/cpu/isa/gemm_template.h"
-#define TYPE    float
-#define NAME(x) x##_f32
+#define TYPE     float
+#define NAME(x)  x##_f32
 #define ALPHA(g) (g)->alpha
 #include "engine/kernels/cpu/isa/gemm_template.h"
 /* Unsigned, so that overflow wraps as it should. */
-#define TYPE    uint64_t
-#define NAME(x) x##_i64
+#define TYPE     uint64_t
+#define NAME(x)  x##_i64
 #define ALPHA(g) (g)->alpha_int
 #include "engine/kernels/cpu/isa/gemm_template.h"
 

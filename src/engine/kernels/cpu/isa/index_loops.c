@@ -198,6 +198,141 @@ static void add_u8(void *acc, const void *src, int64_t n, double alpha) {
     }
 }
 
+/* --- single elements by place ------------------------------------------------------------------------------------------------ */
+
+static inline float widen_f16(uint16_t x) {
+#if defined(__F16C__)
+    return _cvtsh_ss(x);
+#else
+    return f16_to_float(x);
+#endif
+}
+
+static inline uint16_t narrow_f16(float x) {
+#if defined(__F16C__)
+    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+#else
+    return f16_from_float(x);
+#endif
+}
+
+static inline float widen_bf16(uint16_t x) {
+    return float_of_bits((uint32_t)x << 16);
+}
+
+#define AS_IS(x) (x)
+
+#define NAMED(name) name##_f32
+#define TYPE        float
+#define SUM         float
+#define WIDEN       AS_IS
+#define NARROW      AS_IS
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#define NAMED(name) name##_f64
+#define TYPE        double
+#define SUM         double
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#define NAMED(name) name##_i64
+#define TYPE        int64_t
+#define SUM         int64_t
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef TYPE
+#undef SUM
+#undef WIDEN
+#undef NARROW
+#define NAMED(name) name##_f16
+#define TYPE        uint16_t
+#define SUM         float
+#define WIDEN       widen_f16
+#define NARROW      narrow_f16
+#include "engine/kernels/cpu/isa/index_lists.h"
+#undef NAMED
+#undef WIDEN
+#undef NARROW
+#define NAMED(name) name##_bf16
+#define WIDEN       widen_bf16
+#define NARROW      bf16_from_float
+#include "engine/kernels/cpu/isa/index_lists.h"
+
+/* --- rows of a bag --------------------------------------------------------------------------------------------------------------- */
+
+/* Columns that stay in registers while the rows go by: four of the compiler's own vectors, since it keeps an array of as
+   many floats in memory (four times slower). */
+enum { COLUMNS = 64 };
+typedef float lane16 __attribute__((vector_size(64)));
+typedef struct block64 {
+    lane16 part[4];
+} block64;
+
+static inline block64 block_f32(const char *row, int64_t c) {
+    block64 b;
+    memcpy(&b, row + c * 4, sizeof b);
+    return b;
+}
+
+static inline block64 block_f16(const char *row, int64_t c) {
+    block64 b;
+    float halves[COLUMNS];
+    floats_of_f16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
+    memcpy(&b, halves, sizeof b);
+    return b;
+}
+
+static inline block64 block_bf16(const char *row, int64_t c) {
+    block64 b;
+    float halves[COLUMNS];
+    floats_of_bf16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
+    memcpy(&b, halves, sizeof b);
+    return b;
+}
+
+/* read and add are constants to the compiler wherever this is called. */
+static inline __attribute__((always_inline)) void sum_rows(float *acc, const char *base, const int64_t *offsets, const float *by,
+                                                           int64_t n_rows, int64_t n, int size,
+                                                           block64 (*read)(const char *, int64_t), add_row_fn *add) {
+    int64_t c = 0;
+    for (; c + COLUMNS <= n; c += COLUMNS) {
+        lane16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        for (int64_t i = 0; i < n_rows; i++) {
+            block64 b = read(base + offsets[i], c);
+            float scale = by != NULL ? by[i] : 1;
+            s0 += scale * b.part[0];
+            s1 += scale * b.part[1];
+            s2 += scale * b.part[2];
+            s3 += scale * b.part[3];
+        }
+        memcpy(acc + c, &s0, sizeof s0);
+        memcpy(acc + c + 16, &s1, sizeof s1);
+        memcpy(acc + c + 32, &s2, sizeof s2);
+        memcpy(acc + c + 48, &s3, sizeof s3);
+    }
+    if (c < n) {
+        memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
+    }
+    for (int64_t i = 0; i < n_rows && c < n; i++) {
+        add(acc + c, base + offsets[i] + c * size, n - c, by != NULL ? (double)by[i] : 1);
+    }
+}
+
+static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    sum_rows(acc, base, offsets, by, n_rows, n, 4, block_f32, add_f32);
+}
+
+static void sum_rows_f16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_f16, add_f16);
+}
+
+static void sum_rows_bf16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_bf16, add_bf16);
+}
+
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
 enum { LANES = 64 };
 
@@ -286,6 +421,9 @@ const index_loops ISA_SYMBOL(index_loops) = {
     .add_row = {[ASSAY_F16] = add_f16, [ASSAY_BF16] = add_bf16, [ASSAY_F32] = add_f32, [ASSAY_F64] = add_f64,
                 [ASSAY_I8] = add_i8, [ASSAY_I16] = add_i16, [ASSAY_I32] = add_i32, [ASSAY_I64] = add_i64,
                 [ASSAY_U8] = add_u8, [ASSAY_B8] = add_u8},
+    .add_lists = {[ASSAY_F16] = add_lists_f16, [ASSAY_BF16] = add_lists_bf16, [ASSAY_F32] = add_lists_f32,
+                  [ASSAY_F64] = add_lists_f64, [ASSAY_I64] = add_lists_i64},
+    .sum_rows = {[ASSAY_F16] = sum_rows_f16, [ASSAY_BF16] = sum_rows_bf16, [ASSAY_F32] = sum_rows_f32},
     .dot = {[ASSAY_F16] = dot_f16, [ASSAY_BF16] = dot_bf16, [ASSAY_F32] = dot_f32, [ASSAY_F64] = dot_f64},
     .max_row_f32 = max_row_f32,
     .max_row_f64 = max_row_f64,

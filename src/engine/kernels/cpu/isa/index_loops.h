@@ -20,6 +20,13 @@ typedef struct index_loops {
     void (*gather[5])(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step);
     /* dst[offsets[i] + i * dst_step] = src[i * src_stride]. */
     void (*scatter[5])(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n);
+    /* dst[to[j]] (+)= alpha * the sum of values[from[p]] for p in [starts[slots[j]], starts[slots[j] + 1]); offsets in bytes.
+       NULL for types that go by add_row. */
+    void (*add_lists[ASSAY_DTYPE_COUNT])(char *dst, const ptrdiff_t *to, const char *values, const ptrdiff_t *from,
+                                         const int64_t *starts, const int64_t *slots, int64_t n, double alpha);
+    /* acc[c] = sum over i of by[i] * rows[i][c], rows at byte offsets from base; by may be NULL (1). f32 sums; f16, bf16, f32. */
+    void (*sum_rows[ASSAY_DTYPE_COUNT])(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows,
+                                        int64_t n);
     add_row_fn *add_row[ASSAY_DTYPE_COUNT]; /* NULL for complex types: two numbers of their parts */
     /* The dot product of two rows: f32 sums for f16, bf16 and f32. NULL for other types than floats. */
     double (*dot[ASSAY_DTYPE_COUNT])(const void *a, const void *b, int64_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators on complex numbers, a template: the including file defines `part` (float or double) and gathers the
-   loops into its table. Sums and products are done in `part`, everything else in double through libm. */
+/* Element-wise operators on complex numbers, a template: the including file defines `part` (float or double) and
+   gathers the loops into its table. Sums and products are done in `part`, everything else in double through libm. */
 
 typedef struct elem {
     part re, im;

@@ -56,10 +56,6 @@ ALWAYS_INLINE elem real_tanh(elem x) {
     return tanh_f32(x);
 }
 
-ALWAYS_INLINE elem real_pow(elem x, elem y) {
-    return pow_f32(x, y);
-}
-
 ALWAYS_INLINE elem real_gelu(elem x) {
     elem share = normal_share(x, exp_half_square(x));
     return x == -INFINITY ? -0.0f : x * share;
@@ -155,6 +151,24 @@ static void divide_floor_loop(const pointwise_chunk *c) {
     }
     for (int64_t i = 0; i < c->n; i++) {
         out[i] = slow_divide_floor(x[i], y[i]);
+    }
+}
+
+static void pow_loop(const pointwise_chunk *c) {
+    enum { BLOCK = 256 };
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t n = c->n - from < BLOCK ? c->n - from : BLOCK;
+        elem magnitude[BLOCK];
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            magnitude[i] = pow_magnitude(x[from + i], y[from + i]);
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            out[from + i] = pow_signed(magnitude[i], x[from + i], y[from + i]);
+        }
     }
 }
 

@@ -56,10 +56,6 @@ ALWAYS_INLINE elem real_sigmoid(elem x) {
     return (x < 0 ? e : 1) / (1 + e);
 }
 
-ALWAYS_INLINE elem real_pow(elem x, elem y) {
-    return pow(x, y);
-}
-
 ALWAYS_INLINE elem real_gelu(elem x) {
     return x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * M_SQRT1_2);
 }
@@ -88,6 +84,10 @@ ALWAYS_INLINE elem divide_floor(elem x, elem y) {
     quotient -= ((rest != 0) & ((y < 0) != (rest < 0))) ? 1 : 0;
     elem down = floor(quotient);
     return quotient == 0 ? copysign(0, x / y) : quotient - down > 0.5 ? down + 1 : down;
+}
+
+static void pow_loop(const pointwise_chunk *c) {
+    binary(c, pow);
 }
 
 static void fmod_loop(const pointwise_chunk *c) {

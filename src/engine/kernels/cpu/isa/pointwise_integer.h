@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise operators on integers, a template: the including file defines `elem` and gathers the loops into its table.
-   Sums and products wrap around, worked out without sign in 64 bits and cut back (the compiler narrows them again). */
+/* Element-wise operators on integers, a template: the including file defines `elem` and gathers the loops into its
+   table. Sums and products wrap around, worked out without sign in 64 bits and cut back (the compiler narrows them
+   again). */
 
 ALWAYS_INLINE elem neg(elem x) {
     return (elem)(0 - (uint64_t)x);
@@ -187,18 +188,23 @@ static void threshold_backward_loop(const pointwise_chunk *c) {
     }
 }
 
+static int64_t whole_of(number n) {
+    return n.category <= CATEGORY_INTEGRAL ? n.i : (int64_t)n.f;
+}
+
 static void hardtanh_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0];
-    int64_t low = (int64_t)c->s[0].f, high = (int64_t)c->s[1].f;
+    int64_t low = whole_of(c->s[0]), high = whole_of(c->s[1]);
     for (int64_t i = 0; i < c->n; i++) {
-        out[i] = (elem)(x[i] < low ? low : x[i] > high ? high : x[i]);
+        int64_t above = x[i] < low ? low : x[i];
+        out[i] = (elem)(above > high ? high : above);
     }
 }
 
 static void fill(void *to, number of, int64_t n) {
     elem *out = to;
-    elem x = (elem)(of.category <= CATEGORY_INTEGRAL ? of.i : (int64_t)of.f);
+    elem x = (elem)whole_of(of);
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         out[i] = x;

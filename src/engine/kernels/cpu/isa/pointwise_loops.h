@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of loop that every class's operators are put into. A file that includes this first names its class's element
-   `elem` (a typedef); the operator is a small inline function that the loop swallows whole. */
+/* Template: the shapes of loop that every class's operators are put into. A file that includes this first names its class's
+   element `elem` (a typedef); the operator is a small inline function that the loop swallows whole. */
 #ifndef ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 #define ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 

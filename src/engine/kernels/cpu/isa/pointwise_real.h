@@ -221,7 +221,8 @@ ALWAYS_INLINE elem clamp(elem x, elem low, elem high) {
     return minimum(maximum(x, low), high);
 }
 
-/* --- the loops ------------------------------------------------------------------------------------------------------- */
+/* --- the loops -------------------------------------------------------------------------------------------------------
+ */
 
 static void neg_loop(const pointwise_chunk *c) {
     unary(c, neg);
@@ -337,10 +338,6 @@ static void divide_loop(const pointwise_chunk *c) {
 
 static void divide_trunc_loop(const pointwise_chunk *c) {
     binary(c, divide_trunc);
-}
-
-static void real_pow_loop(const pointwise_chunk *c) {
-    binary(c, real_pow);
 }
 
 static void maximum_loop(const pointwise_chunk *c) {
@@ -498,7 +495,7 @@ const pointwise_loops REAL_LOOPS = {
             [PW_MUL] = mul_loop,
             [PW_DIV] = divide_loop,
             [PW_DIV_TRUNC] = divide_trunc_loop,
-            [PW_POW] = real_pow_loop,
+            [PW_POW] = pow_loop,
             [PW_MAXIMUM] = maximum_loop,
             [PW_MINIMUM] = minimum_loop,
             [PW_GELU_BACKWARD] = real_gelu_backward_loop,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise moves of 16-bit elements, whatever they mean: f16, bf16 and i16 need no conversion to be chosen between. */
+/* Element-wise moves of 16-bit elements, whatever they mean: f16, bf16 and i16 need no conversion to be chosen between.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -17,6 +17,10 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
 #define OWN_DTYPE  ASSAY_F32
+#define INTO       to_f32
+#define OUT_OF     from_f32
+#define LOAD       element_load
+#define STORE      element_store
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       double
 #define INDEX      int64_t
@@ -24,6 +28,10 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
 #define OWN_DTYPE  ASSAY_F64
+#define INTO       to_f64
+#define OUT_OF     from_f64
+#define LOAD       element_load
+#define STORE      element_store
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       int64_t
 #define INDEX      int64_t
@@ -31,6 +39,10 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define LOWEST     INT64_MIN
 #define IS_REAL    0
 #define OWN_DTYPE  ASSAY_I64
+#define INTO       to_i64
+#define OUT_OF     from_i64
+#define LOAD       element_load_int
+#define STORE      element_store_int
 #include "engine/kernels/cpu/isa/pool_template.h"
 
 extern const pool_loops ISA_SYMBOL(pool_loops);

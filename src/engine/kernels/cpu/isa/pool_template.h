@@ -4,47 +4,23 @@
 
 /* n elements, `step` apart, of the tensor's type. */
 static void NAME(load)(dtype t, const char *from, int64_t step, int64_t n, TYPE *to) {
-    size_t size = dtype_size(t);
-    if (t == OWN_DTYPE && step == 1) {
-        memcpy(to, from, (size_t)n * sizeof(TYPE));
-#if IS_REAL
-    } else if (step == 1 && t == ASSAY_F16 && sizeof(TYPE) == 4) {
-        converters->to_f32[ASSAY_F16](to, from, n);
-    } else if (step == 1 && t == ASSAY_BF16 && sizeof(TYPE) == 4) {
-        converters->to_f32[ASSAY_BF16](to, from, n);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            const char *at = from + i * step * (int64_t)size;
-            to[i] = t == OWN_DTYPE ? *(const TYPE *)at : (TYPE)element_load(t, at);
-        }
-#else
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = element_load_int(t, from + i * step * (int64_t)size);
-        }
-#endif
+    if (step == 1) {
+        converters->INTO[t](to, from, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = from + i * step * (int64_t)dtype_size(t);
+        to[i] = t == OWN_DTYPE ? *(const TYPE *)at : (TYPE)LOAD(t, at);
     }
 }
 
 static void NAME(store)(dtype t, const TYPE *from, int64_t n, char *to, int64_t step) {
-    size_t size = dtype_size(t);
-    if (t == OWN_DTYPE && step == 1) {
-        memcpy(to, from, (size_t)n * sizeof(TYPE));
-#if IS_REAL
-    } else if (step == 1 && t == ASSAY_F16 && sizeof(TYPE) == 4) {
-        converters->from_f32[ASSAY_F16](to, from, n);
-    } else if (step == 1 && t == ASSAY_BF16 && sizeof(TYPE) == 4) {
-        converters->from_f32[ASSAY_BF16](to, from, n);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            element_store(t, to + i * step * (int64_t)size, (double)from[i]);
-        }
-#else
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            element_store_int(t, to + i * step * (int64_t)size, from[i]);
-        }
-#endif
+    if (step == 1) {
+        converters->OUT_OF[t](to, from, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        STORE(t, to + i * step * (int64_t)dtype_size(t), from[i]);
     }
 }
 
@@ -315,3 +291,7 @@ static void NAME(avg_back_channels)(const pool_job *job, int64_t n, int64_t y, v
 #undef LOWEST
 #undef IS_REAL
 #undef OWN_DTYPE
+#undef INTO
+#undef OUT_OF
+#undef LOAD
+#undef STORE

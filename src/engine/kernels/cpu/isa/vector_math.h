@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementary functions in f32 as straight lines of arithmetic, so that a loop around them becomes vector code: no branch,
-   no table, no call. Selections stand for branches; NaN and infinities come out as IEEE 754 asks. Errors are given in units
-   in the last place (ulp), measured against the double functions over the whole range (tests/engine/test_vector_math.c). */
+/* Elementary functions in f32 as straight lines of arithmetic, so that a loop around them becomes vector code: no
+   branch, no table, no call. Selections stand for branches; NaN and infinities come out as IEEE 754 asks. Errors are
+   given in units in the last place (ulp), measured against the double functions over the whole range
+   (tests/engine/test_vector_math.c). */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_MATH_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_MATH_H
 
@@ -9,32 +10,35 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float float_of_bits(uint32_t bits) {
+/* A call left in a loop keeps it scalar: inlining is not left to taste. */
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline uint32_t bits_of_float(float value) {
+VECTOR_INLINE uint32_t bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static inline double double_of_bits(uint64_t bits) {
+VECTOR_INLINE double double_of_bits(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline uint64_t bits_of_double(double value) {
+VECTOR_INLINE uint64_t bits_of_double(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
 /* 2^n for n in [-126, 127]. */
-static inline float power_of_two(int32_t n) {
+VECTOR_INLINE float power_of_two(int32_t n) {
     return float_of_bits((uint32_t)(n + 127) << 23);
 }
 
@@ -42,34 +46,11 @@ static inline float power_of_two(int32_t n) {
 #define ROUND_MAGIC_F32 0x1.8p23f
 #define ROUND_MAGIC_F64 0x1.8p52
 
-/* exp(x + tail), |tail| small against 1. ln 2 is taken off in two parts, the first of which multiplies exactly; the
+/* ln 2 is taken off in two parts, the first of which multiplies exactly; the
    polynomial is Cephes' (Moshier). 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-static inline float exp_with_tail(float x, float tail) {
+VECTOR_INLINE float exp_f32(float x) {
     float clipped = x > 89.0f ? 89.0f : x;
     clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
-    float n = shifted - ROUND_MAGIC_F32;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
-    float r = clipped - n * 0x1.63p-1f;
-    r = r - n * -0x1.bd0106p-13f + tail;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    float value = p * (r * r) + r + 1.0f;
-    int32_t half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
-}
-
-static inline float exp_f32(float x) {
-    return exp_with_tail(x, 0);
-}
-
-/* exp(x) for x <= 0 with results below 2^-126 taken for 0: one scaling less. */
-static inline float exp_negative_f32(float x) {
-    float clipped = x < -87.0f ? -87.0f : x;
     float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
     float n = shifted - ROUND_MAGIC_F32;
     int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
@@ -81,21 +62,46 @@ static inline float exp_negative_f32(float x) {
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
+    float value = p * (r * r) + r + 1.0f;
+    int32_t half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* exp(x + tail) for x <= 0 and a tail small against 1, with results below 2^-126 taken for 0: one scaling less. 1 ulp.
+ */
+VECTOR_INLINE float exp_negative_with_tail(float x, float tail) {
+    float clipped = x < -87.0f ? -87.0f : x;
+    float shifted = clipped * 0x1.715476p+0f + ROUND_MAGIC_F32;
+    float n = shifted - ROUND_MAGIC_F32;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32));
+    float r = clipped - n * 0x1.63p-1f;
+    r = r - n * -0x1.bd0106p-13f + tail;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
     float value = (p * (r * r) + r + 1.0f) * power_of_two(whole);
     return x < -87.0f ? 0.0f : value;
 }
 
+VECTOR_INLINE float exp_negative_f32(float x) {
+    return exp_negative_with_tail(x, 0);
+}
+
 /* exp(-x^2 / 2): the square is split so that its rounding error, up to 90 ulp of the result, is made good. */
-static inline float exp_half_square(float x) {
-    float high = float_of_bits(bits_of_float(x) & 0xfffff000u); /* 12 bits: its square is exact */
-    float clipped = fabsf(x) > 15.0f ? 0.0f : x; /* the tail of what is 0 anyway must not be infinite times 0 */
-    float tail = fabsf(x) > 15.0f ? 0.0f : (clipped - high) * (clipped + high) * -0.5f;
-    return exp_with_tail(high * high * -0.5f, tail);
+VECTOR_INLINE float exp_half_square(float x) {
+    float clipped = x > 14.0f ? 14.0f : x;
+    clipped = clipped < -14.0f ? -14.0f : clipped;
+    float high = float_of_bits(bits_of_float(clipped) & 0xfffff000u); /* 12 bits: its square is exact */
+    return exp_negative_with_tail(high * high * -0.5f, (clipped - high) * (clipped + high) * -0.5f);
 }
 
 /* From e = exp(-x^2 / 2) the share of the normal distribution below -|x|, by a polynomial in q = 1 - 6 / (|x| + 3) for
-   exp(x^2 / 2) * Phi(-|x|) * (|x| + 3) on [0, 14.5], fitted at Chebyshev nodes (error 1.2e-9). 3 ulp, in the tail too. */
-static inline float normal_tail(float x, float e) {
+   exp(x^2 / 2) * Phi(-|x|) * (|x| + 3) on [0, 14.5], fitted at Chebyshev nodes (error 1.2e-9). 8 ulp, in the tail too.
+ */
+VECTOR_INLINE float normal_tail(float x, float e) {
     float r = 1.0f / (fabsf(x) + 3.0f);
     float q = 1.0f - 6.0f * r;
     float p = 5.53559662954e-5f;
@@ -113,13 +119,13 @@ static inline float normal_tail(float x, float e) {
 }
 
 /* The normal distribution's share below x, from e = exp(-x^2 / 2). */
-static inline float normal_share(float x, float e) {
+VECTOR_INLINE float normal_share(float x, float e) {
     float tail = normal_tail(x, e);
     return x > 0 ? 1.0f - tail : tail;
 }
 
 /* 2 ulp: an odd polynomial near 0 (fitted as above, 3e-10), 1 - 2 Phi(-sqrt(2) x) beyond. */
-static inline float erf_f32(float x) {
+VECTOR_INLINE float erf_f32(float x) {
     float z = x * x;
     float p = 8.52940132284e-5f;
     p = p * z + -0.000817963218089f;
@@ -133,13 +139,13 @@ static inline float erf_f32(float x) {
 }
 
 /* 1 / (1 + exp(-x)) by exp(-|x|): nothing overflows and small results keep their digits. 2 ulp. */
-static inline float sigmoid_f32(float x) {
+VECTOR_INLINE float sigmoid_f32(float x) {
     float e = exp_negative_f32(-fabsf(x));
     return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 
 /* 2 ulp; Cephes' polynomial near 0, where the quotient would cancel. */
-static inline float tanh_f32(float x) {
+VECTOR_INLINE float tanh_f32(float x) {
     float z = x * x;
     float p = -5.70498872745e-3f;
     p = p * z + 2.06390887954e-2f;
@@ -153,7 +159,7 @@ static inline float tanh_f32(float x) {
 }
 
 /* exp(x) - 1 for x <= 0 (what elu asks for). 2 ulp: a Taylor polynomial near 0. */
-static inline float expm1_negative_f32(float x) {
+VECTOR_INLINE float expm1_negative_f32(float x) {
     float p = 1.0f / 5040;
     p = p * x + 1.0f / 720;
     p = p * x + 1.0f / 120;
@@ -164,9 +170,9 @@ static inline float expm1_negative_f32(float x) {
     return x > -0.35f ? p : exp_negative_f32(x) - 1.0f;
 }
 
-/* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by its
-   bits, then the series of artanh in (m - 1) / (m + 1). Doubles hold every float normalised. */
-static inline double log2_wide(float x) {
+/* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by
+   its bits, then the series of artanh in (m - 1) / (m + 1). Doubles hold every float normalised. */
+VECTOR_INLINE double log2_wide(float x) {
     uint64_t bits = bits_of_double((double)x);
     uint64_t above = bits - 0x3fe6a09e667f3bcdu; /* from sqrt(1/2) on */
     int32_t e = (int32_t)((int64_t)above >> 52);
@@ -183,7 +189,7 @@ static inline double log2_wide(float x) {
 }
 
 /* 2^x in double, good to 35 bits; results out of f32's range are as good as 0 and infinity. */
-static inline double exp2_wide(double x) {
+VECTOR_INLINE double exp2_wide(double x) {
     double clipped = x > 200 ? 200 : x;
     clipped = clipped < -200 ? -200 : clipped;
     double shifted = clipped + ROUND_MAGIC_F64;
@@ -203,44 +209,52 @@ static inline double exp2_wide(double x) {
 }
 
 /* Half an ulp, by log2_wide. */
-static inline float log2_f32(float x) {
+VECTOR_INLINE float log2_f32(float x) {
     float value = (float)log2_wide(x);
     value = x == INFINITY ? INFINITY : value;
     value = x == 0 ? -INFINITY : value;
     return x >= 0 ? value : NAN;
 }
 
-/* Half an ulp; C's rules for zeros, infinities and negative bases. */
-static inline float pow_f32(float x, float y) {
-    float base = fabsf(x);
-    double logarithm = log2_wide(base);
-    logarithm = base == 0 ? -(double)INFINITY : logarithm;
-    logarithm = base == INFINITY ? (double)INFINITY : logarithm;
-    logarithm = base == 1 ? 0 : logarithm;
-    float value = (float)exp2_wide((double)y * logarithm);
-    value = base != base ? base : value;
+/* Powers in two steps, each short enough for the vectoriser: |x|^y to half an ulp, then what C's rules make of the sign
+   of x, of 1 and of NaN. */
+VECTOR_INLINE float pow_magnitude(float x, float y) {
+    double wide = fabs((double)x), logarithm = log2_wide(fabsf(x));
+    logarithm = wide == 0 ? -(double)INFINITY : logarithm;
+    logarithm = wide == (double)INFINITY ? (double)INFINITY : logarithm;
+    return (float)exp2_wide((double)y * logarithm);
+}
+
+VECTOR_INLINE float pow_signed(float magnitude, float x, float y) {
     /* Floats of 2^24 and more are all even. */
     float clipped = fabsf(y) < 0x1p24f ? y : 0;
     int32_t whole = (int32_t)clipped;
-    int is_whole = (float)whole == clipped, is_odd = is_whole & (whole & 1);
-    int is_negative = (int32_t)bits_of_float(x) < 0;
-    value = (is_negative & !is_whole & (base != 0) & (base != INFINITY)) ? NAN : value;
-    value = (is_negative & is_odd) ? -value : value;
-    value = (base == 1) & (!is_negative | (fabsf(y) == INFINITY)) ? 1 : value;
+    float rest = clipped - (float)whole;
+    uint32_t odd = rest == 0 ? (uint32_t)whole << 31 : 0;
+    float one_or_magnitude = fabsf(y) == INFINITY ? 1 : magnitude;
+    float of_negative = x == -1 ? one_or_magnitude : magnitude;
+    float refused = x == -INFINITY ? of_negative : NAN;
+    of_negative = rest == 0 ? of_negative : refused;
+    float value = x < 0 ? of_negative : magnitude;
+    value = float_of_bits(bits_of_float(value) ^ (bits_of_float(x) & odd));
+    value = x == 1 ? 1 : value;
+    value = x == x ? value : x;
     return y == 0 ? 1 : value;
 }
 
 /* Beyond this the reduction below loses digits; callers go to libm for a block that holds larger arguments. */
 #define TRIGONOMETRY_LIMIT 1e6f
 
-/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits. */
-static inline float quarter_turns(float x, uint32_t *n) {
+/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits:
+   pi/2 in two parts, the first of 33 bits, which n < 2^20 multiplies exactly. */
+VECTOR_INLINE float quarter_turns(float x, uint32_t *n) {
     double shifted = (double)x * 0.636619772367581343 + ROUND_MAGIC_F64;
     *n = (uint32_t)bits_of_double(shifted);
-    return (float)((double)x - (shifted - ROUND_MAGIC_F64) * 1.57079632679489661923);
+    double turns = shifted - ROUND_MAGIC_F64;
+    return (float)((double)x - turns * 1.57079632673412561417 - turns * 6.07710050650619224932e-11);
 }
 
-static inline float sine_of_turns(float r, uint32_t n) {
+VECTOR_INLINE float sine_of_turns(float r, uint32_t n) {
     float z = r * r;
     float s = -1.9515295891e-4f;
     s = s * z + 8.3321608736e-3f;
@@ -255,13 +269,13 @@ static inline float sine_of_turns(float r, uint32_t n) {
 }
 
 /* 2 ulp for |x| up to TRIGONOMETRY_LIMIT. */
-static inline float sin_f32(float x) {
+VECTOR_INLINE float sin_f32(float x) {
     uint32_t n;
     float r = quarter_turns(x, &n);
     return sine_of_turns(r, n);
 }
 
-static inline float cos_f32(float x) {
+VECTOR_INLINE float cos_f32(float x) {
     uint32_t n;
     float r = quarter_turns(x, &n);
     return sine_of_turns(r, n + 1);

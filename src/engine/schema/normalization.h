@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer, batch and group norm are one operation seen three ways: which elements share statistics, which share a weight. */
-#ifndef ENGINE_OPS_NORM_H
-#define ENGINE_OPS_NORM_H
+#ifndef ENGINE_SCHEMA_NORMALIZATION_H
+#define ENGINE_SCHEMA_NORMALIZATION_H
 
 #include "engine/schema/op.h"
 #include "engine/schema/reference.h"

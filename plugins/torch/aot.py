@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles single operator calls with AOTInductor. One process, many requests: JSON lines in, one line out for each.
+
+{"configure": "max-autotune,KEY=VALUE", "threads": 2}    answers: ok
+{"op": "add", "overload": "Tensor", "arguments": [...], "tensors": [...], "package": PATH}
+                                                         answers: ok 0|1     (1: the code only calls ATen's kernel)
+Other answers: `unsupported TEXT`, `failed TEXT`. An argument is null, {"tensor": index}, {"tensors": [index or null, ...]} or
+{"dtype"|"layout"|"memory_format"|"device"|"value": ...}. The package appears under its name when it is complete.
+"""
+import ast
+import contextlib
+import json
+import os
+import re
+import sys
+import zipfile
+
+sys.path.pop(0)  # this folder: nothing in it is to be imported
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # one operator at a time: a pool would only cost its start
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # whatever prints goes where errors go: the answers stay clean
+
+import torch  # noqa: E402
+import torch._inductor  # noqa: E402
+import torch._inductor.config as inductor_config  # noqa: E402
+
+chosen = {}
+
+
+class Unsupported(Exception):
+    pass
+
+
+def configure(options, threads):
+    """`max-autotune` is max_autotune=True; values are Python's literals, or text."""
+    torch.set_num_threads(threads)
+    chosen.clear()
+    for option in filter(None, options.split(",")):
+        key, equals, value = option.partition("=")
+        key = key.replace("-", "_")
+        try:
+            getattr(inductor_config, key.split(".")[0])
+            known = key in inductor_config.get_config_copy()
+        except AttributeError:
+            known = False
+        if not known:
+            raise Unsupported(f"inductor has no configuration '{key}'")
+        try:
+            chosen[key] = ast.literal_eval(value) if equals else True
+        except (ValueError, SyntaxError):
+            chosen[key] = value
+
+
+def example_of(tensor):
+    dtype = getattr(torch, tensor["dtype"])
+    made = torch.empty_strided(tensor["sizes"], tensor["strides"], dtype=dtype)
+    return made if 0 in tensor["strides"] else made.zero_()
+
+
+def value_of(argument, tensors):
+    if argument is None:
+        return None
+    (kind, value), = argument.items()
+    if kind == "tensor":
+        return tensors[value]
+    if kind == "tensors":
+        return [None if index is None else tensors[index] for index in value]
+    if kind == "device":
+        return torch.device("cpu")
+    if kind in ("dtype", "layout", "memory_format"):
+        return getattr(torch, value)
+    if kind == "complex":
+        return complex(*value)
+    return value
+
+
+class Call(torch.nn.Module):
+    """The operator as a program of its tensors; everything else is constant."""
+
+    def __init__(self, request):
+        super().__init__()
+        packet = getattr(torch.ops.aten, request["op"])
+        self.op = getattr(packet, request["overload"] or "default")
+        self.arguments = request["arguments"]
+
+    def forward(self, *tensors):
+        positional, by_name = [], {}
+        for parameter, argument in zip(self.op._schema.arguments, self.arguments):
+            value = value_of(argument, tensors)
+            if parameter.name == "pin_memory" or parameter.name == "generator":
+                value = None
+            if parameter.kwarg_only:
+                by_name[parameter.name] = value
+            else:
+                positional.append(value)
+        return self.op(*positional, **by_name)
+
+
+def only_calls_back(package):
+    """No loops of Inductor's own, but a call of one of ATen's kernels, in the code that it wrote."""
+    code = ""
+    with zipfile.ZipFile(package) as archive:
+        for name in archive.namelist():
+            if name.endswith(".cpp"):
+                code += archive.read(name).decode(errors="replace")
+    own = re.search(r"\bcpp_fused_\w+\(|\bcpp_\w*(?:gemm|template)\w*\(", code)
+    called = re.search(r"\baoti_torch_(?:cpu|mkldnn|cpu_mkldnn)_\w+\(|aoti_torch_proxy_executor_call_function\(", code)
+    return own is None and called is not None
+
+
+def compile_call(request):
+    tensors = tuple(example_of(t) for t in request["tensors"])
+    package = request["package"]
+    beside = f"{package}.{os.getpid()}.pt2"
+    os.makedirs(os.path.dirname(package), exist_ok=True)
+    with torch.no_grad():
+        exported = torch.export.export(Call(request), tensors, strict=False)
+        torch._inductor.aoti_compile_and_package(exported, package_path=beside, inductor_configs=dict(chosen))
+    fallback = only_calls_back(beside)
+    with open(f"{package}.fallback.new", "w", encoding="utf-8") as note:
+        note.write("1" if fallback else "0")
+    os.rename(f"{package}.fallback.new", f"{package}.fallback")
+    os.rename(beside, package)
+    return fallback
+
+
+def answer(line):
+    request = json.loads(line)
+    if "configure" in request:
+        configure(request["configure"], request["threads"])
+        return "ok"
+    return f"ok {int(compile_call(request))}"
+
+
+def main():
+    for line in sys.stdin:
+        try:
+            said = answer(line)
+        except (Unsupported, NotImplementedError) as reason:
+            said = f"unsupported {reason}"
+        except Exception as reason:  # noqa: BLE001: whatever it is, the next request deserves an answer
+            said = f"failed {type(reason).__name__}: {reason}"
+        with contextlib.suppress(BrokenPipeError):
+            print(" ".join(said.split())[:400], file=answers, flush=True)
+
+
+main()

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend `torch`: PyTorch's own eager operators, called through ATen's boxed dispatcher. No Python, no autograd. */
+#include "convert.h"
+#include "substitute.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/version.h>
+
+#include <malloc.h>
+#include <memory>
+
+namespace assay_torch {
+
+/* --- plans -------------------------------------------------------------------------------------------------------------------- */
+
+/* An argument that an earlier step makes. */
+struct patch {
+    size_t argument;
+    int32_t item; /* of a list; -1: the argument itself */
+    int32_t tensor;
+};
+
+/* One call, ready: arguments are converted but for what earlier steps make. */
+struct step {
+    c10::OperatorHandle op;
+    std::vector<c10::IValue> arguments;
+    std::vector<patch> patches;
+    std::vector<int32_t> outputs; /* the program's tensors that it makes */
+};
+
+/* An output as it was last shown to assay. */
+struct shown {
+    at::Tensor tensor, indices, values;
+    assay_tensor_view parts[2];
+};
+
+struct plan {
+    std::vector<at::Tensor> tensors; /* the program's, by index; those made by steps are filled in as they are made */
+    std::vector<aten_call> calls;    /* what the arguments were made of */
+    std::vector<step> steps;
+    std::unique_ptr<rnn_gradient> gradient;
+    std::vector<at::Tensor> gradients;
+    torch::jit::Stack stack; /* the last step's results, between runs */
+    std::vector<shown> outputs;
+    std::vector<assay_tensor_view> expected; /* the program's outputs, borrowed */
+    std::vector<at::Tensor> beside;          /* outputs that the stand-in for an operator does not make */
+    bool ran = false;
+};
+
+static void flatten(const c10::IValue &value, std::vector<at::Tensor> &out) {
+    if (value.isTensor()) {
+        out.push_back(value.toTensor());
+    } else if (value.isTensorList()) {
+        for (const at::Tensor &item : value.toTensorVector()) {
+            out.push_back(item);
+        }
+    } else if (value.isScalar()) {
+        out.push_back(at::scalar_tensor(value.toScalar()));
+    } else {
+        out.emplace_back();
+    }
+}
+
+static void apply_patches(const plan &p, step &s) {
+    for (const patch &change : s.patches) {
+        const at::Tensor &made = p.tensors[(size_t)change.tensor];
+        c10::IValue &argument = s.arguments[change.argument];
+        if (change.item < 0) {
+            argument = made;
+        } else if (argument.isTensorList()) {
+            argument.toTensorList().set((size_t)change.item, made);
+        } else {
+            argument.toOptionalTensorList().set((size_t)change.item, made);
+        }
+    }
+}
+
+static void run_steps(plan &p) {
+    c10::InferenceMode no_autograd;
+    for (step &s : p.steps) {
+        apply_patches(p, s);
+        p.stack.clear(); /* gives the last run's outputs back first, so that their memory is used again */
+        p.stack.insert(p.stack.end(), s.arguments.begin(), s.arguments.end());
+        s.op.callBoxed(&p.stack);
+        if (&s == &p.steps.back()) {
+            break;
+        }
+        std::vector<at::Tensor> made;
+        for (const c10::IValue &value : p.stack) {
+            flatten(value, made);
+        }
+        for (size_t k = 0; k < s.outputs.size() && k < made.size(); k++) {
+            p.tensors[(size_t)s.outputs[k]] = made[k];
+        }
+    }
+}
+
+static assay_status run(assay_plan *opaque, assay_error *error) {
+    plan &p = *reinterpret_cast<plan *>(opaque);
+    return guarded(error, [&] {
+        if (p.gradient != nullptr) {
+            p.gradients.clear();
+            p.gradients = rnn_gradient_run(*p.gradient);
+        } else {
+            run_steps(p);
+        }
+        p.ran = true;
+    });
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------------------- */
+
+static std::vector<at::Tensor> results(const plan &p) {
+    std::vector<at::Tensor> made;
+    if (p.gradient != nullptr) {
+        for (int32_t leaf : p.gradient->result_of) {
+            made.push_back(leaf >= 0 ? p.gradients.at((size_t)leaf) : at::Tensor());
+        }
+        return made;
+    }
+    for (const c10::IValue &value : p.stack) {
+        flatten(value, made);
+    }
+    return made;
+}
+
+/* What the operator leaves out (a masked gradient) has no elements in assay's terms; its other absences are zeros. */
+static at::Tensor in_place_of_nothing(const plan &p, size_t i) {
+    if (i < p.beside.size() && p.beside[i].defined()) {
+        return p.beside[i];
+    }
+    assay_tensor_view v = p.expected[i];
+    v.data = nullptr;
+    return tensor_of_view(v).zero_();
+}
+
+static void describe(plan &p, size_t i, assay_tensor_view *out) {
+    std::vector<at::Tensor> made = results(p);
+    shown &s = p.outputs.at(i);
+    s.tensor = i < made.size() && made[i].defined() ? made[i] : in_place_of_nothing(p, i);
+    if (s.tensor.layout() == at::kStrided) {
+        s.tensor = s.tensor.resolve_conj().resolve_neg();
+        *out = view_of_tensor(s.tensor);
+        return;
+    }
+    TORCH_CHECK_NOT_IMPLEMENTED(s.tensor.layout() == at::kSparse, "output ", i, " has layout ", s.tensor.layout());
+    s.indices = s.tensor._indices();
+    s.values = s.tensor._values();
+    s.parts[0] = view_of_tensor(s.indices);
+    s.parts[1] = view_of_tensor(s.values);
+    assay_tensor_view view = {};
+    view.sizes = s.tensor.sizes().data();
+    view.ndim = (int32_t)s.tensor.dim();
+    view.dtype = s.parts[1].dtype;
+    view.layout = ASSAY_SPARSE_COO;
+    view.is_coalesced = s.tensor.is_coalesced();
+    view.indices = &s.parts[0];
+    view.values = &s.parts[1];
+    *out = view;
+}
+
+static assay_status output(assay_plan *opaque, int32_t i, assay_tensor_view *out, assay_error *error) {
+    plan &p = *reinterpret_cast<plan *>(opaque);
+    if (!p.ran) {
+        return fail(error, ASSAY_NOT_FOUND, "PyTorch makes its outputs as it runs; there are none yet");
+    }
+    return guarded(error, [&] {
+        c10::InferenceMode no_autograd(p.gradient == nullptr);
+        describe(p, (size_t)i, out);
+    });
+}
+
+/* --- preparation ---------------------------------------------------------------------------------------------------------------- */
+
+static void find_patches(const std::vector<bool> &is_made, const aten_call &call, step &s) {
+    for (size_t i = 0; i < call.arguments.size(); i++) {
+        const assay_argument &a = call.arguments[i];
+        bool single = a.kind == ASSAY_ARG_TENSOR;
+        for (int32_t k = 0; (single || a.kind == ASSAY_ARG_TENSORS) && k < a.n; k++) {
+            int32_t index = a.tensors[k];
+            if (index >= 0 && (size_t)index < is_made.size() && is_made[(size_t)index]) {
+                s.patches.push_back({i, single ? -1 : k, index});
+            }
+        }
+    }
+}
+
+static c10::OperatorHandle find_operator(const aten_call &call) {
+    std::string name = "aten::" + call.name;
+    auto found = c10::Dispatcher::singleton().findSchema({name, call.overload});
+    TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), "PyTorch ", TORCH_VERSION, " has no operator ", name,
+                                call.overload.empty() ? "" : ".", call.overload);
+    return *found;
+}
+
+static void add_step(plan &p, const assay_node &node, const std::vector<bool> &is_made) {
+    p.calls.push_back(call_of_node(node, p.tensors));
+    const aten_call &call = p.calls.back();
+    step s = {find_operator(call), {}, {}, {node.outputs, node.outputs + node.n_outputs}};
+    const std::vector<c10::Argument> &parameters = s.op.schema().arguments();
+    TORCH_CHECK_NOT_IMPLEMENTED(call.arguments.size() <= parameters.size(), "PyTorch ", TORCH_VERSION, "'s ", call.name,
+                                " takes ", parameters.size(), " arguments, not ", call.arguments.size());
+    for (size_t i = 0; i < parameters.size(); i++) {
+        bool given = i < call.arguments.size();
+        TORCH_CHECK(given || parameters[i].default_value().has_value(), "no value for ", parameters[i].name());
+        s.arguments.push_back(given ? value_of_argument(call.arguments[i], parameters[i], p.tensors)
+                                    : *parameters[i].default_value());
+    }
+    find_patches(is_made, call, s);
+    p.steps.push_back(std::move(s));
+}
+
+/* cuDNN's operator also answers a buffer for its backward, which has no bytes here, and all weights in one piece. */
+static void add_rnn_weights(plan &p, const assay_node &node) {
+    const assay_argument &weights = node.arguments[1], &buffer = node.arguments[3];
+    p.beside.resize(5);
+    if (buffer.kind == ASSAY_ARG_TENSOR) {
+        p.beside[4] = p.tensors.at((size_t)buffer.tensors[0]);
+        return;
+    }
+    std::vector<at::Tensor> flat;
+    for (int32_t k = 0; k < weights.n; k++) {
+        flat.push_back(p.tensors.at((size_t)weights.tensors[k]).reshape({-1}));
+    }
+    p.beside[4] = at::cat(flat);
+}
+
+static std::vector<bool> made_tensors(const assay_program &program) {
+    std::vector<bool> made((size_t)program.n_tensors, false);
+    for (int32_t n = 0; n < program.n_nodes; n++) {
+        for (int32_t k = 0; k < program.nodes[n].n_outputs; k++) {
+            made.at((size_t)program.nodes[n].outputs[k]) = true;
+        }
+    }
+    return made;
+}
+
+/* mode 0..1 and 3 of cuDNN's operator answer an empty cell state in second place of the states, as the forward does. */
+static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
+    for (int32_t i = 0; i < program.n_outputs; i++) {
+        p.expected.push_back(program.tensors[program.outputs[i]]);
+    }
+    p.outputs.resize((size_t)program.n_outputs);
+    if (program.n_nodes == 1 && is_rnn_backward(program.nodes[0])) {
+        p.gradient = std::make_unique<rnn_gradient>(rnn_gradient_of(program.nodes[0], program));
+        facts->note = "autograd's gradient of lstm, gru or rnn, whose forward ran in prepare";
+        return;
+    }
+    c10::InferenceMode no_autograd;
+    std::vector<bool> is_made = made_tensors(program);
+    for (int32_t i = 0; i < program.n_tensors; i++) {
+        p.tensors.push_back(is_made[(size_t)i] ? at::Tensor() : tensor_of_view(program.tensors[i]));
+    }
+    for (int32_t n = 0; n < program.n_nodes; n++) {
+        add_step(p, program.nodes[n], is_made);
+    }
+    if (program.n_nodes == 1 && std::string(program.nodes[0].op) == "_cudnn_rnn.default") {
+        add_rnn_weights(p, program.nodes[0]);
+    }
+    facts->note = p.calls.back().note;
+    at::manual_seed(program.nodes[0].seed);
+}
+
+static assay_status prepare(void *, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
+                            assay_error *error) {
+    auto made = std::make_unique<plan>();
+    assay_status result = guarded(error, [&] { fill_plan(*made, *program, facts); });
+    if (result == ASSAY_OK) {
+        *out = reinterpret_cast<assay_plan *>(made.release());
+    }
+    return result;
+}
+
+static void release(assay_plan *opaque) {
+    delete reinterpret_cast<plan *>(opaque);
+    malloc_trim(0); /* the heap was kept for this plan's sake (see `configure`); the next may want it elsewhere */
+}
+
+/* --- the table ------------------------------------------------------------------------------------------------------------------ */
+
+static assay_status configure(void *, int32_t n_threads, assay_error *error) {
+    keep_freed_memory();
+    return guarded(error, [&] { at::set_num_threads(n_threads); });
+}
+
+static assay_status covers(void *, const char *op, assay_error *error) {
+    const char *stands_in;
+    if (has_substitute(op, &stands_in)) {
+        return ASSAY_OK;
+    }
+    return guarded(error, [&] {
+        std::vector<at::Tensor> no_tensors;
+        assay_node node = {};
+        node.op = op;
+        c10::OperatorHandle found = find_operator(call_of_node(node, no_tensors));
+        TORCH_CHECK_NOT_IMPLEMENTED(found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), "PyTorch ", TORCH_VERSION,
+                                    " has no ", op, " for the CPU");
+    });
+}
+
+static const assay_backend table = {
+    ASSAY_BACKEND_ABI,
+    sizeof(assay_backend),
+    "torch",
+    "PyTorch " TORCH_VERSION ", eager: ATen's own operators, called without Python",
+    nullptr,
+    configure,
+    covers,
+    prepare,
+    run,
+    release,
+    output,
+    nullptr,
+    nullptr,
+};
+
+} // namespace assay_torch
+
+extern "C" __attribute__((visibility("default"))) const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error) {
+    if (abi != ASSAY_BACKEND_ABI) {
+        assay_torch::fail(error, ASSAY_UNSUPPORTED, "this plug-in speaks version " + std::to_string(ASSAY_BACKEND_ABI) +
+                                                        " of assay's plug-in ABI, not " + std::to_string(abi));
+        return nullptr;
+    }
+    return &assay_torch::table;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs started with posix_spawn; their output goes to files without a name, so that no pipe can fill up or be held open
+   by a grandchild. */
+#include "base/process.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void process_result_clear(process_result *result) {
+    text_clear(&result->out);
+    text_clear(&result->errors);
+}
+
+static int start(const char *const *arguments, int out_fd, int errors_fd, pid_t *pid) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed != 0) {
+        return failed;
+    }
+    failed = posix_spawnattr_init(&attributes);
+    if (failed == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK;
+        bool ready = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
+                     posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO) == 0 &&
+                     posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO) == 0 &&
+                     posix_spawnattr_setpgroup(&attributes, 0) == 0 &&
+                     posix_spawnattr_setsigmask(&attributes, &none) == 0 &&
+                     posix_spawnattr_setflags(&attributes, flags) == 0;
+        /* posix_spawnp takes char *const[] for history's sake and writes nothing. */
+        failed = ready ? posix_spawnp(pid, arguments[0], &actions, &attributes, (char *const *)(uintptr_t)arguments, environ)
+                       : ENOMEM;
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* True: it ended within its time. */
+static bool wait_for(pid_t pid, double timeout_s, int *how) {
+    double until_s = now_s() + timeout_s;
+    struct timespec pause = {.tv_nsec = 1000 * 1000};
+    for (;;) {
+        pid_t got = waitpid(pid, how, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR)) {
+            return true;
+        }
+        if (now_s() >= until_s) {
+            return false;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20 * 1000 * 1000) {
+            pause.tv_nsec *= 2; /* short programs are seen to end soon, long ones are not asked often */
+        }
+    }
+}
+
+static status read_back(int fd, size_t limit_bytes, text *out, error *err) {
+    char chunk[4096];
+    off_t at = 0;
+    while (out->length < limit_bytes) {
+        size_t wanted = limit_bytes - out->length < sizeof chunk ? limit_bytes - out->length : sizeof chunk;
+        ssize_t n = pread(fd, chunk, wanted, at);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return fail(err, ASSAY_IO, "a program's output cannot be read back: %s", strerror(errno));
+        }
+        if (n == 0) {
+            break;
+        }
+        text_add_bytes(out, chunk, (size_t)n);
+        at += n;
+    }
+    return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a program's output") : ASSAY_OK;
+}
+
+static status run_with_files(const char *const *arguments, double timeout_s, size_t limit_bytes, int out_fd, int errors_fd,
+                             process_result *out, error *err) {
+    pid_t pid = 0;
+    int how = 0;
+    int failed = start(arguments, out_fd, errors_fd, &pid);
+    if (failed != 0) {
+        return fail(err, failed == ENOMEM || failed == EAGAIN ? ASSAY_OUT_OF_MEMORY : ASSAY_NOT_FOUND,
+                    "%.200s cannot be started: %s", arguments[0], strerror(failed));
+    }
+    bool ended = wait_for(pid, timeout_s, &how);
+    kill(-pid, SIGKILL); /* it, when it is late, and whatever it left behind */
+    if (!ended) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        return fail(err, ASSAY_TIMEOUT, "%.200s did not end within %g s", arguments[0], timeout_s);
+    }
+    process_result made = {.exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 0, .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0};
+    status result = read_back(out_fd, limit_bytes, &made.out, err);
+    if (result == ASSAY_OK) {
+        result = read_back(errors_fd, limit_bytes, &made.errors, err);
+    }
+    if (result != ASSAY_OK) {
+        process_result_clear(&made);
+        return result;
+    }
+    *out = made;
+    return ASSAY_OK;
+}
+
+status process_run(const char *const *arguments, double timeout_s, size_t limit_bytes, process_result *out, error *err) {
+    int out_fd, errors_fd;
+    TRY(file_open_temporary(&out_fd, err));
+    status result = file_open_temporary(&errors_fd, err);
+    if (result == ASSAY_OK) {
+        result = run_with_files(arguments, timeout_s, limit_bytes, out_fd, errors_fd, out, err);
+        close(errors_fd);
+    }
+    close(out_fd);
+    return result;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs another program to its end, without a shell, and keeps what it wrote. */
+#ifndef BASE_PROCESS_H
+#define BASE_PROCESS_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct process_result {
+    int exit_code; /* 127 with signal 0 may also mean that the program could not be loaded */
+    int signal;    /* that ended it, else 0 */
+    text out;      /* the first limit_bytes of its standard output, ... */
+    text errors;   /* ... and of its standard error */
+} process_result;
+
+/* Starts arguments[0] (searched in $PATH unless it has a '/'), which is followed by its arguments and NULL, with an empty
+   standard input, and waits for its end. It leads a process group of its own; what is left of that is killed when it has
+   ended or after timeout_s (TIMEOUT). NOT_FOUND: there is no such program or it cannot be run. IO, OUT_OF_MEMORY. A program
+   that fails is no failure of this call: look at exit_code and signal. *out is written on success only and cleared with
+   process_result_clear. Threads: any. */
+status process_run(const char *const *arguments, double timeout_s, size_t limit_bytes, process_result *out, error *err);
+void process_result_clear(process_result *result);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the environment for torch_plugin, and tells the user when something takes a while. */
+#include "cli/torch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *set_variable(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+status cli_torch_options(arena *a, const char *python, torch_options *out, error *err) {
+    const char *from_environment = set_variable("ASSAY_TORCH_PYTHON"), *cxx = set_variable("ASSAY_CXX");
+    const char *cache = set_variable("XDG_CACHE_HOME"), *home = set_variable("HOME");
+    torch_options made = {.python = python != NULL              ? python
+                                    : from_environment != NULL ? from_environment
+                                                               : "python3",
+                          .cxx = cxx != NULL ? cxx : "c++"};
+    if (cache != NULL || home != NULL) {
+        made.cache_directory = cache != NULL ? arena_format(a, "%s/assay", cache) : arena_format(a, "%s/.cache/assay", home);
+        if (made.cache_directory == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
+        }
+    }
+    *out = made;
+    return ASSAY_OK;
+}
+
+status cli_torch_file(arena *a, const torch_options *options, const char *name, const char **file, error *err) {
+    size_t length = strcspn(name, ":");
+    int peer = 0;
+    while (peer < TORCH_PEERS && (strncmp(name, torch_peer_name((torch_peer)peer), length) != 0 ||
+                                  torch_peer_name((torch_peer)peer)[length] != '\0')) {
+        peer++;
+    }
+    if (peer == TORCH_PEERS) {
+        *file = name;
+        return ASSAY_OK;
+    }
+    torch_found found;
+    status result = torch_find(a, options, &found, err);
+    if (result == ASSAY_OK && !found.is_built[peer]) {
+        fprintf(stderr, "assay: building the plug-in '%s' for PyTorch %s, once; this takes about 20 s\n",
+                torch_peer_name((torch_peer)peer), found.version);
+        result = torch_build(a, options, &found, (torch_peer)peer, err);
+    }
+    if (result != ASSAY_OK) {
+        return fail_within(err, result, "backend '%s'", name);
+    }
+    const char *path = arena_format(a, "%s%s", found.plugin_paths[peer], name + length);
+    if (path == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
+    }
+    *file = path;
+    return ASSAY_OK;
+}
+
+const char *cli_torch_sentence(arena *a, const torch_options *options, bool *found_it) {
+    torch_found found;
+    error reason = {0};
+    *found_it = torch_find(a, options, &found, &reason) == ASSAY_OK;
+    const char *said = *found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
+                                                found.is_built[TORCH_EAGER] ? "is built" : "will be built on first use")
+                                 : arena_text(a, reason.message, strlen(reason.message));
+    return said != NULL ? said : "";
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resampling by tables of sources and weights, and grid sampling, a row or a plane at a time. f16, bf16, u8 and f32
+   compute in f32, f64 in f64. */
+#ifndef ENGINE_KERNELS_CPU_ISA_RESAMPLE_LOOPS_H
+#define ENGINE_KERNELS_CPU_ISA_RESAMPLE_LOOPS_H
+
+#include "engine/kernels/cpu/isa.h"
+#include "engine/tensor/dtype.h"
+
+/* Along one axis, target t is the sum of weight[k] * source[k] for k of [start[t], start[t + 1]). With `uniform` taps per
+   target they lie tap by tap instead: k = tap * n + t. */
+typedef struct resample_table {
+    int64_t n; /* targets */
+    int uniform;
+    int64_t *start;
+    int32_t *source;
+    double *weight;
+    float *weight_f32;
+} resample_table;
+
+/* Strides in elements: batch, channel, row, column. */
+typedef struct resample_job {
+    dtype dtype;
+    int64_t channels, x_rows, x_columns;
+    resample_table rows, columns;
+    const char *x;
+    char *out;
+    int64_t x_step[4], out_step[4];
+} resample_job;
+
+/* Row y of the output: of one plane; of all channels of an image. work: (2 * columns or channels + 64) * 8 bytes. */
+typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, void *work);
+typedef void resample_channels_fn(const resample_job *job, int64_t n, int64_t y, void *work);
+
+/* The taps of each grid point of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */
+typedef struct grid_table {
+    int taps;
+    int64_t points;
+    int32_t *row, *column;
+    double *row_weight, *column_weight, *row_slope, *column_slope;
+} grid_table;
+
+typedef struct grid_job {
+    dtype dtype;
+    int64_t rows, columns, out_columns;
+    grid_table table;
+    const char *x, *grad;                /* grad: of a backward */
+    char *out;                           /* forward: the samples; backward: the input's gradient, or NULL */
+    int64_t x_step[4], grad_step[4], out_step[4];
+} grid_job;
+
+/* Plane c of image n. work: rows * columns * 2 + points elements of 8 bytes. */
+typedef void grid_plane_fn(const grid_job *job, int64_t n, int64_t c, void *work);
+/* As well adds to xy [points][2], this thread's part of the grid's gradient. */
+typedef void grid_back_fn(const grid_job *job, int64_t n, int64_t c, void *work, double *xy);
+
+typedef struct resample_loops {
+    resample_plane_fn *plane[2]; /* f32, f64 */
+    resample_channels_fn *over_channels[2];
+    grid_plane_fn *grid[2];
+    grid_back_fn *grid_back[2];
+} resample_loops;
+
+extern const resample_loops resample_loops_baseline, resample_loops_avx2, resample_loops_avx512;
+
+#endif

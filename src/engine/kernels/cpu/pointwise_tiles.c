@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs element-wise loops tile by tile: what does not lie in rows of the loop's own type is brought into blocks in L1
+   first, and results are taken where they belong. */
+#include "engine/kernels/cpu/pointwise_tiles.h"
+
+#include "engine/kernels/cpu/parallel.h"
+
+#if defined(__x86_64__)
+#define ISA_TABLES(name)                                                                                               \
+    { &name##_baseline, &name##_avx2, &name##_avx512 }
+#else
+#define ISA_TABLES(name)                                                                                               \
+    { &name##_baseline, &name##_baseline, &name##_baseline }
+#endif
+
+const class_facts pointwise_classes[CLASS_COUNT] = {
+    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8)},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16)},
+    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32)}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64)},
+    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32)}, [CLASS_F64] = {8, ISA_TABLES(pointwise_f64)},
+    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64)}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128)},
+};
+
+const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(pointwise_moves);
+
+const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
+    [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
+    [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
+    [ASSAY_I16] = CLASS_I32, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64,   [ASSAY_U8] = CLASS_U8,
+    [ASSAY_B8] = CLASS_U8,
+};
+
+bool pointwise_is_native(pointwise_class c, dtype t) {
+    return c == CLASS_U16 ? dtype_size(t) == 2
+                          : pointwise_class_of[t] == c && (int)dtype_size(t) == pointwise_classes[c].size;
+}
+
+status pointwise_fault(kernel_plan *plan) {
+    return fail(plan->err, ASSAY_INVALID, "%s: an integer is divided by zero", plan->call->op->signature.full);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* One thread's blocks. */
+typedef struct blocks {
+    _Alignas(64) char in[POINTWISE_INPUTS][BLOCK_BYTES];
+    _Alignas(64) char out[BLOCK_BYTES];
+    _Alignas(64) char raw[BLOCK_BYTES]; /* elements as they lie in memory, before or after conversion */
+} blocks;
+
+/* A tile's place: first elements' byte offsets and extent. */
+typedef struct tile {
+    int64_t offset[1 + POINTWISE_INPUTS];
+    int64_t at[TENSOR_MAX_DIMS];
+    int64_t n0, n1;
+} tile;
+
+static number read_cell(const tensor *t) {
+    const char *at = tensor_data(t);
+    if (dtype_is_complex(t->dtype)) {
+        double complex z = element_load_complex(t->dtype, at);
+        return number_of_complex(creal(z), cimag(z));
+    }
+    return dtype_is_floating(t->dtype) ? number_of_double(element_load(t->dtype, at))
+                                       : number_of_int(element_load_int(t->dtype, at));
+}
+
+/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to
+   the type computed in where the operator says so. */
+static number as_constant(const tiled *p, pointwise_class c, number value) {
+    uint64_t bits[2] = {0, 0};
+    if (p->compute == ASSAY_B8) {
+        return number_of_bool(value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0);
+    }
+    if (c == CLASS_U16) {
+        element_store_number(p->compute, bits, value);
+        return number_of_int((int64_t)bits[0]);
+    }
+    if (p->rounds_numbers && dtype_is_floating(p->compute)) {
+        element_store(p->compute, bits, value.f);
+        value.f = element_load(p->compute, bits);
+    }
+    return value;
+}
+
+static const pointwise_loops *loops_of(const tiled *p, pointwise_class c) {
+    return pointwise_classes[c].loops[p->isa];
+}
+
+static void fill_constants(const tiled *p, blocks *b) {
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        if (in->slot == CONSTANT) {
+            number value = as_constant(p, in->class, in->cell != NULL ? read_cell(in->cell) : in->constant);
+            int64_t most = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
+            loops_of(p, in->class)->fill(b->in[k], value, most);
+        }
+    }
+}
+
+/* The tile's extent, cut at the edges. */
+static void cut_tile(const tiled *p, tile *t) {
+    const loop *l = &p->nest;
+    t->n0 = smaller(l->sizes[0] - t->at[0], p->tile[0]);
+    t->n1 = smaller(l->sizes[1] - t->at[1], p->tile[1]);
+}
+
+static void find_tile(const tiled *p, int64_t index, tile *t) {
+    const loop *l = &p->nest;
+    for (int d = 0; d < l->ndim; d++) {
+        int64_t steps = d < 2 ? p->steps[d] : l->sizes[d];
+        t->at[d] = index % steps * (d < 2 ? p->tile[d] : 1);
+        index /= steps;
+    }
+    for (int k = 0; k < l->n_operands; k++) {
+        t->offset[k] = 0;
+        for (int d = 0; d < l->ndim; d++) {
+            t->offset[k] += t->at[d] * l->strides[k][d];
+        }
+    }
+    cut_tile(p, t);
+}
+
+/* The tile behind this one, without divisions. */
+static void next_tile(const tiled *p, tile *t) {
+    const loop *l = &p->nest;
+    for (int d = 0; d < l->ndim; d++) {
+        int64_t step = d < 2 ? p->tile[d] : 1;
+        t->at[d] += step;
+        bool inside = t->at[d] < l->sizes[d];
+        for (int k = 0; k < l->n_operands; k++) {
+            t->offset[k] += (inside ? step : step - t->at[d]) * l->strides[k][d];
+        }
+        if (inside) {
+            break;
+        }
+        t->at[d] = 0;
+    }
+    cut_tile(p, t);
+}
+
+/* Brings a tile's operand into its block, row behind row. */
+static void gather(const tiled *p, const source *in, const tile *t, char *raw, char *to) {
+    const int64_t *strides = p->nest.strides[in->slot];
+    const char *from = p->nest.data[in->slot] + t->offset[in->slot];
+    int64_t size = (int64_t)dtype_size(in->dtype);
+    bool converts = !pointwise_is_native(in->class, in->dtype);
+    const pointwise_loops *loops = loops_of(p, in->class);
+    if (converts && strides[0] == size && (t->n1 == 1 || strides[1] == t->n0 * size)) {
+        loops->load(to, in->dtype, from, size, t->n0 * t->n1);
+        return;
+    }
+    if (converts && strides[0] == size && t->n0 >= MIN_ROW) {
+        for (int64_t r = 0; r < t->n1; r++) {
+            loops->load(to + r * t->n0 * pointwise_classes[in->class].size, in->dtype, from + r * strides[1], size,
+                        t->n0);
+        }
+        return;
+    }
+    char *dense = converts ? raw : to;
+    if (strides[0] == size || strides[0] == 0) {
+        p->move->copy_rows(dense, from, strides[0], strides[1], t->n0, t->n1, size);
+    } else {
+        p->move->turn(dense, from, strides[0], strides[1], t->n0, t->n1, size);
+    }
+    if (converts) {
+        loops->load(to, in->dtype, raw, size, t->n0 * t->n1);
+    }
+}
+
+/* Writes n results of a row (or of a flat tile) where they belong. */
+static void put(const tiled *p, char *to, int64_t stride, const char *from, char *raw, int64_t n) {
+    int64_t size = (int64_t)dtype_size(p->out_dtype);
+    if (p->streams) {
+        const char *native = from;
+        if (!p->out_is_native) {
+            p->out_loops->store(p->out_dtype, raw, size, from, n);
+            native = raw;
+        }
+        p->move->stream(to, native, (size_t)(n * size));
+        return;
+    }
+    p->out_loops->store(p->out_dtype, to, stride, from, n);
+}
+
+static void run_rows(tiled *p, const tile *t, blocks *b) {
+    const int64_t *out_strides = p->nest.strides[0];
+    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
+    for (int64_t r = 0; r < t->n1; r++) {
+        char *out = p->nest.data[0] + t->offset[0] + r * out_strides[1];
+        for (int k = 0; k < p->n; k++) {
+            const source *in = &p->in[k];
+            c.in[k] = in->slot == CONSTANT ? b->in[k]
+                      : in->is_row ? p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1]
+                                   : b->in[k] + r * t->n0 * pointwise_classes[in->class].size;
+        }
+        c.out = p->out_is_row ? out : b->out;
+        p->loop(&c);
+        if (!p->out_is_row) {
+            put(p, out, out_strides[0], b->out, b->raw, t->n0);
+        }
+    }
+}
+
+static void run_whole(tiled *p, const tile *t, blocks *b) {
+    const int64_t *out_strides = p->nest.strides[0];
+    char *out = p->nest.data[0] + t->offset[0];
+    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault};
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
+    }
+    c.out = p->out_is_flat && p->out_is_row ? out : b->out;
+    p->loop(&c);
+    if (c.out != b->out) {
+        return;
+    }
+    if (p->out_is_flat) {
+        put(p, out, out_strides[0], b->out, b->raw, c.n);
+        return;
+    }
+    for (int64_t r = 0; r < t->n1; r++) {
+        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * pointwise_classes[p->out_class].size,
+            b->raw, t->n0);
+    }
+}
+
+static void run_tiles(tiled *p, int64_t from, int64_t to) {
+    blocks b;
+    tile t;
+    fill_constants(p, &b);
+    if (from < to) {
+        find_tile(p, from, &t);
+    }
+    for (int64_t i = from; i < to; i++, next_tile(p, &t)) {
+        for (int k = 0; k < p->n; k++) {
+            const source *in = &p->in[k];
+            bool in_place = in->slot == CONSTANT || (p->by_tile ? in->is_flat : in->is_row);
+            if (!in_place) {
+                gather(p, in, &t, b.raw, b.in[k]);
+            }
+        }
+        if (p->by_tile) {
+            run_whole(p, &t, &b);
+        } else {
+            run_rows(p, &t, &b);
+        }
+    }
+    if (p->streams) {
+        p->move->settle();
+    }
+}
+
+status pointwise_run_tiled(kernel_plan *plan) {
+    tiled *p = plan->state;
+    p->is_fault = false;
+    double bytes = 0;
+    for (int k = 0; k < p->nest.n_operands; k++) {
+        bytes += (double)p->nest.numel * (k == 0 ? (double)dtype_size(p->out_dtype) : 4.0);
+    }
+    int threads = parallel_threads(bytes);
+    if (threads <= 1 || p->n_tiles == 1) {
+        run_tiles(p, 0, p->n_tiles);
+    } else {
+        const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(threads)
+        {
+            parallel_enter(watch);
+            int64_t from, to;
+            parallel_share(p->n_tiles, 1, &from, &to);
+            run_tiles(p, from, to);
+            parallel_leave(watch);
+        }
+    }
+    return p->is_fault ? pointwise_fault(plan) : ASSAY_OK;
+}

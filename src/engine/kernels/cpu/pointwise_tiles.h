@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between pointwise.c, which chooses how an element-wise call runs, and pointwise_tiles.c, which runs it tile by tile.
+ */
+#ifndef ENGINE_KERNELS_CPU_POINTWISE_TILES_H
+#define ENGINE_KERNELS_CPU_POINTWISE_TILES_H
+
+#include "engine/kernels/cpu/pointwise.h"
+#include "engine/tensor/loop.h"
+
+enum {
+    BLOCK_BYTES = 8192,  /* of each operand in L1: four of them leave room in 32 KiB */
+    STREAM_BYTES = 2048, /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
+    MIN_ROW = 128,       /* shorter rows are put together in blocks before the loop sees them */
+    TILE_ROWS = 16,      /* of a tile turned round: a cache line of f32 */
+    CONSTANT = -1,       /* the slot of an operand that is one value */
+};
+
+/* A class's element size and its code for each instruction set. */
+typedef struct class_facts {
+    int size;
+    const pointwise_loops *loops[ISA_COUNT];
+} class_facts;
+
+extern const class_facts pointwise_classes[CLASS_COUNT];
+extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
+extern const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT]; /* a pointwise_class */
+
+/* Whether elements of t lie in memory as the class's loops compute with them. */
+bool pointwise_is_native(pointwise_class c, dtype t);
+
+/* How an operand's elements reach the loop. */
+typedef struct source {
+    pointwise_class class;
+    dtype dtype;
+    const tensor *cell; /* of a constant that is read at each run; NULL: `constant` */
+    number constant;
+    int slot;     /* in the loop nest, CONSTANT for none */
+    bool is_row;  /* rows can be read where they lie */
+    bool is_flat; /* whole tiles can */
+} source;
+
+typedef struct tiled {
+    loop nest; /* slot 0 is the output */
+    const pointwise_loops *loops;
+    const pointwise_loops *out_loops;
+    const pointwise_moves *move;
+    pointwise_loop *loop;
+    number s[POINTWISE_SCALARS];
+    source in[POINTWISE_INPUTS];
+    int n;
+    pointwise_class out_class;
+    dtype out_dtype;
+    dtype compute;
+    bool rounds_numbers;
+    bool out_is_native;
+    bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
+    bool streams;
+    bool by_tile; /* the loop takes tiles whole: rows are too short to be worth a call each */
+    bool is_fault;
+    int64_t tile[2];  /* elements along dimensions 0 and 1 */
+    int64_t steps[2]; /* tiles along them */
+    int64_t n_tiles;
+    isa isa;
+} tiled;
+
+/* The plan's run, state a tiled. */
+status pointwise_run_tiled(kernel_plan *plan);
+
+/* What run answers where an integer was divided by zero. */
+status pointwise_fault(kernel_plan *plan);
+
+#endif

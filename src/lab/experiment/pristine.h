@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a call writes among its own inputs, kept as it was, so that each run begins with the same values. */
+#ifndef LAB_EXPERIMENT_PRISTINE_H
+#define LAB_EXPERIMENT_PRISTINE_H
+
+#include "lab/experiment/bind.h"
+#include "lab/experiment/profile.h"
+
+/* `{0}` keeps nothing. */
+typedef struct pristine {
+    struct pristine_copy *copies; /* in the arena; what they point to is the heap's */
+    int n;
+} pristine;
+
+/* Copies every tensor that a run of the call writes, as it is now. OUT_OF_MEMORY: pristine_clear takes care of the rest. */
+status pristine_keep(arena *memory, const op_call *call, pristine *out, error *err);
+/* Puts them back; a profile (NULL: none) shows that as copies. */
+void pristine_restore(const pristine *p, profile *shown);
+void pristine_clear(pristine *p);
+
+#endif

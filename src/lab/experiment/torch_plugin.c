@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PyTorch's plug-in: found through the user's Python, built from the source inside this program, kept by what it depends on. */
+#include "lab/experiment/torch_plugin.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json_tree.h"
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The oldest PyTorch whose headers the source is meant for. */
+enum { OLDEST_MAJOR = 2, OLDEST_MINOR = 11 };
+enum { PROBE_TIMEOUT_S = 30, BUILD_TIMEOUT_S = 600, OUTPUT_LIMIT_BYTES = 1 << 20 };
+
+static const char how_to_get[] = "get one with `python3 -m venv DIR && DIR/bin/pip install torch` and name it with "
+                                 "--torch-python DIR/bin/python or $ASSAY_TORCH_PYTHON";
+
+/* --- the source, made into arrays by cmake/embed.cmake ------------------------------------------------------------------------ */
+
+extern const char torch_probe_py[], torch_convert_h[], torch_convert_cpp[], torch_substitute_h[], torch_substitute_cpp[],
+    torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_inductor_cpp[], torch_aot_py[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
+
+static const struct {
+    const char *path;
+    const char *text;
+} sources[] = {
+    {"convert.h", torch_convert_h},
+    {"convert.cpp", torch_convert_cpp},
+    {"substitute.h", torch_substitute_h},
+    {"substitute.cpp", torch_substitute_cpp},
+    {"torch.cpp", torch_torch_cpp},
+    {"helper.h", torch_helper_h},
+    {"helper.cpp", torch_helper_cpp},
+    {"inductor.cpp", torch_inductor_cpp},
+    {"aot.py", torch_aot_py},
+    {"assay/backend.h", torch_abi_backend_h},
+    {"assay/dtype.h", torch_abi_dtype_h},
+    {"assay/status.h", torch_abi_status_h},
+};
+
+/* One translation unit each: ATen's headers take longer than all of the plug-in. Of libtorch, eager operators need the CPU's
+   part only (CUDA's is half a gigabyte); the packages that AOTInductor makes ask for libtorch.so by name. */
+static const struct {
+    const char *name;
+    const char *main;
+    const char *library;
+} peers[TORCH_PEERS] = {
+    [TORCH_EAGER] = {"torch", "torch.cpp", "-ltorch_cpu"},
+    [TORCH_INDUCTOR] = {"inductor", "inductor.cpp", "-ltorch"},
+};
+
+const char *torch_peer_name(torch_peer peer) {
+    return peers[peer].name;
+}
+
+/* --- finding -------------------------------------------------------------------------------------------------------------------- */
+
+static status place_plugins(arena *a, torch_found *found, error *err) {
+    for (int i = 0; i < TORCH_PEERS; i++) {
+        found->plugin_paths[i] = arena_format(a, "%s/assay-%s.so", found->plugin_directory, peers[i].name);
+        if (found->plugin_paths[i] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
+        }
+        found->is_built[i] = access(found->plugin_paths[i], R_OK) == 0;
+    }
+    return ASSAY_OK;
+}
+
+static const char *text_of(const json_value *object, const char *key) {
+    const json_value *found = json_find(object, key);
+    return found != NULL && found->kind == JSON_STRING ? found->text : NULL;
+}
+
+/* The last line with anything on it: what an interpreter or a compiler says at the end. */
+static void last_line(const text *from, char *buffer, size_t size_bytes) {
+    const char *all = text_get(from);
+    size_t end = strlen(all);
+    while (end > 0 && strchr(" \r\n\t", all[end - 1]) != NULL) {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && all[begin - 1] != '\n') {
+        begin--;
+    }
+    snprintf(buffer, size_bytes, "%.*s", (int)(end - begin), all + begin);
+}
+
+static status ask_python(arena *a, const torch_options *options, const json_value **answer, error *err) {
+    const char *arguments[] = {options->python, "-c", torch_probe_py, NULL};
+    process_result r = {0};
+    double patience_s = options->patience_s > 0 ? options->patience_s : PROBE_TIMEOUT_S;
+    status started = process_run(arguments, patience_s, OUTPUT_LIMIT_BYTES, &r, err);
+    if (started == ASSAY_NOT_FOUND) {
+        return fail(err, ASSAY_NOT_FOUND, "no Python at '%.150s', so no PyTorch; %s", options->python, how_to_get);
+    }
+    if (started == ASSAY_TIMEOUT) {
+        return fail_within(err, started, "asking for a PyTorch");
+    }
+    TRY(started);
+    status result = ASSAY_OK;
+    if (r.exit_code != 0 || r.signal != 0) {
+        char said[200];
+        last_line(&r.errors, said, sizeof said);
+        result = fail(err, ASSAY_INVALID, "'%.150s' was asked for its PyTorch and failed: %s", options->python, said);
+    } else if (json_parse(a, text_get(&r.out), r.out.length, answer, NULL) != ASSAY_OK) {
+        char said[100];
+        last_line(&r.out, said, sizeof said);
+        result = fail(err, ASSAY_INVALID, "'%.150s' is no Python: asked for its PyTorch it answered '%s'", options->python, said);
+    }
+    process_result_clear(&r);
+    return result;
+}
+
+static bool is_there(const char *directory, const char *below) {
+    text path = {0};
+    struct stat info;
+    text_addf(&path, "%s/%s", directory, below);
+    bool found = !path.failed && stat(text_get(&path), &info) == 0;
+    text_clear(&path);
+    return found;
+}
+
+static status check_version(const torch_found *found, error *err) {
+    char *end = NULL;
+    long major = strtol(found->version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    bool recent = major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR);
+    return recent ? ASSAY_OK
+                  : fail(err, ASSAY_UNSUPPORTED, "PyTorch %.40s (%.200s) is too old: %d.%d is the first that works", found->version,
+                         found->directory, OLDEST_MAJOR, OLDEST_MINOR);
+}
+
+static status check_files(const torch_found *found, error *err) {
+    static const struct {
+        const char *below, *what;
+    } needed[] = {{"include/ATen/ATen.h", "headers"}, {"lib/libtorch_cpu.so", "library"}, {"lib/libc10.so", "library"}};
+    for (size_t i = 0; i < countof(needed); i++) {
+        if (!is_there(found->directory, needed[i].below)) {
+            return fail(err, ASSAY_UNSUPPORTED, "PyTorch %.40s lacks its %s: there is no %s in %.200s; take the package from PyPI",
+                        found->version, needed[i].what, needed[i].below, found->directory);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Everything that makes another file of the plug-in: its source, the compiler, the PyTorch. A library that was replaced in its
+   place has another size or time. */
+static const char *plugin_directory(arena *a, const torch_options *options, const torch_found *found, const char *git) {
+    text parts = {0};
+    struct stat library = {0};
+    text_addf(&parts, "%s/lib/libtorch_cpu.so", found->directory);
+    stat(text_get(&parts), &library);
+    text_addf(&parts, "\n%s\n%s\n%s\n%s\n%jd %jd\n", found->version, git, found->python, options->cxx,
+              (intmax_t)library.st_size, (intmax_t)library.st_mtime);
+    uint64_t hash = hash_bytes(text_get(&parts), parts.length, 0);
+    for (size_t i = 0; i < countof(sources); i++) {
+        hash = hash_bytes(sources[i].text, strlen(sources[i].text), hash);
+    }
+    text_clear(&parts);
+    return arena_format(a, "%s/torch-%s-%016" PRIx64, options->cache_directory, found->version, hash);
+}
+
+status torch_find(arena *a, const torch_options *options, torch_found *out, error *err) {
+    const json_value *answer = NULL;
+    TRY(ask_python(a, options, &answer, err));
+    torch_found found = {.python = text_of(answer, "python"),
+                         .version = text_of(answer, "version"),
+                         .directory = text_of(answer, "directory")};
+    const char *git = text_of(answer, "git");
+    if (found.version == NULL || found.directory == NULL || found.python == NULL) {
+        return fail(err, ASSAY_NOT_FOUND, "'%.150s' has no PyTorch; %s", options->python, how_to_get);
+    }
+    TRY(check_version(&found, err));
+    TRY(check_files(&found, err));
+    if (options->cache_directory != NULL) {
+        found.plugin_directory = plugin_directory(a, options, &found, git != NULL ? git : "");
+        if (found.plugin_directory == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
+        }
+        TRY(place_plugins(a, &found, err));
+    }
+    *out = found;
+    return ASSAY_OK;
+}
+
+/* --- building ------------------------------------------------------------------------------------------------------------------- */
+
+static status write_sources(const char *directory, error *err) {
+    status result = ASSAY_OK;
+    text path = {0};
+    text_addf(&path, "%s/assay", directory);
+    result = file_make_directories(text_get(&path), err);
+    for (size_t i = 0; result == ASSAY_OK && i < countof(sources); i++) {
+        text_reset(&path);
+        text_addf(&path, "%s/%s", directory, sources[i].path);
+        result = path.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path")
+                             : file_write(text_get(&path), sources[i].text, strlen(sources[i].text), err);
+    }
+    text_clear(&path);
+    return result;
+}
+
+/* The first line with "error" in it: the rest follows from it. */
+static void first_error(const text *log, char *buffer, size_t size_bytes) {
+    const char *all = text_get(log), *found = strstr(all, "error");
+    const char *cannot = strstr(all, "cannot find");
+    found = found != NULL ? found : cannot;
+    if (found == NULL) {
+        last_line(log, buffer, size_bytes);
+        return;
+    }
+    while (found > all && found[-1] != '\n') {
+        found--;
+    }
+    snprintf(buffer, size_bytes, "%.*s", (int)strcspn(found, "\n"), found);
+}
+
+static status compile(arena *a, const torch_options *options, const torch_found *found, torch_peer peer, const char *made,
+                      error *err) {
+    const char *d = found->plugin_directory, *t = found->directory;
+    if (strpbrk(found->python, "\"\\\n") != NULL) {
+        return fail(err, ASSAY_INVALID, "the path of the Python, '%.200s', has a quote, a backslash or a line end in it",
+                    found->python);
+    }
+    /* Hidden symbols, and a runtime path so that the libraries find each other. --no-as-needed: operators register themselves
+       as the library is loaded, no symbol asks for them. */
+    const char *arguments[] = {
+        options->cxx, "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
+        arena_format(a, "-DASSAY_TORCH_PYTHON=\"%s\"", found->python), arena_format(a, "-I%s", d),
+        "-isystem", arena_format(a, "%s/include", t), "-isystem", arena_format(a, "%s/include/torch/csrc/api/include", t),
+        "-include", arena_format(a, "%s/convert.cpp", d),
+        "-include", arena_format(a, "%s/substitute.cpp", d),
+        "-include", arena_format(a, "%s/helper.cpp", d),
+        arena_format(a, "%s/%s", d, peers[peer].main), "-o", made,
+        arena_format(a, "-L%s/lib", t), arena_format(a, "-Wl,-rpath,%s/lib", t),
+        "-Wl,--no-as-needed", peers[peer].library, "-ltorch_cpu", "-lc10", NULL};
+    for (size_t i = 0; i + 1 < countof(arguments); i++) {
+        if (arguments[i] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiler's arguments");
+        }
+    }
+    process_result r = {0};
+    status started = process_run(arguments, BUILD_TIMEOUT_S, OUTPUT_LIMIT_BYTES, &r, err);
+    if (started == ASSAY_NOT_FOUND) {
+        return fail(err, ASSAY_NOT_FOUND, "the plug-in for PyTorch needs a C++ compiler, and '%.100s' cannot be started; "
+                                          "install one (apt-get install g++) or name it with $ASSAY_CXX", options->cxx);
+    }
+    TRY(started);
+    status result = ASSAY_OK;
+    if (r.exit_code != 0 || r.signal != 0) {
+        char said[220];
+        const char *log = arena_format(a, "%s/build.log", d);
+        first_error(&r.errors, said, sizeof said);
+        bool kept = log != NULL && file_write(log, text_get(&r.errors), r.errors.length, NULL) == ASSAY_OK;
+        result = fail(err, ASSAY_INVALID, "the plug-in for PyTorch %.40s does not build: %s%s%.150s", found->version, said,
+                      kept ? "; all of it: " : "", kept ? log : "");
+    }
+    process_result_clear(&r);
+    return result;
+}
+
+static status build_here(arena *a, const torch_options *options, const torch_found *found, torch_peer peer, error *err) {
+    const char *path = found->plugin_paths[peer];
+    const char *beside = arena_format(a, "%s.new", path); /* nobody else's: the lock is held */
+    if (beside == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
+    }
+    TRY(write_sources(found->plugin_directory, err));
+    TRY(compile(a, options, found, peer, beside, err));
+    return rename(beside, path) == 0 ? ASSAY_OK : fail(err, ASSAY_IO, "%.200s cannot be made: %s", path, strerror(errno));
+}
+
+status torch_build(arena *a, const torch_options *options, torch_found *found, torch_peer peer, error *err) {
+    if (found->is_built[peer]) {
+        return ASSAY_OK;
+    }
+    if (found->plugin_directory == NULL) {
+        return fail(err, ASSAY_NOT_FOUND, "there is no place to keep the plug-in for PyTorch: set XDG_CACHE_HOME or HOME");
+    }
+    const char *lock_path = arena_format(a, "%s/lock", found->plugin_directory);
+    if (lock_path == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
+    }
+    TRY(file_make_directories(found->plugin_directory, err));
+    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock < 0) {
+        return fail(err, ASSAY_IO, "%.200s cannot be made: %s", lock_path, strerror(errno));
+    }
+    while (flock(lock, LOCK_EX) != 0 && errno == EINTR) { /* another process may be building this very file */
+    }
+    bool made_meanwhile = access(found->plugin_paths[peer], R_OK) == 0;
+    status result = made_meanwhile ? ASSAY_OK : build_here(a, options, found, peer, err);
+    close(lock);
+    found->is_built[peer] = result == ASSAY_OK;
+    return result;
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad recorded inputs: a message with file, line and column or a status with its reason, never a crash, and the good lines
+are measured all the same."""
+import gzip
+import os
+
+from cli_case import RELU, Case, main
+
+# A line under mm.default, and where and how it is refused: by the reader (a diagnostic) or by its own record (a status).
+READER = [
+    ("cnt: x, ((), {})", "3:6"),
+    ("cnt: -1, ((), {})", "3:6"),
+    ("cnt: 1, ((T([2, 3], f32), {})", "3:"),
+    ("cnt: 1, ((T([2, 3], f99),), {})", "3:"),
+    ("cnt: 1, ((__import__('os').system('touch pwned'),), {})", "3:11"),
+    ("nonsense", "3:1"),
+    ("cnt: 1, ((" + "[" * 5000 + ",), {})", "3:"),
+]
+RECORD = [
+    ("cnt: 1, ((T([2, -3], f32), T([3, 4], f32)), {})", "failed", ":3:11: mm.default"),
+    ("cnt: 1, ((T([1000000000000000000], f32), T([3, 4], f32)), {})", "skipped", ":3:11: mm.default"),
+    ("cnt: 1, ((T([9223372036854775807, 9223372036854775807], f32), T([3, 4], f32)), {})", "skipped", ":3:11:"),
+    ("cnt: 1, ((T([2, 3], f32),), {})", "failed", "mat2"),
+    ("cnt: 1, ((T([2, 3], f32), T([3, 4], f32), 1), {})", "failed", ":3:43:"),
+    ("cnt: 1, ((T([2, 3], f32), 'a'), {})", "failed", ":3:27:"),
+    ("cnt: 1, ((T([2, 3], f32), T([3, 4], f32)), {'mta2': 1})", "failed", ":3:"),
+    ("cnt: 1, ((T([2, 3], f32), T([5, 4], f32)), {})", "failed", "mm.default"),
+    ("cnt: 1, ((T([2, 3], f32), T([3, 4], i64)), {})", "failed", "mm.default"),
+]
+GOOD = "Operator: aten.mm.default\ncnt: 2, ((T([2, 3], f32), T([3, 4], f32)), {})\n"
+
+
+class BadInput(Case):
+    def test_lines_that_cannot_be_read(self):
+        for line, position in READER:
+            with self.subTest(line=line[:60]):
+                path = self.write("bad.txt", GOOD + line + "\n")
+                done = self.operators("--inputs", path, "--backend", "reference", "--baseline", "reference", code=2)
+                self.assertIn(f"{path}:{position}", done.stderr)
+                self.assertIn("1 ok", done.stdout)
+        self.assertFalse(os.path.exists(self.path("pwned")))
+
+    def test_inputs_that_cannot_be_called(self):
+        for line, status, reason in RECORD:
+            with self.subTest(line=line):
+                path = self.write("bad.txt", GOOD + line + "\n")
+                records = self.records("--inputs", path, "--backend", "reference", "--baseline", "reference",
+                                       code=1 if status == "failed" else 0)
+                self.assertEqual([r["status"] for r in records], ["ok", status])
+                self.assertIn(reason, records[1]["reason"])
+                self.assertIsNone(records[1]["median_ns"])
+
+    def test_unknown_operator(self):
+        path = self.write("bad.txt", RELU + "Operator: aten.rellu.default\ncnt: 1, ((T([2], f32),), {})\n")
+        records = self.records("--inputs", path, "--backend", "reference", "--baseline", "reference")
+        self.assertEqual([r["status"] for r in records], ["ok", "ok", "unsupported"])
+        self.assertIn("aten.rellu.default", records[2]["reason"])
+
+    def test_files_that_are_no_inputs(self):
+        whole = gzip.compress(RELU.encode() * 50)
+        os.mkdir(self.path("empty"))
+        cases = {
+            "junk.txt": bytes(range(256)) * 40,
+            "empty.txt": b"",
+            "text.txt": b"Dear reader,\nthis is no list of operators.\n",
+            "cut.txt.gz": whole[: len(whole) // 2],
+            "flipped.txt.gz": whole[:20] + bytes([whole[20] ^ 0xFF]) + whole[21:],
+        }
+        for name, content in cases.items():
+            self.write(name, content)
+        for name in list(cases) + ["empty", "missing.txt"]:
+            with self.subTest(name=name):
+                done = self.operators("--inputs", name, code=2)
+                self.assertIn(name, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_standard_input_and_gzip(self):
+        relu_gz = self.write("model.txt.gz", gzip.compress(RELU.encode()))
+        plain = self.operators("--inputs", self.write("model.txt", RELU), "--dry-run").stdout
+        self.assertIn("aten.relu.default[1]  calls 1  ((T([7], f32),), {})", plain)
+        self.assertEqual(self.operators("--inputs", relu_gz, "--dry-run").stdout, plain)
+        self.assertEqual(self.operators("--inputs", "-", "--dry-run", stdin=RELU.encode()).stdout, plain)
+        # a bad file of a folder is told, the others are read
+        os.mkdir(self.path("folder"))
+        self.write("folder/a.txt", RELU)
+        self.write("folder/b.txt", b"\0\1\2")
+        done = self.operators("--inputs", "folder", "--dry-run", code=2)
+        self.assertEqual(done.stdout, plain)
+        self.assertIn("b.txt", done.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong costs its own row: plug-ins that crash, hang, exit, eat memory or are wrong, inputs that do not fit, an
+interrupt in the middle."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from cli_case import ASSAY, EXAMPLE, QUICK, RELU, SANITIZER, Case, main, plugin, records_of
+
+REFERENCE = ["--backend", "reference", "--baseline", "reference"]
+
+# plug-in: status of its rows, a word of their reason, the run's exit code
+ROWS = {
+    "prepare_crashes": ("failed", "SIGSEGV", 1),
+    "run_crashes": ("failed", "SIGSEGV", 1),
+    "exits": ("failed", "exit", 1),
+    "wrong_result": ("mismatch", "", 4),
+    "unwritten": ("mismatch", "", 4),
+    "unsupported": ("unsupported", "not today", 0),
+    "prints": ("ok", "", 0),
+}
+
+# plug-in: words of the message that refuses it before anything is measured
+REFUSALS = {
+    "wrong_abi": ["wrong_abi.so", "version 2", "1"],
+    "no_entry": ["no_entry.so", "assay_backend_entry"],
+    "refuses": ["refuses.so", "no such device in this machine"],
+    "short_table": ["short_table.so"],
+    "bad_name": ["bad_name.so", "two words"],
+    "crashes_loading": ["crashes_loading.so", "SIGSEGV"],
+}
+
+
+class Faults(Case):
+    def setUp(self):
+        super().setUp()
+        self.inputs = self.write("model.txt", RELU)
+
+    def run_with(self, library, *arguments, **options):
+        return self.records("--inputs", self.inputs, "--backend", library, *REFERENCE, *arguments, **options)
+
+    def check_others(self, records):
+        """Both inputs on the reference are there, once, and well."""
+        others = [r for r in records if r["backend"] == "reference"]
+        self.assertEqual([(r["sample_index"], r["status"]) for r in others], [(0, "ok"), (1, "ok")])
+
+    def test_example(self):
+        records = self.run_with(EXAMPLE)
+        self.assertEqual([r["status"] for r in records], ["ok"] * 4)
+        self.check_others(records)
+        for dtype in ("f16", "bf16", "f64"):
+            f16 = self.write("f16.txt", RELU.replace("f32", "f16"))
+            records = self.records("--inputs", f16, "--backend", EXAMPLE, *REFERENCE, "--dtype", dtype)
+            self.check_others(records)
+            for r in records:
+                if r["backend"] == "example":
+                    self.assertEqual(r["status"], "unsupported")
+                    self.assertIn(f"got {dtype}", r["reason"])
+                    self.assertIsNone(r["median_ns"])
+
+    def test_example_serves_three_operators(self):
+        inputs = self.write("three.txt", "Operator: aten.mul.Tensor\ncnt: 1, ((T([3, 4], f32), T([3, 4], f32)), {})\n"
+                            "cnt: 1, ((T([3, 4], f32), T([4], f32)), {})\n"
+                            "cnt: 1, ((T([3, 4], f32, stride=(1, 3)), T([3, 4], f32)), {})\n"
+                            "cnt: 1, ((T([0, 4], f32), T([0, 4], f32)), {})\n"
+                            "Operator: aten.mm.default\ncnt: 1, ((T([17, 33], f32), T([33, 9], f32)), {})\n"
+                            "Operator: aten.neg.default\ncnt: 1, ((T([3], f32),), {})\n")
+        records = self.records("--inputs", inputs, "--backend", EXAMPLE, *REFERENCE)
+        mine = [(r["status"], r["reason"] or "") for r in records if r["backend"] == "example"]
+        self.assertEqual([s for s, _ in mine], ["ok", "unsupported", "unsupported", "ok", "ok", "unsupported"])
+        for (_, reason), word in zip([mine[1], mine[2], mine[5]], ["broadcast", "contiguous", "no code"]):
+            self.assertIn(word, reason)
+        listed = json.loads(self.run_assay("list", "operators", "--json", "--backend", EXAMPLE).stdout)
+        self.assertEqual({r["name"].removeprefix("aten.") for r in listed if r.get("example") is True},
+                         {"mul.Tensor", "mm.default", "relu.default"})
+
+    def test_rows(self):
+        for name, (status, word, code) in ROWS.items():
+            with self.subTest(plugin=name):
+                records = self.run_with(plugin(name), code=code)
+                self.check_others(records)
+                mine = [r for r in records if r["backend"] == name]
+                self.assertEqual([(r["sample_index"], r["status"]) for r in mine], [(0, status), (1, status)])
+                for r in mine:
+                    if status != "ok":
+                        self.assertIn(word, r["reason"])
+                        self.assertIsNone(r["median_ns"])
+
+    def test_refusals(self):
+        for name, words in REFUSALS.items():
+            with self.subTest(plugin=name):
+                done = self.operators("--inputs", self.inputs, "--backend", plugin(name), *REFERENCE,
+                                      code=1 if name == "crashes_loading" else 2)
+                self.assertEqual(done.stdout, "")
+                for word in words:
+                    self.assertIn(word, done.stderr)
+
+    def test_two_of_one_name(self):
+        done = self.operators("--inputs", self.inputs, "--backend", EXAMPLE, "--backend", EXAMPLE, *REFERENCE, code=2)
+        self.assertIn("example", done.stderr)
+
+    def test_hang(self):
+        records = self.run_with(plugin("hangs"), "--sample-timeout", "0.5", code=1)
+        self.check_others(records)
+        mine = [r for r in records if r["backend"] == "hangs"]
+        self.assertEqual([r["status"] for r in mine], ["timeout"] * 2)
+
+    def test_memory_eaten(self):
+        if SANITIZER:
+            self.skipTest("no limit of memory holds under a sanitizer")
+        records = self.run_with(plugin("eats_memory"), "--max-memory", "64MiB", code=1)
+        self.check_others(records)
+        mine = [r for r in records if r["backend"] == "eats_memory"]
+        self.assertEqual([r["status"] for r in mine], ["failed"] * 2)
+        self.assertIn("ate all there was", mine[0]["reason"])
+
+    def test_input_that_does_not_fit(self):
+        inputs = self.write("large.txt", RELU + "cnt: 1, ((T([64, 1024, 1024], f32),), {})\n")
+        records = self.records("--inputs", inputs, *REFERENCE, "--max-memory", "100MB")
+        self.assertEqual([r["status"] for r in records], ["ok", "ok", "skipped"])
+        self.assertRegex(records[2]["reason"], r"needs about \d+ bytes")
+        self.assertGreater(int(records[2]["reason"].split("about ")[1].split()[0]), 2 * 64 << 20)
+
+    def start(self, *arguments):
+        """A run under way, its output going to pipes, in a group of its own as a shell would have it."""
+        run = subprocess.Popen([ASSAY, "operators", *QUICK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               cwd=self.folder, start_new_session=True)
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.stderr.close)
+        return run
+
+    def test_interrupt(self):
+        # The plug-in answers "unsupported" to sigmoid and hangs in relu.
+        order = self.write("order.txt", "Operator: aten.sigmoid.default\ncnt: 1, ((T([3], f32),), {})\n" + RELU)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                run = self.start("--inputs", order, "--backend", plugin("hangs"), *REFERENCE, "--jsonl", "r.jsonl", "--csv",
+                                 "c.csv", "--sample-timeout", "100")
+                partial = self.path("r.jsonl.partial")
+                deadline = time.monotonic() + 60
+                while not (os.path.exists(partial) and os.path.getsize(partial) > 0):
+                    self.assertLess(time.monotonic(), deadline, "no record came")
+                    time.sleep(0.02)
+                os.kill(run.pid, number)
+                output, errors = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 130, errors)
+                with open(self.path("r.jsonl")) as f:
+                    records = records_of(f.read())
+                self.assertEqual([(r["operator"], r["backend"]) for r in records],
+                                 [("aten.sigmoid.default", "hangs"), ("aten.sigmoid.default", "reference")])
+                self.assertIn(b"interrupted; 1 of 3", errors)
+                self.assertIn(b"aten.sigmoid.default", output)
+                self.assertFalse(os.path.exists(partial))
+                with open(self.path("c.csv")) as f:
+                    self.assertIn("aten.sigmoid.default", f.read())
+                os.remove(self.path("r.jsonl"))
+
+
+if __name__ == "__main__":
+    main()

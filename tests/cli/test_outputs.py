@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run writes: CSV and JSON lines alone on standard output, records that fit their schema and repeat themselves by
+their `repro`, saved arrays that others can read, no escape codes where no terminal is."""
+import csv
+import io
+import json
+import os
+import shlex
+import stat
+import struct
+
+from cli_case import EXAMPLE, RELU, SOURCE, Case, main, records_of, schema_errors
+
+# Several families, several outputs, a view, an in-place operator, a random one, integers.
+MIXED = RELU + """Operator: aten.add_.Tensor
+cnt: 2, ((T([3, 4], f16), T([4], f16)), {})
+Operator: aten.sum.dim_IntList
+cnt: 2, ((T([3, 4], f16, stride=(1, 3)), [1]), {})
+Operator: aten.var_mean.correction
+cnt: 1, ((T([2, 8, 5, 5], f32), [0, 2, 3]), {'correction': 0, 'keepdim': True})
+Operator: aten.eq.Tensor
+cnt: 1, ((T([5], i64), T([5], i64)), {})
+Operator: aten.mm.default
+cnt: 1, ((T([3, 4], f32), T([4, 2], f32)), {})
+"""
+REFERENCE = ["--backend", "reference", "--baseline", "reference"]
+
+
+def read_npy(path):
+    """dtype text, Fortran order, shape, bytes of data of a .npy file of version 1 or 2."""
+    with open(path, "rb") as f:
+        magic = f.read(8)
+        assert magic[:6] == b"\x93NUMPY", magic
+        length, = struct.unpack("<H", f.read(2)) if magic[6] == 1 else struct.unpack("<I", f.read(4))
+        header = f.read(length).decode("latin-1")
+        data = f.read()
+    assert (10 + length) % 64 == 0 or magic[6] != 1, "the data should begin at a multiple of 64"
+    facts = {}
+    for part in ("descr", "fortran_order", "shape"):
+        facts[part] = header.split(f"'{part}':")[1]
+    descr = facts["descr"].split("'")[1]
+    shape = facts["shape"].split("(")[1].split(")")[0]
+    return descr, "True" in facts["fortran_order"][:6], [int(n) for n in shape.split(",") if n.strip()], data
+
+
+class Outputs(Case):
+    def setUp(self):
+        super().setUp()
+        self.inputs = self.write("model.txt", MIXED)
+
+    def run_it(self, *arguments, **options):
+        return self.operators("--inputs", self.inputs, *REFERENCE, *arguments, **options)
+
+    def test_standard_output_holds_that_alone(self):
+        rows = list(csv.reader(io.StringIO(self.run_it("--csv", "-").stdout)))
+        self.assertEqual(rows[0][0], "operator")
+        self.assertEqual({len(r) for r in rows}, {len(rows[0])})
+        self.assertEqual([r[0] for r in rows[1:]][:2], ["aten.relu.default", "aten.add_.Tensor"])
+        for line in self.run_it("--jsonl", "-").stdout.splitlines():
+            json.loads(line)
+        done = self.run_it("--quiet", "--csv", "c.csv", "--jsonl", "r.jsonl")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        with open(self.path("c.csv")) as f:
+            self.assertEqual([r[0] for r in csv.reader(f)], [r[0] for r in rows])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["c.csv", "model.txt", "r.jsonl"]) # no .partial is left
+
+    def test_csv_of_two_backends(self):
+        path = self.write("mm.txt", "Operator: aten.mm.default\ncnt: 1, ((T([3, 4], f32), T([4, 2], f32)), {})\n")
+        done = self.operators("--inputs", path, "--backend", EXAMPLE, *REFERENCE, "--csv", "-")
+        header, row = csv.reader(io.StringIO(done.stdout))
+        self.assertEqual(len(header), len(row))
+        self.assertIn("elapsed", header)
+        self.assertTrue(any("reference" in h and "abs" in h for h in header), header)
+        self.assertTrue(any("example" in h and "abs" in h for h in header), header)
+
+    def test_records_fit_their_schema(self):
+        with open(os.path.join(SOURCE, "docs", "record.schema.json")) as f:
+            schema = json.load(f)
+        bad = self.write("bad.txt", "Operator: aten.mm.default\ncnt: 1, ((T([3, 4], f32),), {})\n"
+                         "Operator: aten.nobody.default\ncnt: 1, ((), {})\n")
+        output = self.run_it("--inputs", bad, "--jsonl", "-", code=1).stdout
+        records = records_of(output)
+        self.assertEqual(len(records), 9)
+        for record in records:
+            self.assertEqual(schema_errors(record, schema, schema), [])
+        self.assertEqual([r["status"] for r in records], ["ok"] * 5 + ["ok", "ok", "failed", "unsupported"])
+        # and the check itself sees what is wrong
+        for wrong in ({"status": "fine"}, {"calls": -1}, {"samples_ns": "none"}, {"no_such_field": 1}):
+            self.assertTrue(schema_errors({**records[0], **wrong}, schema, schema), wrong)
+
+    def test_what_a_record_says(self):
+        relu = records_of(self.run_it("--jsonl", "-", "--repeats", "3", "--seed", "5", "--threads", "1").stdout)[0]
+        self.assertEqual(relu["input"], "((T([4, 5], f32),), {})")
+        self.assertEqual((relu["models"], relu["model_calls"], relu["calls"]), (["model"], [3], 3))
+        self.assertEqual((relu["seed"], relu["threads"], relu["dtype"]), (5, 1, "f32"))
+        self.assertEqual(len(relu["samples_ns"]), 3)
+        self.assertEqual(sorted(relu["samples_ns"])[1], relu["median_ns"])
+        self.assertEqual(relu["bytes"], 2 * 4 * 20)
+        self.assertEqual(relu["error"]["max_abs"], 0)
+
+    def test_repro_repeats_the_point(self):
+        """Run as a shell would, each repro gives one record per backend of the very same point."""
+        for record in records_of(self.run_it("--jsonl", "-", "--dtype", "as-recorded", "--seed", "7").stdout):
+            with self.subTest(repro=record["repro"]):
+                words = shlex.split(record["repro"])
+                self.assertEqual(words[:2], ["assay", "operators"])
+                again = records_of(self.run_assay(*words[1:], "--jsonl", "-").stdout)
+                self.assertEqual(len(again), 1)
+                for key in ("operator", "input", "backend", "dtype", "seed", "sample_index", "status", "error", "repro"):
+                    self.assertEqual(again[0][key], record[key], key)
+
+    def test_repro_with_a_plugin_and_a_strange_path(self):
+        strange = self.write("it's a model $HOME.txt", RELU)
+        records = self.records("--inputs", strange, "--backend", EXAMPLE, *REFERENCE)
+        example = [r for r in records if r["backend"] == "example"][1]
+        again = records_of(self.run_assay(*shlex.split(example["repro"])[1:], "--jsonl", "-").stdout)
+        self.assertEqual({r["backend"] for r in again}, {"example", "reference"})
+        self.assertEqual({r["input"] for r in again}, {example["input"]})
+
+    def test_dry_run_measures_nothing(self):
+        done = self.run_it("--dry-run", "--jsonl", "r.jsonl", "--max-samples", "1", "--skip", "*mm*")
+        self.assertEqual(done.stdout.count("\n"), 6)
+        self.assertIn("aten.relu.default[0]", done.stdout)
+        self.assertNotIn("relu.default[1]", done.stdout)
+        self.assertNotIn("aten.mm", done.stdout)
+        self.assertEqual(os.listdir(self.folder), ["model.txt"])
+
+    def test_saved_arrays(self):
+        self.run_it("--save", "saved", "--dtype", "as-recorded", "--jsonl", "r.jsonl")
+        with open(self.path("saved/manifest.jsonl")) as f:
+            lines = [json.loads(line) for line in f]
+        self.assertEqual({line["record"] for line in lines}, {"input", "output"})
+        with_file = [line for line in lines if line.get("file")]
+        self.assertEqual(len({line["file"] for line in with_file}), len(with_file))
+        self.assertEqual(len(with_file), len([n for n in os.listdir(self.path("saved")) if n.endswith(".npy")]))
+        sizes = {"f2": 2, "f4": 4, "i8": 8, "b1": 1}
+        for line in with_file:
+            descr, fortran, shape, data = read_npy(os.path.join(self.path("saved"), os.path.basename(line["file"])))
+            n = 1
+            for size in shape:
+                n *= size
+            self.assertEqual((fortran, shape), (False, line["shape"]), line)
+            self.assertEqual(len(data), n * sizes[descr[1:]], line)
+        relu = [line for line in with_file if line["operator"] == "aten.relu.default" and line["sample_index"] == 0]
+        arrays = [read_npy(os.path.join(self.path("saved"), os.path.basename(line["file"])))[3] for line in relu]
+        given, made = (struct.unpack("<20f", a) for a in arrays)
+        self.assertEqual(made, tuple(max(x, 0) for x in given))
+        strided = [line for line in with_file if line["operator"].startswith("aten.sum")][0]
+        self.assertEqual((strided["dtype"], strided["strides"]), ("f16", [1, 3]))
+
+    def test_colours(self):
+        for env in ({}, {"NO_COLOR": "1"}, {"TERM": "xterm-256color", "FORCE_COLOR": "1"}):
+            self.assertNotIn("\x1b", self.run_it(env=env).stdout)
+        self.assertNotIn("\x1b", self.run_it("--color", "never").stdout)
+        self.assertIn("\x1b[", self.run_it("--color", "always").stdout)
+
+    def test_table(self):
+        table = self.run_it().stdout
+        for name in ("aten.relu.default", "aten.add_.Tensor", "aten.mm.default"):
+            self.assertIn(name, table)
+        self.assertIn("reference: 7 ok", table)
+
+    def test_output_that_cannot_be_written(self):
+        for option in ("--csv", "--jsonl", "--save"):
+            with self.subTest(option=option):
+                done = self.run_it(option, os.path.join(self.inputs, "x"), code=1)
+                self.assertIn("model.txt/x", done.stderr)
+
+    def test_devices_stay_devices(self):
+        """A rename would put a file in a pipe's place, or, for root, in a device's."""
+        pipe = self.path("pipe")
+        for option in ("--csv", "--jsonl"):
+            with self.subTest(option=option):
+                os.mkfifo(pipe)
+                with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+                    self.run_it(option, pipe)
+                    self.assertIn(b"aten.relu.default", reader.read())
+                self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+                os.remove(pipe)
+
+    def test_same_seed_same_values(self):
+        for seed in ("0", "0", "1"):
+            self.run_it("--seed", seed, "--save", f"s{seed}", "--op", "relu.default")
+        with open(self.path("s0/manifest.jsonl")) as f:
+            name = os.path.basename(json.loads(f.readline())["file"])
+        first, other = (read_npy(self.path(f"s{seed}/{name}"))[3] for seed in "01")
+        self.assertNotEqual(first, other)
+
+
+if __name__ == "__main__":
+    main()

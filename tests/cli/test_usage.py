@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help for every verb, typos answered with the nearest name, values out of range: exit code 2 and one clear sentence."""
+import json
+
+from cli_case import Case, main
+
+# (arguments, what the message must hold)
+MISTAKES = [
+    ([], ["usage: assay VERB"]),
+    (["operatos"], ["operatos", "operators"]),
+    (["operators", "--opp", "x"], ["--opp", "--op"]),
+    (["operators", "--op"], ["--op", "GLOB"]),
+    (["operators", "--quiet=1"], ["--quiet", "takes no value"]),
+    (["operators", "extra"], ["extra"]),
+    (["operators", "--suite", "embeded"], ["embeded", "embedded"]),
+    (["operators", "--dtype", "f33"], ["f33", "f32"]),
+    (["operators", "--device", "gpu"], ["gpu", "cpu"]),
+    (["operators", "--cache", "hot"], ["hot", "cold"]),
+    (["operators", "--color", "sometimes"], ["sometimes", "always"]),
+    (["operators", "--max-samples", "0"], ["--max-samples", "'0'"]),
+    (["operators", "--max-samples", "3x"], ["--max-samples", "3x"]),
+    (["operators", "--max-samples", "99999999999999999999"], ["--max-samples"]),
+    (["operators", "--start-idx", "-1"], ["--start-idx"]),
+    (["operators", "--repeats", "0"], ["--repeats"]),
+    (["operators", "--min-time", "nan"], ["--min-time"]),
+    (["operators", "--sample-timeout", "0"], ["--sample-timeout"]),
+    (["operators", "--max-memory", "8 elephants"], ["--max-memory", "8 elephants"]),
+    (["operators", "--threads", "0"], ["--threads"]),
+    (["operators", "--seed", "-1"], ["--seed"]),
+    (["operators", "--backend", "eagr"], ["eagr", "eager"]),
+    (["operators", "--backend", "./nowhere.so"], ["nowhere.so"]),
+    (["operators", "--baseline", "nobody"], ["nobody"]),
+    (["operators", "--suite", "embedded", "--inputs", "x"], ["--suite", "--inputs"]),
+    (["operators", "--suite", "embedded", "--op", "aten.ad.Tensor"], ["aten.ad.Tensor", "aten.add.Tensor"]),
+    (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
+    (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl"]),
+    (["list"], ["operators, backends, suites or devices"]),
+    (["list", "operatrs"], ["operatrs", "operators"]),
+    (["list", "operators", "--jsn"], ["--jsn", "--json"]),
+    (["doctor", "--quik"], ["--quik", "--quick"]),
+]
+
+
+class Usage(Case):
+    def test_help(self):
+        general = self.run_assay("--help").stdout
+        for verb in ("operators", "list", "doctor"):
+            with self.subTest(verb=verb):
+                self.assertIn(verb, general)
+                done = self.run_assay(verb, "--help")
+                self.assertIn(f"usage: assay {verb}", done.stdout)
+                self.assertIn("examples:", done.stdout)
+                self.assertEqual(done.stderr, "")
+
+    def test_version(self):
+        self.assertRegex(self.run_assay("--version").stdout, r"^assay \d+\.\d+\.\d+\n$")
+
+    def test_mistakes(self):
+        for arguments, expected in MISTAKES:
+            with self.subTest(arguments=arguments):
+                done = self.run_assay(*arguments, code=2)
+                self.assertEqual(done.stdout, "")
+                self.assertTrue(done.stderr.startswith("assay"), done.stderr)
+                for word in expected:
+                    self.assertIn(word, done.stderr)
+
+    def test_lists(self):
+        for what in ("operators", "backends", "suites", "devices"):
+            with self.subTest(what=what):
+                self.assertNotIn("\x1b", self.run_assay("list", what).stdout)
+                rows = json.loads(self.run_assay("list", what, "--json").stdout)
+                self.assertTrue(rows and all("name" in row for row in rows))
+
+    def test_doctor(self):
+        done = self.run_assay("doctor", "--quick")
+        for row in ("CPU", "memory", "suite embedded", "backend eager"):
+            self.assertIn(row, done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products and convolutions: kernels against references, in every type and layout; bad shapes. */
+#include "engine/kernel_check.h"
+
+#include <string.h>
+
+static const dtype all_types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64, ASSAY_I64,
+                                  ASSAY_I8,  ASSAY_U8,   ASSAY_C64, ASSAY_C128};
+static const dtype floats[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64};
+
+/* M, K, N: odd, single, empty, and beyond one block of every loop. */
+static const int64_t shapes[][3] = {{17, 33, 9}, {1, 40, 65}, {50, 70, 1}, {3, 0, 5}, {0, 4, 5}, {130, 300, 40}};
+
+static void products_agree(void **state) {
+    (void)state;
+    static const int transposed[] = {1, 0};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(shapes) * countof(all_types) * 4; i++) {
+        const int64_t *s = shapes[i / 4 % countof(shapes)];
+        dtype t = all_types[i / 4 / countof(shapes)];
+        arg args[2] = {check_tensor(&k, t, 2, (const int64_t[]){s[0], s[1]}, i % 2 ? transposed : NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){s[1], s[2]}, i / 2 % 2 ? transposed : NULL)};
+        check_agrees(&k, "mm", args, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void batches_agree(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(all_types); i++) {
+        arg args[2] = {check_tensor(&k, all_types[i], 3, (const int64_t[]){5, 7, 11}, (const int[]){1, 0, 2}),
+                       check_tensor(&k, all_types[i], 3, (const int64_t[]){5, 11, 3}, (const int[]){0, 2, 1})};
+        check_agrees(&k, "bmm", args, false);
+        memset(args[1].tensor->strides, 0, sizeof(int64_t)); /* one matrix for all batches */
+        check_agrees(&k, "bmm", args, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void sums_agree(void **state) {
+    (void)state;
+    static const struct {
+        int ndim;
+        int64_t sizes[2];
+        double beta, alpha;
+    } cases[] = {{1, {9}, 1, 1}, {1, {9}, 1, 2}, {2, {17, 1}, 2, 1}, {2, {17, 9}, -1, 3}, {0, {0}, 1, 1}, {1, {1}, 0, 1}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(cases) * countof(all_types); i++) {
+        size_t c = i % countof(cases);
+        dtype t = all_types[i / countof(cases)];
+        arg args[5] = {check_tensor(&k, t, cases[c].ndim, cases[c].sizes, NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){17, 33}, NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){33, 9}, NULL),
+                       {.kind = ARG_NUMBER, .number = number_of_double(cases[c].beta)},
+                       {.kind = ARG_NUMBER, .number = number_of_double(cases[c].alpha)}};
+        check_agrees(&k, "addmm", args, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* With beta 0 the summand is not read: its NaN do not show. */
+static void beta_zero_reads_nothing(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    arg args[5] = {check_tensor(&k, ASSAY_F32, 1, (const int64_t[]){9}, NULL),
+                   check_tensor(&k, ASSAY_F32, 2, (const int64_t[]){4, 33}, NULL),
+                   check_tensor(&k, ASSAY_F32, 2, (const int64_t[]){33, 9}, NULL),
+                   {.kind = ARG_NUMBER, .number = number_of_int(0)},
+                   {.kind = ARG_NUMBER, .number = number_of_int(1)}};
+    op_call call = check_call(&k, "addmm", args);
+    assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+    agree_poison(args[0].tensor);
+    check_agrees(&k, "addmm", args, true);
+    check_close(&k);
+}
+
+static void bad_products(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    arg a = check_tensor(&k, ASSAY_F32, 2, (const int64_t[]){4, 5}, NULL);
+    arg b = check_tensor(&k, ASSAY_F32, 2, (const int64_t[]){6, 3}, NULL);
+    arg half = check_tensor(&k, ASSAY_F16, 2, (const int64_t[]){5, 3}, NULL);
+    arg vector = check_tensor(&k, ASSAY_F32, 1, (const int64_t[]){5}, NULL);
+    check_refused(&k, "mm", (const arg[]){a, b});
+    check_refused(&k, "mm", (const arg[]){a, half});
+    check_refused(&k, "mm", (const arg[]){a, vector});
+    check_refused(&k, "bmm", (const arg[]){a, b});
+    check_close(&k);
+}
+
+/* --- convolutions --------------------------------------------------------------------------------------------------------- */
+
+typedef struct conv_case {
+    int spatial;
+    int64_t batch, in, out, size, kernel, stride, pad, dilation, groups, output_pad;
+    bool transposed, channels_last;
+} conv_case;
+
+static const conv_case convs[] = {
+    {2, 2, 4, 6, 9, 3, 1, 1, 1, 1, 0, false, false},  {2, 2, 4, 6, 9, 3, 2, 1, 1, 2, 0, false, true},
+    {2, 3, 8, 8, 11, 5, 2, 2, 1, 8, 0, false, false}, {2, 2, 4, 6, 9, 3, 1, 2, 2, 1, 0, false, false},
+    {2, 2, 4, 6, 9, 3, 2, 1, 1, 2, 1, true, false},   {1, 2, 4, 6, 9, 3, 1, 1, 1, 1, 0, false, false},
+    {3, 2, 4, 6, 5, 3, 1, 0, 1, 1, 0, false, false},  {3, 2, 4, 6, 5, 3, 2, 1, 1, 1, 0, true, true},
+    {2, 2, 16, 32, 9, 1, 2, 0, 1, 1, 0, false, true}, {2, 2, 4, 6, 7, 2, 1, 0, 2, 1, 1, true, false},
+    {2, 0, 4, 6, 9, 3, 1, 1, 1, 1, 0, false, false},
+};
+
+/* The arguments of convolution; lists point into `lists`. */
+static void conv_args(kernel_check *k, const conv_case *c, dtype t, int64_t lists[4][3], arg *args) {
+    static const int last_4[] = {0, 2, 3, 1}, last_5[] = {0, 2, 3, 4, 1};
+    int64_t input[5] = {c->batch, c->in}, weight[5] = {c->out, c->in / c->groups};
+    if (c->transposed) {
+        weight[0] = c->in;
+        weight[1] = c->out / c->groups;
+    }
+    for (int d = 0; d < c->spatial; d++) {
+        input[2 + d] = c->size + d;
+        weight[2 + d] = c->kernel;
+        lists[0][d] = c->stride;
+        lists[1][d] = c->pad;
+        lists[2][d] = c->dilation;
+        lists[3][d] = c->output_pad;
+    }
+    const int *order = !c->channels_last ? NULL : c->spatial == 2 ? last_4 : last_5;
+    args[0] = check_tensor(k, t, 2 + c->spatial, input, order);
+    args[1] = check_tensor(k, t, 2 + c->spatial, weight, NULL);
+    args[2] = check_tensor(k, t, 1, &c->out, NULL);
+    args[3] = check_ints(c->spatial, lists[0]);
+    args[4] = check_ints(c->spatial, lists[1]);
+    args[5] = check_ints(c->spatial, lists[2]);
+    args[6] = (arg){.kind = ARG_BOOL, .b = c->transposed};
+    args[7] = check_ints(c->spatial, lists[3]);
+    args[8] = (arg){.kind = ARG_INT, .i = c->groups};
+}
+
+/* The backward's arguments from the forward's, with a gradient of the output's shape. */
+static void backward_args(kernel_check *k, const arg *forward, const bool *mask, arg *args) {
+    op_call call = check_call(k, "convolution", forward);
+    outputs out;
+    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+    const tensor *o = &out.items[0];
+    args[0] = check_tensor(k, o->dtype, o->ndim, o->sizes, NULL);
+    outputs_clear(&out);
+    args[1] = forward[0];
+    args[2] = forward[1];
+    args[3] = (arg){.kind = ARG_NONE};
+    memcpy(args + 4, forward + 3, 6 * sizeof *args);
+    args[10] = (arg){.kind = ARG_BOOLS, .n = 3, .bools = mask};
+}
+
+static void convolutions_agree(void **state) {
+    (void)state;
+    static const bool masks[][3] = {{true, true, true}, {true, false, false}, {false, true, false}, {false, false, true}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(convs) * countof(floats); i++) {
+        arg args[9], back[11];
+        int64_t lists[4][3];
+        conv_args(&k, &convs[i / countof(floats)], floats[i % countof(floats)], lists, args);
+        check_agrees(&k, "convolution", args, false);
+        for (size_t m = 0; m < countof(masks); m++) {
+            backward_args(&k, args, masks[m], back);
+            check_agrees(&k, "convolution_backward", back, false);
+        }
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void bad_convolutions(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    conv_case good = convs[0];
+    for (int i = 0; i < 6; i++) {
+        arg args[9];
+        int64_t lists[4][3];
+        conv_args(&k, &good, ASSAY_F32, lists, args);
+        lists[0][0] = i == 0 ? 0 : lists[0][0];                        /* stride */
+        lists[1][1] = i == 1 ? -1 : lists[1][1];                       /* padding */
+        lists[2][0] = i == 2 ? INT64_C(1) << 40 : lists[2][0];         /* dilation */
+        args[8].i = i == 3 ? 3 : i == 4 ? 0 : i == 5 ? INT64_MAX : 1;  /* groups */
+        check_refused(&k, "convolution", args);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_agree),          cmocka_unit_test(batches_agree),
+        cmocka_unit_test(sums_agree),              cmocka_unit_test(beta_zero_reads_nothing),
+        cmocka_unit_test(bad_products),            cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(bad_convolutions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Indexing, scattering and embeddings: kernels against references in every type and layout, known answers, bad indices. */
+#include "engine/call_kit.h"
+
+static const dtype types[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16, ASSAY_F64, ASSAY_I64, ASSAY_I32, ASSAY_U8, ASSAY_C64};
+static const dtype floats[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16, ASSAY_F64};
+static const int64_t box_sizes[] = {2, 5, 3, 4};
+static const int64_t turned_strides[] = {60, 1, 20, 5}; /* the same sizes, laid out in another order */
+
+/* As kit_check, with inputs from the row. */
+static void filled_check(kit *k, const char *name, const arg *args, int n) {
+    op_call call = kit_call(k, name, args, n);
+    error err = {0};
+    assert_int_equal(op_fill_inputs(&call, k->seed, &err), ASSAY_OK);
+    kit_check(k, name, args, n);
+}
+
+static tensor *indices(kit *k, dtype t, int ndim, const int64_t *sizes) {
+    return kit_tensor(k, t, ndim, sizes, NULL);
+}
+
+static void reads_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 71);
+    for (size_t i = 0; i < 2 * countof(types); i++) {
+        tensor *self = kit_tensor(&k, types[i / 2], 4, box_sizes, i % 2 ? turned_strides : NULL);
+        tensor *a = indices(&k, ASSAY_I64, 2, (const int64_t[]){3, 7}), *b = indices(&k, ASSAY_I32, 1, (const int64_t[]){7});
+        tensor *mask = indices(&k, ASSAY_B8, 2, (const int64_t[]){5, 3}), *none = NULL;
+        filled_check(&k, "index.Tensor", (const arg[]){arg_tensor(self), arg_tensors(&a, 1)}, 2);
+        filled_check(&k, "index.Tensor", (const arg[]){arg_tensor(self), arg_tensors((tensor *[]){none, a, b}, 3)}, 2);
+        filled_check(&k, "index.Tensor", (const arg[]){arg_tensor(self), arg_tensors((tensor *[]){b, none, none, a}, 4)}, 2);
+        filled_check(&k, "index.Tensor", (const arg[]){arg_tensor(self), arg_tensors((tensor *[]){none, mask}, 2)}, 2);
+        for (int dim = -1; dim < 4; dim++) {
+            filled_check(&k, "index_select", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(b)}, 3);
+            tensor *places = indices(&k, ASSAY_I64, 4, (const int64_t[]){2, 3, 3, 4});
+            filled_check(&k, "gather", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(places)}, 3);
+        }
+        kit_check(&k, "nonzero", (const arg[]){arg_tensor(self)}, 1);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+static void writes_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 72);
+    for (size_t i = 0; i < 2 * countof(types); i++) {
+        dtype t = types[i / 2];
+        tensor *self = kit_tensor(&k, t, 4, box_sizes, i % 2 ? turned_strides : NULL), *none = NULL;
+        tensor *b = indices(&k, ASSAY_I64, 1, (const int64_t[]){9}), *one = indices(&k, ASSAY_I64, 1, (const int64_t[]){2});
+        tensor *rows = kit_tensor(&k, t, 4, (const int64_t[]){2, 9, 3, 4}, NULL);
+        tensor *scalar = kit_tensor(&k, t, 0, NULL, NULL), *last = kit_tensor(&k, t, 4, (const int64_t[]){2, 5, 3, 9}, NULL);
+        arg by_b = arg_tensors((tensor *[]){none, b}, 2), by_one = arg_tensors((tensor *[]){none, one}, 2);
+        arg by_two = arg_tensors((tensor *[]){none, b, none, b}, 4);
+        filled_check(&k, "index_put", (const arg[]){arg_tensor(self), by_b, arg_tensor(rows), arg_bool(true)}, 4);
+        filled_check(&k, "index_put", (const arg[]){arg_tensor(self), by_one, arg_tensor(scalar), arg_bool(false)}, 4);
+        filled_check(&k, "_index_put_impl", (const arg[]){arg_tensor(self), by_two, arg_tensor(scalar), arg_bool(true)}, 4);
+        filled_check(&k, "index_add", (const arg[]){arg_tensor(self), arg_int(1), arg_tensor(b), arg_tensor(rows)}, 4);
+        filled_check(&k, "index_add", (const arg[]){arg_tensor(self), arg_int(-1), arg_tensor(b), arg_tensor(last),
+                                                    arg_number(number_of_int(2))}, 5);
+        for (int dim = 0; dim < 4; dim++) {
+            int64_t sizes[] = {2, 2, 2, 2};
+            tensor *places = indices(&k, ASSAY_I64, 4, sizes), *src = kit_tensor(&k, t, 4, box_sizes, NULL);
+            filled_check(&k, "scatter.src", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(places), arg_tensor(src)}, 4);
+            filled_check(&k, "scatter.value", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(places),
+                                                            arg_number(number_of_int(3))}, 4);
+            filled_check(&k, "scatter_add", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(places), arg_tensor(src)}, 4);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Long enough for several threads and blocks. */
+static void long_ones_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 73);
+    for (size_t i = 0; i < countof(floats); i++) {
+        dtype t = floats[i];
+        tensor *line = kit_tensor(&k, t, 1, (const int64_t[]){965}, NULL), *n = indices(&k, ASSAY_I64, 1, (const int64_t[]){30011});
+        tensor *source = kit_tensor(&k, t, 1, (const int64_t[]){30011}, NULL);
+        filled_check(&k, "gather", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n)}, 3);
+        filled_check(&k, "scatter_add", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n), arg_tensor(source)}, 4);
+        filled_check(&k, "index_add", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n), arg_tensor(source)}, 4);
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){97, 130}, NULL), *ids = indices(&k, ASSAY_I64, 2, (const int64_t[]){40, 50});
+        tensor *grad = kit_tensor(&k, t, 3, (const int64_t[]){40, 50, 130}, NULL);
+        filled_check(&k, "embedding", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_int(3)}, 3);
+        filled_check(&k, "embedding_dense_backward",
+                     (const arg[]){arg_tensor(grad), arg_tensor(ids), arg_int(97), arg_int(3), arg_bool(i % 2)}, 5);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+static void bags_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 74);
+    for (size_t i = 0; i < countof(floats) * 3 * 2 * 2; i++) {
+        dtype t = floats[i % countof(floats)];
+        int64_t mode = (int64_t)(i / countof(floats) % 3), padding = i / 12 % 2 ? 2 : -1;
+        bool last = i / 24 % 2;
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){17, 70}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){11}), *by = kit_tensor(&k, t, 1, (const int64_t[]){300}, NULL);
+        arg scale = mode == 0 ? arg_tensor(by) : (arg){.kind = ARG_NONE};
+        filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
+                                                         arg_int(mode), arg_bool(false), scale, arg_bool(last), arg_int(padding)}, 9);
+        tensor *grad = kit_tensor(&k, t, 2, (const int64_t[]){11, 70}, NULL), *bags = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        filled_check(&k, "_embedding_bag_per_sample_weights_backward",
+                     (const arg[]){arg_tensor(grad), arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_tensor(bags),
+                                   arg_int(0), arg_int(padding)}, 7);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+static void expect_values(const tensor *t, const double *expected) {
+    for (int64_t i = 0; i < tensor_numel(t); i++) {
+        const char *at = tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype);
+        assert_true(element_load(t->dtype, at) == expected[i]);
+    }
+}
+
+/* Values and layouts as PyTorch 2.15 gives them on the CPU. */
+static void known_answers(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 75);
+    outputs out;
+    double counting[12];
+    for (int i = 0; i < 12; i++) {
+        counting[i] = i;
+    }
+    tensor *table = kit_values(&k, ASSAY_F32, 2, (const int64_t[]){4, 3}, counting);
+    tensor *ids = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){6}, (const double[]){0, 1, 2, 3, 1, 0});
+    tensor *offsets = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){4}, (const double[]){0, 2, 2, 5});
+    op_call call = kit_call(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets),
+                                                                arg_bool(false), arg_int(2)}, 5);
+    kit_run(&k, &call, &out);
+    expect_values(&out.items[0], (const double[]){3, 4, 5, 0, 0, 0, 9, 10, 11, 0, 1, 2});
+    expect_values(&out.items[1], (const double[]){0, 0, 2, 2, 2, 3});
+    expect_values(&out.items[2], (const double[]){2, 0, 3, 1});
+    expect_values(&out.items[3], (const double[]){1, 1, 1, 0, 0, 0, 3, 3, 3, 0, 0, 0});
+    outputs_clear(&out);
+    tensor *self = kit_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 4, 5, 3}, (const int64_t[]){60, 5, 1, 20});
+    tensor *j = kit_values(&k, ASSAY_I64, 2, (const int64_t[]){3, 2}, (const double[]){0, 1, 0, -1, 1, 1});
+    call = kit_call(&k, "index.Tensor", (const arg[]){arg_tensor(self), arg_tensors((tensor *[]){NULL, NULL, j}, 3)}, 2);
+    kit_run(&k, &call, &out);
+    const int64_t strides[] = {72, 1, 8, 4, 24};
+    assert_int_equal(out.items[0].ndim, 5);
+    assert_memory_equal(out.items[0].strides, strides, sizeof strides);
+    outputs_clear(&out);
+    kit_close(&k);
+}
+
+static status prepare_and_run(kit *k, const char *name, const arg *args, int n, error *err) {
+    op_call call = kit_call(k, name, args, n);
+    outputs out;
+    if (op_infer(&call, &out, err) != ASSAY_OK) {
+        return err->code;
+    }
+    for (int i = 0; i < out.n; i++) {
+        assert_int_equal(tensor_allocate(&out.items[i], &device_cpu, err), ASSAY_OK);
+    }
+    arena memory = {0};
+    kernel_plan plan = {.call = &call, .out = &out, .err = err, .memory = &memory};
+    status result = kernel_find_cpu(k->kernels, call.op)->prepare(&plan, err);
+    result = result == ASSAY_OK ? plan.run(&plan) : result;
+    arena_clear(&memory);
+    outputs_clear(&out);
+    return result;
+}
+
+static void bad_indices_are_named(void **state) {
+    (void)state;
+    kit k;
+    error err = {0};
+    kit_open(&k, 76);
+    tensor *self = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){4, 3}, NULL), *bad = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){2}, (const double[]){1, 7});
+    tensor *square = kit_values(&k, ASSAY_I64, 2, (const int64_t[]){1, 2}, (const double[]){-9, 0});
+    tensor *rows = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){2, 3}, NULL), *halves = kit_tensor(&k, ASSAY_F16, 2, (const int64_t[]){2, 3}, NULL);
+    const arg s = arg_tensor(self), b = arg_tensor(bad), q = arg_tensor(square), r = arg_tensor(rows);
+    assert_int_equal(prepare_and_run(&k, "index.Tensor", (const arg[]){s, arg_tensors(&bad, 1)}, 2, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "index 7"));
+    assert_int_equal(prepare_and_run(&k, "index_select", (const arg[]){s, arg_int(0), b}, 3, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "gather", (const arg[]){s, arg_int(1), q}, 3, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "index -9"));
+    assert_int_equal(prepare_and_run(&k, "scatter_add", (const arg[]){s, arg_int(1), q, r}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), b, r}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_put", (const arg[]){s, arg_tensors(&bad, 1), r, arg_bool(true)}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "embedding", (const arg[]){s, b}, 2, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "_embedding_bag", (const arg[]){s, b, b}, 3, &err), ASSAY_INVALID);
+    /* shapes and types are refused before anything runs */
+    assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), b, arg_tensor(halves)}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_select", (const arg[]){s, arg_int(2), b}, 3, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index.Tensor", (const arg[]){s, arg_tensors((tensor *[]){NULL, NULL, bad}, 3)}, 2, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "gather", (const arg[]){s, arg_int(0), b}, 3, &err), ASSAY_INVALID);
+    kit_close(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
+        cmocka_unit_test(bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools, upsampling and grid sampling: kernels against references in every type and layout, known answers, bad input. */
+#include "engine/kernel_check.h"
+
+#include <math.h>
+#include <string.h>
+
+static const dtype floats[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64};
+static const int channels_last[] = {0, 2, 3, 1};
+
+typedef struct pool_case {
+    int64_t sizes[4];
+    int64_t kernel, stride, pad, dilation;
+    bool ceil_mode;
+} pool_case;
+
+static const pool_case pools[] = {
+    {{2, 5, 13, 11}, 3, 2, 1, 1, true}, {{1, 3, 9, 40}, 2, 2, 0, 1, false}, {{2, 33, 12, 12}, 3, 1, 1, 1, false},
+    {{2, 3, 14, 17}, 3, 3, 1, 2, true}, {{2, 4, 9, 9}, 5, 3, 2, 1, true},   {{0, 3, 9, 9}, 3, 1, 1, 1, false},
+    {{2, 3, 9, 9}, 1, 2, 0, 1, false},
+};
+
+/* A gradient for the first output of a forward call. */
+static arg gradient_of(kernel_check *k, const char *name, const arg *args, const int *order) {
+    op_call call = check_call(k, name, args);
+    outputs out;
+    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+    arg made = check_tensor(k, out.items[0].dtype, out.items[0].ndim, out.items[0].sizes, order);
+    outputs_clear(&out);
+    return made;
+}
+
+static arg a_bool(bool b) {
+    return (arg){.kind = ARG_BOOL, .b = b};
+}
+
+static void max_pools_agree(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(pools) * countof(floats) * 2; i++) {
+        const pool_case *p = &pools[i / 2 / countof(floats)];
+        const int *order = i % 2 ? channels_last : NULL;
+        arg x = check_tensor(&k, floats[i / 2 % countof(floats)], 4, p->sizes, order);
+        arg args[6] = {x, check_ints(1, &p->kernel), check_ints(1, &p->stride), check_ints(1, &p->pad),
+                       check_ints(1, &p->dilation), a_bool(p->ceil_mode)};
+        check_agrees(&k, "max_pool2d_with_indices", args, false);
+        arg grad = gradient_of(&k, "max_pool2d_with_indices", args, order);
+        arg indices = check_tensor(&k, ASSAY_I64, 4, grad.tensor->sizes, order);
+        check_agrees(&k, "max_pool2d_with_indices_backward",
+                     (const arg[]){grad, x, args[1], args[2], args[3], args[4], args[5], indices}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void average_pools_agree(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(pools) * countof(floats) * 8; i++) {
+        const pool_case *p = &pools[i / 8 / countof(floats)];
+        arg x = check_tensor(&k, floats[i / 8 % countof(floats)], 4, p->sizes, i % 2 ? channels_last : NULL);
+        arg divisor = i & 4 ? (arg){.kind = ARG_INT, .i = 7} : (arg){.kind = ARG_NONE};
+        arg args[7] = {x, check_ints(1, &p->kernel), check_ints(1, &p->stride), check_ints(1, &p->pad),
+                       a_bool(p->ceil_mode), a_bool(i & 2), divisor};
+        check_agrees(&k, "avg_pool2d", args, false);
+        arg grad = gradient_of(&k, "avg_pool2d", args, NULL);
+        check_agrees(&k, "avg_pool2d_backward",
+                     (const arg[]){grad, x, args[1], args[2], args[3], args[4], args[5], args[6]}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void adaptive_pools_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{1, 1}, {3, 4}, {7, 20}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(sizes) * countof(floats) * 2; i++) {
+        arg x = check_tensor(&k, floats[i / 2 % countof(floats)], 4, pools[0].sizes, i % 2 ? channels_last : NULL);
+        arg args[2] = {x, check_ints(2, sizes[i / 2 / countof(floats)])};
+        check_agrees(&k, "_adaptive_avg_pool2d", args, false);
+        arg grad = gradient_of(&k, "_adaptive_avg_pool2d", args, NULL);
+        check_agrees(&k, "_adaptive_avg_pool2d_backward", (const arg[]){grad, x}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Runs the eager kernel alone; the caller clears the outputs and the memory. */
+static status run_kernel(kernel_check *k, const op_call *call, outputs *out, arena *memory) {
+    kernel_plan plan = {.call = call, .out = out, .memory = memory};
+    assert_int_equal(op_infer(call, out, NULL), ASSAY_OK);
+    for (int i = 0; i < out->n; i++) {
+        assert_int_equal(tensor_allocate(&out->items[i], &device_cpu, NULL), ASSAY_OK);
+    }
+    assert_int_equal(kernel_find_cpu(k->kernels, call->op)->prepare(&plan, NULL), ASSAY_OK);
+    return plan.run(&plan);
+}
+
+/* PyTorch's answers: the last NaN of a window wins, the first of equals, and minus infinity has an index as well. */
+static void maxima_of_odd_values(void **state) {
+    (void)state;
+    static const float values[][4] = {{1, NAN, NAN, 5}, {NAN, NAN, NAN, NAN}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                                      {2, 3, 3, 1}};
+    static const int64_t index[] = {2, 3, 0, 1};
+    const int64_t two = 2, one = 1, zero = 0;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(values); i++) {
+        arg args[6] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){1, 1, 2, 2}, NULL), check_ints(1, &two),
+                       check_ints(0, NULL), check_ints(1, &zero), check_ints(1, &one), a_bool(false)};
+        memcpy(tensor_data(args[0].tensor), values[i], sizeof values[i]);
+        op_call call = check_call(&k, "max_pool2d_with_indices", args);
+        outputs out;
+        arena memory = {0};
+        assert_int_equal(run_kernel(&k, &call, &out, &memory), ASSAY_OK);
+        assert_int_equal(*(int64_t *)tensor_data(&out.items[1]), index[i]);
+        outputs_clear(&out);
+        arena_clear(&memory);
+    }
+    check_close(&k);
+}
+
+/* An index outside the plane is reported and touches nothing. */
+static void bad_index_is_reported(void **state) {
+    (void)state;
+    static const int64_t bad[] = {-1, 16, INT64_MAX, INT64_MIN};
+    const int64_t two = 2, one = 1, zero = 0;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(bad); i++) {
+        arg x = check_tensor(&k, ASSAY_F32, 3, (const int64_t[]){1, 4, 4}, NULL);
+        arg grad = check_tensor(&k, ASSAY_F32, 3, (const int64_t[]){1, 2, 2}, NULL);
+        arg indices = check_tensor(&k, ASSAY_I64, 3, (const int64_t[]){1, 2, 2}, NULL);
+        arg args[8] = {grad, x, check_ints(1, &two), check_ints(1, &two), check_ints(1, &zero), check_ints(1, &one),
+                       a_bool(false), indices};
+        op_call call = check_call(&k, "max_pool2d_with_indices_backward", args);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        ((int64_t *)tensor_data(indices.tensor))[3] = bad[i];
+        outputs out;
+        arena memory = {0};
+        assert_int_equal(run_kernel(&k, &call, &out, &memory), ASSAY_INVALID);
+        outputs_clear(&out);
+        arena_clear(&memory);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void bad_pools(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    static const int64_t kernels[] = {3, 0, 9, 3, 3}, strides[] = {2, 2, 2, 0, 2}, pads[] = {2, 0, 0, 0, -1};
+    const int64_t one = 1;
+    for (size_t i = 0; i < countof(kernels); i++) {
+        arg args[6] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){1, 1, 5, 5}, NULL), check_ints(1, &kernels[i]),
+                       check_ints(1, &strides[i]), check_ints(1, &pads[i]), check_ints(1, &one), a_bool(false)};
+        check_refused(&k, "max_pool2d_with_indices", args);
+    }
+    check_close(&k);
+}
+
+/* --- resampling ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct scale_case {
+    int64_t out[2];
+    double factors[2]; /* 0: by size */
+} scale_case;
+
+static const scale_case scales[] = {{{26, 22}, {0, 0}}, {{13, 11}, {0, 0}},     {{7, 50}, {0, 0}},
+                                    {{26, 22}, {2, 2}}, {{32, 14}, {2.5, 1.3}}, {{9, 4}, {0.7, 0.4}}};
+
+static void upsampling_agrees(void **state) {
+    (void)state;
+    static const char *const names[] = {"upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_bicubic2d.vec"};
+    static const char *const backs[] = {"upsample_nearest2d_backward.vec", "upsample_bilinear2d_backward.vec", NULL};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(scales) * countof(floats) * 12; i++) {
+        const scale_case *c = &scales[i / 12 / countof(floats)];
+        const int *order = i & 1 ? channels_last : NULL;
+        size_t mode = i / 4 % 3;
+        arg x = check_tensor(&k, floats[i / 12 % countof(floats)], 4, pools[0].sizes, order), none = {.kind = ARG_NONE};
+        arg size = c->factors[0] > 0 ? none : check_ints(2, c->out);
+        arg factors = c->factors[0] > 0 ? (arg){.kind = ARG_FLOATS, .n = 2, .floats = c->factors} : none;
+        arg align = a_bool(i & 2), in = check_ints(4, pools[0].sizes);
+        arg nearest[] = {x, size, factors}, other[] = {x, size, align, factors};
+        const arg *args = mode == 0 ? nearest : other;
+        check_agrees(&k, names[mode], args, false);
+        arg grad = gradient_of(&k, names[mode], args, order);
+        arg nearest_back[] = {grad, size, in, factors}, other_back[] = {grad, size, in, align, factors};
+        if (backs[mode] != NULL) {
+            check_agrees(&k, backs[mode], mode == 0 ? nearest_back : other_back, false);
+        }
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* 4 x 4 counting up, doubled and more: values that PyTorch 2.15 gives for row 1. */
+static void known_interpolation(void **state) {
+    (void)state;
+    static const float by_halves[] = {0.4F, 0.9F, 1.566667F, 2.233333F, 2.9F, 3.4F};
+    static const double factors[] = {2.5, 1.5};
+    kernel_check k;
+    check_open(&k);
+    arg args[4] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){1, 1, 4, 4}, NULL), {.kind = ARG_NONE}, a_bool(false),
+                   {.kind = ARG_FLOATS, .n = 2, .floats = factors}};
+    for (int i = 0; i < 16; i++) {
+        ((float *)tensor_data(args[0].tensor))[i] = (float)i;
+    }
+    op_call call = check_call(&k, "upsample_bilinear2d.vec", args);
+    outputs out;
+    arena memory = {0};
+    assert_int_equal(run_kernel(&k, &call, &out, &memory), ASSAY_OK);
+    assert_int_equal(out.items[0].sizes[2], 10);
+    for (int i = 0; i < 6; i++) {
+        assert_float_equal(((float *)tensor_data(&out.items[0]))[6 + i], by_halves[i], 1e-5F);
+    }
+    outputs_clear(&out);
+    arena_clear(&memory);
+    check_close(&k);
+}
+
+static void grids_agree(void **state) {
+    (void)state;
+    static const bool masks[][2] = {{true, true}, {false, true}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(floats) * 36; i++) {
+        dtype t = floats[i / 36];
+        arg x = check_tensor(&k, t, 4, pools[0].sizes, i & 1 ? channels_last : NULL);
+        arg grid = check_tensor(&k, t, 4, (const int64_t[]){2, 6, 7, 2}, NULL);
+        arg args[5] = {x, grid, {.kind = ARG_INT, .i = (int64_t)(i / 4 % 3)}, {.kind = ARG_INT, .i = (int64_t)(i / 12 % 3)},
+                       a_bool(i & 2)};
+        check_agrees(&k, "grid_sampler_2d", args, false);
+        arg grad = gradient_of(&k, "grid_sampler_2d", args, NULL);
+        arg mask = {.kind = ARG_BOOLS, .n = 2, .bools = masks[i & 1]};
+        check_agrees(&k, "grid_sampler_2d_backward", (const arg[]){grad, x, grid, args[2], args[3], args[4], mask}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Coordinates far away or not numbers read nothing out of bounds. */
+static void wild_coordinates(void **state) {
+    (void)state;
+    static const double wild[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 1e9};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(wild) * 9; i++) {
+        arg args[5] = {check_tensor(&k, ASSAY_F32, 4, pools[0].sizes, NULL),
+                       check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 2, 3, 2}, NULL),
+                       {.kind = ARG_INT, .i = (int64_t)(i % 3)}, {.kind = ARG_INT, .i = (int64_t)(i / 3 % 3)}, a_bool(false)};
+        op_call call = check_call(&k, "grid_sampler_2d", args);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        for (int j = 0; j < 24; j += 3) {
+            ((float *)tensor_data(args[1].tensor))[j] = (float)wild[i / 9];
+        }
+        check_agrees(&k, "grid_sampler_2d", args, true);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+static void bad_resampling(void **state) {
+    (void)state;
+    static const int64_t zero[] = {0, 3}, one_item[] = {3}, fine[] = {3, 3};
+    static const double huge[] = {1e300, 2}, negative[] = {-1, 1};
+    kernel_check k;
+    check_open(&k);
+    arg x = check_tensor(&k, ASSAY_F32, 4, pools[0].sizes, NULL), none = {.kind = ARG_NONE};
+    arg ints = check_tensor(&k, ASSAY_I64, 4, pools[0].sizes, NULL);
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){x, check_ints(2, zero), none});
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){x, check_ints(1, one_item), none});
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){x, none, none});
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){ints, check_ints(2, fine), none});
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){x, none, {.kind = ARG_FLOATS, .n = 2, .floats = huge}});
+    check_refused(&k, "upsample_nearest2d.vec", (const arg[]){x, none, {.kind = ARG_FLOATS, .n = 2, .floats = negative}});
+    arg mode = {.kind = ARG_INT, .i = 3}, padding = {.kind = ARG_INT, .i = 0};
+    arg grid = check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 6, 7, 2}, NULL);
+    check_refused(&k, "grid_sampler_2d", (const arg[]){x, grid, mode, padding, a_bool(true)});
+    check_refused(&k, "grid_sampler_2d", (const arg[]){x, x, padding, padding, a_bool(true)});
+    check_close(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(max_pools_agree),       cmocka_unit_test(average_pools_agree),
+        cmocka_unit_test(adaptive_pools_agree),  cmocka_unit_test(maxima_of_odd_values),
+        cmocka_unit_test(bad_index_is_reported), cmocka_unit_test(bad_pools),
+        cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
+        cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates),
+        cmocka_unit_test(bad_resampling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plug-ins that go wrong, one per FAULT_ definition, for the tests of what a bad plug-in costs: one row, never the run.
+   Where `prepare` and `run` are not the fault themselves they serve relu.default on contiguous f32 tensors. */
+#include "assay/backend.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum fault {
+    FAULT_WRONG_ABI,
+    FAULT_REFUSES,
+    FAULT_CRASHES_LOADING,
+    FAULT_PREPARE_CRASHES,
+    FAULT_RUN_CRASHES,
+    FAULT_HANGS,
+    FAULT_EATS_MEMORY,
+    FAULT_WRONG_RESULT,
+    FAULT_UNWRITTEN,
+    FAULT_EXITS,
+    FAULT_UNSUPPORTED,
+    FAULT_SHORT_TABLE,
+    FAULT_BAD_NAME,
+    FAULT_PRINTS,
+};
+
+/* FAULT and NAME come from the build, one plug-in for each. */
+static const enum fault fault = FAULT;
+
+struct assay_plan {
+    const float *input;
+    float *output;
+    int64_t n;
+};
+
+static assay_status answer(assay_error *error, assay_status code, const char *message) {
+    if (error != NULL) {
+        error->code = code;
+        snprintf(error->message, sizeof error->message, "%s", message);
+    }
+    return code;
+}
+
+/* Both volatile: a compiler may leave out a store that nobody reads. */
+static void crash(void) {
+    volatile int *volatile nowhere = NULL;
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer would turn the signal into an exit */
+    *nowhere = 1;
+}
+
+static assay_status prepare(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
+                            assay_error *error) {
+    (void)state;
+    (void)facts;
+    if (fault == FAULT_UNSUPPORTED || strcmp(program->nodes[0].op, "relu.default") != 0) {
+        return answer(error, ASSAY_UNSUPPORTED, "not today");
+    }
+    if (fault == FAULT_PREPARE_CRASHES) {
+        crash();
+    }
+    const assay_tensor_view *output = &program->tensors[program->outputs[0]];
+    assay_plan *plan = malloc(sizeof *plan);
+    if (plan == NULL) {
+        return answer(error, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    *plan = (assay_plan){.input = program->tensors[program->nodes[0].arguments[0].tensors[0]].data,
+                         .output = output->data,
+                         .n = 1};
+    for (int32_t i = 0; i < output->ndim; i++) {
+        plan->n *= output->sizes[i];
+    }
+    *out = plan;
+    return ASSAY_OK;
+}
+
+/* Memory is touched, or the system would never hand it out. The limit is assay's to hold. */
+static assay_status eat(assay_error *error) {
+    enum { PIECE_BYTES = 256 << 20 };
+    for (;;) {
+        char *volatile piece = malloc(PIECE_BYTES);
+        if (piece == NULL) {
+            return answer(error, ASSAY_OUT_OF_MEMORY, "ate all there was");
+        }
+        memset(piece, 1, PIECE_BYTES);
+    }
+}
+
+static assay_status run(assay_plan *plan, assay_error *error) {
+    switch (fault) {
+    case FAULT_RUN_CRASHES:
+        crash();
+        break;
+    case FAULT_HANGS:
+        for (;;) {
+            pause();
+        }
+    case FAULT_EATS_MEMORY:
+        return eat(error);
+    case FAULT_EXITS:
+        exit(0);
+    case FAULT_PRINTS:
+        printf("a plug-in says hello\n");
+        fflush(stdout);
+        break;
+    default:
+        break;
+    }
+    int64_t n = fault == FAULT_UNWRITTEN && plan->n > 0 ? plan->n - 1 : plan->n;
+    for (int64_t i = 0; i < n; i++) {
+        plan->output[i] = plan->input[i] <= 0 ? 0 : plan->input[i];
+    }
+    if (fault == FAULT_WRONG_RESULT && n > 0) {
+        plan->output[n / 2] += 1;
+    }
+    return ASSAY_OK;
+}
+
+static void release(assay_plan *plan) {
+    free(plan);
+}
+
+static const assay_backend table = {
+    .abi = FAULT == FAULT_WRONG_ABI ? ASSAY_BACKEND_ABI + 1 : ASSAY_BACKEND_ABI,
+    .size_bytes = FAULT == FAULT_SHORT_TABLE ? 16 : sizeof(assay_backend),
+    .name = FAULT == FAULT_BAD_NAME ? "two words" : NAME,
+    .doc = "wrong on purpose",
+    .prepare = prepare,
+    .run = run,
+    .release = release,
+};
+
+__attribute__((visibility("default"))) const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error);
+
+const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error) {
+    (void)abi;
+    if (fault == FAULT_CRASHES_LOADING) {
+        crash();
+    }
+    if (fault == FAULT_REFUSES) {
+        answer(error, ASSAY_NO_DEVICE, "no such device in this machine");
+        return NULL;
+    }
+    return &table;
+}

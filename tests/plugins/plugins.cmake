@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# The example plug-in and the faulty ones, where the tests of tests/cli find them.
+set(ASSAY_PLUGIN_DIR ${CMAKE_CURRENT_BINARY_DIR}/plugins)
+add_subdirectory(${CMAKE_SOURCE_DIR}/examples/plugin ${ASSAY_PLUGIN_DIR}/example)
+
+# Not linked with a sanitizer: a plug-in is somebody else's code, and its crash must be a crash.
+foreach(fault wrong_abi refuses crashes_loading prepare_crashes run_crashes hangs eats_memory wrong_result unwritten
+    exits unsupported short_table bad_name prints)
+  string(TOUPPER ${fault} constant)
+  add_library(plugin_${fault} MODULE ${CMAKE_CURRENT_LIST_DIR}/faulty.c)
+  target_compile_definitions(plugin_${fault} PRIVATE FAULT=FAULT_${constant} NAME="${fault}" _GNU_SOURCE)
+  target_compile_options(plugin_${fault} PRIVATE -Wall -Wextra -fvisibility=hidden)
+  target_include_directories(plugin_${fault} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(plugin_${fault} PROPERTIES PREFIX "" OUTPUT_NAME ${fault} LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
+endforeach()
+add_library(plugin_no_entry MODULE ${CMAKE_CURRENT_LIST_DIR}/no_entry.c)
+set_target_properties(plugin_no_entry PROPERTIES PREFIX "" OUTPUT_NAME no_entry LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
