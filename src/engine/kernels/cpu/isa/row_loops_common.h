@@ -2,7 +2,8 @@
 /* The row loops that numbers of every computing type have. The file that includes this first defines
      value  the computing type,        wide    what its sums run up in (double or int64_t),
      WIDE   the row_wide member,       place_t the type of places kept by columns,
-     ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs.
+     ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
+     PACK_IS_NAN a mask of what is NaN in a pack.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "engine/kernels/cpu/row_loops.h"
 
@@ -41,16 +42,43 @@ static inline pack pack_at(const value *x) {
     return p;
 }
 
-/* By halves: one addition after another would take longer than the rest of a short row. */
-static inline value pack_sum(pack p) {
+/* One number of a pack, by halves: one step after another would take longer than the rest of a short row. The loops'
+   constant bounds let them unroll. */
+static inline __attribute__((always_inline)) value pack_fold(pack p, value (*f)(value, value)) {
     value part[PACK];
     memcpy(part, &p, sizeof part);
-    for (int half = PACK / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) {
-            part[i] = ADD(part[i], part[i + half]);
-        }
+    for (int i = 0; i < PACK / 2; i++) {
+        part[i] = f(part[i], part[i + PACK / 2]);
     }
-    return part[0];
+    for (int i = 0; i < PACK / 4; i++) {
+        part[i] = f(part[i], part[i + PACK / 4]);
+    }
+    for (int i = 0; i < PACK / 8; i++) {
+        part[i] = f(part[i], part[i + PACK / 8]);
+    }
+    return PACK == 16 ? f(part[0], part[1]) : part[0];
+}
+
+static inline value plus(value total, value x) {
+    return ADD(total, x);
+}
+
+static inline value pack_sum(pack p) {
+    return pack_fold(p, plus);
+}
+
+typedef __typeof__((pack){0} < (pack){0}) pack_mask;
+
+static inline pack pack_choose(pack_mask mask, pack a, pack b) {
+    return (pack)((mask & (pack_mask)a) | (~mask & (pack_mask)b));
+}
+
+static inline pack pack_larger(pack a, pack b) {
+    return pack_choose((a > b) | PACK_IS_NAN(a), a, b);
+}
+
+static inline pack pack_smaller(pack a, pack b) {
+    return pack_choose((a < b) | PACK_IS_NAN(a), a, b);
 }
 
 static inline pack pack_identity(pack x) {
@@ -149,10 +177,6 @@ static void fold_zero(row_wide *total, const void *row, int64_t n) {
     total->WIDE = found ? 1 : total->WIDE;
 }
 
-static inline value plus(value total, value x) {
-    return ADD(total, x);
-}
-
 static inline value plus_square(value total, value x) {
     return ADD(total, square(x));
 }
@@ -179,36 +203,36 @@ static inline __attribute__((always_inline)) void into_with(void *totals, const 
     }
 }
 
-/* 64 running extremes, so that each waits for its last comparison only every 256 bytes. */
+/* Four packs of running extremes, so that none waits for its last comparison. */
 static inline __attribute__((always_inline)) void fold_extreme(row_wide *total, const value *x, int64_t n,
-                                                               value (*f)(value, value)) {
-    enum { LANES = 64 };
-    value lane[LANES], best = (value)total->WIDE;
+                                                               pack (*f)(pack, pack), value (*g)(value, value)) {
+    value best = (value)total->WIDE;
     int64_t i = 0;
-    if (n >= LANES) {
-        memcpy(lane, x, sizeof lane);
-        for (i = LANES; i + LANES <= n; i += LANES) {
-            into_with(lane, x + i, LANES, f);
+    if (n >= PACK) {
+        pack a = pack_at(x), b = a, c = a, d = a;
+        for (; i + 4 * PACK <= n; i += 4 * PACK) {
+            a = f(a, pack_at(x + i));
+            b = f(b, pack_at(x + i + PACK));
+            c = f(c, pack_at(x + i + 2 * PACK));
+            d = f(d, pack_at(x + i + 3 * PACK));
         }
-        for (int half = LANES / 2; half > 0; half /= 2) {
-            for (int k = 0; k < half; k++) {
-                lane[k] = f(lane[k], lane[k + half]);
-            }
+        for (; i + PACK <= n; i += PACK) {
+            a = f(a, pack_at(x + i));
         }
-        best = f(best, lane[0]);
+        best = g(best, pack_fold(f(f(a, b), f(c, d)), g));
     }
     for (; i < n; i++) {
-        best = f(best, x[i]);
+        best = g(best, x[i]);
     }
     total->WIDE = (wide)best;
 }
 
 static void fold_largest(row_wide *total, const void *x, int64_t n) {
-    fold_extreme(total, x, n, larger);
+    fold_extreme(total, x, n, pack_larger, larger);
 }
 
 static void fold_smallest(row_wide *total, const void *x, int64_t n) {
-    fold_extreme(total, x, n, smaller);
+    fold_extreme(total, x, n, pack_smaller, smaller);
 }
 
 static void into_values(void *total, const void *x, int64_t n) {

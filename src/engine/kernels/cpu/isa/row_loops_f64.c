@@ -9,6 +9,7 @@ typedef int64_t place_t;
 #define WIDE f
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
+#define PACK_IS_NAN(a) ((a) != (a))
 
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n);
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);

@@ -237,7 +237,7 @@ static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, boo
     const value *x = at;
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
         row_wide largest = {.WIDE = (wide)-INFINITY};
-        fold_extreme(&largest, x, n, larger);
+        fold_largest(&largest, x, n);
         value m = (value)largest.WIDE, sum = 0;
         if (logarithm) {
 #pragma omp simd reduction(+ : sum)
