@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: the program with its man page and suites; the engine as a library, with its headers and
-# a pkg-config file. The lab is part of the program and is not installed.
+# a pkg-config file. Of the lab's library include/assay/profile.h alone is public.
 install(TARGETS assay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS assay-engine assay-lab ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
