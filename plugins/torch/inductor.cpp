@@ -294,7 +294,7 @@ struct compiled_plan {
     aten_call call;
     std::vector<at::Tensor> inputs, outputs;
     std::vector<assay_tensor_view> expected;
-    std::vector<at::Tensor> shown;
+    std::vector<at::Tensor> shown, beside;
 };
 
 static void fill_compiled(inductor &self, compiled_plan &p, const assay_program &program, assay_plan_facts *facts) {
@@ -316,6 +316,7 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
     }
     p.model = std::make_unique<torch::inductor::AOTIModelPackageLoader>(package, "model", true);
     p.shown.resize(p.expected.size());
+    p.beside = made_beside(node, p.tensors);
     facts->note = p.call.note;
 }
 
@@ -351,7 +352,10 @@ static assay_status output_of_compiled(assay_plan *opaque, int32_t i, assay_tens
         bool made = (size_t)i < p.outputs.size() && p.outputs[(size_t)i].defined();
         assay_tensor_view nothing = p.expected.at((size_t)i);
         nothing.data = nullptr;
-        p.shown[(size_t)i] = made ? p.outputs[(size_t)i].resolve_conj() : tensor_of_view(nothing).zero_();
+        bool beside = !made && (size_t)i < p.beside.size() && p.beside[(size_t)i].defined();
+        p.shown[(size_t)i] = made     ? p.outputs[(size_t)i].resolve_conj()
+                             : beside ? p.beside[(size_t)i]
+                                      : tensor_of_view(nothing).zero_();
         *out = view_of_tensor(p.shown[(size_t)i]);
     });
 }

@@ -175,6 +175,27 @@ aten_call call_of_node(const assay_node &node, std::vector<at::Tensor> &tensors)
     return call;
 }
 
+/* cuDNN's operator also answers a buffer for its backward, which has no bytes here, and all weights in one piece: the buffer
+   that was given, or a copy. */
+std::vector<at::Tensor> made_beside(const assay_node &node, const std::vector<at::Tensor> &tensors) {
+    enum { WEIGHT_BUFFER = 4 };
+    if (std::strcmp(node.op, "_cudnn_rnn.default") != 0) {
+        return {};
+    }
+    const assay_argument &weights = node.arguments[forward_places.weight], &buffer = node.arguments[forward_places.weight_buf];
+    std::vector<at::Tensor> beside(WEIGHT_BUFFER + 1);
+    if (buffer.kind == ASSAY_ARG_TENSOR) {
+        beside[WEIGHT_BUFFER] = tensors.at((size_t)buffer.tensors[0]);
+        return beside;
+    }
+    std::vector<at::Tensor> flat;
+    for (int32_t k = 0; k < weights.n; k++) {
+        flat.push_back(tensors.at((size_t)weights.tensors[k]).reshape({-1}));
+    }
+    beside[WEIGHT_BUFFER] = at::cat(flat);
+    return beside;
+}
+
 /* --- the gradient of a recurrent network -------------------------------------------------------------------------------------- */
 
 bool is_rnn_backward(const assay_node &node) {

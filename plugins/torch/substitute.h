@@ -22,6 +22,9 @@ struct aten_call {
    at its end. */
 aten_call call_of_node(const assay_node &node, std::vector<at::Tensor> &tensors);
 
+/* Outputs of a node, by index, that its stand-in does not make: undefined ones where there is nothing to add, or no list. */
+std::vector<at::Tensor> made_beside(const assay_node &node, const std::vector<at::Tensor> &tensors);
+
 /* Whether the name is one that a substitute serves; the names of what may stand in for it are in *stands_in then. */
 bool has_substitute(const std::string &op, const char **stands_in);
 

@@ -212,21 +212,6 @@ static void add_step(plan &p, const assay_node &node, const std::vector<bool> &i
     p.steps.push_back(std::move(s));
 }
 
-/* cuDNN's operator also answers a buffer for its backward, which has no bytes here, and all weights in one piece. */
-static void add_rnn_weights(plan &p, const assay_node &node) {
-    const assay_argument &weights = node.arguments[1], &buffer = node.arguments[3];
-    p.beside.resize(5);
-    if (buffer.kind == ASSAY_ARG_TENSOR) {
-        p.beside[4] = p.tensors.at((size_t)buffer.tensors[0]);
-        return;
-    }
-    std::vector<at::Tensor> flat;
-    for (int32_t k = 0; k < weights.n; k++) {
-        flat.push_back(p.tensors.at((size_t)weights.tensors[k]).reshape({-1}));
-    }
-    p.beside[4] = at::cat(flat);
-}
-
 static std::vector<bool> made_tensors(const assay_program &program) {
     std::vector<bool> made((size_t)program.n_tensors, false);
     for (int32_t n = 0; n < program.n_nodes; n++) {
@@ -255,8 +240,8 @@ static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *f
     for (int32_t n = 0; n < program.n_nodes; n++) {
         add_step(p, program.nodes[n], is_made);
     }
-    if (program.n_nodes == 1 && std::string(program.nodes[0].op) == "_cudnn_rnn.default") {
-        add_rnn_weights(p, program.nodes[0]);
+    if (program.n_nodes == 1) {
+        p.beside = made_beside(program.nodes[0], p.tensors);
     }
     facts->note = p.calls.back().note;
     at::manual_seed(program.nodes[0].seed);

@@ -8,6 +8,7 @@
 #include "engine/backend/backend.h"
 #include "lab/experiment/torch_plugin.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 /* A directory of its own for each test; programs and packages are made in it. */
 typedef struct place {
     arena memory;
-    char directory[64];
+    char directory[PATH_MAX];
     torch_options options;
     error err;
 } place;
@@ -28,8 +29,8 @@ static int set_up(void **state) {
     if (p == NULL) {
         return -1;
     }
-    snprintf(p->directory, sizeof p->directory, "/tmp/assay-torch-XXXXXX");
-    if (mkdtemp(p->directory) == NULL) {
+    char name[] = "assay_torch_XXXXXX";
+    if (mkdtemp(name) == NULL || realpath(name, p->directory) == NULL) {
         return -1;
     }
     p->options = (torch_options){.python = arena_format(&p->memory, "%s/python", p->directory),
