@@ -60,8 +60,7 @@ static const char *const known_signatures[] = {
     "gelu(Tensor self, *, str approximate='none') -> Tensor",
     "relu_(Tensor(a!) self) -> Tensor(a!)",
     "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-    "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, "
-    "Tensor)",
+    "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
 };
