@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Plug-ins that take options, for the test of how options reach them.
 # Two plug-ins of one source: one that takes options, one whose table has the ABI's first length.
 foreach(which new old)
   add_library(options_plugin_${which} MODULE ${CMAKE_CURRENT_LIST_DIR}/options_plugin.c)

@@ -256,6 +256,7 @@ status pointwise_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
     }
     if (infer_alike(call, result)) {
+        out->all_alike = !call->op->in_place;
         return ASSAY_OK;
     }
     TRY(pointwise_analyse(call, &p, err));
