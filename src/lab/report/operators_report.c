@@ -221,7 +221,7 @@ status operators_report(arena *a, const operators_group *g, const operators_repo
                        "its calls",
                   g->backends[0], g->has_baseline ? "" : " (no record names a baseline)");
         if (g->n_models > 0) {
-            text_addf(out, " in %zu models", g->n_models);
+            text_addf(out, " in %zu model%s", g->n_models, g->n_models == 1 ? "" : "s");
         }
         text_add(out, ".\n");
     }
