@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
+#include <stdalign.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static void add_elements(text *out, const tensor *t, dtype stored) {
     }
     for (int64_t i = 0; i < n && !out->failed; i++) {
         const char *at = tensor_data(t) + (size_t)tensor_offset_of(t, i) * size;
-        char wide[16];
+        alignas(16) char wide[16];
         if (stored == t->dtype) {
             memcpy(wide, at, size);
         } else if (dtype_is_complex(stored)) {

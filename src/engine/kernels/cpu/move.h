@@ -9,6 +9,8 @@
 #include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/tensor/tensor.h"
 
+#include <stdalign.h>
+
 /* From one type to another by one or two loops. */
 typedef struct converter {
     convert_fn *first;
@@ -43,7 +45,7 @@ typedef struct move {
     int64_t units;
     double bytes; /* of traffic */
     converter convert;
-    char value[16]; /* MOVE_FILL: the element, repeated */
+    alignas(16) char value[16]; /* MOVE_FILL: the element, repeated */
 } move;
 
 /* A box: its sizes, and where its first element lies in each tensor's memory. Strides and offsets count elements; none

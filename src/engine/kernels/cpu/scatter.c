@@ -7,6 +7,7 @@
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/put.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ struct scatter_state {
     const copy_loops *copies;
     int log2;             /* of src's elements */
     bool has_src;
-    char value[16];       /* scatter.value: repeated */
+    alignas(16) char value[16];       /* scatter.value: repeated */
     convert_fn *widen;    /* src to the target's type, or NULL */
     add_fn *add;          /* NULL: write */
     double alpha;
