@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEEP_EVERY = 16 }; /* of the calls that the cache of small calls misses, one in so many is kept */
+
 struct assay_session {
     op_table *table;
     kernel_index *kernels;
     quick_calls quick;
+    uint32_t misses; /* small calls that the cache did not know */
     const observer *watch; /* NULL: nobody */
 };
 
@@ -348,7 +351,8 @@ static status call_plainly(assay_session *session, const op *o, const assay_valu
         if (result == ASSAY_OK) {
             bool can_rebind = false;
             result = compute(session, &call, &out, &can_rebind, err);
-            if (can_rebind && session->watch == NULL) {
+            /* Keeping a call costs as much as five; a program whose shapes change each time must not pay that each time. */
+            if (can_rebind && session->watch == NULL && session->misses++ % KEEP_EVERY == 0) {
                 quick_keep(&session->quick, &call, kernel_find_cpu(session->kernels, o), values, n_values, &out);
             }
             result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
