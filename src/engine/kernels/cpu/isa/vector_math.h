@@ -44,6 +44,7 @@ VECTOR_INLINE float power_of_two(int32_t n) {
 
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
 #define ROUND_MAGIC_F32 0x1.8p23f
+
 #define ROUND_MAGIC_F64 0x1.8p52
 
 /* ln 2 is taken off in two parts, the first of which multiplies exactly; the
