@@ -256,6 +256,7 @@ static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *e
     }
     if (p->program.source[0] != '\0') {
         TRY(module_build(p->program.source, &p->code, err));
+        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
     }
     return prepare_steps(b, p, err);
 }
