@@ -3,6 +3,7 @@
    without Python. Packages are kept beside this library, by what they were made of. */
 #include "convert.h"
 #include "helper.h"
+#include "precision.h"
 #include "substitute.h"
 
 #include <ATen/Parallel.h>
@@ -318,6 +319,9 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
     p.shown.resize(p.expected.size());
     p.beside = made_beside(node, p.tensors);
     facts->note = p.call.note;
+    if (facts->is_fallback && program.n_outputs > 0) { /* Inductor's own loops compute in f32 */
+        facts->precision = (uint8_t)precision_of(node.op, program.tensors[program.outputs[0]].dtype);
+    }
 }
 
 static assay_status prepare_compiled(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,
