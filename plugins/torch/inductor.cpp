@@ -314,7 +314,7 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
     p.beside = made_beside(node, p.tensors);
     facts->note = p.call.note;
     if (facts->is_fallback && program.n_outputs > 0) { /* Inductor's own loops compute in f32 */
-        facts->precision = (uint8_t)precision_of(node.op, program.tensors[program.outputs[0]].dtype);
+        facts->precision = (uint8_t)precision_of(node.op, program.tensors[program.outputs[0]]);
     }
 }
 
