@@ -125,6 +125,14 @@ static void store_int(const bag_state *s, int o, int64_t i, int64_t value) {
 static int64_t list_rows(const bag_state *s, int64_t i, int64_t end, int64_t *rows, float *by, int64_t *n) {
     int64_t listed = 0, stride = s->scale != NULL ? s->scale->strides[0] : 0;
     const char *scale = s->scale_data;
+    if (s->padding < 0 && (scale == NULL || (stride == 1 && s->to != NULL))) {
+        *n = end - i < LISTED ? end - i : LISTED;
+        memcpy(rows, s->places + i, (size_t)*n * sizeof *rows);
+        if (scale != NULL) {
+            s->to(by, scale + i * s->size, *n);
+        }
+        return i + *n;
+    }
     for (; i < end && listed < LISTED; i++) {
         if (s->padding >= 0 && is_padding(s, i)) {
             continue;
@@ -399,6 +407,7 @@ static bool samples(const sample_state *s, int64_t from, int64_t to) {
     char *out = tensor_data(&b->out[0]);
     bool is_plain = s->has_bags && s->offset2bag->dtype == ASSAY_I64 && s->offset2bag->strides[0] == 1;
     const int64_t *bags = is_plain ? (const int64_t *)(const void *)tensor_data(s->offset2bag) : NULL;
+    float block[LISTED]; /* of halves, until they are converted */
     for (int64_t i = from; i < to; i++) {
         if (s->has_bags) {
             bag = is_plain ? bags[i] : int_at(s->offset2bag, i);
@@ -414,8 +423,14 @@ static bool samples(const sample_state *s, int64_t from, int64_t to) {
         double value = b->padding >= 0 && is_padding(b, i) ? 0 : s->is_dense ? s->dot(g, w, b->d) : dot_strided(s, g, w);
         if (b->type == ASSAY_F32) {
             ((float *)(void *)out)[i] = (float)value;
-        } else {
+        } else if (b->from == NULL) {
             element_store(b->type, out + i * size, value);
+        } else {
+            int64_t held = (i - from) % LISTED;
+            block[held] = (float)value;
+            if (held == LISTED - 1 || i + 1 == to) {
+                b->from(out + (i - held) * size, block, held + 1);
+            }
         }
     }
     return true;

@@ -425,15 +425,18 @@ static double dot_f16(const void *left, const void *right, int64_t n) {
 }
 
 static double dot_bf16(const void *left, const void *right, int64_t n) {
-    float a[BLOCK], b[BLOCK];
-    double total = 0;
-    for (int64_t from = 0; from < n; from += BLOCK) {
-        int64_t m = n - from < BLOCK ? n - from : BLOCK;
-        floats_of_bf16(a, (const uint16_t *)left + from, m);
-        floats_of_bf16(b, (const uint16_t *)right + from, m);
-        total += dot_f32(a, b, m);
+    const uint16_t *a = left, *b = right;
+    lane16 s0 = {0}, s1 = {0};
+    float rest = 0;
+    int64_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        s0 += lanes_of_bf16((const char *)(a + i)) * lanes_of_bf16((const char *)(b + i));
+        s1 += lanes_of_bf16((const char *)(a + i + 16)) * lanes_of_bf16((const char *)(b + i + 16));
     }
-    return total;
+    for (; i < n; i++) {
+        rest += widen_bf16(a[i]) * widen_bf16(b[i]);
+    }
+    return (double)(sum_of_lanes(s0 + s1) + rest);
 }
 
 static void max_row_f32(float *acc, int64_t *row, const float *src, int64_t n, int64_t from) {
