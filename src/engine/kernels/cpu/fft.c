@@ -164,6 +164,23 @@ static size_t array_bytes(const fft_state *s) {
     return (s->capacity * s->part + 63) / 64 * 64 + ARRAY_GAP;
 }
 
+/* Dimensions whose steps go on where the lanes end become lanes as well: fewer groups are left half empty. */
+static void join_lanes(fft_pass *p) {
+    for (int d = p->ndim - 1; d >= 0; d--) {
+        if (p->src_strides[d] != p->lanes * p->src_lane || p->dst_strides[d] != p->lanes * p->dst_lane) {
+            continue;
+        }
+        p->lanes *= p->sizes[d];
+        p->outer /= p->sizes[d];
+        p->ndim--;
+        for (int k = d; k < p->ndim; k++) {
+            p->sizes[k] = p->sizes[k + 1];
+            p->src_strides[k] = p->src_strides[k + 1];
+            p->dst_strides[k] = p->dst_strides[k + 1];
+        }
+    }
+}
+
 /* The line runs along dim; the other dimension that is densest in dst gives the lanes. */
 static status make_pass(fft_state *s, arena *memory, fft_pass *p, int dim, const tensor *shape, const int64_t *src_strides,
                         const char *src, char *dst, error *err) {
@@ -192,6 +209,7 @@ static status make_pass(fft_state *s, arena *memory, fft_pass *p, int dim, const
             p->outer *= shape->sizes[d];
         }
     }
+    join_lanes(p);
     TRY(is_smooth(p->line.n) ? make_passes(s, memory, &p->line, err) : make_chirp(s, memory, &p->line, err));
     int64_t length = p->line.inner != NULL ? p->line.inner->n : p->line.n, fit = BUFFER_ELEMENTS / length;
     p->w = fit < 1 ? 1 : fit > FFT_LANES ? FFT_LANES : fit;
