@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/row_loops.h"
+#include "engine/kernels/cpu/topk.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,9 @@ typedef struct along {
     int64_t n, k, in_stride, out_stride, place_stride; /* strides along the line, in bytes */
     bool largest;
     int threads;
-    void *work; /* topk: k entries for each thread */
+    bool by_keys; /* topk.h serves the type */
+    void *work;   /* topk: entries for each thread */
+    size_t work_bytes;
 } along;
 
 static status make_plan(kernel_plan *plan, int64_t dim, along **out, error *err) {
@@ -183,6 +186,24 @@ static void topk_line(const along *a, const char *x, char *values, char *places,
     }
 }
 
+/* Floats of 32 bits and less, by keys of 32 bits. */
+static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer) {
+    int32_t keys[ROW_BLOCK];
+    int64_t held = 0;
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        topk_keys(keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, a->largest);
+        topk_add(room, &held, a->n, a->k, keys, i, n);
+    }
+    const topk_entry *taken = topk_take(room, a->n, a->k);
+    size_t size = dtype_size(a->in);
+    for (int64_t i = 0; i < a->k; i++) {
+        int64_t place = topk_place(taken[i]);
+        memcpy(values + i * a->out_stride, x + place * a->in_stride, size);
+        *(int64_t *)(void *)(places + i * a->place_stride) = place;
+    }
+}
+
 static status run_topk(kernel_plan *plan) {
     const along *a = plan->state;
     if (a->k == 0) {
@@ -193,13 +214,18 @@ static status run_topk(kernel_plan *plan) {
     {
         parallel_enter(watch);
         alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
-        entry *heap = (entry *)a->work + omp_get_thread_num() * a->k;
+        char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(a->lines.numel, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             loop_seek(&a->lines, i, index, offset);
-            topk_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], a->lines.data[2] + offset[2], heap,
-                      buffer);
+            const char *x = a->lines.data[0] + offset[0];
+            char *values = a->lines.data[1] + offset[1], *places = a->lines.data[2] + offset[2];
+            if (a->by_keys) {
+                topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
+            } else {
+                topk_line(a, x, values, places, (entry *)(void *)work, buffer);
+            }
         }
         parallel_leave(watch);
     }
@@ -212,7 +238,9 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     a->l = row_loops_for(a->in);
     a->k = call_int(plan->call, 1);
     a->largest = call_bool(plan->call, 3);
-    a->work = arena_make(plan->memory, (size_t)a->threads * (size_t)a->k, sizeof(entry));
+    a->by_keys = a->l->type == ASSAY_F32 && a->n < UINT32_MAX;
+    a->work_bytes = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : (size_t)a->k * sizeof(entry);
+    a->work = arena_make(plan->memory, (size_t)a->threads, a->work_bytes);
     if (a->work == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %lld largest", (long long)a->k);
     }

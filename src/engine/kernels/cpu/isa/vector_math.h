@@ -226,6 +226,25 @@ VECTOR_INLINE float pow_magnitude(float x, float y) {
     return (float)exp2_wide((double)y * logarithm);
 }
 
+/* x^y from log2 x, for finite x > 0 but 1: the exponent in double, what is left of its whole part in float. 1 ulp. */
+VECTOR_INLINE float pow_by_log2(double logarithm, float y) {
+    double e = (double)y * logarithm;
+    e = e > 200 ? 200 : e;
+    e = e < -200 ? -200 : e;
+    double shifted = e + ROUND_MAGIC_F64;
+    int32_t whole = (int32_t)(uint32_t)bits_of_double(shifted);
+    float r = (float)((e - (shifted - ROUND_MAGIC_F64)) * 0.693147180559945309417);
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    float value = p * (r * r) + r + 1.0f;
+    int32_t half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
 VECTOR_INLINE float pow_signed(float magnitude, float x, float y) {
     /* Floats of 2^24 and more are all even. */
     float clipped = fabsf(y) < 0x1p24f ? y : 0;
