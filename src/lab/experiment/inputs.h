@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 #include <stddef.h>
 #include <stdint.h>

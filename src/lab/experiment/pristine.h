@@ -3,7 +3,7 @@
 #ifndef LAB_EXPERIMENT_PRISTINE_H
 #define LAB_EXPERIMENT_PRISTINE_H
 
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/profile.h"
 
 /* `{0}` keeps nothing. */

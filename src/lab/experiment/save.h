@@ -4,7 +4,7 @@
 #define LAB_EXPERIMENT_SAVE_H
 
 #include "engine/backend/backend.h"
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/operators.h"
 
 /* Makes DIR and an empty DIR/manifest.jsonl. IO otherwise. */

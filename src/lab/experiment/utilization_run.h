@@ -3,7 +3,7 @@
 #ifndef LAB_EXPERIMENT_UTILIZATION_RUN_H
 #define LAB_EXPERIMENT_UTILIZATION_RUN_H
 
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/utilization.h"
 
 typedef struct utilization_run_options {
