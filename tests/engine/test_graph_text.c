@@ -146,7 +146,7 @@ static void tells_what_is_wrong_and_where(void **state) {
         {HEAD "%y = relu(%x)\nreturn\n", 4, 7, "expected a value's name such as %x, got the end of the line"},
         {HEAD "%y = relu(%x)\nreturn %y %y\n", 4, 11, "expected ',' or the end of the line"},
         {HEAD "%y = relu(%x)\nreturn %y\n%z = relu(%x)\n", 5, 1, "nothing behind the return line"},
-        {HEAD "%y = rellu(%x)\n", 3, 6, "expected an operator or input, got 'rellu'; did you mean 'relu"},
+        {HEAD "%y = rellu(%x)\n", 3, 6, "expected an operator or input, got 'rellu'; did you mean 'relu'?"},
         {HEAD "%y = relu(%c)\n", 3, 11, "relu.default: argument 'self': expected a value from a line above, got %c"},
         {HEAD "%long = relu(%x)\n%y = relu(%lomg)\n", 4, 11, "did you mean %long?"},
         {HEAD "%y = relu(%y)\n", 3, 11, "expected a value from a line above, got %y"},

@@ -98,6 +98,13 @@ double graph_value_bytes(const graph *g);
 /* Gives every input memory on d, and every view of one its share of it. */
 status graph_allocate(graph *g, const device *d, error *err);
 
+/* The node's call with values of earlier nodes replaced by a plan's own: own[n] are the plan's outputs of node n. Arguments
+   are copied into the arena. OUT_OF_MEMORY. */
+status graph_redirect(arena *memory, const graph *g, int node, outputs *const *own, op_call *out, error *err);
+
+/* A value as a plan has it: an output of one of its first n_own nodes, or the graph's own input. NULL stays NULL. */
+tensor *graph_own_value(const graph *g, int n_own, outputs *const *own, tensor *value);
+
 /* The seed of each random node follows from one seed; the first node's is that seed itself. */
 void graph_seed(graph *g, uint64_t seed);
 

@@ -58,6 +58,42 @@ status graph_allocate(graph *g, const device *d, error *err) {
     return ASSAY_OK;
 }
 
+tensor *graph_own_value(const graph *g, int n_own, outputs *const *own, tensor *value) {
+    for (int i = 0; value != NULL && i < n_own; i++) {
+        const outputs *theirs = g->nodes[i].out;
+        if (theirs->n > 0 && value >= theirs->items && value < theirs->items + theirs->n) {
+            return &own[i]->items[value - theirs->items];
+        }
+    }
+    return value;
+}
+
+status graph_redirect(arena *memory, const graph *g, int node, outputs *const *own, op_call *out, error *err) {
+    const op_call *from = &g->nodes[node].call;
+    int n = from->op->signature.n_params;
+    arg *args = arena_make(memory, (size_t)n, sizeof *args);
+    if (args == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    memcpy(args, from->args, (size_t)n * sizeof *args);
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == ARG_TENSOR) {
+            args[i].tensor = graph_own_value(g, node, own, args[i].tensor);
+        } else if (args[i].kind == ARG_TENSORS) {
+            tensor **items = arena_make(memory, (size_t)args[i].n, sizeof(tensor *));
+            if (items == NULL) {
+                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+            }
+            for (int k = 0; k < args[i].n; k++) {
+                items[k] = graph_own_value(g, node, own, args[i].tensors[k]);
+            }
+            args[i].tensors = items;
+        }
+    }
+    *out = (op_call){.op = from->op, .args = args, .seed = from->seed};
+    return ASSAY_OK;
+}
+
 void graph_seed(graph *g, uint64_t seed) {
     for (int i = 0; i < g->n_nodes; i++) {
         g->nodes[i].call.seed = i == 0 ? seed : rng_mix(seed + (uint64_t)i);
