@@ -179,9 +179,9 @@ static void follows_strides_and_subsets(void **state) {
     }
     agreement a;
     const int64_t flat[] = {0, 7, 19};
-    agree_compare(&t, flat, 3, (const double[]){0, 7, 19}, NULL, &(agree_rule){1, 1}, &a);
+    agree_compare(&t, flat, 3, (const double[]){0, 7, 19}, NULL, &(agree_rule){.reduction = 1, .roundings = 1}, &a);
     assert_true(a.agrees);
-    agree_compare(&t, flat, 3, (const double[]){0, 8, 19}, NULL, &(agree_rule){1, 1}, &a);
+    agree_compare(&t, flat, 3, (const double[]){0, 8, 19}, NULL, &(agree_rule){.reduction = 1, .roundings = 1}, &a);
     assert_int_equal(a.worst, 7);
     tensor_clear(&t);
 }
