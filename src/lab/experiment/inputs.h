@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/literal/literal.h"
-#include "engine/schema/op.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,7 +77,7 @@ typedef struct inputs {
     inputs_diagnostic *diagnostics; /* in the order of reading */
     size_t n_diagnostics;
     size_t n_bad_lines; /* lines left out, those below a bad Operator line too */
-    const op_table *table; /* borrowed; set before reading where graphs are to be read */
+    const struct op_table *table; /* borrowed; set before reading where graphs are to be read */
     arena memory;          /* all of the above lives here */
     inputs_index operator_index, input_index;
 } inputs;
