@@ -3,6 +3,7 @@
    without Python. Packages are kept beside this library, by what they were made of. */
 #include "convert.h"
 #include "helper.h"
+#include "precision.h"
 #include "substitute.h"
 
 #include <ATen/Parallel.h>
@@ -244,29 +245,24 @@ static std::string name_of(const std::string &made_of) {
     return name;
 }
 
-static bool ask(inductor &self, const std::string &line, double timeout_s, std::string *answer) {
-    std::string reason;
-    TORCH_CHECK(self.compiler->ask(line, timeout_s, answer, &reason), reason, "; it is started again for the next operator");
-    if (answer->rfind("ok", 0) == 0) {
-        return true;
-    }
-    TORCH_CHECK_NOT_IMPLEMENTED(answer->rfind("unsupported ", 0) != 0, answer->substr(12));
-    if (answer->rfind("failed ", 0) != 0) {
-        self.compiler->stop();
-        TORCH_CHECK(false, "the helper process answered '", answer->substr(0, 80), "'; it is started again for the next operator");
-    }
-    TORCH_CHECK(false, answer->substr(7));
+/* What stands behind the helper's `ok`. */
+static std::string ask(inductor &self, const std::string &line, double timeout_s) {
+    std::string answer;
+    verdict what = self.compiler->request(line, timeout_s, &answer);
+    TORCH_CHECK_NOT_IMPLEMENTED(what != verdict::unsupported, answer);
+    TORCH_CHECK(what == verdict::ok, answer);
+    return answer;
 }
 
 static void ensure_helper(inductor &self) {
-    std::string reason, answer;
+    std::string reason;
     if (self.compiler->is_running()) {
         return;
     }
     TORCH_CHECK(self.compiler->start(&reason), reason);
     std::string line = "{\"configure\":";
     add_quoted(line, self.options.c_str());
-    ask(self, line + ",\"threads\":" + std::to_string(self.n_threads) + "}", START_TIMEOUT_S, &answer);
+    ask(self, line + ",\"threads\":" + std::to_string(self.n_threads) + "}", START_TIMEOUT_S);
 }
 
 /* The package of a request, compiled unless it is there. *is_fallback: Inductor wrote no loops of its own. */
@@ -278,11 +274,10 @@ static std::string package_of(inductor &self, const std::string &request, bool *
         *is_fallback = known == '1';
         return path;
     }
-    std::string answer, line = request + ",\"package\":";
+    std::string line = request + ",\"package\":";
     ensure_helper(self);
     add_quoted(line, path.c_str());
-    ask(self, line + "}", COMPILE_TIMEOUT_S, &answer);
-    *is_fallback = answer == "ok 1";
+    *is_fallback = ask(self, line + "}", COMPILE_TIMEOUT_S) == "1";
     return path;
 }
 
@@ -318,6 +313,9 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
     p.shown.resize(p.expected.size());
     p.beside = made_beside(node, p.tensors);
     facts->note = p.call.note;
+    if (facts->is_fallback && program.n_outputs > 0) { /* Inductor's own loops compute in f32 */
+        facts->precision = (uint8_t)precision_of(node.op, program.tensors[program.outputs[0]].dtype);
+    }
 }
 
 static assay_status prepare_compiled(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backend `torch`: PyTorch's own eager operators, called through ATen's boxed dispatcher. No Python, no autograd. */
 #include "convert.h"
+#include "precision.h"
 #include "substitute.h"
 
 #include <ATen/Parallel.h>
@@ -223,6 +224,9 @@ static std::vector<bool> made_tensors(const assay_program &program) {
 }
 
 static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
+    if (program.n_nodes == 1 && program.n_outputs > 0) {
+        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]].dtype);
+    }
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);
     }

@@ -3,6 +3,7 @@
 #ifndef ENGINE_BACKEND_BACKEND_H
 #define ENGINE_BACKEND_BACKEND_H
 
+#include "assay/backend.h"
 #include "engine/graph/graph.h"
 
 typedef struct backend backend;
@@ -18,6 +19,7 @@ struct plan {
     void (*release)(plan *p);
     const char *note;  /* something a reader of the number should know, or NULL */
     bool is_fallback;  /* the work is somebody else's kernel called back */
+    assay_precision precision; /* of what is computed on the way (agree.h) */
 };
 
 struct backend {

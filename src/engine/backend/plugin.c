@@ -354,6 +354,7 @@ static status prepare_plan(plugin_backend *b, plugin_plan *p, error *err) {
     }
     p->base.note = facts.note;
     p->base.is_fallback = facts.is_fallback;
+    p->base.precision = (assay_precision)facts.precision;
     return ASSAY_OK;
 }
 
