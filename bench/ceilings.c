@@ -4,7 +4,7 @@
 
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
 #include "engine/backend/backend.h"
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
 #include "lab/measure/ceilings.h"
 #include "lab/measure/sample.h"

@@ -100,7 +100,8 @@ typedef struct assay_node {
 } assay_node;
 
 /* A straight line of calls. Tensors are named by index. Inputs and outputs have memory; outputs are laid out as ATen lays
-   them out. */
+   them out. Outputs may come from any node. One that is a view of a value inside the program has memory of its own, and the
+   values are to be written there. */
 typedef struct assay_program {
     const assay_tensor_view *tensors;
     const assay_node *nodes;

@@ -26,6 +26,9 @@ typedef struct agree_rule {
     double roundings; /* at least 1 */
     bool rounds_steps;
     bool rounds_sums;
+    /* Added to each checked element's tolerance (complex: to each part's), also of integers and booleans; infinite where
+       any value will do. NULL: nothing. */
+    const double *slack;
 } agree_rule;
 
 typedef struct agreement {
@@ -43,6 +46,10 @@ typedef struct agreement {
    elements count 2n parts). norm may be NULL. actual must have memory. */
 void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
                    const agree_rule *rule, agreement *out);
+
+/* The tolerance of n expected values (parts of complex ones) of a type, without slack. norm may be NULL, and is one for each
+   element. Zeros for integers and booleans. */
+void agree_tolerances(dtype t, int64_t n, const double *expected, const double *norm, const agree_rule *rule, double *out);
 
 /* Overwrites the tensor's whole storage so that an element no kernel wrote is seen: NaN in floating types, a pattern of
    0xA5 bytes (no valid boolean) in others. */
