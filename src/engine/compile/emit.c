@@ -61,7 +61,13 @@ static void emit_loops(emitter *m, int phase) {
     memcpy(named, m->named, (size_t)k->n_exprs);
     for (int i = 0; i < k->n_loops; i++) {
         int v = k->loops[i];
-        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)k->variables[v].size, v);
+        const loop_variable *loop = &k->variables[v];
+        if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+            emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v,
+                      (long long)loop->size, (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
+        } else {
+            emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
+        }
         m->depth++;
     }
     if (k->vector < 0) {
@@ -262,10 +268,10 @@ static void emit_parameters(emitter *m) {
     }
 }
 
-static void emit_kernel(emitter *m, int step) {
+static void emit_kernel(emitter *m, const char *symbol) {
     const kernel *k = m->k;
     emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
-    emit_line(m, "_Bool kernel_%d(void *const *buffers, int64_t first, int64_t last) {", step);
+    emit_line(m, "_Bool %s(void *const *buffers, int64_t first, int64_t last) {", symbol);
     m->depth = 1;
     emit_choose_saved(m);
     emit_parameters(m);
@@ -296,35 +302,38 @@ static char *with_prelude(compiler *c, const text *body) {
     return copy;
 }
 
+/* Readies the emitter for a kernel; false when memory is out. */
+static bool begin(emitter *m, const kernel *k) {
+    size_t n = (size_t)k->n_exprs + 1;
+    m->k = k;
+    m->named = arena_make(m->c->memory, n, 1);
+    m->kept = arena_make(m->c->memory, n, 1);
+    m->wanted = arena_make(m->c->memory, n, 1);
+    m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
+    m->rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
+    m->reduced = 0;
+    for (int v = 0; v < k->n_variables; v++) {
+        m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
+    }
+    return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL;
+}
+
 char *emit_program(compiler *c, const char **lacking) {
     emitter m = {.c = c};
     bool memory = true;
     *lacking = NULL;
-    for (int s = 0; s < c->n_steps && memory; s++) {
-        const kernel *k = c->steps[s].kernel;
-        if (k == NULL) {
-            continue;
-        }
-        size_t n = (size_t)k->n_exprs + 1;
-        m.k = k;
-        m.named = arena_make(c->memory, n, 1);
-        m.kept = arena_make(c->memory, n, 1);
-        m.wanted = arena_make(c->memory, n, 1);
-        m.saved_in = arena_make(c->memory, n, sizeof *m.saved_in);
-        memory = m.saved_in != NULL && m.named != NULL && m.kept != NULL && m.wanted != NULL;
-        m.rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
-        m.reduced = 0;
-        for (int v = 0; v < k->n_variables; v++) {
-            m.reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
-        }
-        if (memory) {
-            emit_kernel(&m, s);
-        }
-        if (m.failed) {
-            const expr *e = &k->exprs[m.lacking];
-            *lacking = arena_format(c->memory, "%s of %s", scalar_function_name(e->fn),
-                                    assay_dtype_name(k->exprs[e->sources[e->n_sources - 1]].dtype));
-            break;
+    for (int s = 0; s < c->n_steps; s++) {
+        for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
+            const kernel *k = c->steps[s].variants[v];
+            memory = begin(&m, k);
+            if (memory) {
+                emit_kernel(&m, k->symbol);
+            }
+            if (m.failed) {
+                const expr *e = &k->exprs[m.lacking];
+                *lacking = arena_format(c->memory, "%s of %s", scalar_function_name(e->fn),
+                                        assay_dtype_name(k->exprs[e->sources[e->n_sources - 1]].dtype));
+            }
         }
     }
     char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out) : NULL;
