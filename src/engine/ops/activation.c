@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activation functions; their backwards lie in activation_backward.c. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -103,12 +104,29 @@ static double leaky_relu(const double *x, const op_call *call) {
     return x[0] > 0 ? x[0] : x[0] * call_float(call, 1);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val relu_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_MAXIMUM, x[0], v_int(g, v_dtype(g, x[0]), 0));
+}
+
+static val gelu_parts(dag *g, const val *x, const op_call *call) {
+    if (strcmp(call_str(call, 1), "tanh") != 0) {
+        return v_mul(g, x[0], v_1(g, FN_NORMAL_CDF, x[0]));
+    }
+    val cube = v_mul(g, v_mul(g, x[0], x[0]), x[0]);
+    val inner = v_mul_real(g, v_add(g, x[0], v_mul_real(g, cube, 0.044715)), 0.79788456080286535588);
+    return v_mul(g, v_mul_real(g, x[0], 0.5), v_add_real(g, v_1(g, FN_TANH, inner), 1));
+}
+
 static const op_row rows[] = {
     {.signature = "relu(Tensor self) -> Tensor",
      .doc = "The larger of self and 0; NaN stays.",
      .family = &family_pointwise,
      .takes = TAKES_ORDERED,
      .reference_scalar = relu,
+     .decompose_scalar = relu_parts,
      .reference_int = relu_int},
     {.signature = "gelu(Tensor self, *, str approximate='none') -> Tensor",
      .doc = "Gaussian error linear unit: self times the normal distribution's share below it.",
@@ -116,6 +134,7 @@ static const op_row rows[] = {
      .infer = gelu_infer,
      .takes = TAKES_FLOATING,
      .reference_scalar = gelu,
+     .decompose_scalar = gelu_parts,
      .flops_per_element = 10},
     {.signature = "silu(Tensor self) -> Tensor",
      .doc = "self times its logistic function.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise arithmetic: sums, products, quotients and remainders, extremes, signs. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -364,11 +365,29 @@ static status clamp_infer(const op_call *call, outputs *out, error *err) {
     return pointwise_infer(call, out, err);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* other by its factor, in the type computed in. */
+static val scaled(dag *g, val other, const op_call *call) {
+    number alpha = call_number(call, 2);
+    return v_mul(g, other, v_constant(g, v_dtype(g, other), alpha));
+}
+
+static val add_parts(dag *g, const val *x, const op_call *call) {
+    return v_add(g, x[0], scaled(g, x[1], call));
+}
+
+static val mul_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_mul(g, x[0], x[1]);
+}
+
 static const op_row rows[] = {
     {.signature = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      .doc = "self + alpha * other.",
      .family = &family_pointwise,
      .infer = scaled_infer,
+     .decompose_scalar = add_parts,
      .reference_scalar = add,
      .reference_int = add_int,
      .reference_complex = add_complex,
@@ -415,6 +434,7 @@ static const op_row rows[] = {
     {.signature = "mul.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "self * other.",
      .family = &family_pointwise,
+     .decompose_scalar = mul_parts,
      .reference_scalar = mul,
      .reference_int = mul_int,
      .reference_complex = mul_complex,
@@ -423,6 +443,7 @@ static const op_row rows[] = {
      .doc = "self * other, a number.",
      .family = &family_pointwise,
      .scalars_promote = true,
+     .decompose_scalar = mul_parts,
      .reference_scalar = mul,
      .reference_int = mul_int,
      .reference_complex = mul_complex,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer, batch and group norm: what they share, and the forwards. Letters: N batch, C channels, S positions of a channel. */
 #include "base/arena.h"
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/normalization.h"
@@ -124,11 +125,45 @@ static void forward_cost(const op_call *call, const outputs *out, op_cost *cost)
 static const op_family family_norm_forward = {
     .name = "norm", .infer = forward_infer, .inputs = forward_inputs, .cost = forward_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* Mean and 1 / sqrt(variance + eps) over `dims`, kept as dimensions of size 1. */
+static void statistics_parts(dag *g, val x, uint64_t dims, double n, double eps, val *mean, val *rstd) {
+    *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
+    val off = v_sub(g, x, *mean);
+    val variance = v_mul_real(g, v_reduce(g, RED_SUM, v_mul(g, off, off), dims, true), 1 / n);
+    *rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, variance, eps)));
+}
+
+static void layer_norm_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    norm_view v;
+    if (norm_analyse(call, &v, NULL) != ASSAY_OK || v.per_stat == 0) {
+        v_refuse(g, "rows without elements");
+        return;
+    }
+    val x = v_arg(g, call, v.input_arg), mean, rstd;
+    int ndim = call_tensor(call, v.input_arg)->ndim, n_shape;
+    call_ints(call, 1, &n_shape);
+    uint64_t dims = 0;
+    for (int d = ndim - n_shape; d < ndim; d++) {
+        dims |= (uint64_t)1 << d;
+    }
+    statistics_parts(g, x, dims, (double)v.per_stat, v.eps, &mean, &rstd);
+    val y = v_mul(g, v_sub(g, x, mean), rstd);
+    y = v_has(call, v.weight_arg) ? v_mul(g, y, v_cast(g, v_arg(g, call, v.weight_arg), v_dtype(g, x))) : y;
+    y = v_has(call, v.bias_arg) ? v_add(g, y, v_cast(g, v_arg(g, call, v.bias_arg), v_dtype(g, x))) : y;
+    v_result(g, 0, y);
+    v_result(g, 1, mean);
+    v_result(g, 2, rstd);
+}
+
 static const op_row rows[] = {
     {.signature = "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
                   "(Tensor, Tensor, Tensor)",
      .doc = "Each row brought to mean 0 and variance 1, then scaled and shifted; and the rows' means and inverse deviations.",
      .family = &family_norm_forward,
+     .decompose = layer_norm_parts,
      .reference_element = forward_element},
     {.signature = "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                   "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",

@@ -57,15 +57,11 @@ ALWAYS_INLINE elem real_tanh(elem x) {
 }
 
 ALWAYS_INLINE elem real_gelu(elem x) {
-    elem share = normal_share(x, exp_half_square(x));
-    return x == -INFINITY ? -0.0f : x * share;
+    return gelu_f32(x);
 }
 
-/* The share and the density both come from one exponential. */
 ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
-    elem e = exp_half_square(x);
-    elem clipped = fabsf(x) > 40 ? 0 : x; /* infinity times a density of 0 */
-    return g * (normal_share(x, e) + clipped * e * 0.398942280401432678f);
+    return g * gelu_slope_f32(x);
 }
 
 ALWAYS_INLINE elem divide_trunc(elem x, elem y) {

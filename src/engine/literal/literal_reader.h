@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two halves of the literals' parser share; for literal.c and literal_scan.c alone. */
-#ifndef LAB_EXPERIMENT_LITERAL_READER_H
-#define LAB_EXPERIMENT_LITERAL_READER_H
+/* What the parts of the literals' parser share; for the literal*.c of this room and the reader of graphs alone. */
+#ifndef ENGINE_LITERAL_LITERAL_READER_H
+#define ENGINE_LITERAL_LITERAL_READER_H
 
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 /* One parse under way: `at` runs from begin to end. */
 typedef struct reader {
@@ -11,6 +11,7 @@ typedef struct reader {
     const char *begin, *at, *end;
     int32_t line, column; /* of begin */
     int depth;
+    bool allows_names; /* whether %NAME is a value */
     literal *stack; /* on the heap; finished items whose list is still open */
     size_t n_stack, stack_capacity;
     error *err;
@@ -51,6 +52,23 @@ status reader_expected(reader *r, const char *what);
 status reader_expected_kind(reader *r, const char *what, const literal *got);
 
 status reader_no_memory(reader *r);
+
+/* One value of any kind; blanks may lead. */
+status reader_value(reader *r, literal *out);
+
+/* Keeps a finished item until its list closes. */
+status reader_push(reader *r, const literal *value);
+
+/* Steps over an opening bracket. PARSE beyond LITERAL_MAX_DEPTH. */
+status reader_enter(reader *r);
+
+/* Behind one item: a comma, whose presence is told, or the closing bracket. */
+status reader_comma(reader *r, char close, int32_t opened_column, bool *comma);
+
+enum { READER_MAX_NAME_CHARS = 64 };
+
+/* `%NAME`: letters, digits, '_' and '.'. Without its '%' in the arena. */
+status reader_name(reader *r, const char **out);
 
 /* Whether inf or nan stands here, on its own or as an imaginary part. */
 bool reader_at_special(const reader *r);

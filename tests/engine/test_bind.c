@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals bound to parameters: kinds, defaults, dtypes, and every refusal with its place. */
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals written back as the recorder writes them, compared, and asked for their size. */
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 #include "engine/tensor/dtype.h"
 
@@ -200,6 +200,9 @@ void literal_print(const literal *value, text *out) {
     case LITERAL_SPARSE:
         print_sparse(value->sparse, out);
         break;
+    case LITERAL_NAME:
+        text_addf(out, "%%%s", value->name);
+        break;
     }
 }
 
@@ -271,6 +274,8 @@ bool literal_equal(const literal *a, const literal *b) {
         return same_tensor(a->tensor, b->tensor);
     case LITERAL_SPARSE:
         return same_sparse(a->sparse, b->sparse);
+    case LITERAL_NAME:
+        return strcmp(a->name, b->name) == 0;
     }
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds literals to parameters. Every refusal names the argument, what it expected and what came. */
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 
 #include "base/text.h"
 
@@ -45,6 +45,7 @@ typedef struct binder {
     arena *memory;
     const op *o;
     const bind_options *options;
+    const bind_names *names; /* NULL: names are no values */
     bound_call *out;
     int capacity;
     error *err;
@@ -77,20 +78,41 @@ static status keep_tensor(binder *b, tensor *t) {
     return ASSAY_OK;
 }
 
-static status init_dense(const binder *b, const literal_tensor *from, tensor *out, error *err) {
-    dtype t = map_dtype(b->options->dtype, from->dtype);
+status bind_tensor_form(const literal *value, const bind_options *options, tensor *out, error *err) {
+    const literal_tensor *from = value->tensor;
+    dtype t = map_dtype(options->dtype, from->dtype);
     int ndim = (int)from->n_dims;
     if (from->n_dims > TENSOR_MAX_DIMS) {
         return fail(err, ASSAY_TOO_LARGE, "expected at most %d dimensions, got %zu", TENSOR_MAX_DIMS, from->n_dims);
     }
-    if (b->options->channels_last && ndim == 4) {
+    if (options->channels_last && ndim == 4) {
         return tensor_init_permuted(out, t, ndim, from->shape, (const int[]){0, 2, 3, 1}, err);
     }
     return from->has_stride ? tensor_init_strided(out, t, ndim, from->shape, from->stride, err)
                             : tensor_init(out, t, ndim, from->shape, err);
 }
 
+static status find_named(const binder *b, const param *p, const literal *value, tensor **out) {
+    tensor *found = value->kind == LITERAL_NAME ? b->names->find(b->names->self, value->name) : NULL;
+    if (found != NULL) {
+        *out = found;
+        return ASSAY_OK;
+    }
+    if (value->kind != LITERAL_NAME) {
+        return fail_at(b->err, ASSAY_INVALID, value->line, value->column,
+                       "%s: argument '%s': expected a value's name such as %%x, got %s; tensors are inputs: %%x = input(T(...))",
+                       b->o->signature.full, p->name, literal_kind_text(value->kind));
+    }
+    const char *near = b->names->nearest(b->names->self, value->name);
+    return fail_at(b->err, ASSAY_INVALID, value->line, value->column,
+                   "%s: argument '%s': expected a value from a line above, got %%%s%s%s%s", b->o->signature.full, p->name,
+                   value->name, near != NULL ? "; did you mean %" : "", near != NULL ? near : "", near != NULL ? "?" : "");
+}
+
 static status make_tensor(binder *b, const param *p, const literal *value, tensor **out) {
+    if (b->names != NULL && (value->kind == LITERAL_NAME || value->kind == LITERAL_TENSOR)) {
+        return find_named(b, p, value, out);
+    }
     tensor *t = arena_make(b->memory, 1, sizeof *t);
     if (t == NULL) {
         return no_memory(b);
@@ -99,7 +121,7 @@ static status make_tensor(binder *b, const param *p, const literal *value, tenso
     number n;
     switch (value->kind) {
     case LITERAL_TENSOR:
-        result = init_dense(b, value->tensor, t, b->err);
+        result = bind_tensor_form(value, b->options, t, b->err);
         if (result == ASSAY_OK) {
             b->out->input_bytes += (double)tensor_span(t) * (double)dtype_size(t->dtype);
         }
@@ -331,8 +353,13 @@ static status bind_all(binder *b, const literal *args, const literal *kwargs, ar
 
 status bind_call(arena *memory, const op *o, const literal *args, const literal *kwargs, const bind_options *options,
                  bound_call *out, error *err) {
+    return bind_call_names(memory, o, args, kwargs, options, NULL, out, err);
+}
+
+status bind_call_names(arena *memory, const op *o, const literal *args, const literal *kwargs, const bind_options *options,
+                       const bind_names *names, bound_call *out, error *err) {
     bound_call made = {.call = {.op = o}};
-    binder b = {.memory = memory, .o = o, .options = options, .out = &made, .err = err};
+    binder b = {.memory = memory, .o = o, .options = options, .names = names, .out = &made, .err = err};
     arg *bound = arena_make(memory, (size_t)o->signature.n_params, sizeof *bound);
     if (bound == NULL) {
         return no_memory(&b);

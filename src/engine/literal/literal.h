@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One recorded argument as a value: the Python literals, tensors and torch symbols that PyTorch's operator recorder
    prints, read into a tree. Nothing is ever evaluated. */
-#ifndef LAB_EXPERIMENT_LITERAL_H
-#define LAB_EXPERIMENT_LITERAL_H
+#ifndef ENGINE_LITERAL_LITERAL_H
+#define ENGINE_LITERAL_LITERAL_H
 
 #include "assay/dtype.h"
 #include "base/arena.h"
@@ -38,7 +38,8 @@ enum { LITERAL_MAX_KEYS = 256 };
     X(DTYPE, "a dtype")                                                                                                \
     X(SYMBOL, "a torch symbol")                                                                                        \
     X(TENSOR, "a tensor")                                                                                              \
-    X(SPARSE, "a sparse tensor")
+    X(SPARSE, "a sparse tensor")                                                                                       \
+    X(NAME, "a value's name")
 
 typedef enum literal_kind {
 #define LITERAL_KIND_ENUM(name, words) LITERAL_##name,
@@ -105,6 +106,7 @@ struct literal {
         } dict;                       /* DICT */
         const literal_tensor *tensor; /* TENSOR */
         const literal_sparse *sparse; /* SPARSE */
+        const char *name;             /* NAME, without its '%'; only in the arguments of a graph's calls */
     };
 };
 
@@ -120,6 +122,12 @@ const char *literal_kind_text(literal_kind kind);
    arena took stays taken. */
 status literal_parse(arena *a, const char *source, size_t n, int32_t line, int32_t column, const literal **out,
                      error *err);
+
+/* Reads the arguments of a call in a graph, `(A, B, KEY=C)`, from the beginning of the n bytes at source, which lie in one
+   line: literals, among which `%NAME` stands for another value, into a TUPLE and a DICT as recorded inputs have them.
+   *out_used: the bytes up to and with the closing bracket. Errors as of literal_parse. */
+status literal_parse_arguments(arena *a, const char *source, size_t n, int32_t line, int32_t column, const literal **args,
+                               const literal **kwargs, size_t *out_used, error *err);
 
 /* How many elements a TENSOR or SPARSE has (1 for no dimensions). INVALID with the literal's position: a negative size
    or stride, or another kind of literal. TOO_LARGE with the position: a product beyond int64, or more bytes than

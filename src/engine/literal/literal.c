@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The literals' parser: recursive descent over one line. Finished children wait on one stack until their list closes,
    so that every list ends up as one array in the arena. */
-#include "lab/experiment/literal_reader.h"
+#include "engine/literal/literal_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static const char *const known_words[] = {
 };
 /* clang-format on */
 
-static status push(reader *r, const literal *value) {
+status reader_push(reader *r, const literal *value) {
     if (r->n_stack == r->stack_capacity) {
         size_t capacity = r->stack_capacity == 0 ? 64 : r->stack_capacity * 2;
         size_t bytes = 0;
@@ -50,8 +50,6 @@ static status push(reader *r, const literal *value) {
     r->stack[r->n_stack++] = *value;
     return ASSAY_OK;
 }
-
-static status parse_value(reader *r, literal *out);
 
 static const dtype_word *find_dtype(const char *name, size_t length) {
     for (size_t i = 0; i < countof(dtype_words); i++) {
@@ -81,7 +79,7 @@ static status parse_string_or_dtype(reader *r, literal *out) {
 
 /* ---- lists, tuples, dicts ---- */
 
-static status enter(reader *r) {
+status reader_enter(reader *r) {
     if (r->depth >= LITERAL_MAX_DEPTH) {
         return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, r->at),
                        "expected at most %d levels of nesting, got more", LITERAL_MAX_DEPTH);
@@ -91,8 +89,7 @@ static status enter(reader *r) {
     return ASSAY_OK;
 }
 
-/* Behind one item: a comma, whose presence is told, or the closing bracket. */
-static status parse_comma(reader *r, char close, int32_t opened_column, bool *comma) {
+status reader_comma(reader *r, char close, int32_t opened_column, bool *comma) {
     reader_skip_blanks(r);
     *comma = next_is(r, ',');
     r->at += *comma;
@@ -110,13 +107,13 @@ static status parse_comma(reader *r, char close, int32_t opened_column, bool *co
 static status parse_items(reader *r, char close, int32_t opened_column, size_t *n, bool *comma) {
     size_t bottom = r->n_stack;
     *comma = false;
-    TRY(enter(r));
+    TRY(reader_enter(r));
     reader_skip_blanks(r);
     while (!next_is(r, close)) {
         literal item;
-        TRY(parse_value(r, &item));
-        TRY(push(r, &item));
-        TRY(parse_comma(r, close, opened_column, comma));
+        TRY(reader_value(r, &item));
+        TRY(reader_push(r, &item));
+        TRY(reader_comma(r, close, opened_column, comma));
     }
     r->at++;
     r->depth--;
@@ -167,7 +164,7 @@ static status parse_key(reader *r, size_t bottom) {
                            key.string.data);
         }
     }
-    TRY(push(r, &key));
+    TRY(reader_push(r, &key));
     reader_skip_blanks(r);
     if (!next_is(r, ':')) {
         return reader_expected(r, "':' behind the dict's key");
@@ -179,15 +176,15 @@ static status parse_key(reader *r, size_t bottom) {
 /* Keys and values alternate on the stack until the dict closes. */
 static status parse_dict(reader *r, literal *out) {
     size_t bottom = r->n_stack;
-    TRY(enter(r));
+    TRY(reader_enter(r));
     reader_skip_blanks(r);
     while (!next_is(r, '}')) {
         literal value;
         bool comma = false;
         TRY(parse_key(r, bottom));
-        TRY(parse_value(r, &value));
-        TRY(push(r, &value));
-        TRY(parse_comma(r, '}', out->column, &comma));
+        TRY(reader_value(r, &value));
+        TRY(reader_push(r, &value));
+        TRY(reader_comma(r, '}', out->column, &comma));
     }
     r->at++;
     r->depth--;
@@ -311,7 +308,7 @@ static status find_param(reader *r, const call *what, size_t position, bool *nam
 static status parse_call(reader *r, const call *what, argument arguments[MAX_PARAMS]) {
     int32_t opened_column = column_of(r, r->at);
     memset(arguments, 0, MAX_PARAMS * sizeof *arguments);
-    TRY(enter(r));
+    TRY(reader_enter(r));
     reader_skip_blanks(r);
     bool named = false;
     for (size_t position = 0; !next_is(r, ')'); position++) {
@@ -324,9 +321,9 @@ static status parse_call(reader *r, const call *what, argument arguments[MAX_PAR
             return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, start), "expected '%s' once, got it again",
                            what->params[index].name);
         }
-        TRY(what->params[index].is_sizes ? parse_sizes(r, slot) : parse_value(r, &slot->value));
+        TRY(what->params[index].is_sizes ? parse_sizes(r, slot) : reader_value(r, &slot->value));
         slot->given = true;
-        TRY(parse_comma(r, ')', opened_column, &comma));
+        TRY(reader_comma(r, ')', opened_column, &comma));
     }
     for (size_t i = 0; i < what->n_params; i++) {
         if (what->params[i].is_required && !arguments[i].given) {
@@ -480,7 +477,15 @@ static status parse_word(reader *r, literal *out) {
     return unknown_word(r, start, length);
 }
 
-static status parse_value(reader *r, literal *out) {
+static status parse_name(reader *r, literal *out) {
+    const char *name = NULL;
+    TRY(reader_name(r, &name));
+    out->kind = LITERAL_NAME;
+    out->name = name;
+    return ASSAY_OK;
+}
+
+status reader_value(reader *r, literal *out) {
     reader_skip_blanks(r);
     memset(out, 0, sizeof *out);
     out->line = r->line;
@@ -501,6 +506,9 @@ static status parse_value(reader *r, literal *out) {
     if (is_letter(c)) {
         return parse_word(r, out);
     }
+    if (c == '%' && r->allows_names) {
+        return parse_name(r, out);
+    }
     return reader_expected(r, "a value");
 }
 
@@ -513,7 +521,7 @@ status literal_parse(arena *a, const char *source, size_t n, int32_t line, int32
     }
     literal value;
     literal *kept = NULL;
-    status result = parse_value(&r, &value);
+    status result = reader_value(&r, &value);
     if (result == ASSAY_OK) {
         reader_skip_blanks(&r);
         result = r.at == r.end ? ASSAY_OK : reader_expected(&r, "the end of the line");

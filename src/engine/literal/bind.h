@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From recorded literals to a call: arguments in the order of the signature, tensors with the dtype asked for. */
-#ifndef LAB_EXPERIMENT_BIND_H
-#define LAB_EXPERIMENT_BIND_H
+#ifndef ENGINE_LITERAL_BIND_H
+#define ENGINE_LITERAL_BIND_H
 
 #include "base/arena.h"
 #include "base/status.h"
 #include "engine/schema/op.h"
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 #include <stdbool.h>
 
@@ -42,6 +42,20 @@ typedef struct bound_call {
    clear. */
 status bind_call(arena *memory, const op *o, const literal *args, const literal *kwargs, const bind_options *options,
                  bound_call *out, error *err);
+
+/* Where the names among a graph's arguments lead. */
+typedef struct bind_names {
+    tensor *(*find)(void *self, const char *name); /* NULL: there is none */
+    const char *(*nearest)(void *self, const char *name); /* for a typo; NULL: none is near */
+    void *self;
+} bind_names;
+
+/* As bind_call, for literal_parse_arguments: a Tensor is a %NAME or a number, and out->tensors are the numbers alone. */
+status bind_call_names(arena *memory, const op *o, const literal *args, const literal *kwargs, const bind_options *options,
+                       const bind_names *names, bound_call *out, error *err);
+
+/* The shape that a literal of kind TENSOR stands for under the options. Errors as of bind_call, without a position. */
+status bind_tensor_form(const literal *value, const bind_options *options, tensor *out, error *err);
 
 /* Gives every tensor memory on d. OUT_OF_MEMORY: some may have theirs; bound_clear takes care. */
 status bound_allocate(bound_call *b, const device *d, error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals: what is read, how it prints back, where errors point. */
 #include "base/rng.h"
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 #include <math.h>
 #include <setjmp.h>

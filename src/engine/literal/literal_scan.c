@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tokens of literals: numbers and strings, and the messages that say what was expected and what came. */
-#include "lab/experiment/literal_reader.h"
+#include "engine/literal/literal_reader.h"
 
 #include <math.h>
 #include <stdio.h>
