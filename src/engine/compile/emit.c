@@ -428,7 +428,7 @@ static void emit_loops(emitter *m, int phase) {
                 emit_lanes(m, phase, k->lanes, "lane");
                 m->depth--;
                 line(m, "}");
-            } else {
+            } else if (vector->size > 0) {
                 emit_lanes(m, phase, k->lanes, "0");
             }
             if (rest > 0 && vector->size > k->lanes) {
@@ -639,6 +639,12 @@ static void emit_kernel(emitter *m, int step) {
     const kernel *k = m->k;
     line(m, "/* %s */", k->title != NULL ? k->title : "");
     line(m, "_Bool kernel_%d(void *const *buffers, int64_t first, int64_t last) {", step);
+    if (k->n_task_items == 0) {
+        line(m, "    return 1;"); /* of no elements */
+        line(m, "}");
+        line(m, "%s", "");
+        return;
+    }
     m->depth = 1;
     emit_parameters(m);
     if (k->checks) {
