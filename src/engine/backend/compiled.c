@@ -18,6 +18,7 @@ typedef struct compiled_backend {
 
 typedef struct compiled_step {
     compiled_kernel_fn *kernel; /* NULL: a call */
+    int64_t n_tasks;
     void **buffers;
     const compile_step *described;
     op_call call; /* with this plan's own tensors */
@@ -147,7 +148,7 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
 static const double FLOPS_PER_BYTE = 4;
 
 static bool run_kernel(const compiled_step *s) {
-    int64_t n = s->described->n_tasks;
+    int64_t n = s->n_tasks;
     int threads = parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
     threads = n < threads ? (int)n : threads;
     if (threads <= 1) {
@@ -173,7 +174,7 @@ static status run(plan *base, error *err) {
         if (s->kernel == NULL) {
             s->library.err = err;
             TRY(s->library.run(&s->library));
-        } else if (s->described->n_tasks > 0 && !run_kernel(s) && s->described->checks) {
+        } else if (!run_kernel(s) && s->described->checks) {
             return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
         }
     }
@@ -209,24 +210,22 @@ static void release(plan *base) {
 
 /* --- preparing ---------------------------------------------------------------------------------------------------------------- */
 
-static bool has_elements(const compiled_plan *p, const compile_step *s) {
-    return s->n_tasks > 0 && p->program.source[0] != '\0';
-}
-
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
     for (int i = 0; i < p->program.n_steps; i++) {
         compiled_step *s = &p->steps[i];
         outputs_init(&s->out);
         p->n_steps = i + 1;
         s->described = &p->program.steps[i];
-        if (s->described->symbol == NULL) {
+        if (s->described->n_variants == 0) {
             TRY(prepare_call(b, p, i, err));
             continue;
         }
-        s->kernel = has_elements(p, s->described) ? module_find(p->code, s->described->symbol) : NULL;
+        const compile_variant *variant = &s->described->variants[0];
+        s->kernel = module_find(p->code, variant->symbol);
+        s->n_tasks = variant->n_tasks;
         s->buffers = arena_make(&p->memory, (size_t)s->described->n_buffers, sizeof *s->buffers);
         if (s->kernel == NULL || s->buffers == NULL) {
-            return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", s->described->symbol);
+            return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", variant->symbol);
         }
     }
     for (int i = 0; i < p->n_steps; i++) {

@@ -31,7 +31,7 @@ static const char *const flags[] = {
 #if defined(__x86_64__)
     "-mprefer-vector-width=512",
 #endif
-    "-w", "-fPIC", "-shared",
+    "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared",
 };
 
 static const char *compiler_name(void) {

@@ -66,11 +66,12 @@ VECTOR_INLINE float cosine_f32(float x) {
 }
 
 VECTOR_INLINE float normal_cdf_f32(float x) {
-    return normal_share(x, exp_half_square(x));
+    float size = normal_size(x), tail = normal_tail(size, exp_half_square(size));
+    return x > 0 ? 1.0f - tail : tail;
 }
 
 VECTOR_INLINE float normal_pdf_f32(float x) {
-    return exp_half_square(x) * 0.398942280401432678f;
+    return exp_half_square(normal_size(x)) * 0.398942280401432678f;
 }
 
 VECTOR_INLINE double normal_cdf_f64(double x) {
