@@ -86,7 +86,7 @@ static void emit_loops(emitter *m, int phase) {
                 emit_lanes(m, phase, k->lanes, "lane");
                 m->depth--;
                 emit_line(m, "}");
-            } else {
+            } else if (vector->size > 0) {
                 emit_lanes(m, phase, k->lanes, "0");
             }
             if (rest > 0 && vector->size > k->lanes) {
@@ -272,6 +272,12 @@ static void emit_kernel(emitter *m, const char *symbol) {
     const kernel *k = m->k;
     emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
     emit_line(m, "_Bool %s(void *const *buffers, int64_t first, int64_t last) {", symbol);
+    if (k->n_task_items == 0) {
+        emit_line(m, "    return 1;"); /* of no elements */
+        emit_line(m, "}");
+        emit_line(m, "%s", "");
+        return;
+    }
     m->depth = 1;
     emit_choose_saved(m);
     emit_parameters(m);

@@ -306,7 +306,7 @@ static void choose_vector(kernel *k, loop_choice choice) {
     const loop_variable *v = &k->variables[k->vector];
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
-    k->lanes = v->size < lanes ? v->size : lanes;
+    k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
 }
 
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the

@@ -195,6 +195,14 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
 }
 
+VECTOR_INLINE float _Complex c64_of_c32(uint32_t x) {
+    return __builtin_complex(f32_of_f16((uint16_t)x), f32_of_f16((uint16_t)(x >> 16)));
+}
+
+VECTOR_INLINE uint32_t c32_of_c64(float _Complex x) {
+    return f16_of_f32(__real__ x) | (uint32_t)f16_of_f32(__imag__ x) << 16;
+}
+
 /* An index read from data: out of range it is noted and looks at element 0. */
 VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
     *bad |= (uint64_t)i >= (uint64_t)size;
