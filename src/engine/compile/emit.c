@@ -401,6 +401,9 @@ static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
 
 static void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
+    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
+        return; /* lanes are at least one */
+    }
     bool *named = malloc((size_t)k->n_exprs + 1);
     if (named == NULL) {
         m->out.failed = true;
@@ -644,12 +647,14 @@ static void emit_kernel(emitter *m, int step) {
     if (k->checks) {
         line(m, "uint64_t bad = 0;");
     }
-    line(m, "for (int64_t task = first; task < last; task++) {");
-    m->depth++;
-    emit_tasks(m);
-    emit_phases(m);
-    m->depth--;
-    line(m, "}");
+    if (k->n_task_items > 0) {
+        line(m, "for (int64_t task = first; task < last; task++) {");
+        m->depth++;
+        emit_tasks(m);
+        emit_phases(m);
+        m->depth--;
+        line(m, "}");
+    }
     line(m, k->checks ? "return bad == 0;" : "return 1;");
     m->depth = 0;
     line(m, "}");

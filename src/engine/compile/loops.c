@@ -296,7 +296,7 @@ static void choose_vector(const compiler *c, kernel *k) {
     const loop_variable *v = &k->variables[k->vector];
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
     lanes = c->options->lanes > 0 ? c->options->lanes : lanes;
-    k->lanes = v->size < lanes ? v->size : lanes;
+    k->lanes = v->size == 0 ? 1 : v->size < lanes ? v->size : lanes;
 }
 
 static void choose_tasks(kernel *k) {
