@@ -40,6 +40,9 @@ typedef struct row_loops {
     void (*load)(void *to, const char *from, dtype t, int64_t stride_bytes, int64_t n);
     void (*store)(char *to, dtype t, int64_t stride_bytes, const void *from, int64_t n);
     void (*fill)(void *to, double value, int64_t n);
+    /* As memcpy, past the caches; settle makes it visible to other threads. */
+    void (*stream)(void *to, const void *from, size_t bytes);
+    void (*settle)(void);
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
@@ -83,6 +86,14 @@ typedef struct row_loops {
     /* Columns: the same over `rows` rows of n, all with the given stride in elements. work: 2 n elements. */
     void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
     void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
+
+    /* Its steps, on some of the rows at a time: largest and sum run on, x and to have a stride in elements. */
+    void (*columns_largest)(void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
+    void (*columns_exp)(void *to, const void *x, int64_t stride, const void *largest, void *sum, int64_t rows,
+                        int64_t n); /* to: rows of n, or NULL for the sum alone */
+    /* rows of n: x * factor, or (x - largest) - factor where there is a largest */
+    void (*columns_finish)(void *to, const void *x, int64_t stride, const void *largest, const void *factor, int64_t rows,
+                           int64_t n);
 
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);

@@ -305,6 +305,56 @@ static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm
     }
 }
 
+static void columns_largest(void *largest, const void *at, int64_t stride, int64_t rows, int64_t n) {
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++) {
+        into_largest(largest, x + r * stride, n);
+    }
+}
+
+static void columns_exp(void *to, const void *at, int64_t stride, const void *largest_at, void *sum_at, int64_t rows,
+                        int64_t n) {
+    value *sum = sum_at;
+    const value *largest = largest_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)at + r * stride;
+        value *y = to != NULL ? (value *)to + r * n : NULL;
+        if (y == NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                sum[i] += exp_shifted_of(x[i] - largest[i]);
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(x[i] - largest[i]);
+            sum[i] += e;
+            y[i] = e;
+        }
+    }
+}
+
+static void columns_finish(void *to, const void *at, int64_t stride, const void *largest_at, const void *factor_at,
+                           int64_t rows, int64_t n) {
+    const value *largest = largest_at, *factor = factor_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)at + r * stride;
+        value *y = (value *)to + r * n;
+        if (largest == NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                y[i] = x[i] * factor[i];
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (x[i] - largest[i]) - factor[i];
+        }
+    }
+}
+
 static void softmax_back_columns(void *grad, const void *output, int64_t rows, int64_t n, bool logarithm, void *work) {
     value *g = grad, *sum = work;
     const value *y = output;
@@ -457,6 +507,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .moments_columns = moments_columns,    \
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
+    .columns_largest = columns_largest, .columns_exp = columns_exp, .columns_finish = columns_finish,                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
