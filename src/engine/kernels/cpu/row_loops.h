@@ -13,6 +13,8 @@
 #include "engine/kernels/cpu/isa.h"
 #include "engine/tensor/dtype.h"
 
+#include <stdbool.h>
+
 enum { ROW_BLOCK = 2048 };
 
 /* What a fold does with each element. */
@@ -32,6 +34,22 @@ typedef union row_wide {
     double f;
     int64_t i;
 } row_wide;
+
+/* n <= ROW_BLOCK elements of three lines of a softmax, each at another stage; all in the computing type. */
+typedef struct softmax_step {
+    bool logarithm;
+    int64_t n;
+    const void *next;     /* of the line that is read: */
+    double *next_largest; /* runs on */
+    const void *x;        /* of the line whose exponentials are taken: */
+    void *made;           /* they go here, unless only the logarithm is asked for */
+    double largest;
+    double *sum;          /* runs on */
+    const void *from;     /* of the line that is finished: its exponentials, or x for the logarithm */
+    void *to;             /* past the caches */
+    double factor;        /* 1 over the sum, or its logarithm */
+    double finish_largest;
+} softmax_step;
 
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
@@ -76,6 +94,8 @@ typedef struct row_loops {
     void (*channel_grad_short)(void *to, const void *dy, const void *x, const double *mean, const double *a, const double *b,
                                const double *c, int64_t rows, int64_t n);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
+
+    void (*softmax_stream)(const softmax_step *step);
 
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
     double (*sum_exp)(const void *x, double shift, int64_t n);

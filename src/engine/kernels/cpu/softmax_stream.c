@@ -69,9 +69,30 @@ static void start_line(const softmax *s, int64_t i, flight *f) {
     f->sum = 0;
 }
 
+/* All three stages at once, of lines that need no conversion. */
+static void step_lines(const softmax *s, flight *first, flight *second, const flight *third) {
+    int64_t size = (int64_t)s->l->size;
+    for (int64_t at = 0; at < s->n; at += ROW_BLOCK) {
+        softmax_step step = {.logarithm = s->logarithm,
+                             .n = s->n - at < ROW_BLOCK ? s->n - at : ROW_BLOCK,
+                             .next = first->x + at * size,
+                             .next_largest = &first->largest,
+                             .x = second->x + at * size,
+                             .made = second->made + at * size,
+                             .largest = second->largest,
+                             .sum = &second->sum,
+                             .from = (s->logarithm ? third->x : third->made) + at * size,
+                             .to = third->y + at * size,
+                             .factor = third->sum,
+                             .finish_largest = third->largest};
+        s->l->softmax_stream(&step);
+    }
+}
+
 static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, char *work) {
     int64_t line_bytes = s->n * (int64_t)s->l->size;
     char *room = work + 2 * line_bytes;
+    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
     flight ring[STAGES];
     for (int64_t i = from; i < to + STAGES - 1; i++) {
         flight *first = &ring[i % STAGES], *second = &ring[(i + 2) % STAGES], *third = &ring[(i + 1) % STAGES];
@@ -80,7 +101,11 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
             start_line(s, i, first);
             first->made = work + i % 2 * line_bytes;
         }
-        for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
+        bool steady = native && reads && computes && stores;
+        if (steady) {
+            step_lines(s, first, second, third);
+        }
+        for (int64_t at = 0; !steady && at < s->n; at += STREAM_PIECE) {
             int64_t n = s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE;
             if (stores) {
                 finish_piece(s, third, at, n, room);
