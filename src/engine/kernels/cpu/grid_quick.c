@@ -148,6 +148,9 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     if (numbers == NULL || s->q.offset == NULL || s->work == NULL || (is_backward && sums == NULL)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for grid sampling");
     }
+    for (size_t i = 0; s->q.taps == 1 && i < entries; i++) {
+        numbers[i] = 1; /* the points' loop writes no weights where there is nothing to weigh */
+    }
     s->q.weight = numbers;
     s->q.row_slope = is_backward ? numbers + entries : NULL;
     s->q.column_slope = is_backward ? numbers + 2 * entries : NULL;
