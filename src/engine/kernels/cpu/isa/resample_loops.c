@@ -28,10 +28,14 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define STORE      element_store
 #include "engine/kernels/cpu/isa/resample_template.h"
 
-/* Loads are made whether they count or not, which is what lets them become gathers. */
+/* Loads are made whether they count or not and selections are bits, not branches: so loops become gathers. */
 static inline float tap(const float *plane, int32_t offset) {
-    float value = plane[offset < 0 ? 0 : offset];
-    return offset < 0 ? 0 : value;
+    int32_t outside = offset >> 31, bits;
+    float value = plane[offset & ~outside];
+    memcpy(&bits, &value, sizeof bits);
+    bits &= ~outside;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static void grid_quick_f32(const grid_quick *q, const float *plane, float *restrict out) {
