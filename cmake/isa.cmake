@@ -2,6 +2,8 @@
 # The hot loops are plain C, built once per instruction set. Each object exports one table, named by ISA_TABLE;
 # kernels/cpu/isa.c picks one at run time. GCC's vectoriser needs no intrinsics for them, only the flags.
 file(GLOB isa_sources CONFIGURE_DEPENDS src/engine/kernels/cpu/isa/*.c)
+# Positions must come out as ATen's, product by product: src/engine/schema/resample.h says why.
+set_source_files_properties(src/engine/kernels/cpu/isa/grid_points.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 set(isa_objects)
 function(assay_isa name)
   add_library(assay-isa-${name} OBJECT ${isa_sources})
@@ -9,7 +11,9 @@ function(assay_isa name)
   target_compile_definitions(assay-isa-${name} PRIVATE ISA_NAME=${name})
   # -Wno-psabi: vectors wider than the instruction set's pass between inlined functions only, where no ABI is involved.
   # No -ffast-math: only what keeps results the same (errno and traps are not read here).
-  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -Wno-psabi
+  # -fno-thread-jumps: GCC otherwise splits `x > 88 ? 88 : x` into two paths and vectorises both, which makes a clipped
+  # function nearly twice as long (gcc 12).
+  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math -fno-thread-jumps -Wno-psabi
     -Wno-pass-failed ${ARGN}) # clang tells of loops it leaves scalar (calls to libm): known and no fault
   target_link_libraries(assay-isa-${name} PRIVATE assay-flags OpenMP::OpenMP_C)
   set(isa_objects ${isa_objects} $<TARGET_OBJECTS:assay-isa-${name}> PARENT_SCOPE)

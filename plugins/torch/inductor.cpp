@@ -364,7 +364,7 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
         p.beside = made_beside(program.nodes[0], p.tensors);
     }
     if (facts->is_fallback && program.n_nodes == 1 && program.n_outputs > 0) { /* Inductor's own loops compute in f32 */
-        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]].dtype);
+        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]]);
     }
 }
 

@@ -7,8 +7,8 @@
 
 namespace assay_torch {
 
-/* The operator of a node, "index_add_.default"; dtype: an assay_dtype, of its first output. */
-assay_precision precision_of(const char *op, int32_t dtype);
+/* op: of a node, "index_add_.default"; output: its first. */
+assay_precision precision_of(const char *op, const assay_tensor_view &output);
 
 } // namespace assay_torch
 

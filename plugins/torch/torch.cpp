@@ -267,7 +267,7 @@ static void find_dead(plan &p, const std::vector<bool> &is_made) {
 
 static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
     if (program.n_nodes == 1 && program.n_outputs > 0) {
-        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]].dtype);
+        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]]);
     }
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);

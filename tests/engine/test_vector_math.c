@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-static float gelu(float x) {
-    return x * normal_share(x, exp_half_square(x));
-}
-
 static double gelu_exact(double x) {
     return 0.5 * x * erfc(-x * M_SQRT1_2);
+}
+
+static double gelu_slope_exact(double x) {
+    return 0.5 * erfc(-x * M_SQRT1_2) + x * exp(-x * x / 2) * 0.39894228040143267794;
 }
 
 static double sigmoid_exact(double x) {
@@ -33,7 +33,8 @@ static const function functions[] = {
     {"exp of negatives", exp_negative_f32, exp, -87, 0, 1.5},
     {"expm1 of negatives", expm1_negative_f32, expm1, -80, -1e-30, 3},
     {"erf", erf_f32, erf, -6, 6, 3},
-    {"gelu", gelu, gelu_exact, -12, 12, 8},
+    {"gelu", gelu_f32, gelu_exact, -12, 12, 8},
+    {"gelu's slope", gelu_slope_f32, gelu_slope_exact, -0.25, 12, 8}, /* it crosses 0 at -0.75 */
     {"sigmoid", sigmoid_f32, sigmoid_exact, -86, 86, 3},
     {"tanh", tanh_f32, tanh, -12, 12, 3},
     {"log2", log2_f32, log2, 1e-44, 3e38, 0.6},
@@ -109,6 +110,9 @@ static void keep_nan_and_limits(void **state) {
     assert_true(sigmoid_f32(-INFINITY) == 0 && sigmoid_f32(INFINITY) == 1);
     assert_true(tanh_f32(-INFINITY) == -1 && tanh_f32(INFINITY) == 1);
     assert_true(erf_f32(-INFINITY) == -1 && erf_f32(INFINITY) == 1);
+    assert_true(gelu_f32(-INFINITY) == 0 && isinf(gelu_f32(INFINITY)) && gelu_f32(-20) == 0 && gelu_f32(20) == 20);
+    assert_true(gelu_slope_f32(-INFINITY) == 0 && gelu_slope_f32(INFINITY) == 1);
+    assert_true(exp_negative_f32(-INFINITY) == 0 && expm1_negative_f32(-INFINITY) == -1);
     assert_true(isinf(log2_f32(0)) && isinf(log2_f32(INFINITY)) && isnan(log2_f32(-1)));
 }
 

@@ -11,6 +11,8 @@ typedef struct op_rows {
 } op_rows;
 
 extern const op_rows rows_arithmetic;
+extern const op_rows rows_quotient;
+extern const op_rows rows_extremes;
 extern const op_rows rows_elementary;
 extern const op_rows rows_activation;
 extern const op_rows rows_activation_backward;

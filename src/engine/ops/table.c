@@ -10,6 +10,8 @@
 
 static const op_rows *const families[] = {
     &rows_arithmetic,
+    &rows_quotient,
+    &rows_extremes,
     &rows_activation,
     &rows_compare,
     &rows_reduce,

@@ -2,6 +2,7 @@
 /* Plain loops over memory and a chain of additions, timed. */
 #include "lab/measure/ceilings.h"
 
+#include "device/device.h"
 #include "lab/measure/machine.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN_BYTES = 64, LEAST_BYTES = 4096, LEAST_PASSES = 3 };
+enum { LEAST_BYTES = 4096, LEAST_PASSES = 3 };
 
 /* 64 bytes at a time, in as many of the CPU's registers as that takes, and four sums that do not wait for each other, so
    that the loop waits for memory and not for additions. Words beyond the last whole 256 bytes are left out. */
@@ -57,59 +58,25 @@ static sum_function widest_sum(void) {
     return sum_plain;
 }
 
-typedef struct pass {
-    char *from, *to;  /* to: NULL when reading */
-    size_t size_bytes; /* of from */
+struct bandwidth_loops {
+    char *memory;
+    size_t size_bytes;
     int threads;
-    int rounds; /* over the memory within one pass, so that a pass outlasts the clock */
     sum_function sum_words;
-    uint64_t sum;
-} pass;
+    uint64_t sum; /* of all that was read: asking for it keeps the loop that made it */
+};
 
-static double run_pass(pass *p, const lab_clock *clock) {
-    uint64_t sum = 0;
-    int64_t start_ns = clock_now_ns(clock);
-#pragma omp parallel num_threads(p->threads) reduction(+ : sum)
-    {
-        size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-        size_t words = p->size_bytes / sizeof(uint64_t);
-        size_t first = words / 32 * me / threads * 32, last = words / 32 * (me + 1) / threads * 32;
-        for (int round = 0; round < p->rounds; round++) {
-            if (p->to == NULL) {
-                sum += p->sum_words((const uint64_t *)(const void *)p->from + first, last - first);
-            } else {
-                memcpy(p->to + first * 8, p->from + first * 8, (last - first) * 8);
-            }
-            __asm__ volatile("" : : : "memory"); /* each round reads anew */
-        }
-    }
-    p->sum += sum;
-    return (double)(clock_now_ns(clock) - start_ns) / p->rounds;
-}
-
-/* GB/s of the fastest pass. */
-static double best_rate(pass *p, double bytes, double min_time_s, const lab_clock *clock) {
-    double once_ns = fmax(run_pass(p, clock), 1); /* makes the pages and starts the threads */
-    double wanted_ns = fmax(1000 * fmax(clock->resolution_ns, clock->read_ns), 20e3);
-    p->rounds = once_ns < wanted_ns ? (int)fmin(ceil(wanted_ns / once_ns), 1 << 20) : 1;
-    double best_ns = INFINITY, total_ns = 0;
-    for (int i = 0; i < LEAST_PASSES || total_ns < min_time_s * 1e9; i++) {
-        double pass_ns = fmax(run_pass(p, clock), 1e-3);
-        best_ns = fmin(best_ns, pass_ns);
-        total_ns += fmax(pass_ns * p->rounds, 1);
-    }
-    return bytes / best_ns;
-}
-
-status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
-                          error *err) {
+status bandwidth_loops_new(size_t size_bytes, int threads, bandwidth_loops **out, error *err) {
     if (size_bytes < LEAST_BYTES || size_bytes > SIZE_MAX / 2 || threads < 1) {
         return fail(err, ASSAY_INVALID, "expected at least %d bytes and 1 thread, got %zu and %d", LEAST_BYTES, size_bytes,
                     threads);
     }
     size_bytes -= size_bytes % 512; /* whole strides of the loops, in both halves */
-    char *memory = aligned_alloc(ALIGN_BYTES, size_bytes);
-    if (memory == NULL) {
+    bandwidth_loops *b = calloc(1, sizeof *b);
+    char *memory = device_cpu.alloc(&device_cpu, size_bytes); /* as tensors lie, large pages and all */
+    if (b == NULL || memory == NULL) {
+        free(b);
+        device_cpu.free(&device_cpu, memory, size_bytes);
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %zu bytes that are read", size_bytes);
     }
     /* Each thread touches its own part first, so that on machines with several nodes it lies near it. */
@@ -119,17 +86,84 @@ status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, con
         size_t first = size_bytes * me / n, last = size_bytes * (me + 1) / n;
         memset(memory + first, 1, last - first);
     }
-    pass reading = {.from = memory, .size_bytes = size_bytes, .threads = threads, .rounds = 1, .sum_words = widest_sum()};
-    pass copying = {
-        .from = memory, .to = memory + size_bytes / 2, .size_bytes = size_bytes / 2, .threads = threads, .rounds = 1};
-    *out = (bandwidth){.size_bytes = size_bytes,
+    *b = (bandwidth_loops){.memory = memory, .size_bytes = size_bytes, .threads = threads, .sum_words = widest_sum()};
+    *out = b;
+    return ASSAY_OK;
+}
+
+void bandwidth_loops_free(bandwidth_loops *b) {
+    if (b != NULL) {
+        volatile uint64_t seen = b->sum;
+        (void)seen;
+        device_cpu.free(&device_cpu, b->memory, b->size_bytes);
+        free(b);
+    }
+}
+
+/* Whole strides of the loops for each thread. */
+static void share_words(size_t words, size_t *first, size_t *last) {
+    size_t threads = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+    *first = words / 32 * me / threads * 32;
+    *last = words / 32 * (me + 1) / threads * 32;
+}
+
+void bandwidth_loops_read(bandwidth_loops *b, int rounds) {
+    uint64_t sum = 0;
+#pragma omp parallel num_threads(b->threads) reduction(+ : sum)
+    {
+        size_t first, last;
+        share_words(b->size_bytes / sizeof(uint64_t), &first, &last);
+        for (int round = 0; round < rounds; round++) {
+            sum += b->sum_words((const uint64_t *)(const void *)b->memory + first, last - first);
+            __asm__ volatile("" : : : "memory"); /* each round reads anew */
+        }
+    }
+    b->sum += sum;
+}
+
+void bandwidth_loops_copy(bandwidth_loops *b, int rounds) {
+    char *to = b->memory + b->size_bytes / 2;
+#pragma omp parallel num_threads(b->threads)
+    {
+        size_t first, last;
+        share_words(b->size_bytes / 2 / sizeof(uint64_t), &first, &last);
+        for (int round = 0; round < rounds; round++) {
+            memcpy(to + first * 8, b->memory + first * 8, (last - first) * 8);
+            __asm__ volatile("" : : : "memory");
+        }
+    }
+}
+
+static double time_ns(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int rounds), int rounds, const lab_clock *clock) {
+    int64_t start_ns = clock_now_ns(clock);
+    loop(b, rounds);
+    return (double)(clock_now_ns(clock) - start_ns) / rounds;
+}
+
+/* GB/s of the fastest pass. Rounds within one pass make it outlast the clock. */
+static double best_rate(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int rounds), double min_time_s,
+                        const lab_clock *clock) {
+    double once_ns = fmax(time_ns(b, loop, 1, clock), 1); /* makes the pages and starts the threads */
+    double wanted_ns = fmax(1000 * fmax(clock->resolution_ns, clock->read_ns), 20e3);
+    int rounds = once_ns < wanted_ns ? (int)fmin(ceil(wanted_ns / once_ns), 1 << 20) : 1;
+    double best_ns = INFINITY, total_ns = 0;
+    for (int i = 0; i < LEAST_PASSES || total_ns < min_time_s * 1e9; i++) {
+        double pass_ns = fmax(time_ns(b, loop, rounds, clock), 1e-3);
+        best_ns = fmin(best_ns, pass_ns);
+        total_ns += fmax(pass_ns * rounds, 1);
+    }
+    return (double)b->size_bytes / best_ns;
+}
+
+status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
+                          error *err) {
+    bandwidth_loops *b = NULL;
+    TRY(bandwidth_loops_new(size_bytes, threads, &b, err));
+    *out = (bandwidth){.size_bytes = b->size_bytes,
                        .threads = threads,
-                       .read_gbytes_per_s = best_rate(&reading, (double)size_bytes, min_time_s, clock),
-                       .copy_gbytes_per_s = best_rate(&copying, (double)size_bytes, min_time_s, clock)};
-    /* The sum of a memory of ones is never 0; asking for it keeps the loop that made it. */
-    volatile uint64_t seen = reading.sum;
-    (void)seen;
-    free(memory);
+                       .read_gbytes_per_s = best_rate(b, bandwidth_loops_read, min_time_s, clock),
+                       .copy_gbytes_per_s = best_rate(b, bandwidth_loops_copy, min_time_s, clock)};
+    bandwidth_loops_free(b);
     return ASSAY_OK;
 }
 

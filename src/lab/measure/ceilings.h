@@ -22,4 +22,14 @@ typedef struct bandwidth {
 status ceilings_bandwidth(size_t size_bytes, int threads, double min_time_s, const lab_clock *clock, bandwidth *out,
                           error *err);
 
+/* The loops themselves, for who takes turns with them. */
+typedef struct bandwidth_loops bandwidth_loops;
+
+/* As ceilings_bandwidth; free with bandwidth_loops_free (NULL is fine). */
+status bandwidth_loops_new(size_t size_bytes, int threads, bandwidth_loops **out, error *err);
+void bandwidth_loops_free(bandwidth_loops *b);
+/* One round over all of the memory is size_bytes read; a copy reads one half and writes the other. rounds >= 1. */
+void bandwidth_loops_read(bandwidth_loops *b, int rounds);
+void bandwidth_loops_copy(bandwidth_loops *b, int rounds);
+
 #endif

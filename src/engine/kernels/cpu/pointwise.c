@@ -4,17 +4,13 @@
 #include "engine/kernels/cpu/pointwise_tiles.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 #include "engine/schema/pointwise.h"
 
 #include <string.h>
 
 /* Of 8 bytes and four operands: below what a second thread is woken for. */
 enum { PLAIN_ELEMENTS = PARALLEL_MIN_BYTES / 32 };
-
-/* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
-   store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
-   more per socket. */
-static const int64_t stream_min_bytes = 32 << 20;
 
 /* --- operands that all lie alike
  * -------------------------------------------------------------------------------------- */
@@ -68,6 +64,9 @@ static status run_direct_parallel(kernel_plan *plan) {
             part.in[k] = (const char *)part.in[k] + from * d->sizes[1 + k];
         }
         d->loop(&part);
+        if (part.streams) {
+            pointwise_move_tables[isa_best()]->settle();
+        }
         parallel_leave(watch);
     }
     return d->is_fault ? pointwise_fault(plan) : ASSAY_OK;
@@ -185,12 +184,10 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     }
     d->chunk.n = tensor_numel(out);
     d->sizes[0] = pointwise_classes[c->out_class].size;
-    bool writes_input = plan->call->op->in_place;
-    if (!writes_input && d->chunk.n * d->sizes[0] >= stream_min_bytes) {
-        return false;
-    }
     d->n = spec->n;
     d->chunk.out = tensor_data(out);
+    d->chunk.streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES &&
+                       (uintptr_t)d->chunk.out % STREAM_LINE_BYTES == 0;
     memcpy(d->s, spec->s, sizeof d->s);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
@@ -271,7 +268,7 @@ static bool rows_are_dense(const loop *l, int slot, int64_t size) {
 static void choose_tiles(tiled *p, bool in_place) {
     loop *l = &p->nest;
     int64_t out_size = (int64_t)dtype_size(p->out_dtype);
-    p->streams = !in_place && l->numel * out_size >= stream_min_bytes && rows_are_dense(l, 0, out_size);
+    p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
     int widest = pointwise_classes[p->out_class].size;
     for (int k = 0; k < p->n; k++) {
         int own = pointwise_classes[p->in[k].class].size,
@@ -279,7 +276,8 @@ static void choose_tiles(tiled *p, bool in_place) {
         widest = own > widest ? own : widest;
         widest = raw > widest ? raw : widest;
     }
-    int64_t block = (p->streams ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
+    bool stages = p->streams && !p->out_is_native;
+    int64_t block = (stages ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
     bool turned = bring_dense_dimension(p);
     if (l->sizes[0] < MIN_ROW) {
         p->by_tile = true;
@@ -308,6 +306,18 @@ static bool tiles_are_dense(const tiled *p, int slot, int64_t size) {
            (p->tile[1] == 1 || (p->tile[0] == l->sizes[0] && l->strides[slot][1] == l->sizes[0] * size));
 }
 
+/* Whether each stretch that the loop writes begins on a line. */
+static bool lines_align(const tiled *p, int64_t size) {
+    const loop *l = &p->nest;
+    uintptr_t all = (uintptr_t)l->data[0];
+    all |= p->steps[0] > 1 ? (uintptr_t)(p->tile[0] * size) : 0;
+    for (int d = 1; d < l->ndim; d++) {
+        bool within = d == 1 && p->by_tile && p->steps[1] == 1; /* flat tiles: rows follow each other */
+        all |= l->sizes[d] > 1 && !within ? (uintptr_t)(l->strides[0][d] * (d == 1 && p->by_tile ? p->tile[1] : 1)) : 0;
+    }
+    return all % STREAM_LINE_BYTES == 0 && (!p->by_tile || p->out_is_flat);
+}
+
 static void choose_places(tiled *p) {
     const loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
@@ -320,7 +330,8 @@ static void choose_places(tiled *p) {
     int64_t size = (int64_t)dtype_size(p->out_dtype);
     p->out_is_flat = tiles_are_dense(p, 0, size);
     p->streams = p->streams && (p->out_is_flat || p->tile[0] * size >= 512);
-    p->out_is_row = p->out_is_native && !p->streams && rows_are_dense(l, 0, size);
+    p->loop_streams = p->streams && p->out_is_native && lines_align(p, size);
+    p->out_is_row = p->out_is_native && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
 }
 
 static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const choice *c, error *err) {
@@ -405,6 +416,7 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
         return false;
     }
     d->chunk.n = n;
+    d->chunk.streams = false;
     d->chunk.out = tensor_data(out);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
@@ -465,6 +477,7 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
         return false;
     }
     memcpy(d->s, spec->s, sizeof d->s);
+    d->chunk.streams = false;
     d->chunk.out = tensor_data(out);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;

@@ -106,6 +106,9 @@ typedef struct pointwise_chunk {
     int64_t n;
     const number *s; /* POINTWISE_SCALARS numbers */
     bool *is_fault;  /* set where an integer is divided by 0 */
+    /* Results go past the caches where the loop can: out lies on a line of 64 bytes and is no input. Whoever asks for it
+       settles the stores (pointwise_moves). */
+    bool streams;
 } pointwise_chunk;
 
 typedef void pointwise_loop(const pointwise_chunk *c);

@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/pointwise_tiles.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #if defined(__x86_64__)
 #define ISA_TABLES(name)                                                                                               \
@@ -186,7 +187,7 @@ static void put(const tiled *p, char *to, int64_t stride, const char *from, char
 
 static void run_rows(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
-    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
+    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault, .streams = p->loop_streams};
     for (int64_t r = 0; r < t->n1; r++) {
         char *out = p->nest.data[0] + t->offset[0] + r * out_strides[1];
         for (int k = 0; k < p->n; k++) {
@@ -206,7 +207,7 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
 static void run_whole(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
     char *out = p->nest.data[0] + t->offset[0];
-    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault};
+    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault, .streams = p->loop_streams};
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
@@ -226,14 +227,37 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
     }
 }
 
+/* Asks for a tile's operands while the one before it is computed and stored: stores past the caches keep the CPU from
+   reading ahead by itself, and reading and writing in turns takes half as long again as both at once. */
+static void fetch_ahead(const tiled *p, const tile *t) {
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        int64_t size = in->slot != CONSTANT ? (int64_t)dtype_size(in->dtype) : 0;
+        if (in->slot == CONSTANT || p->nest.strides[in->slot][0] != size) {
+            continue;
+        }
+        for (int64_t r = 0; r < t->n1; r++) {
+            const char *row = p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1];
+            fetch_soon(row, (size_t)(t->n0 * size));
+        }
+    }
+}
+
 static void run_tiles(tiled *p, int64_t from, int64_t to) {
     blocks b;
-    tile t;
+    tile t, ahead;
     fill_constants(p, &b);
     if (from < to) {
-        find_tile(p, from, &t);
+        find_tile(p, from, &ahead);
     }
-    for (int64_t i = from; i < to; i++, next_tile(p, &t)) {
+    for (int64_t i = from; i < to; i++) {
+        t = ahead;
+        if (i + 1 < to) {
+            next_tile(p, &ahead);
+        }
+        if (p->streams && !p->loop_streams && i + 1 < to) {
+            fetch_ahead(p, &ahead);
+        }
         for (int k = 0; k < p->n; k++) {
             const source *in = &p->in[k];
             bool in_place = in->slot == CONSTANT || (p->by_tile ? in->is_flat : in->is_row);

@@ -54,7 +54,8 @@ typedef struct tiled {
     bool rounds_numbers;
     bool out_is_native;
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
-    bool streams;
+    bool streams;      /* results go past the caches: */
+    bool loop_streams; /* by the loop itself, else block by block behind it */
     bool by_tile; /* the loop takes tiles whole: rows are too short to be worth a call each */
     bool is_fault;
     int64_t tile[2];  /* elements along dimensions 0 and 1 */

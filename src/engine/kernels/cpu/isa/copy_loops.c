@@ -3,6 +3,8 @@
    gives the widest registers that pay. */
 #include "engine/kernels/cpu/isa/copy_loops.h"
 
+#include "engine/kernels/cpu/isa/stream.h"
+
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -409,35 +411,8 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
  * ----------------------------------------------------------------------------------------------------------- */
 
 static void stream(char *dst, const char *src, size_t n_bytes) {
-#if defined(__x86_64__)
-    size_t head = bytes_to_line(dst);
-    if (head > n_bytes) {
-        head = n_bytes;
-    }
-    memcpy(dst, src, head);
-    size_t i = head;
-#if defined(__AVX512F__)
-    for (; i + 256 <= n_bytes; i += 256) {
-        __m512i a = _mm512_loadu_si512(src + i), b = _mm512_loadu_si512(src + i + 64);
-        __m512i c = _mm512_loadu_si512(src + i + 128), d = _mm512_loadu_si512(src + i + 192);
-        _mm512_stream_si512((void *)(dst + i), a);
-        _mm512_stream_si512((void *)(dst + i + 64), b);
-        _mm512_stream_si512((void *)(dst + i + 128), c);
-        _mm512_stream_si512((void *)(dst + i + 192), d);
-    }
-#else
-    for (; i + 64 <= n_bytes; i += 64) {
-        for (int k = 0; k < 4; k++) {
-            _mm_stream_si128((__m128i *)(void *)(dst + i + 16 * k),
-                             _mm_loadu_si128((const __m128i *)(const void *)(src + i + 16 * k)));
-        }
-    }
-#endif
-    memcpy(dst + i, src + i, n_bytes - i);
-    _mm_sfence();
-#else
-    memcpy(dst, src, n_bytes);
-#endif
+    stream_bytes(dst, src, n_bytes);
+    stream_settle();
 }
 
 const copy_loops ISA_SYMBOL(copy_loops) = {

@@ -4,17 +4,44 @@
 #ifndef ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 #define ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 
+#include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
 /* Inlining is what turns the function pointer into straight code, so it is not left to the compiler's taste. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* Results for `streams` are made a few lines at a time and stored past the caches at once, so that reading, computing and
+   writing go on side by side: in turns of 2 KiB they took up to half as long again (Sapphire Rapids, 2026-11). */
+enum { STREAM_BLOCK = 64 /* elements */, AHEAD_BYTES = 2048 };
+
+/* The elements that a streaming loop serves by blocks; the rest is left to the loop behind. */
+ALWAYS_INLINE int64_t in_blocks(const pointwise_chunk *c) {
+    return c->streams ? c->n / STREAM_BLOCK * STREAM_BLOCK : 0;
+}
+
+/* A block of an operand further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
+ALWAYS_INLINE void fetch_ahead(const void *x, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += STREAM_LINE) {
+        __builtin_prefetch((const char *)x + AHEAD_BYTES + at);
+    }
+}
+
 /* The output may be one of the inputs, element on element: there is no order to keep, which is what `omp simd` says. */
 ALWAYS_INLINE void unary(const pointwise_chunk *c, elem (*f)(elem x)) {
     elem *out = c->out;
     const elem *x = c->in[0];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i]);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i]);
     }
 }
@@ -22,8 +49,19 @@ ALWAYS_INLINE void unary(const pointwise_chunk *c, elem (*f)(elem x)) {
 ALWAYS_INLINE void binary(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i], y[from + i]);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i], y[i]);
     }
 }
@@ -31,8 +69,20 @@ ALWAYS_INLINE void binary(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
 ALWAYS_INLINE void ternary(const pointwise_chunk *c, elem (*f)(elem x, elem y, elem z)) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1], *z = c->in[2];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(z + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i], y[from + i], z[from + i]);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i], y[i], z[i]);
     }
 }
@@ -42,8 +92,18 @@ ALWAYS_INLINE void unary_with(const pointwise_chunk *c, elem (*f)(elem x, elem p
                               elem r) {
     elem *out = c->out;
     const elem *x = c->in[0];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i], p, q, r);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i], p, q, r);
     }
 }
@@ -52,8 +112,19 @@ ALWAYS_INLINE void binary_with(const pointwise_chunk *c, elem (*f)(elem x, elem 
                                elem q, elem r) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i], y[from + i], p, q, r);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i], y[i], p, q, r);
     }
 }
@@ -62,8 +133,18 @@ ALWAYS_INLINE void binary_with(const pointwise_chunk *c, elem (*f)(elem x, elem 
 ALWAYS_INLINE void unary_test(const pointwise_chunk *c, bool (*f)(elem x)) {
     uint8_t *out = c->out;
     const elem *x = c->in[0];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) uint8_t made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i]);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i]);
     }
 }
@@ -71,8 +152,19 @@ ALWAYS_INLINE void unary_test(const pointwise_chunk *c, bool (*f)(elem x)) {
 ALWAYS_INLINE void binary_test(const pointwise_chunk *c, bool (*f)(elem x, elem y)) {
     uint8_t *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) uint8_t made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = f(x[from + i], y[from + i]);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = f(x[i], y[i]);
     }
 }
@@ -81,8 +173,20 @@ static void where_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const uint8_t *condition = c->in[0];
     const elem *x = c->in[1], *y = c->in[2];
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(condition + from, STREAM_BLOCK);
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = condition[from + i] != 0 ? x[from + i] : y[from + i];
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = condition[i] != 0 ? x[i] : y[i];
     }
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves that need to know an element's size and nothing else: turning tiles round, storing past the caches. */
+#include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 /* Reads run along the outer dimension, where the source is dense or nearly so; what they scatter stays in L1. */
 static void turn_1(uint8_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+        for (int64_t i = 0; i < n_inner; i++) {
+            to[o * n_inner + i] = *(const uint8_t *)(const void *)(from + i * inner + o * outer);
+        }
+    }
+    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint8_t *)(from + o * outer);
         }
@@ -18,7 +20,12 @@ static void turn_1(uint8_t *to, const char *from, int64_t inner, int64_t outer, 
 }
 
 static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+        for (int64_t i = 0; i < n_inner; i++) {
+            to[o * n_inner + i] = *(const uint16_t *)(const void *)(from + i * inner + o * outer);
+        }
+    }
+    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint16_t *)(const void *)(from + o * outer);
         }
@@ -26,7 +33,12 @@ static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer,
 }
 
 static void turn_8(uint64_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t i = 0; i < n_inner; i++, from += inner) {
+    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+        for (int64_t i = 0; i < n_inner; i++) {
+            to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + i * inner + o * outer);
+        }
+    }
+    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + o * outer);
         }
@@ -50,6 +62,14 @@ static void turn_4x4(float *to, int64_t to_row, const char *from, int64_t inner)
 
 static void turn_4(float *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
     int64_t i = 0;
+    for (int64_t o = 0; inner <= outer && o < n_outer; o++) {
+        for (int64_t k = 0; k < n_inner; k++) {
+            to[o * n_inner + k] = *(const float *)(const void *)(from + k * inner + o * outer);
+        }
+    }
+    if (inner <= outer) {
+        return;
+    }
 #if defined(__SSE2__)
     for (; outer == 4 && i + 4 <= n_inner; i += 4) {
         int64_t o = 0;
@@ -94,47 +114,12 @@ static void turn(void *to, const char *from, int64_t inner, int64_t outer, int64
     }
 }
 
-#if defined(__AVX512F__)
-enum { STREAM_BYTES = 64 };
-static void stream_line(char *to, const char *from) {
-    _mm512_stream_si512((__m512i *)(void *)to, _mm512_loadu_si512(from));
-}
-#elif defined(__AVX__)
-enum { STREAM_BYTES = 32 };
-static void stream_line(char *to, const char *from) {
-    _mm256_stream_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
-}
-#elif defined(__SSE2__)
-enum { STREAM_BYTES = 16 };
-static void stream_line(char *to, const char *from) {
-    _mm_stream_si128((__m128i *)(void *)to, _mm_loadu_si128((const __m128i *)(const void *)from));
-}
-#else
-enum { STREAM_BYTES = 64 };
-static void stream_line(char *to, const char *from) {
-    memcpy(to, from, STREAM_BYTES);
-}
-#endif
-
 static void stream(void *to, const void *from, size_t bytes) {
-    char *out = to;
-    const char *x = from;
-    size_t head = (STREAM_BYTES - (uintptr_t)out % STREAM_BYTES) % STREAM_BYTES;
-    if (head > bytes) {
-        head = bytes;
-    }
-    memcpy(out, x, head);
-    size_t at = head;
-    for (; at + STREAM_BYTES <= bytes; at += STREAM_BYTES) {
-        stream_line(out + at, x + at);
-    }
-    memcpy(out + at, x + at, bytes - at);
+    stream_bytes(to, from, bytes);
 }
 
 static void settle(void) {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
+    stream_settle();
 }
 
 /* One value n times: the first copy doubles until it fills the row. */

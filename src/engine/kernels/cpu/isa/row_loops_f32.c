@@ -22,8 +22,7 @@ static inline float exp_of(float x) {
 
 /* exp(x), x <= 0 or NaN, as softmax needs it: denormal results are 0. */
 static inline float exp_shifted_of(float x) {
-    float e = exp_negative_f32(x);
-    return x < -87.0f ? 0 : e;
+    return exp_negative_f32(x);
 }
 
 /* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. */
