@@ -170,7 +170,7 @@ static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
     for (int i = 0; i < p->n_steps; i++) {
         compiled_step *s = &p->steps[i];
-        if (s->kernel == NULL) {
+        if (s->described->symbol == NULL) {
             s->library.err = err;
             TRY(s->library.run(&s->library));
         } else if (s->described->n_tasks > 0 && !run_kernel(s) && s->described->checks) {
@@ -225,7 +225,7 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         }
         s->kernel = has_elements(p, s->described) ? module_find(p->code, s->described->symbol) : NULL;
         s->buffers = arena_make(&p->memory, (size_t)s->described->n_buffers, sizeof *s->buffers);
-        if (s->kernel == NULL || s->buffers == NULL) {
+        if ((s->kernel == NULL && s->described->n_tasks > 0) || s->buffers == NULL) {
             return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", s->described->symbol);
         }
     }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decompositions that stand in a file of their own, FAMILY_parts.c, because their family's file is long. */
+#ifndef ENGINE_OPS_PARTS_H
+#define ENGINE_OPS_PARTS_H
+
+#include "engine/graph/dag.h"
+
+op_decompose_fn max_pool_parts, max_pool_backward_parts, avg_pool_parts, avg_pool_backward_parts;
+op_decompose_fn adaptive_pool_parts, adaptive_pool_backward_parts;
+
+#endif
