@@ -7,5 +7,7 @@
 
 op_decompose_fn max_pool_parts, max_pool_backward_parts, avg_pool_parts, avg_pool_backward_parts;
 op_decompose_fn adaptive_pool_parts, adaptive_pool_backward_parts;
+op_decompose_fn slice_backward_parts, select_backward_parts, constant_pad_parts, reflection_pad_parts;
+op_decompose_fn reflection_pad_backward_parts, repeat_parts, flip_parts, roll_parts;
 
 #endif
