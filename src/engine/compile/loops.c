@@ -276,6 +276,15 @@ static double vector_score(const kernel *k, int v) {
     return score;
 }
 
+static bool scatters(const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024 };
 
 static void choose_vector(const compiler *c, kernel *k) {
@@ -285,6 +294,9 @@ static void choose_vector(const compiler *c, kernel *k) {
     for (int v = 0; v < k->n_variables; v++) {
         double score = vector_score(k, v);
         score -= k->variables[v].size < 8 ? 2.5 : 0;
+        if (scatters(k) && score <= 0) {
+            continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
+        }
         if (score > best || (score == best && k->variables[v].size >= k->variables[k->vector].size)) {
             best = score;
             k->vector = v;

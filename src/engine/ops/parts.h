@@ -9,5 +9,7 @@ op_decompose_fn max_pool_parts, max_pool_backward_parts, avg_pool_parts, avg_poo
 op_decompose_fn adaptive_pool_parts, adaptive_pool_backward_parts;
 op_decompose_fn slice_backward_parts, select_backward_parts, constant_pad_parts, reflection_pad_parts;
 op_decompose_fn reflection_pad_backward_parts, repeat_parts, flip_parts, roll_parts;
+op_decompose_fn upsample_nearest_parts, upsample_nearest_backward_parts, upsample_bilinear_parts;
+op_decompose_fn upsample_bilinear_backward_parts, upsample_bicubic_parts, grid_sampler_parts, grid_sampler_backward_parts;
 
 #endif
