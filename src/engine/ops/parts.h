@@ -11,5 +11,11 @@ op_decompose_fn slice_backward_parts, select_backward_parts, constant_pad_parts,
 op_decompose_fn reflection_pad_backward_parts, repeat_parts, flip_parts, roll_parts;
 op_decompose_fn upsample_nearest_parts, upsample_nearest_backward_parts, upsample_bilinear_parts;
 op_decompose_fn upsample_bilinear_backward_parts, upsample_bicubic_parts, grid_sampler_parts, grid_sampler_backward_parts;
+op_decompose_fn index_parts, index_put_parts, index_select_parts, gather_parts, scatter_parts, scatter_value_parts;
+op_decompose_fn scatter_add_parts, index_add_parts;
+op_decompose_fn embedding_parts, embedding_backward_parts, embedding_bag_parts, embedding_bag_sample_backward_parts;
+
+/* An index in i64; below 0 it counts from the end of `size`. */
+val v_wrapped_index(dag *g, val index, int64_t size);
 
 #endif
