@@ -53,6 +53,9 @@ static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
 
 static void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
+    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
+        return; /* lanes are at least one */
+    }
     bool *named = malloc((size_t)k->n_exprs + 1);
     if (named == NULL) {
         m->out.failed = true;

@@ -163,10 +163,16 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
         }
     }
     if (!permuted) {
-        if (!tensor_is_contiguous(to)) {
-            return false;
+        /* A step of each dimension, were v the same elements in the same order under another shape. */
+        int64_t dense[TENSOR_MAX_DIMS], index[TENSOR_MAX_DIMS];
+        sizes_contiguous_strides(w->ndim, w->sizes, dense);
+        for (int i = 0; i < w->ndim; i++) {
+            sizes_unravel(n->ndim, n->sizes, w->sizes[i] > 1 ? dense[i] : 0, index);
+            found[i] = 0;
+            for (int d = 0; d < n->ndim; d++) {
+                found[i] += index[d] * to->strides[d];
+            }
         }
-        sizes_contiguous_strides(w->ndim, w->sizes, found);
         index_sum here = index_constant(0), there = index_constant(0);
         for (int i = 0; i < w->ndim; i++) {
             here = index_add(&c->g.indices, here, index_scale(&c->g.indices, n->view.at[i], found[i]));
@@ -237,7 +243,47 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
 /* --- the schedule --------------------------------------------------------------------------------------------------------- */
 
 static bool needs_kernel(const dag_node *n) {
-    return n->kind == PRIM_REDUCE || n->kind == PRIM_SCAN || n->kind == PRIM_SCATTER;
+    return n->kind == PRIM_REDUCE || n->kind == PRIM_SCAN || n->kind == PRIM_SCATTER || n->kind == PRIM_JOIN;
+}
+
+/* Where source i of a join lies within it. */
+static place place_within(const compiler *c, const dag_node *n, const place *whole, int i) {
+    place part = *whole;
+    for (int k = 0; k < i; k++) {
+        part.offset += dag_at(&c->g, n->sources[k])->sizes[n->dim] * whole->strides[n->dim];
+    }
+    return part;
+}
+
+/* What a kernel of its own computes for a join is computed in its place there. */
+static void place_joined(compiler *c, const attempt *a) {
+    for (int i = c->g.n_nodes - 1; i >= 0 && !c->failed; i--) {
+        const dag_node *n = &c->g.nodes[i];
+        if (!a->live[i] || n->kind != PRIM_JOIN) {
+            continue;
+        }
+        if (c->places[i].buffer < 0) {
+            c->places[i] = work_place(c, (val){i});
+        }
+        for (int s = 0; s < n->n_sources; s++) {
+            place *p = &c->places[n->sources[s].id];
+            if (needs_kernel(dag_at(&c->g, n->sources[s])) && p->buffer < 0) {
+                *p = place_within(c, n, &c->places[i], s);
+            }
+        }
+    }
+}
+
+static void scheduled(compiler *c, int step, int buffer);
+
+static void schedule_join(compiler *c, const dag_node *n, const place *whole) {
+    for (int i = 0; i < n->n_sources && !c->failed; i++) {
+        place part = place_within(c, n, whole, i);
+        const place *there = &c->places[n->sources[i].id];
+        if (there->buffer != part.buffer || there->offset != part.offset) {
+            scheduled(c, schedule_value(c, n->sources[i], &part), part.buffer);
+        }
+    }
 }
 
 static void scheduled(compiler *c, int step, int buffer) {
@@ -258,6 +304,10 @@ static void schedule_values(compiler *c, const attempt *a) {
         }
         if (n->kind == PRIM_CALL) {
             scheduled(c, schedule_call(c, v), p->buffer);
+            continue;
+        }
+        if (n->kind == PRIM_JOIN) {
+            schedule_join(c, n, p);
             continue;
         }
         const compile_buffer *b = &c->buffers[p->buffer];
@@ -386,6 +436,7 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
         }
     }
     int n_copies = place_outputs(c, a, copies);
+    place_joined(c, a);
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
         const dag_node *n = &c->g.nodes[i];
         if (!a->live[i]) {

@@ -33,13 +33,20 @@ static bool moves_along(const dag_node *n, int dim) {
     return alone;
 }
 
-static void domain_of(const compiler *c, val v, domain *d) {
+/* v lies in memory, but not there: it is copied, not computed. */
+static bool is_copied(const compiler *c, val v, const place *to) {
+    const place *p = &c->places[v.id];
+    return p->buffer >= 0 && (p->buffer != to->buffer || p->offset != to->offset);
+}
+
+static void domain_of(const compiler *c, val v, const place *to, domain *d) {
     const dag_node *n = dag_at(&c->g, v);
     *d = (domain){.over = v};
-    bool loops = n->kind == PRIM_REDUCE || n->kind == PRIM_SCAN || n->kind == PRIM_SCATTER;
-    if (n->kind == PRIM_REDUCE) {
+    bool copied = is_copied(c, v, to);
+    bool loops = !copied && (n->kind == PRIM_REDUCE || n->kind == PRIM_SCAN || n->kind == PRIM_SCATTER);
+    if (loops && n->kind == PRIM_REDUCE) {
         d->over = n->sources[0];
-    } else if (n->kind == PRIM_SCATTER) {
+    } else if (loops && n->kind == PRIM_SCATTER) {
         d->over = n->sources[1];
     }
     d->has_classes = loops;
@@ -49,7 +56,7 @@ static void domain_of(const compiler *c, val v, domain *d) {
             continue;
         }
         d->dims[d->n] = i;
-        d->reduced[d->n++] = n->kind == PRIM_SCATTER ? !moves_along(n, i) : loops && (n->reduce.dims >> i & 1) != 0;
+        d->reduced[d->n++] = loops && (n->kind == PRIM_SCATTER ? !moves_along(n, i) : (n->reduce.dims >> i & 1) != 0);
     }
 }
 
@@ -160,7 +167,8 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
     root r = {.kind = ROOT_STORE, .value = v, .buffer = to->buffer, .store_dtype = n->dtype, .dtype = n->dtype};
     int n_own = 0;
     const index_sum *where = at;
-    if (n->kind == PRIM_REDUCE) {
+    primitive kind = is_copied(c, v, to) ? PRIM_VIEW : n->kind; /* a copy is a store like any other */
+    if (kind == PRIM_REDUCE) {
         const dag_node *over = dag_at(&c->g, d->over);
         int64_t inner = 1;
         for (int i = over->ndim - 1; i >= 0; i--) {
@@ -179,11 +187,11 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
         r.how = n->reduce.how;
         r.dtype = dag_at(&c->g, d->over)->dtype;
         r.expr = expr_of(c, k, n->sources[0], at, -1);
-    } else if (n->kind == PRIM_SCAN) {
+    } else if (kind == PRIM_SCAN) {
         r.kind = ROOT_SCAN;
         r.how = n->reduce.how;
         r.expr = expr_of(c, k, n->sources[0], at, -1);
-    } else if (n->kind == PRIM_SCATTER) {
+    } else if (kind == PRIM_SCATTER) {
         const view_map *map = &n->scatter.where;
         r.kind = ROOT_SCATTER;
         r.adds = n->scatter.adds;
@@ -199,7 +207,7 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
         n_own = map->n_at;
     } else {
         place there = c->places[v.id];
-        if (there.buffer == to->buffer) {
+        if (!is_copied(c, v, to)) {
             c->places[v.id].buffer = -1; /* it is about to be computed, not read */
         }
         r.expr = expr_of(c, k, v, at, -1);
@@ -208,11 +216,11 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
     if (r.expr < 0) {
         return false;
     }
-    n_own = n->kind == PRIM_REDUCE || n->kind == PRIM_SCATTER ? n_own : n->ndim;
+    n_own = kind == PRIM_REDUCE || kind == PRIM_SCATTER ? n_own : n->ndim;
     r.at = to->buffer >= 0 ? place_offset(c, to, n_own, where) : index_constant(0);
     r.phase = k->exprs[r.expr].phase;
     r.variables = index_variables(r.at) | k->exprs[r.expr].variables;
-    if (n->kind == PRIM_REDUCE || n->kind == PRIM_SCAN || n->kind == PRIM_SCATTER) {
+    if (kind == PRIM_REDUCE || kind == PRIM_SCAN || kind == PRIM_SCATTER) {
         for (int i = 0; i < d->n; i++) {
             r.variables |= (uint64_t)1 << variables[i];
         }
@@ -221,7 +229,7 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
         return false;
     }
     k->n_phases = r.phase + 1 > k->n_phases ? r.phase + 1 : k->n_phases;
-    return n->kind != PRIM_REDUCE || add_result(c, k, &r, n_own, where);
+    return kind != PRIM_REDUCE || add_result(c, k, &r, n_own, where);
 }
 
 static bool join(compiler *c, int step, val v, const place *to, const domain *d) {
@@ -267,9 +275,9 @@ static int add_step(compiler *c, const compiler_step *s) {
 /* The step that computes v into `to`; -1 when memory is out. */
 int schedule_value(compiler *c, val v, const place *to) {
     domain d;
-    domain_of(c, v, &d);
+    domain_of(c, v, to, &d);
     primitive kind = dag_at(&c->g, v)->kind;
-    bool alone = kind == PRIM_SCAN || kind == PRIM_SCATTER;
+    bool alone = (kind == PRIM_SCAN || kind == PRIM_SCATTER) && !is_copied(c, v, to);
     for (int s = c->n_steps - 1; s >= 0 && !alone && !c->options->no_fusion; s--) {
         if (join(c, s, v, to, &d)) {
             return s;

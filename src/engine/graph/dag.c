@@ -62,6 +62,7 @@ static bool same_details(const dag_node *a, const dag_node *b) {
     case PRIM_CONSTANT:
         return a->is_any == b->is_any && same_number(a->number, b->number);
     case PRIM_IOTA:
+    case PRIM_JOIN:
     case PRIM_RANDOM:
         return a->dim == b->dim;
     case PRIM_MAP:

@@ -44,7 +44,7 @@ typedef struct dag_node {
             uint64_t seed;
         } input;
         number number;          /* CONSTANT */
-        int dim;                /* IOTA */
+        int dim;                /* IOTA, JOIN */
         scalar_function fn;     /* MAP */
         view_map view;          /* VIEW */
         struct {
@@ -161,12 +161,18 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
 val v_scan(dag *g, reduction how, val x, int dim);
 /* base with updates set, or added, at `where` (variables are the updates' dimensions). */
 val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds);
+/* n values side by side along dim; those without elements may have any sizes. */
+val v_join(dag *g, int n, const val *pieces, int dim);
+/* i64: the expression itself, as a number (variable d is dimension d). */
+val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at);
 /* u32 bits in i64, one for each place, from the call's seed; `stream` tells several draws of one call apart. */
 val v_random(dag *g, const op_call *call, int ndim, const int64_t *sizes, int stream);
 /* An index expression that reads element `at` (of x's dimensions) of x, which lies within 0 and size - 1 or is an error when run. */
 index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size);
 /* Output k of another operator of the table, computed by the kernel library (contraction, convolution). */
 val v_call(dag *g, const op_call *call, const outputs *out, int k);
+/* The whole call by the library, for good: a decomposition for rows that are contractions themselves. */
+void v_library(dag *g, const op_call *call, const outputs *out);
 
 dtype v_dtype(const dag *g, val x);
 int v_ndim(const dag *g, val x);

@@ -354,6 +354,36 @@ val v_scan(dag *g, reduction how, val x, int dim) {
                                      .reduce = {how, (uint64_t)1 << dim}});
 }
 
+val v_join(dag *g, int n, const val *pieces, int dim) {
+    val *kept = arena_make(g->memory, (size_t)n, sizeof *kept);
+    if (stopped(g) || kept == NULL) {
+        g->failed |= kept == NULL;
+        return (val){0};
+    }
+    int64_t sizes[TENSOR_MAX_DIMS] = {0};
+    int n_kept = 0;
+    for (int i = 0; i < n; i++) {
+        const dag_node *piece = dag_at(g, pieces[i]);
+        if (dag_numel(piece) > 0) {
+            int64_t before = n_kept > 0 ? sizes[dim] : 0;
+            memcpy(sizes, piece->sizes, (size_t)piece->ndim * sizeof *sizes);
+            sizes[dim] += before;
+            kept[n_kept++] = pieces[i];
+        }
+    }
+    if (n_kept < 2) {
+        return n_kept == 1 ? kept[0] : pieces[0];
+    }
+    const dag_node *first = dag_at(g, kept[0]);
+    return dag_intern(g, &(dag_node){.kind = PRIM_JOIN,
+                                     .dtype = first->dtype,
+                                     .ndim = first->ndim,
+                                     .sizes = sizes,
+                                     .n_sources = n_kept,
+                                     .sources = kept,
+                                     .dim = dim});
+}
+
 val v_call(dag *g, const op_call *call, const outputs *out, int k) {
     enum { MOST = 64 };
     tensor *tensors[MOST];
@@ -374,6 +404,12 @@ val v_call(dag *g, const op_call *call, const outputs *out, int k) {
                                      .n_sources = n,
                                      .sources = sources,
                                      .call = {.call = call, .out = out, .output = k}});
+}
+
+void v_library(dag *g, const op_call *call, const outputs *out) {
+    for (int k = 0; k < out->n; k++) {
+        v_result(g, k, v_call(g, call, out, k));
+    }
 }
 
 void v_write(dag *g, const op_call *call, int i, val v) {

@@ -63,6 +63,9 @@ static void print_details(text *t, const dag_node *n) {
     case PRIM_IOTA:
         text_addf(t, " d%d", n->dim);
         break;
+    case PRIM_JOIN:
+        text_addf(t, " along d%d", n->dim);
+        break;
     case PRIM_VIEW:
         print_map(t, &n->view);
         break;

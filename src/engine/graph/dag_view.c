@@ -255,6 +255,17 @@ val v_as_strided(dag *g, val x, const tensor *base, const tensor *t) {
     return v_view(g, x, t->ndim, t->sizes, &(view_map){.n_at = base->ndim, .at = at});
 }
 
+val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    int64_t low, high;
+    index_range(at, &low, &high);
+    /* A coordinate seen at another place is that place's coordinate, below 0 as well. */
+    val line = v_iota(g, 1, (const int64_t[]){high < 1 ? 2 : high + 2}, 0);
+    return v_view(g, line, ndim, sizes, &(view_map){.n_at = 1, .at = &at});
+}
+
 index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
     if (g->failed || g->refused != NULL) {
         return index_constant(0);

@@ -296,6 +296,32 @@ static void copy_of_source(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, v_raw(g, call, 1));
 }
 
+/* The list's tensors side by side, in the output's type; of stack each with a dimension of its own. */
+static void join_items(dag *g, const op_call *call, const outputs *out, bool stacks) {
+    int n, kept = 0, dim, ndim = out->items[0].ndim;
+    tensor **items = call_tensors(call, 0, &n);
+    val *pieces = arena_make(g->memory, (size_t)n, sizeof *pieces);
+    if (pieces == NULL || dim_wrap(call_int(call, 1), ndim, &dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "nothing to join");
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        if (stacks || !cat_skips(items[i])) {
+            val x = v_cast(g, v_tensor(g, items[i]), out->items[0].dtype);
+            pieces[kept++] = stacks ? v_unsqueeze(g, x, dim) : x;
+        }
+    }
+    v_result(g, 0, kept > 0 ? v_join(g, kept, pieces, dim) : v_int(g, out->items[0].dtype, 0));
+}
+
+static void cat_parts(dag *g, const op_call *call, const outputs *out) {
+    join_items(g, call, out, false);
+}
+
+static void stack_parts(dag *g, const op_call *call, const outputs *out) {
+    join_items(g, call, out, true);
+}
+
 static const op_row rows[] = {
     {.signature = "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
      .doc = "A copy with memory of its own.",
@@ -329,12 +355,14 @@ static const op_row rows[] = {
      .family = &family_copy,
      .infer = cat_infer,
      .cost = list_cost,
+     .decompose = cat_parts,
      .reference_moves = cat_moves},
     {.signature = "stack(Tensor[] tensors, int dim=0) -> Tensor",
      .doc = "Tensors of one shape joined along a new dimension.",
      .family = &family_copy,
      .infer = stack_infer,
      .cost = list_cost,
+     .decompose = stack_parts,
      .reference_moves = stack_moves},
 };
 

@@ -236,6 +236,51 @@ static void mean_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, v_mul_real(g, sum_of(g, call, out), 1 / reduction_length(call, sum_args_of(call).dims)));
 }
 
+/* The extreme and, of one dimension, its place there. */
+static void extreme_of(dag *g, const op_call *call, reduction value, reduction place) {
+    uint32_t mask = 0;
+    int dim = signature_find_param(&call->op->signature, "dim");
+    val x = v_arg(g, call, 0);
+    if (reduction_mask(call, dim, &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+        return;
+    }
+    v_result(g, 0, v_reduce(g, value, x, mask, sum_keepdim(call)));
+    if (dim >= 0) {
+        v_result(g, 1, mask != 0 ? v_reduce(g, place, x, mask, sum_keepdim(call)) : v_int(g, ASSAY_I64, 0));
+    }
+}
+
+static void max_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    extreme_of(g, call, RED_MAX, RED_ARGMAX);
+}
+
+static void min_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    extreme_of(g, call, RED_MIN, RED_ARGMIN);
+}
+
+static void truth_of(dag *g, const op_call *call, reduction how) {
+    uint32_t mask = 0;
+    if (reduction_mask(call, signature_find_param(&call->op->signature, "dim"), &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+        return;
+    }
+    v_result(g, 0, v_reduce(g, how, v_truth(g, v_raw(g, call, 0)), mask, sum_keepdim(call)));
+}
+
+/* Of truth values the sum is the or, the product the and. */
+static void any_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    truth_of(g, call, RED_SUM);
+}
+
+static void all_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    truth_of(g, call, RED_PROD);
+}
+
 static const op_row rows[] = {
     {.signature = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The sum of all elements; integers and booleans add up in i64.",
@@ -269,41 +314,49 @@ static const op_row rows[] = {
      .doc = "The largest element; NaN if there is one.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = max_parts,
      .reference_element = max_element},
     {.signature = "min(Tensor self) -> Tensor",
      .doc = "The smallest element; NaN if there is one.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = min_parts,
      .reference_element = min_element},
     {.signature = "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      .doc = "The largest element along a dimension and its first place there; NaN is the largest.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = max_parts,
      .reference_element = max_element},
     {.signature = "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      .doc = "The smallest element along a dimension and its first place there; NaN is the smallest.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = min_parts,
      .reference_element = min_element},
     {.signature = "any(Tensor self) -> Tensor",
      .doc = "Whether an element differs from zero.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = any_parts,
      .reference_element = any_element},
     {.signature = "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
      .doc = "Whether an element differs from zero along a dimension.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = any_parts,
      .reference_element = any_element},
     {.signature = "all(Tensor self) -> Tensor",
      .doc = "Whether every element differs from zero.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = all_parts,
      .reference_element = all_element},
     {.signature = "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
      .doc = "Whether every element differs from zero along a dimension.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = all_parts,
      .reference_element = all_element},
 };
 

@@ -254,6 +254,33 @@ static void log_softmax_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, v_sub(g, shifted, v_1(g, FN_LOG, sum)));
 }
 
+/* Gradient and output, and the dimension as a set. */
+static uint64_t backward_operands(dag *g, const op_call *call, const outputs *out, val *grad, val *y) {
+    dtype t = primitive_compute_type(out->items[0].dtype);
+    const tensor *first = call_tensor(call, 0);
+    t = first->dtype == ASSAY_F64 || call_tensor(call, 1)->dtype == ASSAY_F64 ? ASSAY_F64 : t;
+    *grad = v_cast(g, v_raw(g, call, 0), t);
+    *y = v_cast(g, v_raw(g, call, 1), t);
+    int dim = 0;
+    if (first->ndim > 0 && dim_wrap(call_int(call, 2), first->ndim, &dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimension out of range");
+    }
+    return first->ndim > 0 ? (uint64_t)1 << dim : 0;
+}
+
+static void softmax_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    val grad, y;
+    uint64_t dims = backward_operands(g, call, out, &grad, &y);
+    val share = v_mul(g, grad, y);
+    v_result(g, 0, v_sub(g, share, v_mul(g, y, v_reduce(g, RED_SUM, share, dims, true))));
+}
+
+static void log_softmax_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    val grad, y;
+    uint64_t dims = backward_operands(g, call, out, &grad, &y);
+    v_result(g, 0, v_sub(g, grad, v_mul(g, v_1(g, FN_EXP, y), v_reduce(g, RED_SUM, grad, dims, true))));
+}
+
 static const op_row rows[] = {
     {.signature = "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
      .doc = "exp(self) over its sum along a dimension; half_to_float answers halves in f32.",
@@ -269,11 +296,13 @@ static const op_row rows[] = {
      .doc = "The gradient of softmax from its output.",
      .family = &family_softmax_backward,
      .inputs = softmax_backward_inputs,
+     .decompose = softmax_backward_parts,
      .reference_element = softmax_backward_element},
     {.signature = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
      .doc = "The gradient of log_softmax from its output.",
      .family = &family_softmax_backward,
      .inputs = log_softmax_backward_inputs,
+     .decompose = log_softmax_backward_parts,
      .reference_element = log_softmax_backward_element},
 };
 

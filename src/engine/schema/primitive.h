@@ -18,6 +18,7 @@
     X(REDUCE, "reduce")     /* one element from all along some dimensions */                                                \
     X(SCAN, "scan")         /* running reduction along one dimension */                                                     \
     X(SCATTER, "scatter")   /* a base with elements of a second tensor set or added in at computed coordinates */           \
+    X(JOIN, "join")         /* its sources side by side along one dimension: each is stored where it belongs */             \
     X(RANDOM, "random")     /* 32 random bits from a seed and the flat index */                                             \
     X(CALL, "call")         /* an output of an operator that a kernel library computes: contraction, convolution, extern */
 

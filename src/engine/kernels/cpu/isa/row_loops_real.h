@@ -257,6 +257,76 @@ static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, boo
     }
 }
 
+/* Four packs of a finished line to a 64-byte boundary. */
+static inline __attribute__((always_inline)) void finish_block(value *to, const value *from, const softmax_step *s) {
+    value factor = (value)s->factor, largest = (value)s->finish_largest;
+    for (int k = 0; k < 4 * PACK; k += PACK) {
+        pack p = pack_at(from + k);
+        p = s->logarithm ? (p - largest) - factor : p * factor;
+        stream_line(to + k, &p);
+    }
+}
+
+/* What the blocks leave of the line that is finished: up to its first 64-byte boundary, and behind its last block. */
+static void finish_rest(value *to, const value *from, const softmax_step *s, int64_t first, int64_t last) {
+    value factor = (value)s->factor, largest = (value)s->finish_largest;
+    for (int64_t i = first; i < last; i++) {
+        to[i] = s->logarithm ? (from[i] - largest) - factor : from[i] * factor;
+    }
+}
+
+/* Maximum, exponentials and finishing of three lines, block by block in turns: while one waits for memory the CPU goes on
+   with the others. NaN need not reach the maximum: its exponential makes the sum NaN. */
+static inline __attribute__((always_inline)) void step_with(const softmax_step *s, bool logarithm) {
+    enum { BLOCK = 4 * PACK, AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
+    const value *next = s->next, *x = s->x, *from = s->from;
+    value *made = s->made, *to = s->to, shift = (value)s->largest;
+    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value)), i = 0;
+    head = head < s->n ? head : s->n;
+    pack most = (pack){0} + (value)*s->next_largest, a = {0}, b = {0};
+    for (; i + BLOCK <= s->n; i += BLOCK) {
+        value block[BLOCK], *e = logarithm ? block : made + i;
+#pragma omp simd
+        for (int k = 0; k < BLOCK; k++) {
+            e[k] = exp_shifted_of(x[i + k] - shift);
+        }
+        for (int k = 0; k < BLOCK; k += PACK) {
+            __builtin_prefetch(next + i + k + AHEAD);
+            pack p = pack_at(next + i + k);
+            most = pack_choose(most > p, most, p);
+        }
+        for (int k = 0; k < BLOCK; k += 2 * PACK) {
+            a += pack_at(e + k);
+            b += pack_at(e + k + PACK);
+        }
+        if (head + i + BLOCK <= s->n) {
+            finish_block(to + head + i, from + head + i, s);
+        }
+    }
+    int64_t blocks = s->n - head < 0 ? 0 : (s->n - head) / BLOCK * BLOCK;
+    finish_rest(to, from, s, 0, head);
+    finish_rest(to, from, s, head + blocks, s->n);
+    value sum = pack_sum(a + b), largest = pack_fold(most, larger);
+    for (; i < s->n; i++) {
+        value e = exp_shifted_of(x[i] - shift);
+        sum += e;
+        largest = larger(largest, next[i]);
+        if (!logarithm) {
+            made[i] = e;
+        }
+    }
+    *s->sum += (double)sum;
+    *s->next_largest = (double)largest;
+}
+
+static void softmax_stream(const softmax_step *s) {
+    if (s->logarithm) {
+        step_with(s, true);
+    } else {
+        step_with(s, false);
+    }
+}
+
 static void softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
     value *out = to;
     const value *g = grad, *y = output;
@@ -301,6 +371,56 @@ static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
             row[i] = logarithm ? (row[i] - largest[i]) - sum[i] : row[i] * sum[i];
+        }
+    }
+}
+
+static void columns_largest(void *largest, const void *at, int64_t stride, int64_t rows, int64_t n) {
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++) {
+        into_largest(largest, x + r * stride, n);
+    }
+}
+
+static void columns_exp(void *to, const void *at, int64_t stride, const void *largest_at, void *sum_at, int64_t rows,
+                        int64_t n) {
+    value *sum = sum_at;
+    const value *largest = largest_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)at + r * stride;
+        value *y = to != NULL ? (value *)to + r * n : NULL;
+        if (y == NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                sum[i] += exp_shifted_of(x[i] - largest[i]);
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(x[i] - largest[i]);
+            sum[i] += e;
+            y[i] = e;
+        }
+    }
+}
+
+static void columns_finish(void *to, const void *at, int64_t stride, const void *largest_at, const void *factor_at,
+                           int64_t rows, int64_t n) {
+    const value *largest = largest_at, *factor = factor_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)at + r * stride;
+        value *y = (value *)to + r * n;
+        if (largest == NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                y[i] = x[i] * factor[i];
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (x[i] - largest[i]) - factor[i];
         }
     }
 }
@@ -457,6 +577,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .moments_columns = moments_columns,    \
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
+    .softmax_stream = softmax_stream, .columns_largest = columns_largest, .columns_exp = columns_exp, .columns_finish = columns_finish,                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
