@@ -113,7 +113,15 @@ class Program(torch.nn.Module):
 
 
 def operator_of(call):
-    return getattr(getattr(torch.ops.aten, call["op"]), call["overload"] or "default")
+    try:
+        op = getattr(getattr(torch.ops.aten, call["op"]), call["overload"] or "default")
+    except AttributeError:
+        raise Unsupported(f"PyTorch {torch.__version__} has no operator aten::{call['op']} {call['overload']}") from None
+    first = call["arguments"][0] if call["arguments"] else None
+    on_input = isinstance(first, dict) and isinstance(first.get("tensor"), int)
+    if on_input and torch.Tag.inplace_view in op.tags:
+        raise Unsupported("torch.export takes no program that changes the sizes or strides of an input itself")
+    return op
 
 
 def only_calls_back(package):

@@ -234,6 +234,7 @@ static const cli_verb verb = {
     .examples = "  assay operators                              the default suite on the eager backend\n"
                 "  assay operators --suite embedded --max-samples 1 --csv speedups.csv --jsonl records.jsonl\n"
                 "  assay operators --inputs hf_train --op '*softmax*' --dtype bf16\n"
+                "  assay operators --inputs suites/graphs --op '*backward'\n"
                 "  assay operators --backend eager --backend ./libmine.so --baseline eager\n"
                 "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",
     .options = rows,

@@ -182,7 +182,8 @@ static const cli_verb verb = {
                 "  assay utilization trace.json --by-operator --top 40\n"
                 "  assay utilization trace.json --json | jq .strict.utilization\n"
                 "  assay utilization --diff before.json.gz after.json.gz\n"
-                "  assay utilization --run aten.mm.default '((T([512, 512], f32), T([512, 512], f32)), {})'\n",
+                "  assay utilization --run aten.mm.default '((T([512, 512], f32), T([512, 512], f32)), {})'\n"
+                "  assay utilization --run suites/graphs/attention.graph\n",
     .options = rows,
     .n_options = countof(rows),
     .take_argument = take_argument,

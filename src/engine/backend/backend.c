@@ -9,7 +9,7 @@
 typedef status open_fn(const op_table *table, backend **out, error *err);
 
 static status open_compiled(const op_table *table, backend **out, error *err) {
-    return backend_compiled_open(table, NULL, out, err);
+    return backend_compiled_open(table, "compiled", out, err);
 }
 
 static const char *const names[] = {"reference", "eager", "compiled"};
@@ -25,7 +25,7 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
         return backend_plugin_open(name, out, err);
     }
     if (text_starts_with(name, "compiled:")) {
-        return backend_compiled_open(table, strchr(name, ':') + 1, out, err);
+        return backend_compiled_open(table, name, out, err);
     }
     for (size_t i = 0; i < countof(names); i++) {
         if (strcmp(name, names[i]) == 0) {

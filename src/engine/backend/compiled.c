@@ -1,41 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiled backend: a graph through the compiler, its kernels built and loaded, library calls by the eager kernels. */
-#include "engine/backend/backend.h"
-#include "engine/compile/build.h"
-#include "engine/compile/compile.h"
+#include "engine/backend/compiled.h"
+
+#include "engine/backend/tune.h"
 #include "engine/kernels/cpu/parallel.h"
-#include "engine/kernels/kernel.h"
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct compiled_backend {
-    backend base;
-    kernel_index *kernels;
-    compile_options options;
-} compiled_backend;
-
-typedef struct compiled_step {
-    compiled_kernel_fn *kernel; /* NULL: a call */
-    void **buffers;
-    const compile_step *described;
-    op_call call; /* with this plan's own tensors */
-    outputs out;
-    kernel_plan library;
-} compiled_step;
-
-typedef struct compiled_plan {
-    plan base;
-    arena memory;
-    const graph *g;
-    compiled_program program;
-    module *code;
-    tensor *tensors;    /* by buffer: memory of WORK, CALL and OUTPUT buffers, a share of INPUT ones */
-    int64_t *seeds;
-    int n_steps;
-    compiled_step *steps;
-} compiled_plan;
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
@@ -147,8 +119,8 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
 static const double FLOPS_PER_BYTE = 4;
 
 static bool run_kernel(const compiled_step *s) {
-    int64_t n = s->described->n_tasks;
-    int threads = parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
+    int64_t n = s->n_tasks;
+    int threads = s->threads > 0 ? s->threads : parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
     threads = n < threads ? (int)n : threads;
     if (threads <= 1) {
         return s->kernel(s->buffers, 0, n);
@@ -166,16 +138,25 @@ static bool run_kernel(const compiled_step *s) {
     return good;
 }
 
+status compiled_run_step(compiled_plan *p, int step, error *err) {
+    compiled_step *s = &p->steps[step];
+    if (s->kernel == NULL) {
+        s->library.err = err;
+        return s->library.run(&s->library);
+    }
+    if (!run_kernel(s) && s->described->checks) {
+        return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
+    }
+    return ASSAY_OK;
+}
+
 static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
+    if (p->eager != NULL) {
+        return p->eager->run(p->eager, err);
+    }
     for (int i = 0; i < p->n_steps; i++) {
-        compiled_step *s = &p->steps[i];
-        if (s->described->symbol == NULL) {
-            s->library.err = err;
-            TRY(s->library.run(&s->library));
-        } else if (s->described->n_tasks > 0 && !run_kernel(s) && s->described->checks) {
-            return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
-        }
+        TRY(compiled_run_step(p, i, err));
     }
     return ASSAY_OK;
 }
@@ -184,6 +165,9 @@ static status output(plan *base, int i, tensor *out, error *err) {
     compiled_plan *p = (compiled_plan *)base;
     if (i < 0 || i >= p->g->n_outputs) {
         return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
+    }
+    if (p->eager != NULL) {
+        return p->eager->output(p->eager, i, out, err);
     }
     int buffer = p->program.output_buffers[i];
     tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
@@ -202,6 +186,9 @@ static void release(plan *base) {
     for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
         tensor_clear(&p->tensors[i]);
     }
+    if (p->eager != NULL) {
+        p->eager->release(p->eager);
+    }
     module_free(p->code);
     arena_clear(&p->memory);
     free(p);
@@ -209,8 +196,17 @@ static void release(plan *base) {
 
 /* --- preparing ---------------------------------------------------------------------------------------------------------------- */
 
-static bool has_elements(const compiled_plan *p, const compile_step *s) {
-    return s->n_tasks > 0 && p->program.source[0] != '\0';
+status compiled_use_variant(compiled_plan *p, int step, int variant, error *err) {
+    compiled_step *s = &p->steps[step];
+    const compile_variant *v = &s->described->variants[variant];
+    compiled_kernel_fn *kernel = module_find(p->code, v->symbol);
+    if (kernel == NULL) {
+        return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", v->symbol);
+    }
+    s->kernel = kernel;
+    s->n_tasks = v->n_tasks;
+    s->variant = variant;
+    return ASSAY_OK;
 }
 
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
@@ -219,14 +215,14 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         outputs_init(&s->out);
         p->n_steps = i + 1;
         s->described = &p->program.steps[i];
-        if (s->described->symbol == NULL) {
+        if (s->described->n_variants == 0) {
             TRY(prepare_call(b, p, i, err));
             continue;
         }
-        s->kernel = has_elements(p, s->described) ? module_find(p->code, s->described->symbol) : NULL;
+        TRY(compiled_use_variant(p, i, 0, err));
         s->buffers = arena_make(&p->memory, (size_t)s->described->n_buffers, sizeof *s->buffers);
-        if ((s->kernel == NULL && s->described->n_tasks > 0) || s->buffers == NULL) {
-            return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", s->described->symbol);
+        if (s->buffers == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
         }
     }
     for (int i = 0; i < p->n_steps; i++) {
@@ -258,7 +254,8 @@ static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *e
         TRY(module_build(p->program.source, &p->code, err));
         p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
     }
-    return prepare_steps(b, p, err);
+    TRY(prepare_steps(b, p, err));
+    return b->eager != NULL ? tune_plan(p, b->eager, err) : ASSAY_OK;
 }
 
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
@@ -279,27 +276,44 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
 
 static void close_compiled(backend *base) {
     compiled_backend *b = (compiled_backend *)base;
+    if (b->eager != NULL) {
+        b->eager->close(b->eager);
+    }
     kernel_index_free(b->kernels);
     free(b);
 }
 
-status backend_compiled_open(const op_table *table, const char *configuration, backend **out, error *err) {
-    bool no_fusion = configuration != NULL && strcmp(configuration, "nofuse") == 0;
-    if (configuration != NULL && !no_fusion) {
-        return fail(err, ASSAY_NOT_FOUND, "expected compiled or compiled:nofuse, got compiled:%s", configuration);
+/* What `compiled:NAME` means. */
+typedef struct configuration {
+    const char *name; /* the column's */
+    bool no_fusion;
+    bool tunes;
+} configuration;
+
+static const configuration configurations[] = {
+    {"compiled", false, false}, {"compiled:nofuse", true, false}, {"compiled:autotune", false, true}};
+
+status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err) {
+    const configuration *chosen = NULL;
+    for (size_t i = 0; i < countof(configurations); i++) {
+        chosen = strcmp(configurations[i].name, name) == 0 ? &configurations[i] : chosen;
+    }
+    if (chosen == NULL) {
+        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune or compiled:nofuse, got %s", name);
     }
     compiled_backend *b = calloc(1, sizeof *b);
     if (b == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
-    b->options.no_fusion = no_fusion;
-    b->base = (backend){.name = no_fusion ? "compiled:nofuse" : "compiled",
+    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes};
+    b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,
                         .close = close_compiled};
     status result = kernel_index_new(table, &b->kernels, err);
+    result = result == ASSAY_OK && chosen->tunes ? backend_eager_open(table, &b->eager, err) : result;
     if (result != ASSAY_OK) {
-        free(b);
+        close_compiled(&b->base);
         return result;
     }
     *out = &b->base;

@@ -19,6 +19,7 @@
 struct module {
     void *handle;
     bool was_kept;
+    cache_key key;
     char note[600];
 };
 
@@ -31,7 +32,7 @@ static const char *const flags[] = {
 #if defined(__x86_64__)
     "-mprefer-vector-width=512",
 #endif
-    "-w", "-fPIC", "-shared",
+    "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared",
 };
 
 static const char *compiler_name(void) {
@@ -166,9 +167,16 @@ status module_build(const char *source, module **out, error *err) {
     char kept[PATH_BYTES];
     if (cache_find(&key, ".so", kept, sizeof kept, NULL) == ASSAY_OK && load(kept, out, NULL) == ASSAY_OK) {
         (*out)->was_kept = true;
+        (*out)->key = key;
         return ASSAY_OK;
     }
-    return build_anew(source, &key, out, err);
+    TRY(build_anew(source, &key, out, err));
+    (*out)->key = key;
+    return ASSAY_OK;
+}
+
+const char *module_identity(const module *m) {
+    return m->key.text;
 }
 
 const char *module_note(const module *m) {

@@ -18,21 +18,24 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
     }
     val x[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
     dtype compute = primitive_compute_type(p.compute);
+    /* Where digits decide between true and false, numbers and 0-dim tensors of other types have those that the tensors
+       have. */
+    const op_row *row = call->op->row;
+    bool rounds = dtype_is_floating(p.compute) && (row->rounds_numbers || row->promotion == PROMOTE_BOOL_OUT);
     int n = 0;
     for (int i = 0; i < p.n; i++) {
-        x[n++] = v_cast(g, v_tensor(g, p.operand[i]), compute);
+        const tensor *t = p.operand[i];
+        val v = v_cast(g, v_tensor(g, t), compute);
+        x[n++] = rounds && t->ndim == 0 && t->dtype != p.compute ? v_rounded(g, v, p.compute) : v;
     }
     for (int i = 0; i < p.n_numbers; i++) {
         val scalar = v_constant(g, compute, p.numbers[i]);
-        if (call->op->row->rounds_numbers && p.compute != compute) {
-            scalar = v_cast(g, v_cast(g, scalar, p.compute), compute);
-        }
-        x[n++] = scalar;
+        x[n++] = rounds ? v_rounded(g, scalar, p.compute) : scalar;
     }
     if (g->failed || g->refused != NULL) {
         return;
     }
-    val result = call->op->row->decompose_scalar(g, x, call);
+    val result = row->decompose_scalar(g, x, call);
     v_result(g, 0, v_cast(g, result, out->items[0].dtype));
 }
 

@@ -92,16 +92,73 @@ static void list_buffers(compiler *c, kernel *k) {
     k->buffers = list;
 }
 
-static void describe_kernel(compiler *c, const kernel *k, int step, compile_step *out) {
-    *out = (compile_step){.symbol = arena_format(c->memory, "kernel_%d", step),
+static const char *choice_name(loop_choice choice) {
+    static const char *const names[LOOPS_CHOICES] = {"plain", "wide", "narrow", "other vector"};
+    return names[choice];
+}
+
+/* A kernel's own copy of everything that arranging its loops changes. */
+static kernel *copy_of(compiler *c, const kernel *k) {
+    kernel *copy = arena_make(c->memory, 1, sizeof *copy);
+    expr *exprs = arena_make(c->memory, (size_t)k->n_exprs, sizeof *exprs);
+    root *roots = arena_make(c->memory, (size_t)k->n_roots, sizeof *roots);
+    if (copy == NULL || exprs == NULL || roots == NULL) {
+        c->failed = true;
+        return NULL;
+    }
+    memcpy(exprs, k->exprs, (size_t)k->n_exprs * sizeof *exprs);
+    memcpy(roots, k->roots, (size_t)k->n_roots * sizeof *roots);
+    *copy = *k;
+    copy->exprs = exprs;
+    copy->roots = roots;
+    copy->expr_capacity = k->n_exprs;
+    copy->root_capacity = k->n_roots;
+    return copy;
+}
+
+/* The step's kernel in every way that differs from those before. */
+static void arrange_variants(compiler *c, int step) {
+    compiler_step *s = &c->steps[step];
+    int choices = c->options->variants ? LOOPS_CHOICES : 1;
+    for (int choice = 0; choice < choices; choice++) {
+        kernel *k = copy_of(c, s->kernel);
+        if (k == NULL || !arrange_loops(c, k, (loop_choice)choice)) {
+            return;
+        }
+        bool known = false;
+        for (int v = 0; v < s->n_variants; v++) {
+            known |= s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes;
+        }
+        if (known) {
+            continue;
+        }
+        k->choice = (loop_choice)choice;
+        k->symbol = choice == 0 ? arena_format(c->memory, "kernel_%d", step)
+                                : arena_format(c->memory, "kernel_%d_%d", step, choice);
+        c->failed |= k->symbol == NULL;
+        s->variants[s->n_variants++] = k;
+    }
+}
+
+static void describe_kernel(compiler *c, const compiler_step *s, compile_step *out) {
+    const kernel *k = s->variants[0];
+    compile_variant *variants = arena_make(c->memory, (size_t)s->n_variants, sizeof *variants);
+    if (variants == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int v = 0; v < s->n_variants; v++) {
+        variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
+                                        choice_name(s->variants[v]->choice)};
+    }
+    *out = (compile_step){.n_variants = s->n_variants,
+                          .variants = variants,
                           .n_buffers = k->n_buffers,
                           .buffers = k->buffers,
-                          .n_tasks = k->n_task_items,
                           .bytes = k->bytes,
                           .flops = k->flops,
                           .checks = k->checks,
                           .title = k->title};
-    c->failed |= out->symbol == NULL;
 }
 
 static void describe_call(compiler *c, val v, compile_step *out) {
@@ -138,9 +195,9 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
                               .steps = steps,
                               .output_buffers = outputs_at};
     for (int s = 0; s < c->n_steps; s++) {
-        if (c->steps[s].kernel != NULL) {
-            describe_kernel(c, c->steps[s].kernel, s, &steps[s]);
-        } else {
+        if (c->steps[s].n_variants > 0) {
+            describe_kernel(c, &c->steps[s], &steps[s]);
+        } else if (c->steps[s].kernel == NULL) {
             describe_call(c, c->steps[s].call, &steps[s]);
             out->is_fallback |= steps[s].is_fallback;
             out->why = steps[s].is_fallback && out->why == NULL ? steps[s].why : out->why;
@@ -170,8 +227,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
         if (k != NULL) {
             any = true;
             k->title = title_of(c, k);
-            arrange_loops(c, k);
             list_buffers(c, k);
+            arrange_variants(c, s);
         }
     }
     TRY(describe(c, g, out, err));

@@ -8,7 +8,7 @@
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many */
-    int lanes;        /* elements taken together in reductions; 0: the compiler's choice */
+    bool variants;    /* several kernels for each step, for a tuner to choose from */
 } compile_options;
 
 typedef enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_WORK, BUFFER_SEED, BUFFER_CALL } buffer_role;
@@ -31,13 +31,20 @@ typedef struct compile_operand {
     const int64_t *strides; /* by the argument's dimensions */
 } compile_operand;
 
+/* One way to compute a step; all ways take the same buffers. */
+typedef struct compile_variant {
+    const char *symbol; /* of the kernel in the source */
+    int64_t n_tasks;    /* independent pieces */
+    const char *name;   /* what is special about it */
+} compile_variant;
+
 typedef struct compile_step {
-    const char *symbol; /* of the kernel in the source; NULL: a call */
+    int n_variants;     /* 0: a call; the first is the compiler's own choice */
+    const compile_variant *variants;
     int n_buffers;      /* the kernel's parameters in order */
     const int *buffers;
     int n_operands;     /* a call's tensor arguments in order */
     const compile_operand *operands;
-    int64_t n_tasks;    /* independent pieces */
     double bytes;       /* moved by all tasks */
     double flops;
     bool checks;        /* the kernel can find an index out of range */

@@ -52,8 +52,9 @@ static const spelling spellings[FN_COUNT] = {
     [FN_NORMAL_PDF] = {"normal_pdf_$t($a)", NULL, NULL, NULL},
     [FN_NOT] = {NULL, "~$a", "!$a", NULL},
     [FN_IS_NAN] = {"($a != $a)", "0", "0", "($a != $a)"},
-    [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf())", "0", "0",
-                   "(__builtin_fabs$f(__real__ $a) == __builtin_inf()) | (__builtin_fabs$f(__imag__ $a) == __builtin_inf())"},
+    [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf$f())", "0", "0",
+                   "(__builtin_fabs$f(__real__ $a) == __builtin_inf$f()) | "
+                   "(__builtin_fabs$f(__imag__ $a) == __builtin_inf$f())"},
     [FN_REAL] = {"$a", "$a", "$a", "__real__ $a"},
     [FN_IMAG] = {"0", "0", "0", "__imag__ $a"},
     [FN_CONJ] = {"$a", "$a", "$a", "~$a"},
@@ -136,25 +137,24 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
     return true;
 }
 
+/* Types that are but stored, never computed in: they are read and written through another. */
+static bool is_storage(dtype t) {
+    return primitive_compute_type(t) != t && !dtype_is_integral(t);
+}
+
 void dialect_cast(text *out, dtype from, dtype to, const char *x) {
-    if (from == ASSAY_F16 || from == ASSAY_BF16) {
-        if (to == ASSAY_F32) {
-            text_addf(out, "f32_of_%s(%s)", assay_dtype_name(from), x);
+    dtype through = primitive_compute_type(is_storage(from) ? from : to);
+    bool straight = is_storage(from) ? to == through : from == through;
+    if (is_storage(from) || is_storage(to)) {
+        if (straight) {
+            text_addf(out, "%s_of_%s(%s)", assay_dtype_name(to), assay_dtype_name(from), x);
             return;
         }
-        text wide = {0};
-        dialect_cast(&wide, from, ASSAY_F32, x);
-        dialect_cast(out, ASSAY_F32, to, text_get(&wide));
-        out->failed |= wide.failed;
-        text_clear(&wide);
-        return;
-    }
-    if (to == ASSAY_F16 || to == ASSAY_BF16) {
-        if (from == ASSAY_F32) {
-            text_addf(out, "%s_of_f32(%s)", assay_dtype_name(to), x);
-        } else {
-            text_addf(out, "%s_of_f32((float)(%s))", assay_dtype_name(to), x);
-        }
+        text between = {0};
+        dialect_cast(&between, from, through, x);
+        dialect_cast(out, through, to, text_get(&between));
+        out->failed |= between.failed;
+        text_clear(&between);
         return;
     }
     if (to == ASSAY_B8) {
@@ -184,7 +184,9 @@ static void add_real(text *out, double value, bool single) {
 }
 
 void dialect_number(text *out, dtype t, number n) {
-    if (dtype_is_complex(t)) {
+    if (t == ASSAY_C32) {
+        text_addf(out, "0x%xu", f16_from_double(n.f) | (uint32_t)f16_from_double(n.im) << 16);
+    } else if (dtype_is_complex(t)) {
         text_add(out, "__builtin_complex(");
         add_real(out, n.f, t == ASSAY_C64);
         text_add(out, ", ");

@@ -285,30 +285,80 @@ static bool scatters(const kernel *k) {
     return false;
 }
 
-enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024 };
+enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
 
-static void choose_vector(const compiler *c, kernel *k) {
+/* The variable with the best score but for one (-1: of all). */
+static int best_variable(const kernel *k, int not_this) {
     double best = -1e8;
-    k->vector = -1;
-    k->lanes = 1;
+    int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
-        double score = vector_score(k, v);
-        score -= k->variables[v].size < 8 ? 2.5 : 0;
-        if (scatters(k) && score <= 0) {
+        double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
+        if (v == not_this || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
-        if (score > best || (score == best && k->variables[v].size >= k->variables[k->vector].size)) {
+        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
             best = score;
-            k->vector = v;
+            found = v;
         }
+    }
+    return found;
+}
+
+static void choose_vector(kernel *k, loop_choice choice) {
+    k->vector = best_variable(k, -1);
+    k->lanes = 1;
+    if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
+        int other = best_variable(k, k->vector);
+        k->vector = other >= 0 ? other : k->vector;
     }
     if (k->vector < 0) {
         return;
     }
     const loop_variable *v = &k->variables[k->vector];
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
-    lanes = c->options->lanes > 0 ? c->options->lanes : lanes;
-    k->lanes = v->size == 0 ? 1 : v->size < lanes ? v->size : lanes;
+    lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
+    k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+}
+
+/* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
+   lines of memory that a block touches stay near until all of them is used. Its inner part becomes a loop of the task. */
+static void tile_loops(compiler *c, kernel *k) {
+    int across = -1;
+    for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t along, stride;
+        if (e->kind != EXPR_LOAD || !index_stride(e->at, k->vector, &along) || along <= 1) {
+            continue;
+        }
+        for (int v = 0; v < k->n_variables; v++) {
+            if (v != k->vector && index_stride(e->at, v, &stride) && stride == 1 && k->variables[v].size > 2) {
+                across = v;
+            }
+        }
+    }
+    if (across < 0 || k->n_variables == KERNEL_MAX_VARIABLES) {
+        return;
+    }
+    index_pool *p = &c->g.indices;
+    int n = k->n_variables;
+    int64_t size = k->variables[across].size, tile = size < TILE ? size : TILE;
+    index_sum by[KERNEL_MAX_VARIABLES];
+    uint64_t to[KERNEL_MAX_VARIABLES];
+    for (int v = 0; v < n; v++) {
+        by[v] = index_variable(p, v, k->variables[v].size);
+        to[v] = (uint64_t)1 << v;
+    }
+    /* The last block may be short: the loop stops at the limit, and bounds told by sizes stay true. */
+    k->variables[n] = (loop_variable){.size = tile, .tile = tile, .block = across, .limit = size};
+    k->variables[across].size = (size + tile - 1) / tile;
+    by[across] = index_add(p, index_scale(p, index_variable(p, across, k->variables[across].size), tile),
+                           index_variable(p, n, tile));
+    to[across] |= (uint64_t)1 << n;
+    k->n_variables++;
+    k->loops[k->n_loops++] = n;
+    k->lanes = k->lanes > 4 * TILE ? 4 * TILE : k->lanes;
+    replace_all(c, k, n, by);
+    rename_sets(k, n, to);
 }
 
 static void choose_tasks(kernel *k) {
@@ -318,7 +368,7 @@ static void choose_tasks(kernel *k) {
             if (v != k->vector) {
                 k->loops[k->n_loops++] = v;
             }
-        } else if (v != k->vector) {
+        } else if (v != k->vector && k->variables[v].tile == 0) {
             k->tasks[k->n_tasks++] = v;
             k->n_task_items *= k->variables[v].size;
         }
@@ -349,14 +399,16 @@ static void estimate(kernel *k) {
     }
 }
 
-void arrange_loops(compiler *c, kernel *k) {
+bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
     split_loops(c, k);
     order_loops(c, k);
     join_loops(c, k);
     if (c->failed) {
-        return;
+        return false;
     }
-    choose_vector(c, k);
-    choose_tasks(k);
     estimate(k);
+    choose_vector(k, choice);
+    tile_loops(c, k);
+    choose_tasks(k);
+    return !c->failed;
 }

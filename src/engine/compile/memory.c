@@ -224,6 +224,9 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
         }
         int buffer = buffer_add(c, &b);
         c->output_buffers[i] = buffer;
+        if (n->kind == PRIM_CONSTANT && n->is_any) {
+            continue; /* as the memory comes */
+        }
         if (!a->apart[i] && !is_leaf(n) && c->places[core.id].buffer < 0 &&
             strides_for(c, o->value, core, o->to, &strides)) {
             c->places[core.id] = (place){.buffer = buffer, .strides = strides};

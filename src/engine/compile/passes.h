@@ -82,6 +82,9 @@ typedef struct loop_variable {
     int64_t limit;
 } loop_variable;
 
+/* Ways to arrange loops that the tuner can try. */
+typedef enum loop_choice { LOOPS_PLAIN, LOOPS_WIDE, LOOPS_NARROW, LOOPS_OTHER_VECTOR, LOOPS_CHOICES } loop_choice;
+
 typedef struct kernel {
     int n_variables;
     loop_variable variables[KERNEL_MAX_VARIABLES];
@@ -103,6 +106,8 @@ typedef struct kernel {
     const int *buffers; /* those it names, in order of its parameters */
     bool checks;        /* reads indices from data: can fail */
     const char *title;
+    const char *symbol;
+    loop_choice choice;
 } kernel;
 
 /* --- the passes ------------------------------------------------------------------------------------------------------- */
@@ -120,9 +125,12 @@ typedef struct compiler {
     bool failed; /* memory is out */
 } compiler;
 
+
 /* A kernel, or an operator call. */
 typedef struct compiler_step {
-    kernel *kernel; /* NULL: a call */
+    kernel *kernel; /* NULL: a call; before its loops are arranged */
+    int n_variants;
+    kernel *variants[LOOPS_CHOICES]; /* the same kernel with its loops arranged, in ways that differ */
     val call;     /* one of its output values */
 } compiler_step;
 
@@ -130,8 +138,8 @@ typedef struct compiler_step {
 status capture(compiler *c, const graph *g, error *err);
 /* Chooses what gets memory and which kernel computes it. */
 status schedule(compiler *c, error *err);
-/* Orders, splits and joins a kernel's loops and chooses the vector's. */
-void arrange_loops(compiler *c, kernel *k);
+/* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
+bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. */
 char *emit_program(compiler *c, const char **lacking);
 

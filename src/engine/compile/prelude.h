@@ -66,11 +66,12 @@ VECTOR_INLINE float cosine_f32(float x) {
 }
 
 VECTOR_INLINE float normal_cdf_f32(float x) {
-    return normal_share(x, exp_half_square(x));
+    float size = normal_size(x), tail = normal_tail(size, exp_half_square(size));
+    return x > 0 ? 1.0f - tail : tail;
 }
 
 VECTOR_INLINE float normal_pdf_f32(float x) {
-    return exp_half_square(x) * 0.398942280401432678f;
+    return exp_half_square(normal_size(x)) * 0.398942280401432678f;
 }
 
 VECTOR_INLINE double normal_cdf_f64(double x) {
@@ -192,6 +193,14 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     uint32_t sum = bits_of_float(float_of_bits((exponent >> 1) + 0x07800000u) + scaled);
     uint32_t value = (sum >> 13 & 0x7c00u) + (sum & 0xfffu);
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
+}
+
+VECTOR_INLINE float _Complex c64_of_c32(uint32_t x) {
+    return __builtin_complex(f32_of_f16((uint16_t)x), f32_of_f16((uint16_t)(x >> 16)));
+}
+
+VECTOR_INLINE uint32_t c32_of_c64(float _Complex x) {
+    return f16_of_f32(__real__ x) | (uint32_t)f16_of_f32(__imag__ x) << 16;
 }
 
 /* An index read from data: out of range it is noted and looks at element 0. */

@@ -60,7 +60,7 @@ static bool same_details(const dag_node *a, const dag_node *b) {
     case PRIM_INPUT:
         return a->input.from == b->input.from && a->input.is_seed == b->input.is_seed && a->input.seed == b->input.seed;
     case PRIM_CONSTANT:
-        return same_number(a->number, b->number);
+        return a->is_any == b->is_any && same_number(a->number, b->number);
     case PRIM_IOTA:
     case PRIM_JOIN:
     case PRIM_RANDOM:

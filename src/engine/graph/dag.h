@@ -33,6 +33,7 @@ typedef struct dag_node {
     dtype dtype;
     int ndim;
     int n_sources;
+    bool is_any; /* CONSTANT: stands for whatever new memory holds; read, it is the number */
     const int64_t *sizes;
     const val *sources; /* what it reads: a VIEW's first is what it looks at, then the values that its DATA reads;
                              a SCATTER's are the base, the updates, then DATA */
@@ -116,6 +117,8 @@ bool v_has(const op_call *call, int i); /* not None */
 val v_constant(dag *g, dtype t, number n);
 val v_real(dag *g, dtype t, double x);
 val v_int(dag *g, dtype t, int64_t x);
+/* What new memory holds: an output of it is not written. */
+val v_undefined(dag *g, dtype t);
 val v_iota(dag *g, int ndim, const int64_t *sizes, int dim); /* i64 */
 
 val v_map(dag *g, scalar_function f, int n, const val *x);
@@ -123,6 +126,8 @@ val v_1(dag *g, scalar_function f, val x);
 val v_2(dag *g, scalar_function f, val x, val y);
 val v_select(dag *g, val condition, val then, val otherwise);
 val v_cast(dag *g, val x, dtype t);
+/* x in its own type with the digits that t has: casting there and back would be dropped as a detour. */
+val v_rounded(dag *g, val x, dtype t);
 /* b8: x != 0. */
 val v_truth(dag *g, val x);
 /* Shorthands of v_2 that decompositions are full of; the last three take a number on the right. */

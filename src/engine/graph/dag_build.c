@@ -102,7 +102,10 @@ val v_constant(dag *g, dtype t, number n) {
     if (dtype_category_of(t) < CATEGORY_FLOATING) {
         n = number_of_int(t == ASSAY_B8 ? n.f != 0 : n.category >= CATEGORY_FLOATING ? (int64_t)n.f : n.i);
     } else if (!dtype_is_complex(t)) {
-        n = number_of_double(t == ASSAY_F32 ? (double)(float)n.f : n.f);
+        n = number_of_double(t == ASSAY_F32    ? (double)(float)n.f
+                             : t == ASSAY_F16  ? (double)f16_to_float(f16_from_double(n.f))
+                             : t == ASSAY_BF16 ? (double)bf16_to_float(bf16_from_double(n.f))
+                                               : n.f);
     } else {
         n = number_of_complex(n.f, n.im);
     }
@@ -115,6 +118,11 @@ val v_real(dag *g, dtype t, double x) {
 
 val v_int(dag *g, dtype t, int64_t x) {
     return v_constant(g, t, number_of_int(x));
+}
+
+val v_undefined(dag *g, dtype t) {
+    return dag_intern(
+        g, &(dag_node){.kind = PRIM_CONSTANT, .dtype = t, .is_any = true, .number = number_of_int(0)});
 }
 
 val v_iota(dag *g, int ndim, const int64_t *sizes, int dim) {
@@ -259,12 +267,18 @@ static bool holds(dtype wide, dtype narrow) {
     return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
 }
 
+static val cast_node(dag *g, val x, dtype t) {
+    const dag_node n = *dag_at(g, x);
+    return dag_intern(
+        g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+}
+
 val v_cast(dag *g, val x, dtype t) {
     if (stopped(g) || v_dtype(g, x) == t) {
         return x;
     }
     dag_node n = *dag_at(g, x);
-    if (n.kind == PRIM_CONSTANT && !(dtype_is_floating(t) && primitive_compute_type(t) != t)) {
+    if (n.kind == PRIM_CONSTANT) {
         return v_expand(g, v_constant(g, t, n.number), n.ndim, n.sizes);
     }
     /* f32 -> bf16 -> f32 between two operators of a program: the value is kept, not its rounding. */
@@ -275,12 +289,26 @@ val v_cast(dag *g, val x, dtype t) {
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
     }
-    return dag_intern(
-        g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+    return cast_node(g, x, t);
+}
+
+val v_rounded(dag *g, val x, dtype t) {
+    if (stopped(g) || v_dtype(g, x) == t) {
+        return x;
+    }
+    val narrow = v_cast(g, x, t);
+    return stopped(g) || is_constant(g, narrow) ? v_cast(g, narrow, v_dtype(g, x)) : cast_node(g, narrow, v_dtype(g, x));
 }
 
 val v_truth(dag *g, val x) {
-    dtype t = v_dtype(g, x);
+    if (stopped(g)) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    if (n->kind == PRIM_CAST && v_dtype(g, n->sources[0]) == ASSAY_B8) {
+        return n->sources[0]; /* a condition among operands of another type */
+    }
+    dtype t = n->dtype;
     return t == ASSAY_B8 ? x : v_2(g, FN_NE, x, v_int(g, t, 0));
 }
 

@@ -57,7 +57,7 @@ static void print_details(text *t, const dag_node *n) {
         text_add(t, n->input.is_seed ? " seed" : "");
         break;
     case PRIM_CONSTANT:
-        text_add(t, " ");
+        text_add(t, n->is_any ? " any " : " ");
         text_add_double(t, n->number.f);
         break;
     case PRIM_IOTA:

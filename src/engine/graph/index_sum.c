@@ -45,10 +45,7 @@ index_sum index_constant(int64_t value) {
     return (index_sum){.constant = value};
 }
 
-static index_sum sum_of_atom(index_pool *p, const index_atom *atom) {
-    if (atom->low == atom->high) {
-        return index_constant(atom->low);
-    }
+static index_sum alone(index_pool *p, const index_atom *atom) {
     index_atom *copy = arena_make(p->memory, 1, sizeof *copy);
     index_term *term = arena_make(p->memory, 1, sizeof *term);
     if (copy == NULL || term == NULL) {
@@ -58,6 +55,10 @@ static index_sum sum_of_atom(index_pool *p, const index_atom *atom) {
     *copy = *atom;
     *term = (index_term){1, copy};
     return (index_sum){.n = 1, .terms = term};
+}
+
+static index_sum sum_of_atom(index_pool *p, const index_atom *atom) {
+    return atom->low == atom->high ? index_constant(atom->low) : alone(p, atom);
 }
 
 index_sum index_variable(index_pool *p, int id, int64_t size) {
@@ -77,7 +78,7 @@ index_sum index_data(index_pool *p, int id, int n_at, const index_sum *at, int64
         copy[i] = at[i];
         atom.variables |= index_variables(at[i]);
     }
-    return sum_of_atom(p, &atom);
+    return alone(p, &atom);
 }
 
 void index_range(index_sum a, int64_t *low, int64_t *high) {

@@ -47,7 +47,8 @@ typedef struct index_pool {
 index_sum index_constant(int64_t value);
 /* A variable from 0 to size - 1; the number must be below 64. One of size 1 is 0. */
 index_sum index_variable(index_pool *p, int id, int64_t size);
-/* An element, known to lie from 0 to size - 1, of value `id` at the coordinates given. */
+/* An element, known to lie from 0 to size - 1, of value `id` at the coordinates given. It stays even where only 0 is left:
+   reading it is what finds an index out of range. */
 index_sum index_data(index_pool *p, int id, int n_at, const index_sum *at, int64_t size);
 index_sum index_add(index_pool *p, index_sum a, index_sum b);
 index_sum index_scale(index_pool *p, index_sum a, int64_t factor);

@@ -283,6 +283,19 @@ static void list_cost(const op_call *call, const outputs *out, op_cost *cost) {
 
 static const op_family family_copy = {.name = "copy"};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* Types and layouts are the output's matter. */
+static void copy_of_self(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, v_raw(g, call, 0));
+}
+
+static void copy_of_source(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, v_raw(g, call, 1));
+}
+
 /* The list's tensors side by side, in the output's type; of stack each with a dimension of its own. */
 static void join_items(dag *g, const op_call *call, const outputs *out, bool stacks) {
     int n, kept = 0, dim, ndim = out->items[0].ndim;
@@ -314,23 +327,27 @@ static const op_row rows[] = {
      .doc = "A copy with memory of its own.",
      .family = &family_copy,
      .infer = clone_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "lift_fresh_copy(Tensor self) -> Tensor",
      .doc = "A contiguous copy: how a constant of a traced program enters it.",
      .family = &family_copy,
      .infer = lift_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
                   "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
      .doc = "A copy in another type or memory format.",
      .family = &family_copy,
      .infer = to_copy_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
      .doc = "The values of src, broadcast, in the type and layout of self.",
      .family = &family_copy,
      .infer = copy_infer,
      .cost = copy_cost,
+     .decompose = copy_of_source,
      .reference_moves = copy_moves,
      .has_in_place = true},
     {.signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",

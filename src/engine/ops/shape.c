@@ -424,41 +424,6 @@ static int64_t roll_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
     return 1;
 }
 
-/* --- triangles
- * ------------------------------------------------------------------------------------------------------------ */
-
-/* tril(self, diagonal), triu(self, diagonal) */
-static status triangle_infer(const op_call *call, outputs *out, error *err) {
-    const tensor *self = call_tensor(call, 0);
-    if (self->ndim < 2) {
-        return fail(err, ASSAY_INVALID, "%s: expected at least 2 dimensions, got %d", call->op->signature.full,
-                    self->ndim);
-    }
-    tensor *t;
-    TRY(outputs_next(out, &t, err));
-    return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
-}
-
-static int64_t triangle_term(ref_ctx *ctx, int64_t flat, bool lower, ref_term *term) {
-    const tensor *self = call_tensor(ctx->call, 0);
-    int64_t columns = self->sizes[self->ndim - 1], rows = self->sizes[self->ndim - 2];
-    int64_t column = flat % columns, row = flat / columns % rows, diagonal = call_int(ctx->call, 1);
-    if (lower ? column - row <= diagonal : column - row >= diagonal) {
-        ref_take(term, self, flat);
-    }
-    return 1;
-}
-
-static int64_t tril_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    (void)out, (void)k;
-    return triangle_term(ctx, flat, true, term);
-}
-
-static int64_t triu_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    (void)out, (void)k;
-    return triangle_term(ctx, flat, false, term);
-}
-
 static const op_family family_move = {.name = "move"};
 
 static const op_row rows[] = {
@@ -514,18 +479,6 @@ static const op_row rows[] = {
      .infer = roll_infer,
      .decompose = roll_parts,
      .reference_moves = roll_moves},
-    {.signature = "tril(Tensor self, SymInt diagonal=0) -> Tensor",
-     .doc = "The lower triangle of matrices, zeros above the diagonal.",
-     .family = &family_move,
-     .infer = triangle_infer,
-     .reference_moves = tril_moves,
-     .has_in_place = true},
-    {.signature = "triu(Tensor self, SymInt diagonal=0) -> Tensor",
-     .doc = "The upper triangle of matrices, zeros below the diagonal.",
-     .family = &family_move,
-     .infer = triangle_infer,
-     .reference_moves = triu_moves,
-     .has_in_place = true},
 };
 
 const op_rows rows_shape = {rows, countof(rows)};

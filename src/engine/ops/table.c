@@ -10,6 +10,8 @@
 
 static const op_rows *const families[] = {
     &rows_arithmetic,
+    &rows_quotient,
+    &rows_extremes,
     &rows_activation,
     &rows_compare,
     &rows_reduce,
@@ -25,6 +27,7 @@ static const op_rows *const families[] = {
     &rows_view,
     &rows_copy,
     &rows_shape,
+    &rows_triangle,
     &rows_create,
     &rows_index,
     &rows_scatter,

@@ -4,20 +4,13 @@
 #include "engine/kernels/cpu/pointwise_tiles.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 #include "engine/schema/pointwise.h"
 
 #include <string.h>
 
 /* Of 8 bytes and four operands: below what a second thread is woken for. */
 enum { PLAIN_ELEMENTS = PARALLEL_MIN_BYTES / 32 };
-
-/* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
-   store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
-   more per socket. */
-static const int64_t stream_min_bytes = 32 << 20;
-
-/* Loops stream whole lines. */
-enum { STREAM_LINE_BYTES = 64 };
 
 /* --- operands that all lie alike
  * -------------------------------------------------------------------------------------- */
@@ -193,7 +186,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     d->sizes[0] = pointwise_classes[c->out_class].size;
     d->n = spec->n;
     d->chunk.out = tensor_data(out);
-    d->chunk.streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= stream_min_bytes &&
+    d->chunk.streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES &&
                        (uintptr_t)d->chunk.out % STREAM_LINE_BYTES == 0;
     memcpy(d->s, spec->s, sizeof d->s);
     d->chunk.s = d->s;
@@ -275,7 +268,7 @@ static bool rows_are_dense(const loop *l, int slot, int64_t size) {
 static void choose_tiles(tiled *p, bool in_place) {
     loop *l = &p->nest;
     int64_t out_size = (int64_t)dtype_size(p->out_dtype);
-    p->streams = !in_place && l->numel * out_size >= stream_min_bytes && rows_are_dense(l, 0, out_size);
+    p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
     int widest = pointwise_classes[p->out_class].size;
     for (int k = 0; k < p->n; k++) {
         int own = pointwise_classes[p->in[k].class].size,

@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/pointwise_tiles.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #if defined(__x86_64__)
 #define ISA_TABLES(name)                                                                                               \
@@ -229,7 +230,6 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
 /* Asks for a tile's operands while the one before it is computed and stored: stores past the caches keep the CPU from
    reading ahead by itself, and reading and writing in turns takes half as long again as both at once. */
 static void fetch_ahead(const tiled *p, const tile *t) {
-    enum { LINE = 64 };
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         int64_t size = in->slot != CONSTANT ? (int64_t)dtype_size(in->dtype) : 0;
@@ -238,9 +238,7 @@ static void fetch_ahead(const tiled *p, const tile *t) {
         }
         for (int64_t r = 0; r < t->n1; r++) {
             const char *row = p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1];
-            for (int64_t at = 0; at < t->n0 * size; at += LINE) {
-                __builtin_prefetch(row + at);
-            }
+            fetch_soon(row, (size_t)(t->n0 * size));
         }
     }
 }

@@ -13,6 +13,8 @@
 #include "engine/kernels/cpu/isa.h"
 #include "engine/tensor/dtype.h"
 
+#include <stdbool.h>
+
 enum { ROW_BLOCK = 2048 };
 
 /* What a fold does with each element. */
@@ -33,6 +35,38 @@ typedef union row_wide {
     int64_t i;
 } row_wide;
 
+/* n <= ROW_BLOCK elements of three lines of a softmax, each at another stage; all in the computing type. */
+typedef struct softmax_step {
+    bool logarithm;
+    int64_t n;
+    const void *next;     /* of the line that is read: */
+    double *next_largest; /* runs on */
+    const void *x;        /* of the line whose exponentials are taken: */
+    void *made;           /* they go here, unless only the logarithm is asked for */
+    double largest;
+    double *sum;          /* runs on */
+    const void *from;     /* of the line that is finished: its exponentials, or x for the logarithm */
+    void *to;             /* past the caches */
+    double factor;        /* 1 over the sum, or its logarithm */
+    double finish_largest;
+} softmax_step;
+
+/* Rows of three blocks of columns, likewise; n is a multiple of 64, strides are in elements. */
+typedef struct softmax_columns_step {
+    bool logarithm;
+    int64_t rows, n, next_stride, to_stride;
+    const void *next; /* of the block that is read: */
+    int64_t ahead;    /* as many elements further on, memory is asked for */
+    void *next_to;    /* rows of n, as those below */
+    void *next_largest;
+    void *x;          /* becomes its exponentials, unless only the logarithm is asked for: */
+    const void *largest;
+    void *sum;
+    const void *from; /* of the block that is finished: */
+    void *to;         /* on a 64-byte boundary, as its rows */
+    const void *factor, *finish_largest;
+} softmax_columns_step;
+
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
     size_t size;
@@ -40,6 +74,9 @@ typedef struct row_loops {
     void (*load)(void *to, const char *from, dtype t, int64_t stride_bytes, int64_t n);
     void (*store)(char *to, dtype t, int64_t stride_bytes, const void *from, int64_t n);
     void (*fill)(void *to, double value, int64_t n);
+    /* As memcpy, past the caches; settle makes it visible to other threads. */
+    void (*stream)(void *to, const void *from, size_t bytes);
+    void (*settle)(void);
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
@@ -74,6 +111,8 @@ typedef struct row_loops {
                                const double *c, int64_t rows, int64_t n);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
+    void (*softmax_stream)(const softmax_step *step);
+
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
     double (*sum_exp)(const void *x, double shift, int64_t n);
     void (*scale)(void *to, const void *x, double factor, double plus, int64_t n); /* x * factor + plus */
@@ -83,6 +122,14 @@ typedef struct row_loops {
     /* Columns: the same over `rows` rows of n, all with the given stride in elements. work: 2 n elements. */
     void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
     void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
+
+    /* Its steps, on some of the rows at a time. Rows of n from x, a stride in elements apart, come to lie one behind the
+       other, and largest runs on; they become exponentials, unless they are kept, and sum runs on; they are multiplied by
+       factor, or, where there is a largest, lessened by it and factor. */
+    void (*columns_stream)(const softmax_columns_step *step);
+    void (*columns_read)(void *to, void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
+    void (*columns_exp)(void *x, const void *largest, void *sum, int64_t rows, int64_t n, bool keep);
+    void (*columns_finish)(void *to, const void *x, const void *largest, const void *factor, int64_t rows, int64_t n);
 
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);

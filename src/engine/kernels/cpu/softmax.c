@@ -5,35 +5,15 @@
    Three ways. Lines that lie along memory and fit the L2 cache are gone over in place, so that memory is read and written
    once. Longer ones keep a running maximum and sum a block at a time and are read twice. Lines across memory are taken a
    block of columns together. */
+#include "engine/kernels/cpu/softmax.h"
+
 #include "engine/kernels/cpu/kernels.h"
-#include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/parallel.h"
-#include "engine/kernels/cpu/row_loops.h"
 
 #include <math.h>
 
 /* Half of a 1 MiB L2 cache: a line, and what is made of it. */
 enum { LINE_BYTES = 256 * 1024, LEAST_COLUMNS = 16 };
-
-typedef struct softmax softmax;
-typedef void softmax_run_fn(const softmax *s, int64_t from, int64_t to, char *work);
-
-enum { X, Y, G, OPERANDS }; /* forward: input and output. Backward: output's gradient X, input's Y, the forward's output G */
-
-struct softmax {
-    const row_loops *l;
-    loop lines; /* all dimensions but one; operands X, Y and in backwards G */
-    dtype type[OPERANDS];
-    int64_t stride[OPERANDS]; /* along the line, in bytes */
-    int64_t n;
-    bool logarithm;
-    int64_t columns; /* of a block; lines.sizes[0] is parted into them */
-    int64_t units;   /* lines, or blocks of columns */
-    softmax_run_fn *run_units;
-    int threads;
-    char *work;
-    int64_t work_bytes; /* a thread's */
-};
 
 static const void *fetch(const softmax *s, int k, void *buffer, const char *at, int64_t first, int64_t n) {
     return row_fetch(s->l, buffer, at + first * s->stride[k], s->type[k], s->stride[k], n);
@@ -120,8 +100,7 @@ static void forward_long_lines(const softmax *s, int64_t from, int64_t to, char 
     }
 }
 
-/* Seeks block u of columns; answers how many it has. */
-static int64_t seek_block(const softmax *s, int64_t u, int64_t *offset) {
+int64_t softmax_seek_block(const softmax *s, int64_t u, int64_t *offset) {
     int64_t columns = s->lines.sizes[0], blocks = (columns + s->columns - 1) / s->columns, index[TENSOR_MAX_DIMS];
     int64_t first = u % blocks * s->columns;
     loop_seek(&s->lines, u / blocks * columns + first, index, offset);
@@ -143,7 +122,7 @@ static void store_block(const softmax *s, char *at, const char *block, int64_t n
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     for (int64_t u = from; u < to; u++) {
-        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
+        int64_t offset[LOOP_MAX_OPERANDS], n = softmax_seek_block(s, u, offset);
         load_block(s, X, block, s->lines.data[X] + offset[X], n);
         s->l->softmax_columns(block, s->n, n, s->logarithm, work);
         store_block(s, s->lines.data[Y] + offset[Y], block, n);
@@ -191,7 +170,7 @@ static void backward_columns(const softmax *s, int64_t from, int64_t to, char *w
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
     for (int64_t u = from; u < to; u++) {
-        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
+        int64_t offset[LOOP_MAX_OPERANDS], n = softmax_seek_block(s, u, offset);
         load_block(s, X, block, s->lines.data[X] + offset[X], n);
         load_block(s, G, outputs_block, s->lines.data[G] + offset[G], n);
         s->l->softmax_back_columns(block, outputs_block, s->n, n, s->logarithm, work);
@@ -213,6 +192,7 @@ static status run_softmax(kernel_plan *plan) {
         int64_t from, to;
         parallel_share(s->units, 1, &from, &to);
         s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
+        s->l->settle();
         parallel_leave(watch);
     }
     return ASSAY_OK;
@@ -263,7 +243,9 @@ static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands
     s->n = x->ndim > 0 ? x->sizes[d] : 1;
     s->logarithm = plan->call->op->signature.name[1] == 'l';
     nest_init(&s->lines, operands, n_operands, nest_all(x->ndim) & ~(1u << d));
-    choose_way(s, n_operands == OPERANDS);
+    if (!softmax_choose_stream(s, n_operands == OPERANDS)) {
+        choose_way(s, n_operands == OPERANDS);
+    }
     /* An exponential costs about as much as moving four times its bytes. */
     s->threads = parallel_threads(4 * bytes);
     s->threads = s->units < s->threads ? (s->units > 0 ? (int)s->units : 1) : s->threads;

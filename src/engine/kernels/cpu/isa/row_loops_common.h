@@ -5,6 +5,7 @@
      ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
      PACK_IS_NAN a mask of what is NaN in a pack.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
+#include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/row_loops.h"
 
 #include <stdbool.h>
@@ -323,8 +324,16 @@ static void fill(void *to, double constant, int64_t n) {
     }
 }
 
+static void stream_row(void *to, const void *from, size_t bytes) {
+    stream_bytes(to, from, bytes);
+}
+
+static void settle(void) {
+    stream_settle();
+}
+
 #define COMMON_ROW_LOOPS                                                                                                  \
-    .size = sizeof(value), .load = load, .store = store, .fill = fill,                                                    \
+    .size = sizeof(value), .load = load, .store = store, .fill = fill, .stream = stream_row, .settle = settle,            \
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},                \
     .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares},                                     \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \

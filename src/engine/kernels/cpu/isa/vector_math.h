@@ -47,11 +47,14 @@ VECTOR_INLINE float power_of_two(int32_t n) {
 
 #define ROUND_MAGIC_F64 0x1.8p52
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| < 256: n stays in the low bits of `shifted`. ln 2 is taken off in two parts,
-   the first of which multiplies exactly. */
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
 VECTOR_INLINE float exp_rest(float x, float *shifted) {
-    *shifted = x * 0x1.715476p+0f + ROUND_MAGIC_F32;
-    float n = *shifted - ROUND_MAGIC_F32;
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
     float r = x - n * 0x1.63p-1f;
     return r - n * -0x1.bd0106p-13f;
 }
@@ -68,7 +71,7 @@ VECTOR_INLINE float exp_series(float r) {
 /* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
    multiplied by it, not added to in their bits: what is NaN stays NaN. */
 VECTOR_INLINE float exp_scale(float shifted) {
-    return float_of_bits((bits_of_float(shifted) << 23) + (127u << 23));
+    return float_of_bits(bits_of_float(shifted) << 23);
 }
 
 /* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
@@ -77,7 +80,7 @@ VECTOR_INLINE float exp_f32(float x) {
     clipped = clipped < -104.0f ? -104.0f : clipped;
     float shifted, r = exp_rest(clipped, &shifted);
     float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(ROUND_MAGIC_F32)), half = whole >> 1;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
     return value * power_of_two(half) * power_of_two(whole - half);
 }
 
@@ -85,15 +88,10 @@ VECTOR_INLINE float exp_f32(float x) {
    again: GCC gathers all that follows from one comparison behind it. */
 #define EXP_LOWEST -88.0f
 
-/* exp(x + tail) for x in [EXP_LOWEST, 88] and a tail small against 1. 1 ulp; below 2^-126.5 it is 0. */
-VECTOR_INLINE float exp_with_tail(float x, float tail) {
-    float shifted, r = exp_rest(x, &shifted) + tail;
-    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
-}
-
-/* exp(x) for x <= 0, the same. */
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
 VECTOR_INLINE float exp_negative_f32(float x) {
-    return exp_with_tail(x < EXP_LOWEST ? EXP_LOWEST : x, 0);
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
 /* exp(x) - 1 for x in [-87, 0], digits kept near 0. 2 ulp. */
@@ -109,33 +107,43 @@ VECTOR_INLINE float normal_size(float x) {
     return size > 13.269f ? 13.269f : size;
 }
 
-/* exp(-x^2 / 2) of such a size. The square's rounding error, up to 90 ulp of the result, is made good: a fused
-   multiplication knows it, without one the factors are split so that the large part is exact. */
+/* exp(-x^2 / 2) of such a size: x^2 = -2 n ln 2 + u, then the series of exp_series for -u / 2. The square's rounding error,
+   up to 90 ulp of the result, is made good: a fused multiplication knows it, without one the factors are split so that
+   the large part is exact. */
 VECTOR_INLINE float exp_half_square(float size) {
 #if defined(__FMA__) || defined(__aarch64__)
-    float half = -0.5f * size, square = half * size;
-    return exp_with_tail(square, fmaf(half, size, -square));
+    float square = size * size, error = fmaf(size, size, -square);
 #else
     float high = float_of_bits(bits_of_float(size) & 0xfffff000u); /* 12 bits: its square is exact */
-    return exp_with_tail(high * high * -0.5f, (size - high) * (size + high) * -0.5f);
+    float square = high * high, error = (size - high) * (size + high);
 #endif
+    float shifted = square * -0x1.715476p-1f + EXPONENT_MAGIC;
+    float n = shifted - EXPONENT_MAGIC;
+    float u = square + n * 0x1.63p+0f;
+    u = u + (n * -0x1.bd0106p-12f + error);
+    float p = 0.001381452757f / 64;
+    p = p * u + -0.008368750669f / 32;
+    p = p * u + 0.04166839134f / 16;
+    p = p * u + -0.1666652035f / 8;
+    p = p * u + 0.4999999343f / 4;
+    return ((p * u + -0.5f) * u + 1.0f) * exp_scale(shifted);
 }
 
-/* From e = exp(-x^2 / 2) the share of the normal distribution above x >= 0, by a polynomial in q = 1 - 6 / (x + 3) for
-   exp(x^2 / 2) * Phi(-x) * (x + 3) on [0, 13.25], fitted for the least relative error (3.9e-8). 8 ulp, in the tail too. */
+/* From e = exp(-x^2 / 2) the share of the normal distribution above x >= 0. The quotient is exp(x^2 / 2) * Phi(-x) on
+   [0, 13.28], fitted for the least relative error (5.0e-9); all its terms are positive. 8 ulp, in the tail too. */
 VECTOR_INLINE float normal_tail(float x, float e) {
-    float r = 1.0f / (x + 3.0f);
-    float q = 1.0f - 6.0f * r;
-    float p = -0.000272601459427f;
-    p = p * q + -0.000912027899835f;
-    p = p * q + 0.00107757130259f;
-    p = p * q + 0.00692990368865f;
-    p = p * q + -0.0104794807659f;
-    p = p * q + -0.0472573004914f;
-    p = p * q + 0.230019250952f;
-    p = p * q + -0.509332223349f;
-    p = p * q + 0.729083670783f;
-    return p * r * e;
+    float p = 0.004018489899f;
+    p = p * x + 0.03997263671f;
+    p = p * x + 0.1812723936f;
+    p = p * x + 0.435639668f;
+    p = p * x + 0.5000000025f;
+    float q = 0.01007271673f;
+    q = q * x + 0.1002039402f;
+    q = q * x + 0.46428964f;
+    q = q * x + 1.194341049f;
+    q = q * x + 1.669164254f;
+    q = q * x + 1.0f;
+    return p / q * e;
 }
 
 /* x * Phi(x) as max(x, 0) - |x| Phi(-|x|): the lower tail keeps its digits. 8 ulp. */
@@ -154,7 +162,9 @@ VECTOR_INLINE float gelu_slope_f32(float x) {
 
 /* 2 ulp: an odd polynomial near 0 (fitted as above, 3e-10), 1 - 2 Phi(-sqrt(2) x) beyond. */
 VECTOR_INLINE float erf_f32(float x) {
-    float z = x * x;
+    float size = fabsf(x);
+    size = size > 9.0f ? 9.0f : size;
+    float z = size * size;
     float p = 8.52940132284e-5f;
     p = p * z + -0.000817963218089f;
     p = p * z + 0.00520422669375f;
@@ -162,8 +172,8 @@ VECTOR_INLINE float erf_f32(float x) {
     p = p * z + 0.112837180496f;
     p = p * z + -0.37612635194f;
     p = p * z + 1.12837916679f;
-    float far = 1.0f - 2.0f * normal_tail(fabsf(x) * 0x1.6a09e6p+0f, exp_negative_f32(-z));
-    return fabsf(x) < 0.9f ? p * x : copysignf(far, x);
+    float far = 1.0f - 2.0f * normal_tail(size * 0x1.6a09e6p+0f, exp_negative_f32(-z));
+    return size < 0.9f ? p * x : copysignf(far, x);
 }
 
 /* 1 / (1 + exp(-x)) by exp(-|x|): nothing overflows and small results keep their digits. 2 ulp. */
@@ -222,9 +232,23 @@ VECTOR_INLINE double exp2_wide(double x) {
     return p * double_of_bits(scale);
 }
 
-/* Half an ulp, by log2_wide. */
+/* Half an ulp: log2(m) / (m - 1) by a polynomial in double, fitted at Chebyshev nodes (7e-10), spares the division. */
 VECTOR_INLINE float log2_f32(float x) {
-    float value = (float)log2_wide(x);
+    uint64_t above = bits_of_double((double)x) - 0x3fe6a09e667f3bcdu; /* from sqrt(1/2) on */
+    int32_t e = (int32_t)((int64_t)above >> 52);
+    double f = double_of_bits((above & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1;
+    double p = 0.097241002364777;
+    p = p * f - 0.169188153401539;
+    p = p * f + 0.172025888140168;
+    p = p * f - 0.178882944425216;
+    p = p * f + 0.205044584042671;
+    p = p * f - 0.240469018233916;
+    p = p * f + 0.288576183527589;
+    p = p * f - 0.360674101188943;
+    p = p * f + 0.480897888619451;
+    p = p * f - 0.721347516012598;
+    p = p * f + 1.44269504180123;
+    float value = (float)(e + p * f);
     value = x == INFINITY ? INFINITY : value;
     value = x == 0 ? -INFINITY : value;
     return x >= 0 ? value : NAN;

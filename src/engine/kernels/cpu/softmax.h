@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax and its logarithm: one plan, run by softmax.c or, for results that no cache holds, by softmax_stream.c. */
+#ifndef ENGINE_KERNELS_CPU_SOFTMAX_H
+#define ENGINE_KERNELS_CPU_SOFTMAX_H
+
+#include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/row_loops.h"
+
+typedef struct softmax softmax;
+typedef void softmax_run_fn(const softmax *s, int64_t from, int64_t to, char *work);
+
+/* Forward: input and output. Backward: the output's gradient X, the input's Y, the forward's output G. */
+enum { X, Y, G, OPERANDS };
+
+struct softmax {
+    const row_loops *l;
+    loop lines; /* all dimensions but one; operands X, Y and in backwards G */
+    dtype type[OPERANDS];
+    int64_t stride[OPERANDS]; /* along the line, in bytes */
+    int64_t n;
+    bool logarithm;
+    int64_t columns; /* of a block; lines.sizes[0] is parted into them */
+    int64_t units;   /* lines, or blocks of columns */
+    softmax_run_fn *run_units;
+    int threads;
+    char *work;
+    int64_t work_bytes; /* a thread's */
+};
+
+/* Sets the way to run a call whose result goes past the caches, its units and a thread's work_bytes. False, with nothing
+   settled, when the result is too small or there is no such way for its layout. */
+bool softmax_choose_stream(softmax *s, bool backward);
+
+/* Seeks block u of columns; answers how many it has. */
+int64_t softmax_seek_block(const softmax *s, int64_t u, int64_t *offset);
+
+#endif
