@@ -4,7 +4,7 @@
 #define BENCH_EAGER_CALL_H
 
 #include "engine/backend/backend.h"
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
 
 typedef struct eager_call {

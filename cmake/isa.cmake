@@ -2,6 +2,8 @@
 # The hot loops are plain C, built once per instruction set. Each object exports one table, named by ISA_TABLE;
 # kernels/cpu/isa.c picks one at run time. GCC's vectoriser needs no intrinsics for them, only the flags.
 file(GLOB isa_sources CONFIGURE_DEPENDS src/engine/kernels/cpu/isa/*.c)
+# Positions must come out as ATen's, product by product: src/engine/schema/resample.h says why.
+set_source_files_properties(src/engine/kernels/cpu/isa/grid_points.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 set(isa_objects)
 function(assay_isa name)
   add_library(assay-isa-${name} OBJECT ${isa_sources})

@@ -100,7 +100,8 @@ typedef struct assay_node {
 } assay_node;
 
 /* A straight line of calls. Tensors are named by index. Inputs and outputs have memory; outputs are laid out as ATen lays
-   them out. */
+   them out. Outputs may come from any node. One that is a view of a value inside the program has memory of its own, and the
+   values are to be written there. */
 typedef struct assay_program {
     const assay_tensor_view *tensors;
     const assay_node *nodes;
@@ -113,9 +114,17 @@ typedef struct assay_program {
 /* Whatever the plug-in needs to run a program; assay only carries it around. */
 typedef struct assay_plan assay_plan;
 
+/* Where the tensors are f16 or bf16: the type in which a kernel keeps what it computes on the way. */
+typedef enum assay_precision {
+    ASSAY_WIDE,         /* in f32; only the result is rounded to the tensors' type */
+    ASSAY_NARROW_STEPS, /* a few intermediate values are rounded to the tensors' type, sums are not */
+    ASSAY_NARROW_SUMS   /* sums are kept in the tensors' type: each addition rounds to it */
+} assay_precision;
+
 /* What a plan says about itself; assay zeroes it before `prepare`. */
 typedef struct assay_plan_facts {
     bool is_fallback;  /* the work is handed to somebody else's kernel */
+    uint8_t precision; /* an assay_precision; the tolerance follows it */
     const char *note;  /* something a reader of the number should know; lives as long as the plan; or NULL */
 } assay_plan_facts;
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles single operator calls with AOTInductor. One process, many requests: JSON lines in, one line out for each.
+"""Compiles operator calls, and graphs of them, with AOTInductor. One process, many requests: JSON lines in, one line out for each.
 
 {"configure": "max-autotune,KEY=VALUE", "threads": 2}    answers: ok
-{"op": "add", "overload": "Tensor", "arguments": [...], "tensors": [...], "package": PATH}
-                                                         answers: ok 0|1     (1: the code only calls ATen's kernel)
-Other answers: `unsupported TEXT`, `failed TEXT`. An argument is null, {"tensor": index}, {"tensors": [index or null, ...]} or
-{"dtype"|"layout"|"memory_format"|"device"|"value": ...}. The package appears under its name when it is complete.
+{"calls": [{"op": "add", "overload": "Tensor", "arguments": [...]}, ...], "outputs": [[0, 0], ...], "tensors": [...],
+ "package": PATH}                                        answers: ok 0|1     (1: the code only calls ATen's kernels)
+Other answers: `unsupported TEXT`, `failed TEXT`. An argument is null, {"tensor": place}, {"tensors": [place or null, ...]} or
+{"dtype"|"layout"|"memory_format"|"device"|"value": ...}. A place is the index of an input or [call, output]. "outputs" are
+places; null stands for whatever the one call answers. The package appears under its name when it is complete.
 """
 import ast
 import contextlib
@@ -57,14 +58,20 @@ def example_of(tensor):
     return made if 0 in tensor["strides"] else made.zero_()
 
 
-def value_of(argument, tensors):
+def tensor_at(place, tensors, made):
+    if place is None:
+        return None
+    return made[place[0]][place[1]] if isinstance(place, list) else tensors[place]
+
+
+def value_of(argument, tensors, made):
     if argument is None:
         return None
     (kind, value), = argument.items()
     if kind == "tensor":
-        return tensors[value]
+        return tensor_at(value, tensors, made)
     if kind == "tensors":
-        return [None if index is None else tensors[index] for index in value]
+        return [tensor_at(place, tensors, made) for place in value]
     if kind == "device":
         return torch.device("cpu")
     if kind in ("dtype", "layout", "memory_format"):
@@ -74,26 +81,47 @@ def value_of(argument, tensors):
     return value
 
 
-class Call(torch.nn.Module):
-    """The operator as a program of its tensors; everything else is constant."""
+class Program(torch.nn.Module):
+    """The calls as a program of their tensors; everything else is constant."""
 
     def __init__(self, request):
         super().__init__()
-        packet = getattr(torch.ops.aten, request["op"])
-        self.op = getattr(packet, request["overload"] or "default")
-        self.arguments = request["arguments"]
+        self.calls = [(operator_of(call), call["arguments"]) for call in request["calls"]]
+        self.outputs = request["outputs"]
 
     def forward(self, *tensors):
+        made = []
+        for op, arguments in self.calls:
+            result = self.call(op, arguments, tensors, made)
+            made.append(list(result) if isinstance(result, (tuple, list)) else [result])
+        if self.outputs is None:
+            return result
+        return tuple(tensor_at(place, tensors, made) for place in self.outputs)
+
+    @staticmethod
+    def call(op, arguments, tensors, made):
         positional, by_name = [], {}
-        for parameter, argument in zip(self.op._schema.arguments, self.arguments):
-            value = value_of(argument, tensors)
+        for parameter, argument in zip(op._schema.arguments, arguments):
+            value = value_of(argument, tensors, made)
             if parameter.name == "pin_memory" or parameter.name == "generator":
                 value = None
             if parameter.kwarg_only:
                 by_name[parameter.name] = value
             else:
                 positional.append(value)
-        return self.op(*positional, **by_name)
+        return op(*positional, **by_name)
+
+
+def operator_of(call):
+    try:
+        op = getattr(getattr(torch.ops.aten, call["op"]), call["overload"] or "default")
+    except AttributeError:
+        raise Unsupported(f"PyTorch {torch.__version__} has no operator aten::{call['op']} {call['overload']}") from None
+    first = call["arguments"][0] if call["arguments"] else None
+    on_input = isinstance(first, dict) and isinstance(first.get("tensor"), int)
+    if on_input and torch.Tag.inplace_view in op.tags:
+        raise Unsupported("torch.export takes no program that changes the sizes or strides of an input itself")
+    return op
 
 
 def only_calls_back(package):
@@ -108,13 +136,13 @@ def only_calls_back(package):
     return own is None and called is not None
 
 
-def compile_call(request):
+def compile_program(request):
     tensors = tuple(example_of(t) for t in request["tensors"])
     package = request["package"]
     beside = f"{package}.{os.getpid()}.pt2"
     os.makedirs(os.path.dirname(package), exist_ok=True)
     with torch.no_grad():
-        exported = torch.export.export(Call(request), tensors, strict=False)
+        exported = torch.export.export(Program(request), tensors, strict=False)
         torch._inductor.aoti_compile_and_package(exported, package_path=beside, inductor_configs=dict(chosen))
     fallback = only_calls_back(beside)
     with open(f"{package}.fallback.new", "w", encoding="utf-8") as note:
@@ -129,7 +157,7 @@ def answer(line):
     if "configure" in request:
         configure(request["configure"], request["threads"])
         return "ok"
-    return f"ok {int(compile_call(request))}"
+    return f"ok {int(compile_program(request))}"
 
 
 def main():

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -78,7 +79,9 @@ bool helper::read_line(double timeout_s, std::string *answer, std::string *reaso
             continue;
         }
         if (found <= 0) {
-            *reason = "the helper process did not answer within " + std::to_string((int)timeout_s) + " s";
+            char limit[40];
+            std::snprintf(limit, sizeof limit, "%g", timeout_s);
+            *reason = std::string("the helper process did not answer within ") + limit + " s";
             return false;
         }
         char chunk[4096];
@@ -120,6 +123,29 @@ bool helper::ask(const std::string &line, double timeout_s, std::string *answer,
         return false;
     }
     return true;
+}
+
+verdict helper::request(const std::string &line, double timeout_s, std::string *answer) {
+    static const struct {
+        const char *word;
+        verdict meaning;
+    } words[] = {{"ok", verdict::ok}, {"unsupported", verdict::unsupported}, {"failed", verdict::failed}};
+    static const char again[] = "; it is started again for the next operator";
+    std::string said, reason;
+    if (!ask(line, timeout_s, &said, &reason)) {
+        *answer = reason + again;
+        return verdict::broken;
+    }
+    size_t end = said.find(' ');
+    for (const auto &w : words) {
+        if (said.substr(0, end) == w.word) {
+            *answer = end == std::string::npos ? "" : said.substr(end + 1);
+            return w.meaning;
+        }
+    }
+    stop();
+    *answer = "the helper process answered '" + said.substr(0, 80) + "'" + again;
+    return verdict::broken;
 }
 
 } // namespace assay_torch

@@ -10,6 +10,9 @@
 
 namespace assay_torch {
 
+/* What became of a request. */
+enum class verdict { ok, unsupported, failed, broken };
+
 /* Dies with its owner: the other end of its standard input closes. One thread at a time. */
 class helper {
 public:
@@ -24,7 +27,10 @@ public:
     /* Sends one line and waits for the answer, without its line end. False: it died, hung for timeout_s or sent more than a
        line may have; it is gone then and start() begins anew. */
     bool ask(const std::string &line, double timeout_s, std::string *answer, std::string *reason);
-    /* Kills it; for an answer that makes no sense. */
+    /* As ask, for answers `ok REST`, `unsupported TEXT` and `failed TEXT`; *answer becomes what stands behind the word. broken:
+       there was no such answer, *answer says what came instead, and the process is gone. */
+    verdict request(const std::string &line, double timeout_s, std::string *answer);
+    /* Kills it. */
     void stop();
 
 private:

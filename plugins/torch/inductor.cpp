@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backend `inductor`: each call is compiled by AOTInductor in a helper process (aot.py), loaded from its package and run
+/* The backend `inductor`: each call, or each graph of calls as one, is compiled by AOTInductor in a helper process (aot.py), loaded from its package and run
    without Python. Packages are kept beside this library, by what they were made of. */
 #include "convert.h"
 #include "helper.h"
+#include "precision.h"
 #include "substitute.h"
 
 #include <ATen/Parallel.h>
@@ -101,9 +102,17 @@ static void add_number(std::string &out, const assay_argument &a) {
     out += '}';
 }
 
-/* The tensors that the compiled program takes, in the order of its inputs. */
+/* The tensors that the compiled program takes, in the order of its inputs; and which call makes the others. */
 struct inputs {
     std::vector<int32_t> of_program;
+    struct maker {
+        int32_t node = -1, output = 0;
+    };
+    std::vector<maker> makers; /* by index in the program */
+    const maker *maker_of(int32_t index) const {
+        bool made = (size_t)index < makers.size() && makers[(size_t)index].node >= 0;
+        return made ? &makers[(size_t)index] : nullptr;
+    }
     int32_t place_of(int32_t index) {
         for (size_t i = 0; i < of_program.size(); i++) {
             if (of_program[i] == index) {
@@ -150,7 +159,19 @@ static void add_values(std::string &out, const assay_argument &a) {
 }
 
 /* A Python number in place of a tensor is a constant of the program, as it is for Python's users. */
+static void add_place(std::string &out, int32_t index, inputs &in) {
+    const inputs::maker *maker = in.maker_of(index);
+    out += maker == nullptr ? std::to_string(in.place_of(index))
+                            : "[" + std::to_string(maker->node) + "," + std::to_string(maker->output) + "]";
+}
+
 static void add_tensor(std::string &out, int32_t index, const std::vector<at::Tensor> &tensors, inputs &in) {
+    if (in.maker_of(index) != nullptr) {
+        out += "{\"tensor\":";
+        add_place(out, index, in);
+        out += '}';
+        return;
+    }
     const at::Tensor &t = tensors.at((size_t)index);
     if (!t.unsafeGetTensorImpl()->is_wrapped_number()) {
         out += "{\"tensor\":" + std::to_string(in.place_of(index)) + "}";
@@ -179,7 +200,13 @@ static void add_argument(std::string &out, const assay_argument &a, const std::v
         break;
     case ASSAY_ARG_TENSORS:
         out += "{\"tensors\":";
-        add_list(out, a.tensors, a.n, [&](int32_t index) { out += index < 0 ? "null" : std::to_string(in.place_of(index)); });
+        add_list(out, a.tensors, a.n, [&](int32_t index) {
+            if (index < 0) {
+                out += "null";
+            } else {
+                add_place(out, index, in);
+            }
+        });
         out += '}';
         break;
     case ASSAY_ARG_NUMBER:
@@ -203,9 +230,8 @@ static void add_argument(std::string &out, const assay_argument &a, const std::v
     }
 }
 
-static std::string request_of(const aten_call &call, const assay_program &program, const std::vector<at::Tensor> &tensors,
-                              inputs &in) {
-    std::string out = "{\"op\":";
+static void add_call(std::string &out, const aten_call &call, const std::vector<at::Tensor> &tensors, inputs &in) {
+    out += "{\"op\":";
     add_quoted(out, call.name.c_str());
     out += ",\"overload\":";
     add_quoted(out, call.overload.c_str());
@@ -214,7 +240,23 @@ static std::string request_of(const aten_call &call, const assay_program &progra
         out += i > 0 ? "," : "";
         add_argument(out, call.arguments[i], tensors, in);
     }
-    out += "],\"tensors\":[";
+    out += "]}";
+}
+
+static std::string request_of(const std::vector<aten_call> &calls, const assay_program &program,
+                              const std::vector<at::Tensor> &tensors, inputs &in) {
+    std::string out = "{\"calls\":[";
+    for (size_t n = 0; n < calls.size(); n++) {
+        out += n > 0 ? "," : "";
+        add_call(out, calls[n], tensors, in);
+    }
+    out += "],\"outputs\":";
+    if (calls.size() == 1) {
+        out += "null"; /* whatever the one call answers */
+    } else {
+        add_list(out, program.outputs, program.n_outputs, [&](int32_t index) { add_place(out, index, in); });
+    }
+    out += ",\"tensors\":[";
     for (size_t i = 0; i < in.of_program.size(); i++) {
         TORCH_CHECK_NOT_IMPLEMENTED(in.of_program[i] < program.n_tensors, "packed sequences are not compiled");
         const assay_tensor_view &v = program.tensors[in.of_program[i]];
@@ -244,29 +286,24 @@ static std::string name_of(const std::string &made_of) {
     return name;
 }
 
-static bool ask(inductor &self, const std::string &line, double timeout_s, std::string *answer) {
-    std::string reason;
-    TORCH_CHECK(self.compiler->ask(line, timeout_s, answer, &reason), reason, "; it is started again for the next operator");
-    if (answer->rfind("ok", 0) == 0) {
-        return true;
-    }
-    TORCH_CHECK_NOT_IMPLEMENTED(answer->rfind("unsupported ", 0) != 0, answer->substr(12));
-    if (answer->rfind("failed ", 0) != 0) {
-        self.compiler->stop();
-        TORCH_CHECK(false, "the helper process answered '", answer->substr(0, 80), "'; it is started again for the next operator");
-    }
-    TORCH_CHECK(false, answer->substr(7));
+/* What stands behind the helper's `ok`. */
+static std::string ask(inductor &self, const std::string &line, double timeout_s) {
+    std::string answer;
+    verdict what = self.compiler->request(line, timeout_s, &answer);
+    TORCH_CHECK_NOT_IMPLEMENTED(what != verdict::unsupported, answer);
+    TORCH_CHECK(what == verdict::ok, answer);
+    return answer;
 }
 
 static void ensure_helper(inductor &self) {
-    std::string reason, answer;
+    std::string reason;
     if (self.compiler->is_running()) {
         return;
     }
     TORCH_CHECK(self.compiler->start(&reason), reason);
     std::string line = "{\"configure\":";
     add_quoted(line, self.options.c_str());
-    ask(self, line + ",\"threads\":" + std::to_string(self.n_threads) + "}", START_TIMEOUT_S, &answer);
+    ask(self, line + ",\"threads\":" + std::to_string(self.n_threads) + "}", START_TIMEOUT_S);
 }
 
 /* The package of a request, compiled unless it is there. *is_fallback: Inductor wrote no loops of its own. */
@@ -278,11 +315,10 @@ static std::string package_of(inductor &self, const std::string &request, bool *
         *is_fallback = known == '1';
         return path;
     }
-    std::string answer, line = request + ",\"package\":";
+    std::string line = request + ",\"package\":";
     ensure_helper(self);
     add_quoted(line, path.c_str());
-    ask(self, line + "}", COMPILE_TIMEOUT_S, &answer);
-    *is_fallback = answer == "ok 1";
+    *is_fallback = ask(self, line + "}", COMPILE_TIMEOUT_S) == "1";
     return path;
 }
 
@@ -291,33 +327,46 @@ static std::string package_of(inductor &self, const std::string &request, bool *
 struct compiled_plan {
     std::unique_ptr<torch::inductor::AOTIModelPackageLoader> model;
     std::vector<at::Tensor> tensors; /* the program's */
-    aten_call call;
+    std::vector<aten_call> calls;
     std::vector<at::Tensor> inputs, outputs;
     std::vector<assay_tensor_view> expected;
     std::vector<at::Tensor> shown, beside;
 };
 
 static void fill_compiled(inductor &self, compiled_plan &p, const assay_program &program, assay_plan_facts *facts) {
-    TORCH_CHECK_NOT_IMPLEMENTED(program.n_nodes == 1, "inductor compiles single operators here");
-    const assay_node &node = program.nodes[0];
-    TORCH_CHECK_NOT_IMPLEMENTED(!is_rnn_backward(node), "AOTInductor compiles no gradient of cuDNN's operator");
+    inputs in;
+    in.makers.resize((size_t)program.n_tensors);
+    for (int32_t n = 0; n < program.n_nodes; n++) {
+        const assay_node &node = program.nodes[n];
+        TORCH_CHECK_NOT_IMPLEMENTED(!is_rnn_backward(node), "AOTInductor compiles no gradient of cuDNN's operator");
+        for (int32_t k = 0; k < node.n_outputs; k++) {
+            in.makers[(size_t)node.outputs[k]] = {n, k};
+        }
+    }
     for (int32_t i = 0; i < program.n_tensors; i++) {
-        p.tensors.push_back(tensor_of_view(program.tensors[i]));
+        p.tensors.push_back(in.maker_of(i) != nullptr ? at::Tensor() : tensor_of_view(program.tensors[i]));
     }
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);
+        TORCH_CHECK_NOT_IMPLEMENTED(p.expected.back().layout == ASSAY_STRIDED, "AOTInductor makes no sparse tensors");
     }
-    inputs in;
-    p.call = call_of_node(node, p.tensors);
-    std::string request = request_of(p.call, program, p.tensors, in);
+    for (int32_t n = 0; n < program.n_nodes; n++) {
+        p.calls.push_back(call_of_node(program.nodes[n], p.tensors));
+        facts->note = p.calls.back().note != nullptr ? p.calls.back().note : facts->note;
+    }
+    std::string request = request_of(p.calls, program, p.tensors, in);
     std::string package = package_of(self, request, &facts->is_fallback);
     for (int32_t index : in.of_program) {
         p.inputs.push_back(p.tensors[(size_t)index]);
     }
     p.model = std::make_unique<torch::inductor::AOTIModelPackageLoader>(package, "model", true);
     p.shown.resize(p.expected.size());
-    p.beside = made_beside(node, p.tensors);
-    facts->note = p.call.note;
+    if (program.n_nodes == 1) {
+        p.beside = made_beside(program.nodes[0], p.tensors);
+    }
+    if (facts->is_fallback && program.n_nodes == 1 && program.n_outputs > 0) { /* Inductor's own loops compute in f32 */
+        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]]);
+    }
 }
 
 static assay_status prepare_compiled(void *state, const assay_program *program, assay_plan **out, assay_plan_facts *facts,

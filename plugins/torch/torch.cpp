@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backend `torch`: PyTorch's own eager operators, called through ATen's boxed dispatcher. No Python, no autograd. */
 #include "convert.h"
+#include "precision.h"
 #include "substitute.h"
 
 #include <ATen/Parallel.h>
@@ -28,6 +29,7 @@ struct step {
     std::vector<c10::IValue> arguments;
     std::vector<patch> patches;
     std::vector<int32_t> outputs; /* the program's tensors that it makes */
+    std::vector<int32_t> dead;    /* tensors made inside that nothing behind it needs: their memory is used again */
 };
 
 /* An output as it was last shown to assay. */
@@ -42,7 +44,9 @@ struct plan {
     std::vector<step> steps;
     std::unique_ptr<rnn_gradient> gradient;
     std::vector<at::Tensor> gradients;
-    torch::jit::Stack stack; /* the last step's results, between runs */
+    std::vector<int32_t> made;       /* every tensor that steps make */
+    std::vector<int32_t> results;    /* the program's outputs */
+    torch::jit::Stack stack;
     std::vector<shown> outputs;
     std::vector<assay_tensor_view> expected; /* the program's outputs, borrowed */
     std::vector<at::Tensor> beside;          /* outputs that the stand-in for an operator does not make */
@@ -63,29 +67,38 @@ static void flatten(const c10::IValue &value, std::vector<at::Tensor> &out) {
     }
 }
 
-static void apply_patches(const plan &p, step &s) {
+/* Puts what earlier steps made into the arguments on the stack. Lists are shared with the step: theirs are taken out again
+   after the call (`made` false), or they would keep memory that is to be used again. */
+static void apply_patches(plan &p, step &s, bool made) {
     for (const patch &change : s.patches) {
-        const at::Tensor &made = p.tensors[(size_t)change.tensor];
+        const at::Tensor value = made ? p.tensors[(size_t)change.tensor] : at::Tensor();
         c10::IValue &argument = s.arguments[change.argument];
         if (change.item < 0) {
-            argument = made;
+            if (made) {
+                p.stack[change.argument] = value;
+            }
         } else if (argument.isTensorList()) {
-            argument.toTensorList().set((size_t)change.item, made);
+            argument.toTensorList().set((size_t)change.item, value);
         } else {
-            argument.toOptionalTensorList().set((size_t)change.item, made);
+            argument.toOptionalTensorList().set((size_t)change.item, value);
         }
     }
 }
 
 static void run_steps(plan &p) {
     c10::InferenceMode no_autograd;
+    p.stack.clear(); /* gives the last run's outputs back first, so that their memory is used again */
+    for (int32_t index : p.made) {
+        p.tensors[(size_t)index] = at::Tensor();
+    }
     for (step &s : p.steps) {
-        apply_patches(p, s);
-        p.stack.clear(); /* gives the last run's outputs back first, so that their memory is used again */
+        p.stack.clear();
         p.stack.insert(p.stack.end(), s.arguments.begin(), s.arguments.end());
+        apply_patches(p, s, true);
         s.op.callBoxed(&p.stack);
-        if (&s == &p.steps.back()) {
-            break;
+        apply_patches(p, s, false);
+        if (p.steps.size() == 1) {
+            break; /* its results stay on the stack */
         }
         std::vector<at::Tensor> made;
         for (const c10::IValue &value : p.stack) {
@@ -93,6 +106,9 @@ static void run_steps(plan &p) {
         }
         for (size_t k = 0; k < s.outputs.size() && k < made.size(); k++) {
             p.tensors[(size_t)s.outputs[k]] = made[k];
+        }
+        for (int32_t index : s.dead) {
+            p.tensors[(size_t)index] = at::Tensor();
         }
     }
 }
@@ -120,8 +136,14 @@ static std::vector<at::Tensor> results(const plan &p) {
         }
         return made;
     }
-    for (const c10::IValue &value : p.stack) {
-        flatten(value, made);
+    for (int32_t index : p.results) {
+        made.push_back(p.tensors[(size_t)index]);
+    }
+    for (size_t i = 0; p.steps.size() == 1 && i < p.stack.size(); i++) {
+        if (i == 0) {
+            made.clear();
+        }
+        flatten(p.stack[i], made);
     }
     return made;
 }
@@ -222,7 +244,31 @@ static std::vector<bool> made_tensors(const assay_program &program) {
     return made;
 }
 
+/* Who reads a tensor last gives it back; what nobody reads goes at once. */
+static void find_dead(plan &p, const std::vector<bool> &is_made) {
+    std::vector<bool> seen(is_made.size(), false);
+    for (int32_t index : p.results) {
+        seen[(size_t)index] = true;
+    }
+    for (size_t i = p.steps.size(); i-- > 0;) {
+        step &s = p.steps[i];
+        std::vector<int32_t> touched = s.outputs;
+        for (const patch &change : s.patches) {
+            touched.push_back(change.tensor);
+        }
+        for (int32_t index : touched) {
+            if (!seen[(size_t)index]) {
+                seen[(size_t)index] = true;
+                s.dead.push_back(index);
+            }
+        }
+    }
+}
+
 static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
+    if (program.n_nodes == 1 && program.n_outputs > 0) {
+        facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]]);
+    }
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);
     }
@@ -238,12 +284,21 @@ static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *f
         p.tensors.push_back(is_made[(size_t)i] ? at::Tensor() : tensor_of_view(program.tensors[i]));
     }
     for (int32_t n = 0; n < program.n_nodes; n++) {
+        TORCH_CHECK_NOT_IMPLEMENTED(!is_rnn_backward(program.nodes[n]), "a gradient of cuDNN's operator runs alone");
         add_step(p, program.nodes[n], is_made);
+        facts->note = p.calls.back().note != nullptr ? p.calls.back().note : facts->note;
     }
     if (program.n_nodes == 1) {
         p.beside = made_beside(program.nodes[0], p.tensors);
+    } else {
+        p.results.assign(program.outputs, program.outputs + program.n_outputs);
+        for (int32_t i = 0; i < program.n_tensors; i++) {
+            if (is_made[(size_t)i]) {
+                p.made.push_back(i);
+            }
+        }
+        find_dead(p, is_made);
     }
-    facts->note = p.calls.back().note;
     at::manual_seed(program.nodes[0].seed);
 }
 

@@ -55,6 +55,8 @@ int cli_fail(const char *verb, const error *err, int code);
 int cli_operators(int argc, char **argv);
 int cli_list_verb(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_compile(int argc, char **argv);
+int cli_cache(int argc, char **argv);
 
 #ifndef ASSAY_VERSION
 #define ASSAY_VERSION "unknown"

@@ -240,7 +240,7 @@ static status list_suites(listing *l, error *err) {
     const suite *all = suites_all(&n);
     const char *search = getenv("ASSAY_SUITES");
     for (size_t i = 0; i < n; i++) {
-        inputs set = {0};
+        inputs set = {.table = l->table};
         text where = {0};
         error reason = {0};
         status read = suites_read(&set, &all[i], search, &reason);

@@ -16,6 +16,8 @@ typedef struct verb_row {
 static const verb_row verbs[] = {
     {"operators", cli_operators, "replay recorded operator inputs on every backend, check and time them"},
     {"utilization", cli_utilization, "how well a trace's devices were used, and what got slower between two traces"},
+    {"compile", cli_compile, "what the compiler makes of an operator's input, or of a graph"},
+    {"cache", cli_cache, "the compiled code that is kept between runs: how much and where, or remove it"},
     {"list", cli_list_verb, "the operators, backends, suites and devices there are"},
     {"doctor", cli_doctor, "what this machine is, what disturbs measuring on it, what is missing"},
 };

@@ -195,9 +195,9 @@ static status take_color(void *to, const char *value, error *err) {
 }
 
 static const cli_option rows[] = {
-    {"--suite", "NAME", "recorded inputs by name: huggingface, timm, torchbench, embedded\n"
+    {"--suite", "NAME", "recorded inputs by name: huggingface, timm, torchbench, graphs, embedded\n"
                         "(default: torchbench if its files are found, else embedded)", take_suite},
-    {"--inputs", "FILE|DIR", "recorded inputs from files, folders or '-'; .gz is read; may be repeated", take_inputs},
+    {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files, folders or '-'; .gz is read;\nmay be repeated", take_inputs},
     {"--op", "GLOB", "only operators that match: 'aten.mm.default', 'add*', '*softmax*'; may be repeated", take_op},
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32)", take_dtype},
@@ -234,6 +234,7 @@ static const cli_verb verb = {
     .examples = "  assay operators                              the default suite on the eager backend\n"
                 "  assay operators --suite embedded --max-samples 1 --csv speedups.csv --jsonl records.jsonl\n"
                 "  assay operators --inputs hf_train --op '*softmax*' --dtype bf16\n"
+                "  assay operators --inputs suites/graphs --op '*backward'\n"
                 "  assay operators --backend eager --backend ./libmine.so --baseline eager\n"
                 "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",
     .options = rows,
@@ -323,8 +324,10 @@ static void print_diagnostics(const inputs *set) {
 
 static void print_points(const operators_point *points, size_t n) {
     for (size_t i = 0; i < n; i++) {
+        bool is_graph = points[i].in->graph != NULL;
         printf("%s[%" PRId64 "]%s  calls %" PRId64 "  %s\n", points[i].recorded->name, points[i].sample_index,
-               points[i].o == NULL ? " (unknown operator)" : "", points[i].in->n_calls, points[i].in->text);
+               points[i].o == NULL && !is_graph ? " (unknown operator)" : "", points[i].in->n_calls,
+               is_graph ? points[i].in->file->path : points[i].in->text);
     }
     printf("%zu inputs would be measured\n", n);
 }
@@ -518,6 +521,7 @@ int cli_operators(int argc, char **argv) {
     } else if (complete(&o, &machine, &err) != ASSAY_OK) {
         code = cli_fail(verb.name, &err, EXIT_USAGE);
     } else {
+        set.table = table;
         code = run(&memory, &o, table, &set);
     }
     inputs_clear(&set);

@@ -160,8 +160,8 @@ static const cli_option rows[] = {
                           "device: from a device's first event to the last", take_window},
     {"--by-operator", NULL, "attribute kernels to the operators that launched them", take_by_operator},
     {"--diff", NULL, "what got slower from trace A to trace B: --diff A B", take_diff},
-    {"--run", NULL, "run an operator unprofiled and profiled, write its trace and read it:\n"
-                    "--run OPERATOR INPUT, the input as recorded: ((ARGS...), {KWARGS...})", take_run},
+    {"--run", NULL, "run an operator or a graph unprofiled and profiled, write its trace and read it:\n"
+                    "--run OPERATOR INPUT, the input as recorded: ((ARGS...), {KWARGS...}); or --run FILE.graph", take_run},
     {"--backend", "NAME", "with --run: eager, reference or a plug-in (eager)", take_backend},
     {"--n", "N", "with --run: runs of each kind, after 5 to warm up (100)", take_runs},
     {"--threads", "N", "with --run: threads for the backend (all CPUs)", take_threads},
@@ -177,16 +177,22 @@ static const cli_verb verb = {
     .name = "utilization",
     .summary = "how well a trace's devices were used, by the definitions 'compat' (PyTorch's\n"
                "compute_utilization) and 'strict' (kernels only); docs/utilization.md defines every figure",
-    .arguments = "TRACE | --diff A B | --run OPERATOR INPUT",
+    .arguments = "TRACE | --diff A B | --run OPERATOR INPUT | --run FILE.graph",
     .examples = "  assay utilization trace.json.gz --wall-time 0.0243\n"
                 "  assay utilization trace.json --by-operator --top 40\n"
                 "  assay utilization trace.json --json | jq .strict.utilization\n"
                 "  assay utilization --diff before.json.gz after.json.gz\n"
-                "  assay utilization --run aten.mm.default '((T([512, 512], f32), T([512, 512], f32)), {})'\n",
+                "  assay utilization --run aten.mm.default '((T([512, 512], f32), T([512, 512], f32)), {})'\n"
+                "  assay utilization --run suites/graphs/attention.graph\n",
     .options = rows,
     .n_options = countof(rows),
     .take_argument = take_argument,
 };
+
+static bool runs_graph(const options *o) {
+    const char *first = o->n_arguments > 0 ? o->arguments[0] : "";
+    return o->mode == MODE_RUN && (text_ends_with(first, ".graph") || text_ends_with(first, ".graph.gz"));
+}
 
 static status complete(options *o, error *err) {
     if (o->trace.wall_time_s > 0 && (o->has_window || o->mode != MODE_READ)) {
@@ -199,13 +205,9 @@ static status complete(options *o, error *err) {
     if (o->mode != MODE_RUN && o->has_run_option) {
         return fail(err, ASSAY_INVALID, "--backend, --n, --threads, --dtype and --trace-folder go with --run");
     }
-    if (o->mode == MODE_RUN && o->n_arguments > 0 && text_ends_with(o->arguments[0], ".graph")) {
-        return fail(err, ASSAY_INVALID, "%s: graphs are not read yet; --run takes an operator and its input",
-                    o->arguments[0]);
-    }
     static const char *const wanted[] = {
-        [MODE_READ] = "one trace", [MODE_DIFF] = "two traces", [MODE_RUN] = "an operator and its input"};
-    if (o->n_arguments != (o->mode == MODE_READ ? 1 : 2)) {
+        [MODE_READ] = "one trace", [MODE_DIFF] = "two traces", [MODE_RUN] = "an operator and its input, or a graph's file"};
+    if (o->n_arguments != (o->mode == MODE_READ || runs_graph(o) ? 1 : 2)) {
         return fail(err, ASSAY_INVALID, "expected %s, got %zu argument%s", wanted[o->mode], o->n_arguments,
                     o->n_arguments == 1 ? "" : "s");
     }
@@ -264,6 +266,7 @@ static status run_operator(const options *o, arena *memory, text *out, error *er
     utilization_result result;
     how.operator_name = o->arguments[0];
     how.input = o->arguments[1];
+    how.graph = runs_graph(o) ? o->arguments[0] : NULL;
     how.by_operator = o->trace.by_operator;
     how.label = o->trace.label;
     TRY(utilization_run(&how, memory, &result, err));

@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
     flags = run("pkg-config", "--cflags", "--libs", "--static", "assay", env=env).split()
     run(compiler, program, "-o", f"{folder}/program", *flags)
     assert run(f"{folder}/program") == "linked\n"
-    for expected in ("share/man/man1/assay.1", "share/assay/suites/embedded.txt", "share/assay/record.schema.json",
+    for expected in ("share/man/man1/assay.1", "share/assay/suites/embedded.txt", "share/assay/suites/graphs/bias_gelu.graph", "share/assay/record.schema.json",
                      "include/assay/backend.h"):
         assert os.path.exists(os.path.join(prefix, expected)), expected
 print("installed, and used from there")

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "engine/backend/backend.h"
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
 #include "lab/experiment/suites.h"
 #include "lab/experiment/verify.h"

@@ -16,7 +16,7 @@ static void test_names(void **state) {
     (void)state;
     size_t n = 0;
     const suite *all = suites_all(&n);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     for (size_t i = 0; i < n; i++) {
         const suite *found = NULL;
         assert_int_equal(suites_find(all[i].name, &found, NULL), ASSAY_OK);
@@ -26,7 +26,7 @@ static void test_names(void **state) {
     error err = {0};
     assert_int_equal(suites_find("hugingface", &found, &err), ASSAY_NOT_FOUND);
     assert_null(found);
-    assert_non_null(strstr(err.message, "huggingface, timm, torchbench, embedded"));
+    assert_non_null(strstr(err.message, "huggingface, timm, torchbench, graphs, embedded"));
     assert_non_null(strstr(err.message, "did you mean huggingface?"));
     assert_int_equal(suites_find("zzz", &found, &err), ASSAY_NOT_FOUND);
     assert_null(strstr(err.message, "did you mean"));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every operator of the embedded suite on PyTorch's own kernels: in f32 they agree with the reference; in narrow types, where
-# PyTorch adds up in the narrow type itself (docs/peers.md), they run. Then a few operators through Inductor.
+# Every operator of the embedded suite on PyTorch's own kernels: they agree with the reference, in narrow types as far as
+# docs/peers.md says. Then a few operators through Inductor.
 # usage: torch.sh ASSAY
 set -eu
 assay=$1
@@ -12,13 +12,12 @@ fi
 run() {
     "$assay" operators --suite embedded --repeats 1 --min-time 0 --sample-timeout 600 --color never "$@"
 }
-mismatch=4
 "$assay" list backends --backend torch
 echo "torch, f32"
-run --backend torch --baseline torch --skip aten.upsample_bicubic2d.vec # docs/peers.md: why this one differs
+run --backend torch --baseline torch
 for dtype in bf16 as-recorded; do
     echo "torch, $dtype"
-    run --dtype "$dtype" --backend torch --baseline torch || [ $? = $mismatch ]
+    run --dtype "$dtype" --backend torch --baseline torch --skip aten.grid_sampler_2d_backward.default
 done
 echo "inductor, f32"
 run --max-samples 1 --op aten.add.Tensor --op aten.relu_.default --op aten.split.Tensor --op aten.native_layer_norm.default \

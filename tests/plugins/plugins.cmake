@@ -15,3 +15,15 @@ foreach(fault wrong_abi refuses crashes_loading prepare_crashes run_crashes hang
 endforeach()
 add_library(plugin_no_entry MODULE ${CMAKE_CURRENT_LIST_DIR}/no_entry.c)
 set_target_properties(plugin_no_entry PROPERTIES PREFIX "" OUTPUT_NAME no_entry LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
+
+# The part of the torch plug-in that knows nothing of PyTorch, in a plug-in of its own. The tests of it skip without C++.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  add_library(plugin_asks_helper MODULE ${CMAKE_CURRENT_LIST_DIR}/asks_helper.cpp ${CMAKE_SOURCE_DIR}/plugins/torch/helper.cpp)
+  target_compile_features(plugin_asks_helper PRIVATE cxx_std_20)
+  target_compile_options(plugin_asks_helper PRIVATE -Wall -Wextra -fvisibility=hidden)
+  target_include_directories(plugin_asks_helper PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/plugins/torch)
+  set_target_properties(plugin_asks_helper PROPERTIES PREFIX "" OUTPUT_NAME asks_helper LIBRARY_OUTPUT_DIRECTORY ${ASSAY_PLUGIN_DIR})
+endif()

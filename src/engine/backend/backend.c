@@ -8,8 +8,12 @@
 
 typedef status open_fn(const op_table *table, backend **out, error *err);
 
-static const char *const names[] = {"reference", "eager"};
-static open_fn *const opens[] = {backend_reference_open, backend_eager_open};
+static status open_compiled(const op_table *table, backend **out, error *err) {
+    return backend_compiled_open(table, "compiled", out, err);
+}
+
+static const char *const names[] = {"reference", "eager", "compiled"};
+static open_fn *const opens[] = {backend_reference_open, backend_eager_open, open_compiled};
 
 const char *const *backend_names(size_t *n) {
     *n = countof(names);
@@ -20,6 +24,9 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
     if (strchr(name, '/') != NULL) {
         return backend_plugin_open(name, out, err);
     }
+    if (text_starts_with(name, "compiled:")) {
+        return backend_compiled_open(table, name, out, err);
+    }
     for (size_t i = 0; i < countof(names); i++) {
         if (strcmp(name, names[i]) == 0) {
             return opens[i](table, out, err);
@@ -29,6 +36,6 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
         return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; a plug-in is named by a path: ./%s", name, name);
     }
     const char *near = text_nearest(name, names, countof(names));
-    return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager, torch, inductor and plug-ins (./LIB.so)",
+    return fail(err, ASSAY_NOT_FOUND, "no backend is called '%s'; %s%s%sthere are reference, eager, compiled, torch, inductor and plug-ins (./LIB.so)",
                 name, near != NULL ? "did you mean '" : "", near != NULL ? near : "", near != NULL ? "'? " : "");
 }

@@ -3,6 +3,7 @@
 #ifndef ENGINE_BACKEND_BACKEND_H
 #define ENGINE_BACKEND_BACKEND_H
 
+#include "assay/backend.h"
 #include "engine/graph/graph.h"
 
 typedef struct backend backend;
@@ -18,6 +19,7 @@ struct plan {
     void (*release)(plan *p);
     const char *note;  /* something a reader of the number should know, or NULL */
     bool is_fallback;  /* the work is somebody else's kernel called back */
+    assay_precision precision; /* of what is computed on the way (agree.h) */
 };
 
 struct backend {
@@ -33,6 +35,9 @@ struct backend {
 status backend_reference_open(const op_table *table, backend **out, error *err);
 /* Hand-written kernels, views as views. */
 status backend_eager_open(const op_table *table, backend **out, error *err);
+/* The compiler's code. "compiled"; "compiled:nofuse": a kernel for each value that an operator answers; "compiled:autotune":
+   of several kernels for each step, and of the eager kernels, the fastest, by trying them in prepare. NOT_FOUND for others. */
+status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err);
 /* A plug-in, "PATH" or "PATH.so:OPTIONS": a shared object that exports assay_backend_entry (include/assay/backend.h). The error names the file and what
    is wrong with it: not there, no such symbol, another ABI version, a refusal in its own words. */
 status backend_plugin_open(const char *path, backend **out, error *err);

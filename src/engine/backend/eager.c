@@ -26,44 +26,8 @@ typedef struct eager_plan {
     const graph *g;
     int n_steps;
     step *steps;
+    outputs **own; /* each step's */
 } eager_plan;
-
-/* A graph tensor as this plan has it: an output of an earlier step, or the graph's own input. */
-static tensor *own_tensor(eager_plan *p, int before, tensor *t) {
-    for (int s = 0; t != NULL && s < before; s++) {
-        const outputs *theirs = p->g->nodes[s].out;
-        if (t >= theirs->items && t < theirs->items + theirs->n) {
-            return &p->steps[s].out.items[t - theirs->items];
-        }
-    }
-    return t;
-}
-
-static status redirect_arguments(eager_plan *p, int index, error *err) {
-    const op_call *from = &p->g->nodes[index].call;
-    int n = from->op->signature.n_params;
-    arg *args = arena_make(&p->memory, (size_t)n, sizeof *args);
-    if (args == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    memcpy(args, from->args, (size_t)n * sizeof *args);
-    for (int i = 0; i < n; i++) {
-        if (args[i].kind == ARG_TENSOR) {
-            args[i].tensor = own_tensor(p, index, args[i].tensor);
-        } else if (args[i].kind == ARG_TENSORS) {
-            tensor **items = arena_make(&p->memory, (size_t)args[i].n, sizeof(tensor *));
-            if (items == NULL) {
-                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-            }
-            for (int k = 0; k < args[i].n; k++) {
-                items[k] = own_tensor(p, index, args[i].tensors[k]);
-            }
-            args[i].tensors = items;
-        }
-    }
-    p->steps[index].call = (op_call){.op = from->op, .args = args, .seed = from->seed};
-    return ASSAY_OK;
-}
 
 static status allocate_outputs(step *s, error *err) {
     for (int i = 0; i < s->out.n; i++) {
@@ -87,7 +51,8 @@ static status run_view(kernel_plan *k) {
 
 static status prepare_step(const eager_backend *b, eager_plan *p, int index, error *err) {
     step *s = &p->steps[index];
-    TRY(redirect_arguments(p, index, err));
+    p->own[index] = &s->out;
+    TRY(graph_redirect(&p->memory, p->g, index, p->own, &s->call, err));
     TRY(op_infer(&s->call, &s->out, err));
     TRY(allocate_outputs(s, err));
     s->kernel.call = &s->call;
@@ -122,11 +87,10 @@ static status run(plan *base, error *err) {
 
 static status output(plan *base, int i, tensor *out, error *err) {
     eager_plan *p = (eager_plan *)base;
-    const outputs *last = &p->steps[p->n_steps - 1].out;
-    if (i < 0 || i >= last->n) {
-        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", last->n - 1, i);
+    if (i < 0 || i >= p->g->n_outputs) {
+        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
     }
-    tensor_share(out, &last->items[i]);
+    tensor_share(out, graph_own_value(p->g, p->n_steps, p->own, p->g->outputs[i]));
     return ASSAY_OK;
 }
 
@@ -152,7 +116,8 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
     p->base = (plan){.run = run, .output = output, .release = release};
     p->g = g;
     p->steps = arena_make(&p->memory, (size_t)g->n_nodes, sizeof *p->steps);
-    status result = p->steps != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    p->own = arena_make(&p->memory, (size_t)g->n_nodes, sizeof *p->own);
+    status result = p->steps != NULL && p->own != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     while (result == ASSAY_OK && p->n_steps < g->n_nodes) {
         outputs_init(&p->steps[p->n_steps].out);
         result = prepare_step(b, p, p->n_steps, err);

@@ -27,7 +27,7 @@ typedef struct plugin_plan {
     int n_tensors;
     tensor **tensors; /* by program index */
     assay_tensor_view *views;
-    outputs own; /* outputs of the last node, with memory */
+    outputs own; /* the graph's outputs, with memory */
 } plugin_plan;
 
 /* --- translation ------------------------------------------------------------------------------------------------------ */
@@ -58,6 +58,16 @@ static status add_view(plugin_plan *p, assay_tensor_view *v, const tensor *t, er
     return ASSAY_OK;
 }
 
+/* An output of the graph is the one that this plan has memory for. */
+static tensor *own_of(plugin_plan *p, tensor *t) {
+    for (int i = 0; i < p->own.n; i++) {
+        if (p->g->outputs[i] == t) {
+            return &p->own.items[i];
+        }
+    }
+    return t;
+}
+
 static int32_t index_of(const plugin_plan *p, const tensor *t) {
     for (int i = 0; i < p->n_tensors; i++) {
         if (p->tensors[i] == t) {
@@ -68,8 +78,9 @@ static int32_t index_of(const plugin_plan *p, const tensor *t) {
 }
 
 static void add_tensor(plugin_plan *p, tensor *t) {
-    if (t != NULL && index_of(p, t) < 0) {
-        p->tensors[p->n_tensors++] = t;
+    tensor *own = own_of(p, t);
+    if (own != NULL && index_of(p, own) < 0) {
+        p->tensors[p->n_tensors++] = own;
     }
 }
 
@@ -93,9 +104,8 @@ static void collect_tensors(plugin_plan *p) {
                 add_tensor(p, argument->tensors[k]);
             }
         }
-        bool last = i + 1 == p->g->n_nodes;
         for (int k = 0; k < node->out->n; k++) {
-            add_tensor(p, last ? &p->own.items[k] : &node->out->items[k]);
+            add_tensor(p, &node->out->items[k]);
         }
     }
 }
@@ -107,8 +117,8 @@ static status translate_tensors_of(plugin_plan *p, const arg *from, assay_argume
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     for (int k = 0; k < n; k++) {
-        const tensor *t = from->kind == ARG_TENSOR ? from->tensor : from->tensors[k];
-        indices[k] = t != NULL ? index_of(p, t) : -1;
+        tensor *t = from->kind == ARG_TENSOR ? from->tensor : from->tensors[k];
+        indices[k] = t != NULL ? index_of(p, own_of(p, t)) : -1;
     }
     to->n = n;
     to->tensors = indices;
@@ -176,7 +186,6 @@ static status translate_argument(plugin_plan *p, const arg *from, assay_argument
 static status translate_node(plugin_plan *p, int i, assay_node *to, error *err) {
     const graph_node *from = &p->g->nodes[i];
     const signature *s = &from->call.op->signature;
-    bool last = i + 1 == p->g->n_nodes;
     assay_argument *arguments = arena_make(&p->memory, (size_t)s->n_params, sizeof *arguments);
     int32_t *outs = arena_make(&p->memory, (size_t)from->out->n, sizeof *outs);
     if (arguments == NULL || outs == NULL) {
@@ -186,7 +195,7 @@ static status translate_node(plugin_plan *p, int i, assay_node *to, error *err) 
         TRY(translate_argument(p, &from->call.args[a], &arguments[a], err));
     }
     for (int k = 0; k < from->out->n; k++) {
-        outs[k] = index_of(p, last ? &p->own.items[k] : &from->out->items[k]);
+        outs[k] = index_of(p, own_of(p, &from->out->items[k]));
     }
     *to = (assay_node){.op = s->full,
                        .signature = s->text,
@@ -215,13 +224,19 @@ static status translate(plugin_plan *p, assay_program *out, error *err) {
     for (int i = 0; i < p->g->n_nodes; i++) {
         TRY(translate_node(p, i, &nodes[i], err));
     }
-    const assay_node *last = &nodes[p->g->n_nodes - 1];
+    int32_t *outs = arena_make(&p->memory, (size_t)p->own.n, sizeof *outs);
+    if (outs == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    for (int i = 0; i < p->own.n; i++) {
+        outs[i] = index_of(p, &p->own.items[i]);
+    }
     *out = (assay_program){.tensors = p->views,
                            .nodes = nodes,
-                           .outputs = last->outputs,
+                           .outputs = outs,
                            .n_tensors = p->n_tensors,
                            .n_nodes = p->g->n_nodes,
-                           .n_outputs = last->n_outputs};
+                           .n_outputs = p->own.n};
     return ASSAY_OK;
 }
 
@@ -313,10 +328,15 @@ static void release(plan *base) {
 }
 
 static status make_outputs(plugin_plan *p, error *err) {
-    TRY(op_infer(&p->g->nodes[p->g->n_nodes - 1].call, &p->own, err));
-    for (int i = 0; i < p->own.n && p->table->output == NULL; i++) {
-        if (p->own.items[i].storage == NULL) {
-            TRY(tensor_allocate(&p->own.items[i], &device_cpu, err));
+    if (p->g->n_nodes == 1 && p->g->n_outputs > 0 && p->g->outputs[0]->sparse != NULL) {
+        return op_infer(&p->g->nodes[0].call, &p->own, err); /* indices and values that are not the graph's */
+    }
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        tensor *t = NULL;
+        TRY(outputs_next(&p->own, &t, err));
+        tensor_share(t, p->g->outputs[i]);
+        if (p->table->output == NULL && t->storage == NULL && t->sparse == NULL) {
+            TRY(tensor_allocate(t, &device_cpu, err));
         }
     }
     return ASSAY_OK;
@@ -334,6 +354,7 @@ static status prepare_plan(plugin_backend *b, plugin_plan *p, error *err) {
     }
     p->base.note = facts.note;
     p->base.is_fallback = facts.is_fallback;
+    p->base.precision = (assay_precision)facts.precision;
     return ASSAY_OK;
 }
 

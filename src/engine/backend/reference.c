@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference as a backend: a row's reference over every element, rounded once to the output's type. */
+/* The reference as a backend: the rows' references over every element, one node after the other, each rounded once to its
+   output's type. What an operator writes beside its outputs (running statistics) it leaves alone. */
 #include "engine/backend/backend.h"
 
 #include "engine/schema/reference.h"
 
 #include <stdlib.h>
 
+typedef struct step {
+    op_call call; /* with this plan's own values */
+    outputs out;
+} step;
+
 typedef struct reference_plan {
     plan base;
-    const op_call *call;
-    outputs out;
+    arena memory;
+    const graph *g;
+    int n_steps;
+    step *steps;
+    outputs **own; /* each step's */
 } reference_plan;
 
 static void store_dense(tensor *t, const double *values) {
@@ -25,13 +34,12 @@ static void store_dense(tensor *t, const double *values) {
     }
 }
 
-static status run(plan *base, error *err) {
-    reference_plan *p = (reference_plan *)base;
-    if (p->call->op->row->is_view) {
+static status run_step(step *p, error *err) {
+    if (p->call.op->row->is_view) {
         return ASSAY_OK;
     }
     ref_ctx ctx;
-    TRY(ref_init(&ctx, p->call, &p->out, err));
+    TRY(ref_init(&ctx, &p->call, &p->out, err));
     ref_request *requests = ref_make(&ctx, (size_t)p->out.n, sizeof *requests);
     status result = requests != NULL ? ASSAY_OK : ASSAY_OUT_OF_MEMORY;
     for (int i = 0; result == ASSAY_OK && i < p->out.n; i++) {
@@ -41,7 +49,7 @@ static status run(plan *base, error *err) {
         result = requests[i].value != NULL ? ASSAY_OK : ASSAY_OUT_OF_MEMORY;
     }
     if (result != ASSAY_OK) {
-        fail(err, result, "no memory for the reference of %s", p->call->op->signature.full);
+        fail(err, result, "no memory for the reference of %s", p->call.op->signature.full);
     } else {
         result = ref_run(&ctx, requests, err);
     }
@@ -52,18 +60,29 @@ static status run(plan *base, error *err) {
     return result;
 }
 
+static status run(plan *base, error *err) {
+    reference_plan *p = (reference_plan *)base;
+    for (int i = 0; i < p->n_steps; i++) {
+        TRY(run_step(&p->steps[i], err));
+    }
+    return ASSAY_OK;
+}
+
 static status output(plan *base, int i, tensor *out, error *err) {
     reference_plan *p = (reference_plan *)base;
-    if (i < 0 || i >= p->out.n) {
-        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->out.n - 1, i);
+    if (i < 0 || i >= p->g->n_outputs) {
+        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
     }
-    tensor_share(out, &p->out.items[i]);
+    tensor_share(out, graph_own_value(p->g, p->n_steps, p->own, p->g->outputs[i]));
     return ASSAY_OK;
 }
 
 static void release(plan *base) {
     reference_plan *p = (reference_plan *)base;
-    outputs_clear(&p->out);
+    for (int i = 0; i < p->n_steps; i++) {
+        outputs_clear(&p->steps[i].out);
+    }
+    arena_clear(&p->memory);
     free(p);
 }
 
@@ -75,25 +94,38 @@ static status covers(backend *b, const op *o, error *err) {
     return has ? ASSAY_OK : fail(err, ASSAY_UNSUPPORTED, "values are not determined, so there is nothing to refer to");
 }
 
-static status prepare(backend *b, const graph *g, plan **out, error *err) {
-    if (g->n_nodes != 1) {
-        return fail(err, ASSAY_UNSUPPORTED, "reference runs single operators");
+static status prepare_step(backend *b, reference_plan *p, int index, error *err) {
+    step *s = &p->steps[index];
+    TRY(covers(b, p->g->nodes[index].call.op, err));
+    p->own[index] = &s->out;
+    TRY(graph_redirect(&p->memory, p->g, index, p->own, &s->call, err));
+    TRY(op_infer(&s->call, &s->out, err));
+    for (int i = 0; i < s->out.n; i++) {
+        tensor *t = &s->out.items[i];
+        if (t->sparse != NULL) {
+            return fail(err, ASSAY_UNSUPPORTED, "reference makes no sparse tensors");
+        }
+        if (t->storage == NULL) {
+            TRY(tensor_allocate(t, &device_cpu, err));
+        }
     }
-    TRY(covers(b, g->nodes[0].call.op, err));
+    return ASSAY_OK;
+}
+
+static status prepare(backend *b, const graph *g, plan **out, error *err) {
     reference_plan *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     p->base = (plan){.run = run, .output = output, .release = release};
-    p->call = &g->nodes[0].call;
-    status result = op_infer(p->call, &p->out, err);
-    for (int i = 0; result == ASSAY_OK && i < p->out.n; i++) {
-        tensor *t = &p->out.items[i];
-        if (t->sparse != NULL) {
-            result = fail(err, ASSAY_UNSUPPORTED, "reference makes no sparse tensors");
-        } else if (t->storage == NULL) {
-            result = tensor_allocate(t, &device_cpu, err);
-        }
+    p->g = g;
+    p->steps = arena_make(&p->memory, (size_t)g->n_nodes, sizeof *p->steps);
+    p->own = arena_make(&p->memory, (size_t)g->n_nodes, sizeof *p->own);
+    status result = p->steps != NULL && p->own != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    while (result == ASSAY_OK && p->n_steps < g->n_nodes) {
+        outputs_init(&p->steps[p->n_steps].out);
+        result = prepare_step(b, p, p->n_steps, err);
+        p->n_steps++; /* counted even when it failed, so that what it made is released */
     }
     if (result != ASSAY_OK) {
         release(&p->base);

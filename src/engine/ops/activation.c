@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activation functions; their backwards lie in activation_backward.c. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -103,12 +104,74 @@ static double leaky_relu(const double *x, const op_call *call) {
     return x[0] > 0 ? x[0] : x[0] * call_float(call, 1);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val relu_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_MAXIMUM, x[0], v_int(g, v_dtype(g, x[0]), 0));
+}
+
+static val gelu_parts(dag *g, const val *x, const op_call *call) {
+    if (strcmp(call_str(call, 1), "tanh") != 0) {
+        return v_mul(g, x[0], v_1(g, FN_NORMAL_CDF, x[0]));
+    }
+    val cube = v_mul(g, v_mul(g, x[0], x[0]), x[0]);
+    val inner = v_mul_real(g, v_add(g, x[0], v_mul_real(g, cube, 0.044715)), 0.79788456080286535588);
+    return v_mul(g, v_mul_real(g, x[0], 0.5), v_add_real(g, v_1(g, FN_TANH, inner), 1));
+}
+
+static val sigmoid_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_SIGMOID, x[0]);
+}
+
+static val silu_parts(dag *g, const val *x, const op_call *call) {
+    return v_mul(g, x[0], sigmoid_parts(g, x, call));
+}
+
+static val tanh_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_TANH, x[0]);
+}
+
+static val elu_parts(dag *g, const val *x, const op_call *call) {
+    double alpha = call_float(call, 1), scale = call_float(call, 2), input_scale = call_float(call, 3);
+    val below = v_mul_real(g, v_1(g, FN_EXPM1, v_mul_real(g, x[0], input_scale)), alpha * scale);
+    val is_below = v_2(g, FN_LE, x[0], v_int(g, v_dtype(g, x[0]), 0));
+    return v_select(g, is_below, below, v_mul_real(g, x[0], scale));
+}
+
+/* x between two numbers; NaN stays. */
+static val between(dag *g, val x, double low, double high) {
+    dtype t = v_dtype(g, x);
+    return v_2(g, FN_MINIMUM, v_2(g, FN_MAXIMUM, x, v_real(g, t, low)), v_real(g, t, high));
+}
+
+static val hardtanh_parts(dag *g, const val *x, const op_call *call) {
+    return between(g, x[0], call_float(call, 1), call_float(call, 2));
+}
+
+static val hardsigmoid_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_mul_real(g, between(g, v_add_real(g, x[0], 3), 0, 6), 1.0 / 6);
+}
+
+static val hardswish_parts(dag *g, const val *x, const op_call *call) {
+    return v_mul(g, x[0], hardsigmoid_parts(g, x, call));
+}
+
+static val leaky_relu_parts(dag *g, const val *x, const op_call *call) {
+    val is_above = v_2(g, FN_GT, x[0], v_int(g, v_dtype(g, x[0]), 0));
+    return v_select(g, is_above, x[0], v_mul_real(g, x[0], call_float(call, 1)));
+}
+
 static const op_row rows[] = {
     {.signature = "relu(Tensor self) -> Tensor",
      .doc = "The larger of self and 0; NaN stays.",
      .family = &family_pointwise,
      .takes = TAKES_ORDERED,
      .reference_scalar = relu,
+     .decompose_scalar = relu_parts,
      .reference_int = relu_int},
     {.signature = "gelu(Tensor self, *, str approximate='none') -> Tensor",
      .doc = "Gaussian error linear unit: self times the normal distribution's share below it.",
@@ -116,11 +179,13 @@ static const op_row rows[] = {
      .infer = gelu_infer,
      .takes = TAKES_FLOATING,
      .reference_scalar = gelu,
+     .decompose_scalar = gelu_parts,
      .flops_per_element = 10},
     {.signature = "silu(Tensor self) -> Tensor",
      .doc = "self times its logistic function.",
      .family = &family_pointwise,
      .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .decompose_scalar = silu_parts,
      .reference_scalar = silu,
      .reference_complex = silu_complex,
      .flops_per_element = 12},
@@ -128,6 +193,7 @@ static const op_row rows[] = {
      .doc = "The logistic function, 1 / (1 + exp(-self)).",
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = sigmoid_parts,
      .reference_scalar = sigmoid,
      .reference_complex = sigmoid_complex,
      .flops_per_element = 12},
@@ -135,6 +201,7 @@ static const op_row rows[] = {
      .doc = "The hyperbolic tangent of self.",
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = tanh_parts,
      .reference_scalar = tanh_real,
      .reference_complex = tanh_complex,
      .flops_per_element = 12},
@@ -142,30 +209,35 @@ static const op_row rows[] = {
      .doc = "Exponential linear unit: scale * self above 0, an exponential that settles at -alpha * scale below.",
      .family = &family_pointwise,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = elu_parts,
      .reference_scalar = elu,
      .flops_per_element = 12},
     {.signature = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
      .doc = "self cut off below min_val and above max_val.",
      .family = &family_pointwise,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = hardtanh_parts,
      .reference_scalar = hardtanh,
      .reference_int = hardtanh_int},
     {.signature = "hardsigmoid(Tensor self) -> Tensor",
      .doc = "A logistic function of straight lines: (self + 3) / 6 within 0 and 1.",
      .family = &family_pointwise,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = hardsigmoid_parts,
      .reference_scalar = hardsigmoid,
      .flops_per_element = 2},
     {.signature = "hardswish(Tensor self) -> Tensor",
      .doc = "self times its hardsigmoid.",
      .family = &family_pointwise,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = hardswish_parts,
      .reference_scalar = hardswish,
      .flops_per_element = 3},
     {.signature = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
      .doc = "self above 0, negative_slope * self below.",
      .family = &family_pointwise,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = leaky_relu_parts,
      .reference_scalar = leaky_relu,
      .flops_per_element = 1},
 };

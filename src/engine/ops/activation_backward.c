@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of the activation functions, as ATen's backward operators. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -136,12 +137,109 @@ static status elu_inputs(const op_call *call, rng *r, error *err) {
     return ASSAY_OK;
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* x compared with a number. */
+static val compared(dag *g, scalar_function how, val x, double with) {
+    return v_2(g, how, x, v_real(g, v_dtype(g, x), with));
+}
+
+static val none_of(dag *g, val x) {
+    return v_int(g, v_dtype(g, x), 0);
+}
+
+static val threshold_backward_parts(dag *g, const val *x, const op_call *call) {
+    bool whole = dtype_category_of(v_dtype(g, x[1])) < CATEGORY_FLOATING;
+    double threshold = call_float(call, 2);
+    threshold = whole ? floor(threshold) : threshold; /* the same question of whole numbers */
+    return v_select(g, compared(g, FN_LE, x[1], threshold), none_of(g, x[0]), x[0]);
+}
+
+/* gelu(x) = x/2 (1 + tanh u) = x s with s = 1 / (1 + e), e = exp(-2 u), u = b (x + k x^3). The slope is
+   s (1 + 2 x u' (1 - s)), and 1 - s = e s has all its digits where s is near 1. Where one of e, x u' is nearly infinite the
+   other is nearly 0: there the answer is known. */
+static val gelu_tanh_slope(dag *g, val x) {
+    const double b = M_2_SQRTPI * M_SQRT1_2, k = 0.044715, far = 80;
+    dtype t = v_dtype(g, x);
+    val square = v_mul(g, x, x);
+    val exponent = v_mul(g, x, v_add_real(g, v_mul_real(g, square, -2 * b * k), -2 * b));
+    val e = v_1(g, FN_EXP, exponent);
+    val s = v_recip(g, v_add_real(g, e, 1));
+    val bend = v_mul(g, x, v_add_real(g, v_mul_real(g, square, 6 * b * k), 2 * b));
+    val slope = v_mul(g, s, v_add_real(g, v_mul(g, bend, v_mul(g, e, s)), 1));
+    slope = v_select(g, compared(g, FN_GT, exponent, far), v_real(g, t, 0), slope);
+    return v_select(g, compared(g, FN_LT, exponent, -far), v_real(g, t, 1), slope);
+}
+
+static val gelu_backward_parts(dag *g, const val *x, const op_call *call) {
+    bool by_tanh = strcmp(call_str(call, 2), "tanh") == 0;
+    val slope = by_tanh ? gelu_tanh_slope(g, x[1])
+                        : v_add(g, v_1(g, FN_NORMAL_CDF, x[1]), v_mul(g, x[1], v_1(g, FN_NORMAL_PDF, x[1])));
+    return v_mul(g, x[0], slope);
+}
+
+/* 1 - y */
+static val complement(dag *g, val y) {
+    return v_sub(g, v_int(g, v_dtype(g, y), 1), y);
+}
+
+static val silu_backward_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    val s = v_1(g, FN_SIGMOID, x[1]);
+    return v_mul(g, v_mul(g, x[0], s), v_add_real(g, v_mul(g, x[1], complement(g, s)), 1));
+}
+
+static val conjugate(dag *g, val x) {
+    return dtype_is_complex(v_dtype(g, x)) ? v_1(g, FN_CONJ, x) : x;
+}
+
+static val sigmoid_backward_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_mul(g, x[0], conjugate(g, v_mul(g, complement(g, x[1]), x[1])));
+}
+
+static val tanh_backward_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_mul(g, x[0], conjugate(g, complement(g, v_mul(g, x[1], x[1]))));
+}
+
+static val elu_backward_parts(dag *g, const val *x, const op_call *call) {
+    double alpha = call_float(call, 1), scale = call_float(call, 2), input_scale = call_float(call, 3);
+    val below = call_bool(call, 4)
+                    ? v_mul_real(g, v_add_real(g, x[1], alpha * scale), input_scale)
+                    : v_mul_real(g, v_1(g, FN_EXP, v_mul_real(g, x[1], input_scale)), input_scale * alpha * scale);
+    return v_mul(g, x[0], v_select(g, compared(g, FN_LE, x[1], 0), below, v_real(g, v_dtype(g, x[0]), scale)));
+}
+
+static val hardtanh_backward_parts(dag *g, const val *x, const op_call *call) {
+    val outside = v_2(g, FN_OR, compared(g, FN_LE, x[1], call_float(call, 2)), compared(g, FN_GE, x[1], call_float(call, 3)));
+    return v_select(g, outside, none_of(g, x[0]), x[0]);
+}
+
+static val hardsigmoid_backward_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    val inside = v_2(g, FN_AND, compared(g, FN_GT, x[1], -3), compared(g, FN_LT, x[1], 3));
+    return v_select(g, inside, v_mul_real(g, x[0], 1.0 / 6), none_of(g, x[0]));
+}
+
+static val hardswish_backward_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    val bend = v_mul(g, x[0], v_add_real(g, v_mul_real(g, x[1], 1.0 / 3), 0.5));
+    val right = v_select(g, compared(g, FN_LT, x[1], 3), bend, x[0]);
+    return v_select(g, compared(g, FN_LE, x[1], -3), none_of(g, x[0]), right);
+}
+
+static val leaky_relu_backward_parts(dag *g, const val *x, const op_call *call) {
+    return v_select(g, compared(g, FN_GT, x[1], 0), x[0], v_mul_real(g, x[0], call_float(call, 2)));
+}
+
 static const op_row rows[] = {
     {.signature = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
      .doc = "grad_output where self exceeds the threshold, else 0: the gradient of relu.",
      .family = &family_activation_backward,
      .infer = self_first_infer,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .decompose_scalar = threshold_backward_parts,
      .reference_scalar = threshold_backward,
      .reference_int = threshold_backward_int},
     {.signature = "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
@@ -149,12 +247,14 @@ static const op_row rows[] = {
      .family = &family_activation_backward,
      .infer = gelu_backward_infer,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = gelu_backward_parts,
      .reference_scalar = gelu_backward,
      .flops_per_element = 25},
     {.signature = "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
      .doc = "grad_output times the slope of silu at self.",
      .family = &family_activation_backward,
      .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .decompose_scalar = silu_backward_parts,
      .reference_scalar = silu_backward,
      .reference_complex = silu_backward_complex,
      .flops_per_element = 16},
@@ -163,6 +263,7 @@ static const op_row rows[] = {
      .family = &family_activation_backward,
      .inputs = sigmoid_result_inputs,
      .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .decompose_scalar = sigmoid_backward_parts,
      .reference_scalar = sigmoid_backward,
      .reference_complex = sigmoid_backward_complex,
      .flops_per_element = 3},
@@ -171,6 +272,7 @@ static const op_row rows[] = {
      .family = &family_activation_backward,
      .inputs = tanh_result_inputs,
      .takes = TAKES_FLOATING | TAKES_COMPLEX,
+     .decompose_scalar = tanh_backward_parts,
      .reference_scalar = tanh_backward,
      .reference_complex = tanh_backward_complex,
      .flops_per_element = 3},
@@ -180,23 +282,27 @@ static const op_row rows[] = {
      .family = &family_activation_backward,
      .inputs = elu_inputs,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = elu_backward_parts,
      .reference_scalar = elu_backward,
      .flops_per_element = 13},
     {.signature = "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
      .doc = "grad_output where self lies between min_val and max_val, else 0.",
      .family = &family_activation_backward,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = hardtanh_backward_parts,
      .reference_scalar = hardtanh_backward},
     {.signature = "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
      .doc = "grad_output / 6 where self lies between -3 and 3, else 0.",
      .family = &family_activation_backward,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = hardsigmoid_backward_parts,
      .reference_scalar = hardsigmoid_backward,
      .flops_per_element = 1},
     {.signature = "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
      .doc = "grad_output times the slope of hardswish at self.",
      .family = &family_activation_backward,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = hardswish_backward_parts,
      .reference_scalar = hardswish_backward,
      .flops_per_element = 3},
     {.signature = "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) "
@@ -205,6 +311,7 @@ static const op_row rows[] = {
      .family = &family_activation_backward,
      .infer = self_first_infer,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = leaky_relu_backward_parts,
      .reference_scalar = leaky_relu_backward,
      .flops_per_element = 1},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparisons, tests for special values, bitwise and logical operators. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -180,11 +181,94 @@ static double complex logical_not_complex(const double complex *x, const op_call
     return x[0] == 0;
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val eq_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_EQ, x[0], x[1]);
+}
+
+static val ne_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_NE, x[0], x[1]);
+}
+
+static val lt_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_LT, x[0], x[1]);
+}
+
+static val le_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_LE, x[0], x[1]);
+}
+
+static val gt_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_GT, x[0], x[1]);
+}
+
+static val ge_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_GE, x[0], x[1]);
+}
+
+static val isinf_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_IS_INF, x[0]);
+}
+
+static val isnan_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_IS_NAN, x[0]);
+}
+
+static val bitwise_and_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_AND, x[0], x[1]);
+}
+
+static val bitwise_or_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_OR, x[0], x[1]);
+}
+
+static val bitwise_xor_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_XOR, x[0], x[1]);
+}
+
+static val bitwise_not_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_NOT, x[0]);
+}
+
+static val logical_and_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_AND, v_truth(g, x[0]), v_truth(g, x[1]));
+}
+
+static val logical_or_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_OR, v_truth(g, x[0]), v_truth(g, x[1]));
+}
+
+static val logical_xor_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_XOR, v_truth(g, x[0]), v_truth(g, x[1]));
+}
+
+static val logical_not_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_NOT, v_truth(g, x[0]));
+}
+
 static const op_row rows[] = {
     {.signature = "eq.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "Whether self equals other.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = eq_parts,
      .reference_scalar = eq,
      .reference_int = eq_int,
      .reference_complex = eq_complex},
@@ -193,6 +277,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
+     .decompose_scalar = eq_parts,
      .reference_scalar = eq,
      .reference_int = eq_int,
      .reference_complex = eq_complex},
@@ -200,6 +285,7 @@ static const op_row rows[] = {
      .doc = "Whether self differs from other.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = ne_parts,
      .reference_scalar = ne,
      .reference_int = ne_int,
      .reference_complex = ne_complex},
@@ -208,6 +294,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
+     .decompose_scalar = ne_parts,
      .reference_scalar = ne,
      .reference_int = ne_int,
      .reference_complex = ne_complex},
@@ -216,6 +303,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = lt_parts,
      .reference_scalar = lt,
      .reference_int = lt_int},
     {.signature = "lt.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -224,6 +312,7 @@ static const op_row rows[] = {
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = lt_parts,
      .reference_scalar = lt,
      .reference_int = lt_int},
     {.signature = "le.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -231,6 +320,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = le_parts,
      .reference_scalar = le,
      .reference_int = le_int},
     {.signature = "le.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -239,6 +329,7 @@ static const op_row rows[] = {
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = le_parts,
      .reference_scalar = le,
      .reference_int = le_int},
     {.signature = "gt.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -246,6 +337,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = gt_parts,
      .reference_scalar = gt,
      .reference_int = gt_int},
     {.signature = "gt.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -254,6 +346,7 @@ static const op_row rows[] = {
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = gt_parts,
      .reference_scalar = gt,
      .reference_int = gt_int},
     {.signature = "ge.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -261,6 +354,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = ge_parts,
      .reference_scalar = ge,
      .reference_int = ge_int},
     {.signature = "ge.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -269,6 +363,7 @@ static const op_row rows[] = {
      .promotion = PROMOTE_BOOL_OUT,
      .scalars_promote = true,
      .takes = TAKES_ORDERED,
+     .decompose_scalar = ge_parts,
      .reference_scalar = ge,
      .reference_int = ge_int},
     {.signature = "isinf(Tensor self) -> Tensor",
@@ -276,6 +371,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .no_in_place = true,
+     .decompose_scalar = isinf_parts,
      .reference_scalar = is_infinite,
      .reference_complex = is_infinite_complex},
     {.signature = "isnan(Tensor self) -> Tensor",
@@ -283,32 +379,38 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
      .no_in_place = true,
+     .decompose_scalar = isnan_parts,
      .reference_scalar = is_nan,
      .reference_complex = is_nan_complex},
     {.signature = "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "The bits set in both.",
      .family = &family_pointwise,
      .takes = TAKES_BITS,
+     .decompose_scalar = bitwise_and_parts,
      .reference_int = bitwise_and},
     {.signature = "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "The bits set in either.",
      .family = &family_pointwise,
      .takes = TAKES_BITS,
+     .decompose_scalar = bitwise_or_parts,
      .reference_int = bitwise_or},
     {.signature = "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "The bits set in one and not in the other.",
      .family = &family_pointwise,
      .takes = TAKES_BITS,
+     .decompose_scalar = bitwise_xor_parts,
      .reference_int = bitwise_xor},
     {.signature = "bitwise_not(Tensor self) -> Tensor",
      .doc = "The bits not set; of booleans the other one.",
      .family = &family_pointwise,
      .takes = TAKES_BITS,
+     .decompose_scalar = bitwise_not_parts,
      .reference_int = bitwise_not},
     {.signature = "logical_and(Tensor self, Tensor other) -> Tensor",
      .doc = "Whether neither is 0.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = logical_and_parts,
      .reference_scalar = logical_and,
      .reference_int = logical_and_int,
      .reference_complex = logical_and_complex},
@@ -316,6 +418,7 @@ static const op_row rows[] = {
      .doc = "Whether they are not both 0.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = logical_or_parts,
      .reference_scalar = logical_or,
      .reference_int = logical_or_int,
      .reference_complex = logical_or_complex},
@@ -323,6 +426,7 @@ static const op_row rows[] = {
      .doc = "Whether one of them is 0 and the other is not.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = logical_xor_parts,
      .reference_scalar = logical_xor,
      .reference_int = logical_xor_int,
      .reference_complex = logical_xor_complex},
@@ -330,6 +434,7 @@ static const op_row rows[] = {
      .doc = "Whether self is 0.",
      .family = &family_pointwise,
      .promotion = PROMOTE_BOOL_OUT,
+     .decompose_scalar = logical_not_parts,
      .reference_scalar = logical_not,
      .reference_int = logical_not_int,
      .reference_complex = logical_not_complex},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution and its gradients, in the terms of schema/window.h: three sums tie the wide side, the narrow side and the
    weight together, and a transposed convolution only swaps which side is the input. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 #include "engine/schema/window.h"
@@ -280,6 +281,7 @@ static const op_row rows[] = {
      .family = &family_convolution,
      .infer = convolution_infer,
      .cost = convolution_cost,
+     .decompose = v_library,
      .reference_element = convolution_element},
     {.signature = "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] "
                   "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
@@ -288,6 +290,7 @@ static const op_row rows[] = {
      .family = &family_convolution,
      .infer = backward_infer,
      .cost = backward_cost,
+     .decompose = v_library,
      .reference_element = backward_element},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies: of one tensor into another layout or type, and of several into one. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 #include "engine/schema/reference.h"
@@ -282,28 +283,71 @@ static void list_cost(const op_call *call, const outputs *out, op_cost *cost) {
 
 static const op_family family_copy = {.name = "copy"};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* Types and layouts are the output's matter. */
+static void copy_of_self(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, v_raw(g, call, 0));
+}
+
+static void copy_of_source(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, v_raw(g, call, 1));
+}
+
+/* The list's tensors side by side, in the output's type; of stack each with a dimension of its own. */
+static void join_items(dag *g, const op_call *call, const outputs *out, bool stacks) {
+    int n, kept = 0, dim, ndim = out->items[0].ndim;
+    tensor **items = call_tensors(call, 0, &n);
+    val *pieces = arena_make(g->memory, (size_t)n, sizeof *pieces);
+    if (pieces == NULL || dim_wrap(call_int(call, 1), ndim, &dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "nothing to join");
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        if (stacks || !cat_skips(items[i])) {
+            val x = v_cast(g, v_tensor(g, items[i]), out->items[0].dtype);
+            pieces[kept++] = stacks ? v_unsqueeze(g, x, dim) : x;
+        }
+    }
+    v_result(g, 0, kept > 0 ? v_join(g, kept, pieces, dim) : v_int(g, out->items[0].dtype, 0));
+}
+
+static void cat_parts(dag *g, const op_call *call, const outputs *out) {
+    join_items(g, call, out, false);
+}
+
+static void stack_parts(dag *g, const op_call *call, const outputs *out) {
+    join_items(g, call, out, true);
+}
+
 static const op_row rows[] = {
     {.signature = "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
      .doc = "A copy with memory of its own.",
      .family = &family_copy,
      .infer = clone_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "lift_fresh_copy(Tensor self) -> Tensor",
      .doc = "A contiguous copy: how a constant of a traced program enters it.",
      .family = &family_copy,
      .infer = lift_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
                   "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
      .doc = "A copy in another type or memory format.",
      .family = &family_copy,
      .infer = to_copy_infer,
+     .decompose = copy_of_self,
      .reference_moves = same_place},
     {.signature = "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
      .doc = "The values of src, broadcast, in the type and layout of self.",
      .family = &family_copy,
      .infer = copy_infer,
      .cost = copy_cost,
+     .decompose = copy_of_source,
      .reference_moves = copy_moves,
      .has_in_place = true},
     {.signature = "cat(Tensor[] tensors, int dim=0) -> Tensor",
@@ -311,12 +355,14 @@ static const op_row rows[] = {
      .family = &family_copy,
      .infer = cat_infer,
      .cost = list_cost,
+     .decompose = cat_parts,
      .reference_moves = cat_moves},
     {.signature = "stack(Tensor[] tensors, int dim=0) -> Tensor",
      .doc = "Tensors of one shape joined along a new dimension.",
      .family = &family_copy,
      .infer = stack_infer,
      .cost = list_cost,
+     .decompose = stack_parts,
      .reference_moves = stack_moves},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* New tensors: empty, zeros, ones, one value everywhere. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -121,40 +122,81 @@ static const op_family family_fill = {.name = "fill", .infer = fill_infer, .cost
 #define NEW_KEYWORDS                                                                                                   \
     "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static void empty_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call;
+    v_result(g, 0, v_undefined(g, out->items[0].dtype));
+}
+
+static void number_parts(dag *g, const outputs *out, number n) {
+    v_result(g, 0, v_constant(g, out->items[0].dtype, n));
+}
+
+static void zeros_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call;
+    number_parts(g, out, number_of_int(0));
+}
+
+static void ones_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call;
+    number_parts(g, out, number_of_int(1));
+}
+
+static void full_parts(dag *g, const op_call *call, const outputs *out) {
+    number_parts(g, out, call_number(call, 2));
+}
+
+static void fill_scalar_parts(dag *g, const op_call *call, const outputs *out) {
+    number_parts(g, out, call_number(call, 1));
+}
+
+static void fill_tensor_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, v_raw(g, call, 1));
+}
+
 static const op_row rows[] = {
     {.signature = "new_empty(Tensor self, SymInt[] size, " NEW_KEYWORDS,
      .doc = "Memory for a tensor of the given sizes, contents undefined.",
      .family = &family_create,
      .cost = no_cost,
+     .decompose = empty_parts,
      .check = anything},
     {.signature = "new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, " NEW_KEYWORDS,
      .doc = "Memory for a tensor of the given sizes and strides, contents undefined.",
      .family = &family_create,
      .infer = new_strided_infer,
      .cost = no_cost,
+     .decompose = empty_parts,
      .check = anything},
     {.signature = "new_zeros(Tensor self, SymInt[] size, " NEW_KEYWORDS,
      .doc = "Zeros.",
      .family = &family_create,
+     .decompose = zeros_parts,
      .reference_moves = zero_term},
     {.signature = "new_ones(Tensor self, SymInt[] size, " NEW_KEYWORDS,
      .doc = "Ones.",
      .family = &family_create,
+     .decompose = ones_parts,
      .reference_moves = one_term},
     {.signature = "new_full(Tensor self, SymInt[] size, Scalar fill_value, " NEW_KEYWORDS,
      .doc = "One value everywhere.",
      .family = &family_create,
      .infer = new_full_infer,
+     .decompose = full_parts,
      .reference_moves = new_full_moves},
     {.signature = "fill.Scalar(Tensor self, Scalar value) -> Tensor",
      .doc = "A number in place of every element of self.",
      .family = &family_fill,
      .infer = fill_scalar_infer,
+     .decompose = fill_scalar_parts,
      .reference_moves = fill_scalar_moves},
     {.signature = "fill.Tensor(Tensor self, Tensor value) -> Tensor",
      .doc = "The one element of value in place of every element of self.",
      .family = &family_fill,
      .infer = fill_tensor_infer,
+     .decompose = fill_tensor_parts,
      .reference_moves = fill_tensor_moves},
 };
 

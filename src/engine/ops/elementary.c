@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise elementary functions: exponentials, logarithms, roots, powers, trigonometry, rounding. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -164,11 +165,101 @@ static status pow_inputs(const op_call *call, rng *r, error *err) {
     return whole ? ASSAY_OK : positive_inputs(call, r, err);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val exp_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_EXP, x[0]);
+}
+
+static val log2_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_LOG2, x[0]);
+}
+
+static val sqrt_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_SQRT, x[0]);
+}
+
+static val sin_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_SIN, x[0]);
+}
+
+static val cos_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_COS, x[0]);
+}
+
+static val erf_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_ERF, x[0]);
+}
+
+static val floor_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_FLOOR, x[0]);
+}
+
+static val round_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_1(g, FN_ROUND, x[0]);
+}
+
+static val rsqrt_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_recip(g, v_1(g, FN_SQRT, x[0]));
+}
+
+/* x to a whole power of at least 1, by squaring. */
+static val multiplied(dag *g, val x, int64_t power) {
+    val result = x;
+    bool any = false;
+    for (; power > 0; power >>= 1) {
+        if ((power & 1) != 0) {
+            result = any ? v_mul(g, result, x) : x;
+            any = true;
+        }
+        x = power > 1 ? v_mul(g, x, x) : x;
+    }
+    return result;
+}
+
+/* Powers that are products, roots or reciprocals: of reals, while the products' rounding stays within 2 ulp; of integers,
+   which do not round, up to as many products as a power in general takes. */
+static val pow_number_parts(dag *g, const val *x, const op_call *call) {
+    enum { MOST_ROUNDED = 4, MOST_EXACT = 64 };
+    dtype t = v_dtype(g, x[0]);
+    bool exact = dtype_category_of(t) < CATEGORY_FLOATING;
+    number exponent = call_number(call, 1);
+    double size = fabs(exponent.f);
+    if (exponent.im != 0 || (size != 0.5 && (size > (exact ? MOST_EXACT : MOST_ROUNDED) || size != floor(size)))) {
+        return v_2(g, FN_POW, x[0], x[1]);
+    }
+    if (size == 0) {
+        return v_int(g, t, 1);
+    }
+    val value = size == 0.5 ? v_1(g, FN_SQRT, x[0]) : multiplied(g, x[0], (int64_t)size);
+    return exponent.f < 0 ? v_recip(g, value) : value;
+}
+
+static val pow_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_POW, x[0], x[1]);
+}
+
+static val pow_of_number_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_2(g, FN_POW, x[1], x[0]);
+}
+
 static const op_row rows[] = {
     {.signature = "exp(Tensor self) -> Tensor",
      .doc = "e to the power of self.",
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = exp_parts,
      .reference_scalar = exp_real,
      .reference_complex = exp_complex,
      .flops_per_element = 10},
@@ -177,6 +268,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .inputs = positive_inputs,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = log2_parts,
      .reference_scalar = log2_real,
      .reference_complex = log2_complex,
      .flops_per_element = 10},
@@ -185,6 +277,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .inputs = positive_inputs,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = sqrt_parts,
      .reference_scalar = sqrt_real,
      .reference_complex = sqrt_complex,
      .flops_per_element = 1},
@@ -193,6 +286,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .inputs = positive_inputs,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = rsqrt_parts,
      .reference_scalar = rsqrt_real,
      .reference_complex = rsqrt_complex,
      .flops_per_element = 2},
@@ -200,6 +294,7 @@ static const op_row rows[] = {
      .doc = "The sine of self, in radians.",
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = sin_parts,
      .reference_scalar = sin_real,
      .reference_complex = sin_complex,
      .flops_per_element = 15},
@@ -207,6 +302,7 @@ static const op_row rows[] = {
      .doc = "The cosine of self, in radians.",
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
+     .decompose_scalar = cos_parts,
      .reference_scalar = cos_real,
      .reference_complex = cos_complex,
      .flops_per_element = 15},
@@ -215,12 +311,14 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .promotion = PROMOTE_INT_TO_FLOAT,
      .takes = TAKES_FLOATING,
+     .decompose_scalar = erf_parts,
      .reference_scalar = erf_real,
      .flops_per_element = 20},
     {.signature = "floor(Tensor self) -> Tensor",
      .doc = "The largest whole number not above self.",
      .family = &family_pointwise,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .decompose_scalar = floor_parts,
      .reference_scalar = floor_real,
      .reference_int = same_int,
      .flops_per_element = 1},
@@ -228,6 +326,7 @@ static const op_row rows[] = {
      .doc = "The whole number nearest to self; halves go to the even one.",
      .family = &family_pointwise,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING,
+     .decompose_scalar = round_parts,
      .reference_scalar = round_real,
      .reference_int = same_int,
      .flops_per_element = 1},
@@ -239,6 +338,7 @@ static const op_row rows[] = {
      .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .scalars_promote = true,
      .in_place_overload = "Scalar",
+     .decompose_scalar = pow_number_parts,
      .reference_scalar = pow_real,
      .reference_int = pow_int,
      .reference_complex = pow_complex,
@@ -249,6 +349,7 @@ static const op_row rows[] = {
      .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .scalars_promote = true,
      .no_in_place = true,
+     .decompose_scalar = pow_of_number_parts,
      .reference_scalar = pow_of_number,
      .reference_int = pow_of_number_int,
      .reference_complex = pow_of_number_complex,
@@ -259,6 +360,7 @@ static const op_row rows[] = {
      .inputs = pow_inputs,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,
      .in_place_overload = "Tensor",
+     .decompose_scalar = pow_parts,
      .reference_scalar = pow_real,
      .reference_int = pow_int,
      .reference_complex = pow_complex,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products. Shapes: M rows of self, N columns of mat2, K summed over, B batches. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -288,41 +289,71 @@ static void sum_cost(const op_call *call, const outputs *out, op_cost *cost) {
 static const op_family family_product = {.name = "matrix product", .cost = product_cost};
 static const op_family family_product_sum = {.name = "matrix product", .cost = sum_cost, .has_in_place = true};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* Products with vectors move as much as they compute: sums like any other, which fuse. Matrix products stay the library's. */
+static val vector_product(dag *g, const op_call *call, int a) {
+    val x = v_arg(g, call, a);
+    return v_reduce(g, RED_SUM, v_mul(g, x, v_arg(g, call, a + 1)), (uint64_t)1 << (v_ndim(g, x) - 1), false);
+}
+
+static void vector_product_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    v_result(g, 0, vector_product(g, call, 0));
+}
+
+static void vector_sum_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    val product = vector_product(g, call, 1);
+    number beta = call_number(call, 3), alpha = call_number(call, 4);
+    dtype t = v_dtype(g, product);
+    product = v_mul(g, product, v_constant(g, t, alpha));
+    bool reads = beta.f != 0 || beta.im != 0;
+    v_result(g, 0, reads ? v_add(g, product, v_mul(g, v_arg(g, call, 0), v_constant(g, t, beta))) : product);
+}
+
 static const op_row rows[] = {
     {.signature = "mm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "The matrix product of self [M, K] and mat2 [K, N].",
      .family = &family_product,
      .infer = mm_infer,
+     .decompose = v_library,
      .reference_element = product_element},
     {.signature = "bmm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "A matrix product for each batch: self [B, M, K], mat2 [B, K, N].",
      .family = &family_product,
      .infer = bmm_infer,
+     .decompose = v_library,
      .reference_element = product_element},
     {.signature = "mv(Tensor self, Tensor vec) -> Tensor",
      .doc = "The matrix self [M, K] times the vector vec [K].",
      .family = &family_product,
      .infer = mv_infer,
+     .decompose = vector_product_parts,
      .reference_element = product_element},
     {.signature = "dot(Tensor self, Tensor tensor) -> Tensor",
      .doc = "The sum of products of two vectors, without conjugation.",
      .family = &family_product,
      .infer = dot_infer,
+     .decompose = vector_product_parts,
      .reference_element = product_element},
     {.signature = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmm_infer,
+     .decompose = v_library,
      .reference_element = sum_element},
     {.signature = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "addmm for each batch.",
      .family = &family_product_sum,
      .infer = baddbmm_infer,
+     .decompose = v_library,
      .reference_element = sum_element},
     {.signature = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmv_infer,
+     .decompose = vector_sum_parts,
      .reference_element = sum_element},
 };
 

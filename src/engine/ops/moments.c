@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variances, standard deviations and vector norms over dimensions. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
 
@@ -154,30 +155,97 @@ static void norm_cost(const op_call *call, const outputs *out, op_cost *cost) {
 
 static const op_family family_norm = {.name = "reduction", .infer = norm_infer, .cost = norm_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* |x|^2 of real or complex x, real. */
+static val square_size(dag *g, val x) {
+    if (!dtype_is_complex(v_dtype(g, x))) {
+        return v_mul(g, x, x);
+    }
+    val re = v_1(g, FN_REAL, x), im = v_1(g, FN_IMAG, x);
+    return v_add(g, v_mul(g, re, re), v_mul(g, im, im));
+}
+
+/* The variance; the mean if there are two outputs. */
+static val variance_of(dag *g, const op_call *call, const outputs *out) {
+    uint32_t mask = 0;
+    val x = v_arg(g, call, 0);
+    if (reduction_mask(call, 1, &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+    }
+    double n = reduction_length(call, 1), correction = call_is_none(call, 2) ? 1 : call_float(call, 2);
+    bool keepdim = call_bool(call, 3);
+    val mean = v_mul_real(g, v_reduce(g, RED_SUM, x, mask, true), 1 / n);
+    val squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, mean)), mask, keepdim);
+    if (out->n == 2) {
+        const tensor *t = &out->items[1];
+        v_result(g, 1, g->refused != NULL ? mean : v_reshape(g, mean, t->ndim, t->sizes));
+    }
+    return v_mul_real(g, squares, 1 / fmax(n - correction, 0));
+}
+
+static void variance_parts(dag *g, const op_call *call, const outputs *out) {
+    v_result(g, 0, variance_of(g, call, out));
+}
+
+static void deviation_parts(dag *g, const op_call *call, const outputs *out) {
+    v_result(g, 0, v_1(g, FN_SQRT, variance_of(g, call, out)));
+}
+
+static void norm_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    uint32_t mask = 0;
+    double p = norm_order(call);
+    int dims = norm_dims(call);
+    val x = v_arg(g, call, 0);
+    if (reduction_mask(call, dims, &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+        return;
+    }
+    bool keepdim = dims >= 0 && call_bool(call, 3);
+    if (p == 2) {
+        v_result(g, 0, v_1(g, FN_SQRT, v_reduce(g, RED_SUM, square_size(g, x), mask, keepdim)));
+        return;
+    }
+    val size = v_1(g, FN_ABS, x), order = v_real(g, dtype_real(v_dtype(g, x)), p);
+    if (p == 0) {
+        size = v_cast(g, v_truth(g, size), v_dtype(g, size));
+    } else if (p != 1 && !isinf(p)) {
+        size = v_2(g, FN_POW, size, order);
+    }
+    val sum = v_reduce(g, isinf(p) ? (p > 0 ? RED_MAX : RED_MIN) : RED_SUM, size, mask, keepdim);
+    v_result(g, 0, p == 0 || p == 1 || isinf(p) ? sum : v_2(g, FN_POW, sum, v_real(g, v_dtype(g, sum), 1 / p)));
+}
+
 static const op_row rows[] = {
     {.signature =
          "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
      .doc = "The standard deviation over dimensions, with n - correction (1 unless given) in the divisor.",
      .family = &family_variance,
+     .decompose = deviation_parts,
      .reference_element = deviation_element},
     {.signature =
          "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
      .doc = "The variance over dimensions, with n - correction (1 unless given) in the divisor.",
      .family = &family_variance,
+     .decompose = variance_parts,
      .reference_element = variance_element},
     {.signature = "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
                   "(Tensor, Tensor)",
      .doc = "The variance and the mean over dimensions.",
      .family = &family_variance,
+     .decompose = variance_parts,
      .reference_element = variance_element,
      .reference = variance_whole},
     {.signature = "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
      .doc = "The vector norm of order p (2 unless given) over dimensions.",
      .family = &family_norm,
+     .decompose = norm_parts,
      .reference_element = norm_element},
     {.signature = "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
      .doc = "The vector norm of order p of all elements.",
      .family = &family_norm,
+     .decompose = norm_parts,
      .reference_element = norm_element},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer, batch and group norm: what they share, and the forwards. Letters: N batch, C channels, S positions of a channel. */
 #include "base/arena.h"
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/normalization.h"
@@ -124,11 +125,134 @@ static void forward_cost(const op_call *call, const outputs *out, op_cost *cost)
 static const op_family family_norm_forward = {
     .name = "norm", .infer = forward_infer, .inputs = forward_inputs, .cost = forward_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* Mean and 1 / sqrt(variance + eps) over `dims`, kept as dimensions of size 1. */
+static void statistics_parts(dag *g, val x, uint64_t dims, double n, double eps, val *mean, val *rstd) {
+    *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
+    val off = v_sub(g, x, *mean);
+    val variance = v_mul_real(g, v_reduce(g, RED_SUM, v_mul(g, off, off), dims, true), 1 / n);
+    *rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, variance, eps)));
+}
+
+static void layer_norm_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    norm_view v;
+    if (norm_analyse(call, &v, NULL) != ASSAY_OK || v.per_stat == 0) {
+        v_refuse(g, "rows without elements");
+        return;
+    }
+    val x = v_arg(g, call, v.input_arg), mean, rstd;
+    int ndim = call_tensor(call, v.input_arg)->ndim, n_shape;
+    call_ints(call, 1, &n_shape);
+    uint64_t dims = 0;
+    for (int d = ndim - n_shape; d < ndim; d++) {
+        dims |= (uint64_t)1 << d;
+    }
+    statistics_parts(g, x, dims, (double)v.per_stat, v.eps, &mean, &rstd);
+    val y = v_mul(g, v_sub(g, x, mean), rstd);
+    y = v_has(call, v.weight_arg) ? v_mul(g, y, v_cast(g, v_arg(g, call, v.weight_arg), v_dtype(g, x))) : y;
+    y = v_has(call, v.bias_arg) ? v_add(g, y, v_cast(g, v_arg(g, call, v.bias_arg), v_dtype(g, x))) : y;
+    v_result(g, 0, y);
+    v_result(g, 1, mean);
+    v_result(g, 2, rstd);
+}
+
+/* A parameter of the channels, or of nothing (an invalid value: look at v_has), seen over x's dimensions. */
+static val of_channels(dag *g, const op_call *call, int at, val like) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d < v_ndim(g, like); d++) {
+        sizes[d] = d == 1 ? v_size(g, like, 1) : 1;
+    }
+    return v_reshape(g, v_cast(g, v_raw(g, call, at), v_dtype(g, like)), v_ndim(g, like), sizes);
+}
+
+/* (x - mean) * rstd * weight + bias, the scale computed once for each channel. */
+static val normalised(dag *g, const op_call *call, const norm_view *v, val x, val mean, val rstd) {
+    val scale = v_has(call, v->weight_arg) ? v_mul(g, rstd, of_channels(g, call, v->weight_arg, x)) : rstd;
+    val y = v_mul(g, v_sub(g, x, mean), scale);
+    return v_has(call, v->bias_arg) ? v_add(g, y, of_channels(g, call, v->bias_arg, x)) : y;
+}
+
+/* running = (1 - momentum) * running + momentum * now */
+static void move_running(dag *g, const op_call *call, int at, double momentum, val now) {
+    if (v_has(call, at)) {
+        int64_t channels = call_tensor(call, at)->sizes[0];
+        val old = v_mul_real(g, v_cast(g, v_raw(g, call, at), v_dtype(g, now)), 1 - momentum);
+        v_write(g, call, at, v_add(g, old, v_mul_real(g, v_reshape(g, now, 1, &channels), momentum)));
+    }
+}
+
+static void batch_norm_parts(dag *g, const op_call *call, const outputs *out) {
+    norm_view v;
+    if (norm_analyse(call, &v, NULL) != ASSAY_OK) {
+        v_refuse(g, "statistics that do not fit");
+        return;
+    }
+    val x = v_arg(g, call, v.input_arg), mean, rstd;
+    if (!v.trains) {
+        mean = of_channels(g, call, v.running_mean_arg, x);
+        val variance = of_channels(g, call, v.running_var_arg, x);
+        rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, variance, v.eps)));
+        v_result(g, 1, v_real(g, out->items[1].dtype, 0)); /* without elements */
+        v_result(g, 2, v_real(g, out->items[2].dtype, 0));
+        v_result(g, 0, normalised(g, call, &v, x, mean, rstd));
+        return;
+    }
+    double n = (double)v.per_stat, momentum = call_float(call, signature_find_param(&call->op->signature, "momentum"));
+    uint64_t dims = (((uint64_t)1 << v_ndim(g, x)) - 1) & ~(uint64_t)2;
+    mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
+    val off = v_sub(g, x, mean);
+    val squares = v_reduce(g, RED_SUM, v_mul(g, off, off), dims, true);
+    rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, v_mul_real(g, squares, 1 / n), v.eps)));
+    v_result(g, 0, normalised(g, call, &v, x, mean, rstd));
+    v_result(g, 1, v_reshape(g, mean, 1, &v.n_stats));
+    v_result(g, 2, v_reshape(g, rstd, 1, &v.n_stats));
+    move_running(g, call, v.running_mean_arg, momentum, mean);
+    move_running(g, call, v.running_var_arg, momentum, v_mul_real(g, squares, 1 / (n - 1)));
+}
+
+/* The channels' dimension is seen as two, groups and channels within one, so that all is one loop nest. */
+static void group_norm_parts(dag *g, const op_call *call, const outputs *out) {
+    norm_view v;
+    if (norm_analyse(call, &v, NULL) != ASSAY_OK || v.per_stat == 0) {
+        v_refuse(g, "groups without elements");
+        return;
+    }
+    val x = v_arg(g, call, v.input_arg), mean, rstd;
+    const tensor *t = call_tensor(call, v.input_arg);
+    int64_t groups = out->items[1].sizes[1], sizes[TENSOR_MAX_DIMS] = {t->sizes[0], groups, t->sizes[1] / groups};
+    int64_t of_weight[TENSOR_MAX_DIMS] = {1, groups, t->sizes[1] / groups};
+    if (t->ndim + 1 > TENSOR_MAX_DIMS) {
+        v_refuse(g, "too many dimensions");
+        return;
+    }
+    for (int d = 2; d < t->ndim; d++) {
+        sizes[d + 1] = t->sizes[d];
+        of_weight[d + 1] = 1;
+    }
+    x = v_reshape(g, x, t->ndim + 1, sizes);
+    statistics_parts(g, x, (((uint64_t)1 << (t->ndim + 1)) - 1) & ~(uint64_t)3, (double)v.per_stat, v.eps, &mean, &rstd);
+    val y = v_mul(g, v_sub(g, x, mean), rstd);
+    if (v_has(call, v.weight_arg)) {
+        val weight = v_cast(g, v_raw(g, call, v.weight_arg), v_dtype(g, x));
+        y = v_mul(g, y, v_reshape(g, weight, t->ndim + 1, of_weight));
+    }
+    if (v_has(call, v.bias_arg)) {
+        val bias = v_cast(g, v_raw(g, call, v.bias_arg), v_dtype(g, x));
+        y = v_add(g, y, v_reshape(g, bias, t->ndim + 1, of_weight));
+    }
+    v_result(g, 0, v_reshape(g, v_cast(g, y, out->items[0].dtype), t->ndim, t->sizes));
+    v_result(g, 1, v_reshape(g, mean, 2, sizes));
+    v_result(g, 2, v_reshape(g, rstd, 2, sizes));
+}
+
 static const op_row rows[] = {
     {.signature = "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
                   "(Tensor, Tensor, Tensor)",
      .doc = "Each row brought to mean 0 and variance 1, then scaled and shifted; and the rows' means and inverse deviations.",
      .family = &family_norm_forward,
+     .decompose = layer_norm_parts,
      .reference_element = forward_element},
     {.signature = "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                   "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -136,11 +260,13 @@ static const op_row rows[] = {
             "ones.",
      .family = &family_norm_forward,
      .written_args = 1u << 3 | 1u << 4,
+     .decompose = batch_norm_parts,
      .reference_element = forward_element},
     {.signature = "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
                   "float eps) -> (Tensor, Tensor, Tensor)",
      .doc = "Each group of channels of each sample brought to mean 0 and variance 1, then scaled and shifted by channel.",
      .family = &family_norm_forward,
+     .decompose = group_norm_parts,
      .reference_element = forward_element},
 };
 

@@ -4,6 +4,7 @@
      grad_weight = sum(grad_out * x^), grad_bias = sum(grad_out), over the elements that share a weight.
    With running statistics (batch norm's evaluation) the two means drop out. */
 #include "engine/schema/normalization.h"
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 
@@ -167,22 +168,168 @@ static void backward_cost(const op_call *call, const outputs *out, op_cost *cost
 static const op_family family_norm_backward = {
     .name = "norm backward", .infer = backward_infer, .inputs = backward_inputs, .cost = backward_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* What all three begin with: dy, x, x^ (as far as mean and rstd are known) in the type to compute in, and the mask. */
+typedef struct backward_values {
+    norm_view v;
+    val dy, x, normal;
+    const bool *mask;
+} backward_values;
+
+/* An argument seen as `sizes`, which has its elements in their order. */
+static val shaped(dag *g, const op_call *call, int at, dtype t, int ndim, const int64_t *sizes) {
+    return v_reshape(g, v_cast(g, v_raw(g, call, at), t), ndim, sizes);
+}
+
+static bool backward_start(dag *g, const op_call *call, const outputs *out, backward_values *b) {
+    if (norm_analyse(call, &b->v, NULL) != ASSAY_OK || b->v.per_stat == 0) {
+        v_refuse(g, "statistics of nothing");
+        return false;
+    }
+    b->mask = call->args[b->v.mask_arg].bools;
+    b->x = v_arg(g, call, b->v.input_arg);
+    b->dy = v_cast(g, v_raw(g, call, 0), v_dtype(g, b->x));
+    for (int k = 0; k < 3; k++) {
+        v_result(g, k, v_real(g, out->items[k].dtype, 0)); /* stays so where the mask leaves it out: no elements */
+    }
+    return true;
+}
+
+/* rstd * (s - mean(s) - x^ * mean(s * x^)), from the two sums */
+static val through_statistics(dag *g, const backward_values *b, val s, val rstd, val sum, val product) {
+    double n = (double)b->v.per_stat;
+    val off = v_mul(g, b->normal, v_mul_real(g, product, 1 / n));
+    return v_mul(g, v_sub(g, v_sub(g, s, v_mul_real(g, sum, 1 / n)), off), rstd);
+}
+
+static void layer_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    backward_values b;
+    if (!backward_start(g, call, out, &b)) {
+        return;
+    }
+    const tensor *t = call_tensor(call, b.v.input_arg);
+    int n_shape, lead;
+    int64_t per_row[TENSOR_MAX_DIMS];
+    call_ints(call, signature_find_param(&call->op->signature, "normalized_shape"), &n_shape);
+    lead = t->ndim - n_shape;
+    for (int d = 0; d < t->ndim; d++) {
+        per_row[d] = d < lead ? t->sizes[d] : 1;
+    }
+    uint64_t rows = ((uint64_t)1 << lead) - 1, columns = (((uint64_t)1 << t->ndim) - 1) & ~rows;
+    dtype type = v_dtype(g, b.x);
+    val rstd = shaped(g, call, b.v.rstd_arg, type, t->ndim, per_row);
+    b.normal = v_mul(g, v_sub(g, b.x, shaped(g, call, b.v.mean_arg, type, t->ndim, per_row)), rstd);
+    val s = b.dy;
+    if (v_has(call, b.v.weight_arg)) {
+        s = v_mul(g, s, v_cast(g, v_raw(g, call, b.v.weight_arg), type));
+    }
+    if (b.mask[0]) {
+        val sum = v_reduce(g, RED_SUM, s, columns, true);
+        val product = v_reduce(g, RED_SUM, v_mul(g, s, b.normal), columns, true);
+        v_result(g, 0, through_statistics(g, &b, s, rstd, sum, product));
+    }
+    if (b.mask[1]) {
+        v_result(g, 1, v_reduce(g, RED_SUM, v_mul(g, b.dy, b.normal), rows, false));
+    }
+    if (b.mask[2]) {
+        v_result(g, 2, v_reduce(g, RED_SUM, b.dy, rows, false));
+    }
+}
+
+/* The sums that the gradients of weight and bias are, are the statistics' sums too but for a factor of the channel. */
+static void batch_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    backward_values b;
+    if (!backward_start(g, call, out, &b)) {
+        return;
+    }
+    dtype type = v_dtype(g, b.x);
+    int ndim = v_ndim(g, b.x);
+    int64_t per_channel[TENSOR_MAX_DIMS];
+    for (int d = 0; d < ndim; d++) {
+        per_channel[d] = d == 1 ? b.v.n_weights : 1;
+    }
+    val mean = shaped(g, call, b.v.trains ? b.v.mean_arg : b.v.running_mean_arg, type, ndim, per_channel);
+    val rstd = shaped(g, call, b.v.trains ? b.v.rstd_arg : b.v.running_var_arg, type, ndim, per_channel);
+    rstd = b.v.trains ? rstd : v_recip(g, v_1(g, FN_SQRT, v_add_real(g, rstd, b.v.eps)));
+    b.normal = v_mul(g, v_sub(g, b.x, mean), rstd);
+    uint64_t dims = (((uint64_t)1 << ndim) - 1) & ~(uint64_t)2;
+    val sum = v_reduce(g, RED_SUM, b.dy, dims, true);
+    val product = v_reduce(g, RED_SUM, v_mul(g, b.dy, b.normal), dims, true);
+    val scale = rstd;
+    if (v_has(call, b.v.weight_arg)) {
+        scale = v_mul(g, scale, shaped(g, call, b.v.weight_arg, type, ndim, per_channel));
+    }
+    if (b.mask[0]) {
+        v_result(g, 0, b.v.trains ? through_statistics(g, &b, b.dy, scale, sum, product) : v_mul(g, b.dy, scale));
+    }
+    if (b.mask[1]) {
+        v_result(g, 1, v_reshape(g, product, 1, &b.v.n_weights));
+    }
+    if (b.mask[2]) {
+        v_result(g, 2, v_reshape(g, sum, 1, &b.v.n_weights));
+    }
+}
+
+/* Sums by sample and channel first: those of groups and those of channels are sums of them. */
+static void group_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    backward_values b;
+    const tensor *t = call_tensor(call, signature_find_param(&call->op->signature, "input"));
+    if (!backward_start(g, call, out, &b) || t->ndim + 1 > TENSOR_MAX_DIMS) {
+        v_refuse(g, "too many dimensions");
+        return;
+    }
+    dtype type = v_dtype(g, b.x);
+    int64_t groups = b.v.n_stats / t->sizes[0], within = t->sizes[1] / groups;
+    int64_t sizes[TENSOR_MAX_DIMS], per_group[TENSOR_MAX_DIMS], per_channel[TENSOR_MAX_DIMS];
+    int ndim = t->ndim + 1;
+    for (int d = 0; d < ndim; d++) {
+        sizes[d] = d == 0 ? t->sizes[0] : d == 1 ? groups : d == 2 ? within : t->sizes[d - 1];
+        per_group[d] = d < 2 ? sizes[d] : 1;
+        per_channel[d] = d == 1 || d == 2 ? sizes[d] : 1;
+    }
+    b.x = v_reshape(g, b.x, ndim, sizes);
+    b.dy = v_reshape(g, b.dy, ndim, sizes);
+    val rstd = shaped(g, call, b.v.rstd_arg, type, ndim, per_group);
+    b.normal = v_mul(g, v_sub(g, b.x, shaped(g, call, b.v.mean_arg, type, ndim, per_group)), rstd);
+    uint64_t positions = (((uint64_t)1 << ndim) - 1) & ~(uint64_t)7;
+    val sum = v_reduce(g, RED_SUM, b.dy, positions, true);
+    val product = v_reduce(g, RED_SUM, v_mul(g, b.dy, b.normal), positions, true);
+    if (b.mask[0]) {
+        bool scales = v_has(call, b.v.weight_arg);
+        val weight = scales ? shaped(g, call, b.v.weight_arg, type, ndim, per_channel) : v_real(g, type, 1);
+        val of_group = v_reduce(g, RED_SUM, v_mul(g, sum, weight), 4, true);
+        val of_product = v_reduce(g, RED_SUM, v_mul(g, product, weight), 4, true);
+        val made = through_statistics(g, &b, v_mul(g, b.dy, weight), rstd, of_group, of_product);
+        v_result(g, 0, v_reshape(g, v_cast(g, made, out->items[0].dtype), t->ndim, t->sizes));
+    }
+    if (b.mask[1]) {
+        v_result(g, 1, v_reshape(g, v_reduce(g, RED_SUM, product, 1, true), 1, &b.v.n_weights));
+    }
+    if (b.mask[2]) {
+        v_result(g, 2, v_reshape(g, v_reduce(g, RED_SUM, sum, 1, true), 1, &b.v.n_weights));
+    }
+}
+
 static const op_row rows[] = {
     {.signature = "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor "
                   "rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
      .doc = "The gradients of layer norm for its input, weight and bias.",
      .family = &family_norm_backward,
+     .decompose = layer_backward_parts,
      .reference_element = backward_element},
     {.signature = "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? "
                   "running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> "
                   "(Tensor, Tensor, Tensor)",
      .doc = "The gradients of batch norm for its input, weight and bias.",
      .family = &family_norm_backward,
+     .decompose = batch_backward_parts,
      .reference_element = backward_element},
     {.signature = "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt "
                   "N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
      .doc = "The gradients of group norm for its input, weight and bias.",
      .family = &family_norm_backward,
+     .decompose = group_backward_parts,
      .reference_element = backward_element},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums, means, extremes and truth values over dimensions. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
 
@@ -210,70 +211,152 @@ static double min_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     return extreme_element(ctx, out, flat, -1);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val sum_of(dag *g, const op_call *call, const outputs *out) {
+    uint32_t mask = 0;
+    dtype compute = primitive_compute_type(out->items[0].dtype);
+    if (reduction_mask(call, sum_args_of(call).dims, &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+    }
+    val x = v_raw(g, call, 0);
+    if (out->items[0].dtype == ASSAY_B8) {
+        return v_reduce(g, RED_SUM, v_truth(g, x), mask, sum_keepdim(call));
+    }
+    /* Small integers add up in 64 bits before they wrap. */
+    compute = compute == ASSAY_I32 ? ASSAY_I64 : compute;
+    return v_reduce(g, RED_SUM, v_cast(g, x, compute), mask, sum_keepdim(call));
+}
+
+static void sum_parts(dag *g, const op_call *call, const outputs *out) {
+    v_result(g, 0, sum_of(g, call, out));
+}
+
+static void mean_parts(dag *g, const op_call *call, const outputs *out) {
+    v_result(g, 0, v_mul_real(g, sum_of(g, call, out), 1 / reduction_length(call, sum_args_of(call).dims)));
+}
+
+/* The extreme and, of one dimension, its place there. */
+static void extreme_of(dag *g, const op_call *call, reduction value, reduction place) {
+    uint32_t mask = 0;
+    int dim = signature_find_param(&call->op->signature, "dim");
+    val x = v_arg(g, call, 0);
+    if (reduction_mask(call, dim, &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+        return;
+    }
+    v_result(g, 0, v_reduce(g, value, x, mask, sum_keepdim(call)));
+    if (dim >= 0) {
+        v_result(g, 1, mask != 0 ? v_reduce(g, place, x, mask, sum_keepdim(call)) : v_int(g, ASSAY_I64, 0));
+    }
+}
+
+static void max_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    extreme_of(g, call, RED_MAX, RED_ARGMAX);
+}
+
+static void min_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    extreme_of(g, call, RED_MIN, RED_ARGMIN);
+}
+
+static void truth_of(dag *g, const op_call *call, reduction how) {
+    uint32_t mask = 0;
+    if (reduction_mask(call, signature_find_param(&call->op->signature, "dim"), &mask, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimensions out of range");
+        return;
+    }
+    v_result(g, 0, v_reduce(g, how, v_truth(g, v_raw(g, call, 0)), mask, sum_keepdim(call)));
+}
+
+/* Of truth values the sum is the or, the product the and. */
+static void any_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    truth_of(g, call, RED_SUM);
+}
+
+static void all_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    truth_of(g, call, RED_PROD);
+}
+
 static const op_row rows[] = {
     {.signature = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The sum of all elements; integers and booleans add up in i64.",
      .family = &family_reduction,
      .infer = sum_infer,
+     .decompose = sum_parts,
      .reference_element = sum_element,
      .reference = sum_whole},
     {.signature = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The sum over the given dimensions, over all when there are none; integers and booleans add up in i64.",
      .family = &family_reduction,
      .infer = sum_infer,
+     .decompose = sum_parts,
      .reference_element = sum_element,
      .reference = sum_whole},
     {.signature = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The mean of all elements.",
      .family = &family_reduction,
      .infer = mean_infer,
+     .decompose = mean_parts,
      .reference_element = mean_element,
      .reference = mean_whole},
     {.signature = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      .doc = "The mean over the given dimensions, over all when there are none.",
      .family = &family_reduction,
      .infer = mean_infer,
+     .decompose = mean_parts,
      .reference_element = mean_element,
      .reference = mean_whole},
     {.signature = "max(Tensor self) -> Tensor",
      .doc = "The largest element; NaN if there is one.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = max_parts,
      .reference_element = max_element},
     {.signature = "min(Tensor self) -> Tensor",
      .doc = "The smallest element; NaN if there is one.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = min_parts,
      .reference_element = min_element},
     {.signature = "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      .doc = "The largest element along a dimension and its first place there; NaN is the largest.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = max_parts,
      .reference_element = max_element},
     {.signature = "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      .doc = "The smallest element along a dimension and its first place there; NaN is the smallest.",
      .family = &family_reduction,
      .infer = extreme_infer,
+     .decompose = min_parts,
      .reference_element = min_element},
     {.signature = "any(Tensor self) -> Tensor",
      .doc = "Whether an element differs from zero.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = any_parts,
      .reference_element = any_element},
     {.signature = "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
      .doc = "Whether an element differs from zero along a dimension.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = any_parts,
      .reference_element = any_element},
     {.signature = "all(Tensor self) -> Tensor",
      .doc = "Whether every element differs from zero.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = all_parts,
      .reference_element = all_element},
     {.signature = "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
      .doc = "Whether every element differs from zero along a dimension.",
      .family = &family_reduction,
      .infer = truth_infer,
+     .decompose = all_parts,
      .reference_element = all_element},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resampling of images [batch, channels, height, width]: to another size, and at the points of a grid. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
@@ -7,6 +8,7 @@
 #include "engine/schema/window.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static status floats_only(const op_call *call, const tensor *t, bool bytes_too, error *err) {
     if (!dtype_is_floating(t->dtype) && !(bytes_too && t->dtype == ASSAY_U8)) {
@@ -62,6 +64,13 @@ static status bicubic_infer(const op_call *call, outputs *out, error *err) {
     return upsample_shape(call, RESAMPLE_CUBIC, out, err);
 }
 
+/* A position is three roundings away from exact: its step, the product, the difference, each eps / 2 of its size. The
+   tolerance counts at least 2 (1 + sqrt terms) eps of `norm`, so that this much of it is the position's part. */
+static double share_of_positions(double by_rows, double by_columns, int terms) {
+    double part = 1.5 / (2 * (1 + sqrt(terms)));
+    return part * part * (by_rows * by_rows + by_columns * by_columns);
+}
+
 static double upsample_at(ref_ctx *ctx, resample_mode mode, int64_t flat, double *norm) {
     const double *x = ref_real(ctx, 0);
     resample_axis axes[2];
@@ -70,15 +79,23 @@ static double upsample_at(ref_ctx *ctx, resample_mode mode, int64_t flat, double
     }
     int64_t rows[RESAMPLE_MAX_TAPS], columns[RESAMPLE_MAX_TAPS];
     double row_weight[RESAMPLE_MAX_TAPS], column_weight[RESAMPLE_MAX_TAPS];
-    int n = resample_taps(&axes[0], flat / axes[1].out % axes[0].out, rows, row_weight);
-    resample_taps(&axes[1], flat % axes[1].out, columns, column_weight);
+    double row_moves[RESAMPLE_MAX_TAPS], column_moves[RESAMPLE_MAX_TAPS];
+    int64_t row = flat / axes[1].out % axes[0].out, column = flat % axes[1].out;
+    int n = resample_taps(&axes[0], row, rows, row_weight);
+    resample_taps(&axes[1], column, columns, column_weight);
+    resample_sensitivity(&axes[0], row, row_moves);
+    resample_sensitivity(&axes[1], column, column_moves);
     const double *plane = x + flat / axes[1].out / axes[0].out * axes[0].in * axes[1].in;
-    double sum = 0;
+    double sum = 0, by_rows = 0, by_columns = 0;
     for (int i = 0; i < n * n; i++) {
-        double term = row_weight[i / n] * column_weight[i % n] * plane[rows[i / n] * axes[1].in + columns[i % n]];
+        double value = plane[rows[i / n] * axes[1].in + columns[i % n]];
+        double term = row_weight[i / n] * column_weight[i % n] * value;
         sum += term;
+        by_rows += row_moves[i / n] * column_weight[i % n] * value;
+        by_columns += row_weight[i / n] * column_moves[i % n] * value;
         *norm += term * term;
     }
+    *norm += share_of_positions(by_rows, by_columns, n * n);
     return sum;
 }
 
@@ -249,16 +266,20 @@ static double grid_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     }
     int64_t points = o->sizes[2] * o->sizes[3], plane = flat / points, batch = plane / o->sizes[1];
     grid_point p;
-    grid_point_of(axes, grid + 2 * (batch * points + flat % points), &p);
+    const double *xy = grid + 2 * (batch * points + flat % points);
+    grid_point_of(axes, xy, &p);
     double sum = 0;
+    double by_rows = 0, by_columns = 0;
     for (int i = 0; i < p.n * p.n; i++) {
         int64_t row = p.row[i / p.n], column = p.column[i % p.n];
-        double term = row < 0 || column < 0 ? 0
-                                            : p.row_weight[i / p.n] * p.column_weight[i % p.n] *
-                                                  x[(plane * axes[0].size + row) * axes[1].size + column];
+        double value = row < 0 || column < 0 ? 0 : x[(plane * axes[0].size + row) * axes[1].size + column];
+        double term = p.row_weight[i / p.n] * p.column_weight[i % p.n] * value;
         sum += term;
+        by_rows += (xy[1] + 1) * p.row_slope[i / p.n] * p.column_weight[i % p.n] * value;
+        by_columns += (xy[0] + 1) * p.row_weight[i / p.n] * p.column_slope[i % p.n] * value;
         *norm += term * term;
     }
+    *norm += share_of_positions(by_rows, by_columns, p.n * p.n);
     return sum;
 }
 
@@ -346,12 +367,14 @@ static const op_row rows[] = {
      .doc = "Resizes an image; each output element copies the nearest input element.",
      .family = &family_resample,
      .infer = nearest_infer,
+     .decompose = upsample_nearest_parts,
      .reference_element = nearest_element},
     {.signature = "upsample_nearest2d_backward.vec(Tensor grad_output, SymInt[]? output_size, SymInt[] input_size, float[]? "
                   "scale_factors) -> Tensor",
      .doc = "Sums the gradients of the copies of each input element.",
      .family = &family_resample,
      .infer = nearest_backward_infer,
+     .decompose = upsample_nearest_backward_parts,
      .cost = upsample_backward_cost,
      .reference = nearest_backward_reference},
     {.signature = "upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
@@ -359,6 +382,7 @@ static const op_row rows[] = {
      .doc = "Resizes an image; each output element is interpolated between four input elements.",
      .family = &family_resample,
      .infer = bilinear_infer,
+     .decompose = upsample_bilinear_parts,
      .cost = bilinear_cost,
      .reference_element = bilinear_element},
     {.signature = "upsample_bilinear2d_backward.vec(Tensor grad_output, SymInt[]? output_size, SymInt[] input_size, bool "
@@ -366,6 +390,7 @@ static const op_row rows[] = {
      .doc = "Shares each gradient out among the four input elements it was interpolated from.",
      .family = &family_resample,
      .infer = bilinear_backward_infer,
+     .decompose = upsample_bilinear_backward_parts,
      .cost = upsample_backward_cost,
      .reference = bilinear_backward_reference},
     {.signature = "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
@@ -373,6 +398,7 @@ static const op_row rows[] = {
      .doc = "Resizes an image by cubic convolution over 4 x 4 input elements.",
      .family = &family_resample,
      .infer = bicubic_infer,
+     .decompose = upsample_bicubic_parts,
      .cost = bicubic_cost,
      .reference_element = bicubic_element},
     {.signature = "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
@@ -380,6 +406,7 @@ static const op_row rows[] = {
      .doc = "Reads an image at the points of a grid in [-1, 1], interpolated.",
      .family = &family_resample,
      .infer = grid_infer,
+     .decompose = grid_sampler_parts,
      .inputs = grid_inputs,
      .cost = grid_cost,
      .reference_element = grid_element},
@@ -388,6 +415,7 @@ static const op_row rows[] = {
      .doc = "The gradients of grid_sampler_2d for the image and for the grid.",
      .family = &family_resample,
      .infer = grid_backward_infer,
+     .decompose = grid_sampler_backward_parts,
      .inputs = grid_backward_inputs,
      .cost = grid_backward_cost,
      .reference = grid_backward_reference},

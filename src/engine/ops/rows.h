@@ -11,6 +11,8 @@ typedef struct op_rows {
 } op_rows;
 
 extern const op_rows rows_arithmetic;
+extern const op_rows rows_quotient;
+extern const op_rows rows_extremes;
 extern const op_rows rows_elementary;
 extern const op_rows rows_activation;
 extern const op_rows rows_activation_backward;
@@ -29,6 +31,7 @@ extern const op_rows rows_resample;
 extern const op_rows rows_view;
 extern const op_rows rows_copy;
 extern const op_rows rows_shape;
+extern const op_rows rows_triangle;
 extern const op_rows rows_fold;
 extern const op_rows rows_create;
 extern const op_rows rows_index;

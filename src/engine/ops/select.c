@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise choice between values: where and masked_fill. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/pointwise.h"
 
@@ -79,6 +80,22 @@ static status masked_fill_infer(const op_call *call, outputs *out, error *err) {
     return tensor_init(t, p.result, p.ndim, p.sizes, err);
 }
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static val where_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_select(g, v_truth(g, x[0]), x[1], x[2]);
+}
+
+static val fill_number_parts(dag *g, const val *x, const op_call *call) {
+    return v_select(g, v_truth(g, x[1]), v_constant(g, v_dtype(g, x[0]), call_number(call, 2)), x[0]);
+}
+
+static val fill_tensor_parts(dag *g, const val *x, const op_call *call) {
+    (void)call;
+    return v_select(g, v_truth(g, x[1]), x[2], x[0]);
+}
+
 static const op_row rows[] = {
     {.signature = "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
      .doc = "self where the condition holds, other elsewhere.",
@@ -86,6 +103,7 @@ static const op_row rows[] = {
      .infer = where_infer,
      .promote_mask = 6,
      .no_in_place = true,
+     .decompose_scalar = where_parts,
      .reference_scalar = where,
      .reference_int = where_int,
      .reference_complex = where_complex},
@@ -94,6 +112,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .infer = masked_fill_infer,
      .promote_mask = 1,
+     .decompose_scalar = fill_number_parts,
      .reference_scalar = fill_number,
      .reference_int = fill_number_int,
      .reference_complex = fill_number_complex},
@@ -102,6 +121,7 @@ static const op_row rows[] = {
      .family = &family_pointwise,
      .infer = masked_fill_infer,
      .promote_mask = 1,
+     .decompose_scalar = fill_tensor_parts,
      .reference_scalar = fill_tensor,
      .reference_int = fill_tensor_int,
      .reference_complex = fill_tensor_complex},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and its logarithm along one dimension, and their backwards. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reduction.h"
@@ -223,24 +224,85 @@ static const op_family family_softmax = {.name = "softmax", .infer = softmax_inf
 static const op_family family_softmax_backward = {
     .name = "softmax backward", .infer = backward_infer, .cost = backward_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* self less its largest along the dimension, and the sum of its exponentials; `dim` as a set. */
+static val shifted_of(dag *g, const op_call *call, val *exponential, val *sum) {
+    val x = v_arg(g, call, 0);
+    int dim = 0;
+    bool flat = call_tensor(call, 0)->ndim == 0;
+    if (!flat && dim_wrap(call_int(call, 1), call_tensor(call, 0)->ndim, &dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimension out of range");
+    }
+    uint64_t dims = flat ? 0 : (uint64_t)1 << dim;
+    val shifted = v_sub(g, x, v_reduce(g, RED_MAX, x, dims, true));
+    *exponential = v_1(g, FN_EXP, shifted);
+    *sum = v_reduce(g, RED_SUM, *exponential, dims, true);
+    return shifted;
+}
+
+static void softmax_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    val exponential, sum;
+    shifted_of(g, call, &exponential, &sum);
+    v_result(g, 0, v_mul(g, exponential, v_recip(g, sum)));
+}
+
+static void log_softmax_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    val exponential, sum, shifted = shifted_of(g, call, &exponential, &sum);
+    v_result(g, 0, v_sub(g, shifted, v_1(g, FN_LOG, sum)));
+}
+
+/* Gradient and output, and the dimension as a set. */
+static uint64_t backward_operands(dag *g, const op_call *call, const outputs *out, val *grad, val *y) {
+    dtype t = primitive_compute_type(out->items[0].dtype);
+    const tensor *first = call_tensor(call, 0);
+    t = first->dtype == ASSAY_F64 || call_tensor(call, 1)->dtype == ASSAY_F64 ? ASSAY_F64 : t;
+    *grad = v_cast(g, v_raw(g, call, 0), t);
+    *y = v_cast(g, v_raw(g, call, 1), t);
+    int dim = 0;
+    if (first->ndim > 0 && dim_wrap(call_int(call, 2), first->ndim, &dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "dimension out of range");
+    }
+    return first->ndim > 0 ? (uint64_t)1 << dim : 0;
+}
+
+static void softmax_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    val grad, y;
+    uint64_t dims = backward_operands(g, call, out, &grad, &y);
+    val share = v_mul(g, grad, y);
+    v_result(g, 0, v_sub(g, share, v_mul(g, y, v_reduce(g, RED_SUM, share, dims, true))));
+}
+
+static void log_softmax_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    val grad, y;
+    uint64_t dims = backward_operands(g, call, out, &grad, &y);
+    v_result(g, 0, v_sub(g, grad, v_mul(g, v_1(g, FN_EXP, y), v_reduce(g, RED_SUM, grad, dims, true))));
+}
+
 static const op_row rows[] = {
     {.signature = "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
      .doc = "exp(self) over its sum along a dimension; half_to_float answers halves in f32.",
      .family = &family_softmax,
+     .decompose = softmax_parts,
      .reference_element = softmax_element},
     {.signature = "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
      .doc = "self less the logarithm of the sum of exp(self) along a dimension; half_to_float answers halves in f32.",
      .family = &family_softmax,
+     .decompose = log_softmax_parts,
      .reference_element = log_softmax_element},
     {.signature = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
      .doc = "The gradient of softmax from its output.",
      .family = &family_softmax_backward,
      .inputs = softmax_backward_inputs,
+     .decompose = softmax_backward_parts,
      .reference_element = softmax_backward_element},
     {.signature = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
      .doc = "The gradient of log_softmax from its output.",
      .family = &family_softmax_backward,
      .inputs = log_softmax_backward_inputs,
+     .decompose = log_softmax_backward_parts,
      .reference_element = log_softmax_backward_element},
 };
 

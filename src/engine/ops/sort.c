@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order and running sums along one dimension. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reduction.h"
@@ -210,11 +211,29 @@ static status topk_inputs(const op_call *call, rng *r, error *err) {
 static const op_family family_scan = {.name = "scan", .infer = cumsum_infer, .cost = cumsum_cost};
 static const op_family family_order = {.name = "order", .infer = topk_infer};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static void cumsum_parts(dag *g, const op_call *call, const outputs *out) {
+    const tensor *t = &out->items[0];
+    val x = v_cast(g, v_raw(g, call, 0), primitive_compute_type(t->dtype));
+    int dim;
+    if (t->ndim > 0 && dim_wrap(call_int(call, 1), t->ndim, &dim, NULL) == ASSAY_OK) {
+        x = v_scan(g, RED_SUM, x, dim);
+    }
+    v_result(g, 0, x);
+}
+
+static void topk_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "an order is not made of primitives");
+}
+
 static const op_row rows[] = {
     {.signature = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      .doc = "Running sums along a dimension; integers and booleans add up in i64.",
      .family = &family_scan,
      .has_in_place = true,
+     .decompose = cumsum_parts,
      .reference_element = cumsum_element,
      .reference = cumsum_whole},
     {.signature = "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
@@ -222,6 +241,7 @@ static const op_row rows[] = {
      .doc = "The k largest (or smallest) elements along a dimension, in order, and their places; NaN is the largest.",
      .family = &family_order,
      .inputs = topk_inputs,
+     .decompose = topk_parts,
      .reference = topk_whole},
 };
 

@@ -10,6 +10,8 @@
 
 static const op_rows *const families[] = {
     &rows_arithmetic,
+    &rows_quotient,
+    &rows_extremes,
     &rows_activation,
     &rows_compare,
     &rows_reduce,
@@ -25,6 +27,7 @@ static const op_rows *const families[] = {
     &rows_view,
     &rows_copy,
     &rows_shape,
+    &rows_triangle,
     &rows_create,
     &rows_index,
     &rows_scatter,
@@ -195,14 +198,19 @@ const op *op_table_find(const op_table *table, const char *name) {
 }
 
 const char *op_table_nearest(const op_table *table, const char *name) {
-    const char **names = malloc((size_t)table->n * sizeof *names);
+    const char **names = malloc(2 * (size_t)table->n * sizeof *names);
     if (names == NULL) {
         return NULL;
     }
+    size_t n = 0;
     for (int i = 0; i < table->n; i++) {
-        names[i] = table->ops[i].signature.full;
+        const signature *s = &table->ops[i].signature;
+        names[n++] = s->full;
+        if (strcmp(s->overload, "default") == 0) { /* "relu" is how people write it */
+            names[n++] = s->name;
+        }
     }
-    const char *nearest = text_nearest(without_namespace(name), names, (size_t)table->n);
+    const char *nearest = text_nearest(without_namespace(name), names, n);
     free(names);
     return nearest;
 }

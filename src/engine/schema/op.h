@@ -116,6 +116,18 @@ enum {
     TAKES_COMPLEX = 1 << CATEGORY_COMPLEX,
 };
 
+/* The operator in primitives, written with the builder of engine/graph/dag.h (the compiler's statement of its meaning;
+   independent of reference and kernel):
+   - scalar: of a pointwise operator one element from the operands at the same place, in order as the scalar reference has
+     them, promoted, broadcast and cast to the type that arithmetic on the common type is done in. The result is cast to the
+     output's type.
+   - general: reads arguments, names every output by v_result (and by v_write what it writes besides).
+   What cannot be taken apart says v_refuse. */
+struct dag;
+struct val;
+typedef struct val op_decompose_scalar_fn(struct dag *g, const struct val *x, const op_call *call);
+typedef void op_decompose_fn(struct dag *g, const op_call *call, const outputs *out);
+
 struct op_family {
     const char *name;
     op_infer_fn *infer;
@@ -141,6 +153,9 @@ struct op_row {
     op_whole_fn *reference;
     op_moves_fn *reference_moves;
     op_check_fn *check;
+
+    op_decompose_scalar_fn *decompose_scalar;
+    op_decompose_fn *decompose;
 
     promotion promotion;
     bool scalars_promote;    /* pointwise: positional Scalar parameters take part in type promotion (add.Scalar's other) */

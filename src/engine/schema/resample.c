@@ -92,6 +92,21 @@ int resample_taps(const resample_axis *axis, int64_t dst, int64_t *index, double
     return 4;
 }
 
+void resample_sensitivity(const resample_axis *axis, int64_t dst, double *sensitivity) {
+    double at = position_of(axis, dst), size = fabs(at) + 0.5; /* the last step subtracts a half */
+    sensitivity[0] = 0;
+    if (axis->mode == RESAMPLE_LINEAR) {
+        bool copies = axis->in == axis->out;
+        sensitivity[0] = copies ? 0 : -size;
+        sensitivity[1] = copies ? 0 : size;
+    } else if (axis->mode == RESAMPLE_CUBIC) {
+        cubic_slopes(at - floor(at), sensitivity);
+        for (int k = 0; k < RESAMPLE_MAX_TAPS; k++) {
+            sensitivity[k] *= size;
+        }
+    }
+}
+
 /* The output size along dimension d, from output_size or the scale factor. */
 static status output_size(const op_call *call, int size_arg, int factor_arg, int d, int64_t in, resample_axis *a, error *err) {
     a->factor = 0;

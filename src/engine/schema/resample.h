@@ -22,6 +22,9 @@ typedef struct resample_axis {
 
 /* The elements that position dst of `out` reads and their weights; returns how many (the mode). */
 int resample_taps(const resample_axis *axis, int64_t dst, int64_t *index, double *weight);
+/* What the rounding of the position does to the weights, in units of the type that positions are computed in: the position's
+   size times d weight / d position. */
+void resample_sensitivity(const resample_axis *axis, int64_t dst, double *sensitivity);
 
 /* Axes of an upsample_*2d.vec call: rows, columns. in: the input's 4 sizes. align_arg < 0: no such argument. INVALID where
    ATen refuses: no size or two, sizes out of range. */

@@ -15,10 +15,20 @@
    grow with sqrt K (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2.8), relative to the size of what
    was summed: norm_i is the root of the square sum of the terms where the reference knows it, rms the root mean square of
    the checked values, which stands in where it does not. Integers and booleans must be equal, NaN and infinities must
-   stand in the same places; a value beyond the type's range may be infinite. */
+   stand in the same places; a value beyond the type's range may be infinite.
+
+   Kernels that keep what they compute on the way in f16 or bf16 round by eps_out / 2 at each step. With rounds_steps the
+   second part is at least 4 eps_out max(|e|, norm_i, rms): eight such roundings. With rounds_sums it is at least 2 eps_out
+   (1 + sqrt K) of that: rounding each of K partial sums makes an error whose deviation is 0.2 eps_out sqrt(K) norm, so that
+   this is ten deviations, for the worst of a million elements. */
 typedef struct agree_rule {
     double reduction; /* K, at least 1 */
     double roundings; /* at least 1 */
+    bool rounds_steps;
+    bool rounds_sums;
+    /* Added to each checked element's tolerance (complex: to each part's), also of integers and booleans; infinite where
+       any value will do. NULL: nothing. */
+    const double *slack;
 } agree_rule;
 
 typedef struct agreement {
@@ -36,6 +46,10 @@ typedef struct agreement {
    elements count 2n parts). norm may be NULL. actual must have memory. */
 void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
                    const agree_rule *rule, agreement *out);
+
+/* The tolerance of n expected values (parts of complex ones) of a type, without slack. norm may be NULL, and is one for each
+   element. Zeros for integers and booleans. */
+void agree_tolerances(dtype t, int64_t n, const double *expected, const double *norm, const agree_rule *rule, double *out);
 
 /* Overwrites the tensor's whole storage so that an element no kernel wrote is seen: NaN in floating types, a pattern of
    0xA5 bytes (no valid boolean) in others. */

@@ -13,7 +13,7 @@ enum { MAX_FILE_BYTES = 1 << 30, EXCERPT_CHARS = 100, EXCERPT_BEFORE = 60 };
 /* One text on its way through. */
 typedef struct reading {
     inputs *set;
-    inputs_file *file;
+    const inputs_file *file;
     const char *line, *line_end; /* the line at hand, without its line break */
     int32_t line_number;
     const char *operator_name; /* of the section at hand, as recorded; NULL outside one */
@@ -137,12 +137,11 @@ static input *find_input(const reading *r, const char *source, size_t length, ui
     return NULL;
 }
 
-static status add_input(reading *r, const literal *call, const char *source, size_t length, uint64_t hash,
-                        input **out) {
+static status add_input(reading *r, const input *like, const char *source, size_t length, uint64_t hash, input **out) {
     inputs *set = r->set;
-    inputs_operator *op = &set->operators[r->operator_position];
+    inputs_operator *owner = &set->operators[r->operator_position];
     input **all = inputs_grow(&set->memory, set->all, set->n_all, sizeof *all);
-    input **items = inputs_grow(&set->memory, op->items, op->n_items, sizeof *items);
+    input **items = inputs_grow(&set->memory, owner->items, owner->n_items, sizeof *items);
     input *made = arena_make(&set->memory, 1, sizeof *made);
     char *own_text = arena_text(&set->memory, source, length);
     if (all == NULL || items == NULL || made == NULL || own_text == NULL ||
@@ -150,15 +149,16 @@ static status add_input(reading *r, const literal *call, const char *source, siz
         return no_memory(r->err);
     }
     *made = (input){.text = own_text,
-                    .args = &call->list.items[0],
-                    .kwargs = &call->list.items[1],
+                    .args = like->args,
+                    .kwargs = like->kwargs,
+                    .graph = like->graph,
                     .operator_position = r->operator_position,
                     .file = r->file,
                     .line = r->line_number};
     set->all = all;
     set->all[set->n_all++] = made;
-    op->items = items;
-    op->items[op->n_items++] = made;
+    owner->items = items;
+    owner->items[owner->n_items++] = made;
     *out = made;
     return ASSAY_OK;
 }
@@ -182,6 +182,30 @@ static status count_calls(reading *r, input *in, int64_t n_calls) {
     in->n_calls += n_calls;
     set->operators[in->operator_position].n_calls += n_calls;
     return ASSAY_OK;
+}
+
+status inputs_add(inputs *set, const char *name, const input *in, int64_t n_calls, error *err) {
+    size_t length = strlen(in->text);
+    reading r = {.set = set,
+                 .file = in->file,
+                 .line_number = in->line,
+                 .operator_name = name,
+                 .operator_length = strlen(name),
+                 .err = err};
+    r.operator_position = find_operator(set, name, r.operator_length);
+    uint64_t hash = hash_bytes(in->text, length, r.operator_position);
+    input *made = find_input(&r, in->text, length, hash);
+    if (made == NULL && r.operator_position == set->n_operators) {
+        TRY(make_operator(&r));
+    }
+    if (made == NULL) {
+        TRY(add_input(&r, in, in->text, length, hash, &made));
+    }
+    int64_t sum = 0;
+    if (!add_i64(set->operators[r.operator_position].n_calls, n_calls, &sum)) {
+        return fail(err, ASSAY_TOO_LARGE, "expected the calls of %s to sum up within 64 bits, got more", name);
+    }
+    return count_calls(&r, made, n_calls);
 }
 
 /* ---- lines ---- */
@@ -291,7 +315,8 @@ static status take_call(reading *r, const char *source, size_t length, int64_t n
         return report_expected(r, count, "the operator's calls to sum up within 64 bits", " more");
     }
     if (in == NULL) {
-        TRY(add_input(r, call, source, length, hash, &in));
+        const input like = {.args = &call->list.items[0], .kwargs = &call->list.items[1]};
+        TRY(add_input(r, &like, source, length, hash, &in));
     }
     r->n_valid++;
     return count_calls(r, in, n_calls);

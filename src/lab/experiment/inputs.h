@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "lab/experiment/literal.h"
+#include "engine/literal/literal.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +26,10 @@ typedef struct inputs_use {
 
 /* One distinct input of an operator. */
 typedef struct input {
-    const char *text;      /* "((ARGS...), {KWARGS...})" exactly as recorded, NUL-terminated */
-    const literal *args;   /* a TUPLE */
-    const literal *kwargs; /* a DICT */
+    const char *text;      /* "((ARGS...), {KWARGS...})" exactly as recorded, NUL-terminated; of a graph its canonical form */
+    const literal *args;   /* a TUPLE; NULL for a graph */
+    const literal *kwargs; /* a DICT; NULL for a graph */
+    const char *graph;     /* a graph's text as it stands in its file, for positions in errors; NULL for a recorded call */
     int64_t n_calls;       /* summed over the uses */
     inputs_use *uses;      /* in the order of reading, each file once */
     size_t n_uses;
@@ -38,7 +39,7 @@ typedef struct input {
 } input;
 
 typedef struct inputs_operator {
-    const char *name;     /* "aten.add.Tensor"; "aten.sum.dim_IntList" for what was recorded as "aten.sum.SymInt" */
+    const char *name;     /* "aten.add.Tensor"; "aten.sum.dim_IntList" for what was recorded as "aten.sum.SymInt"; a graph's name */
     const char *recorded; /* as recorded (first seen) */
     input **items;        /* in the order of first appearance, different from each other as text */
     size_t n_items;
@@ -76,7 +77,8 @@ typedef struct inputs {
     inputs_diagnostic *diagnostics; /* in the order of reading */
     size_t n_diagnostics;
     size_t n_bad_lines; /* lines left out, those below a bad Operator line too */
-    arena memory;       /* all of the above lives here */
+    const struct op_table *table; /* borrowed; set before reading where graphs are to be read */
+    arena memory;          /* all of the above lives here */
     inputs_index operator_index, input_index;
 } inputs;
 
@@ -95,15 +97,22 @@ void inputs_clear(inputs *set);
    OUT_OF_MEMORY it may hold a part of the file. */
 status inputs_read_file(inputs *set, const char *path, error *err);
 
+/* Adds the graph in a file *.graph or *.graph.gz as an input of an "operator" of the graph's name, called once. Failures as of
+   inputs_read_file and graph_read, the message beginning with the path and position; the set is then as before. */
+status inputs_read_graph(inputs *set, const char *path, error *err);
+/* As inputs_read_graph, from the n bytes at data; name stands for the path. */
+status inputs_read_graph_text(inputs *set, const char *name, const char *data, size_t n, error *err);
+
 /* As inputs_read_file, from the n bytes at data, which are borrowed for the call; name stands for the path. */
 status inputs_read_text(inputs *set, const char *name, const char *data, size_t n, error *err);
 
-/* Reads every *.txt and *.txt.gz right in the directory, sorted by name. A file that fails becomes a diagnostic.
+/* Reads every *.txt, *.txt.gz, *.graph and *.graph.gz right in the directory, sorted by name. A file that fails becomes a diagnostic.
    NOT_FOUND or IO: no such directory, not readable, or no such file in it (the message says what was looked for);
    PARSE: every file failed (the message is the first one's). */
 status inputs_read_directory(inputs *set, const char *path, error *err);
 
-/* inputs_read_directory where path is a directory, else inputs_read_file. */
+/* inputs_read_directory where path is a directory, inputs_read_graph where its name ends as a graph's, else
+   inputs_read_file. */
 status inputs_read_path(inputs *set, const char *path, error *err);
 
 /* The operator of that name (as recorded or not), or NULL. */

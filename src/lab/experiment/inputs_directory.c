@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 static bool is_recorded(const char *name) {
-    return text_ends_with(name, ".txt") || text_ends_with(name, ".txt.gz");
+    return text_ends_with(name, ".txt") || text_ends_with(name, ".txt.gz") || inputs_is_graph(name);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -42,7 +42,7 @@ static status list_files(arena *memory, const char *path, char ***out_paths, siz
     }
     closedir(directory);
     if (result == ASSAY_OK && n == 0) {
-        result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs, got none", path);
+        result = fail(err, ASSAY_NOT_FOUND, "%s: expected files *.txt or *.txt.gz of recorded inputs or *.graph, got none", path);
     }
     if (result == ASSAY_OK) {
         qsort(paths, n, sizeof *paths, compare_names);
@@ -68,12 +68,16 @@ static status report_file(inputs *set, const char *path, const error *what, erro
     return inputs_add_diagnostic(set, &diagnostic, err);
 }
 
+static status read_one(inputs *set, const char *path, error *err) {
+    return inputs_is_graph(path) ? inputs_read_graph(set, path, err) : inputs_read_file(set, path, err);
+}
+
 static status read_files(inputs *set, char *const *paths, size_t n, error *err) {
     error first = {0};
     size_t n_failed = 0, diagnostics_before = set->n_diagnostics;
     for (size_t i = 0; i < n; i++) {
         error what = {0};
-        status result = inputs_read_file(set, paths[i], &what);
+        status result = read_one(set, paths[i], &what);
         if (result == ASSAY_OUT_OF_MEMORY) {
             return fail(err, result, "%s", what.message);
         }
@@ -105,5 +109,5 @@ status inputs_read_directory(inputs *set, const char *path, error *err) {
 status inputs_read_path(inputs *set, const char *path, error *err) {
     struct stat info;
     bool is_directory = strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    return is_directory ? inputs_read_directory(set, path, err) : inputs_read_file(set, path, err);
+    return is_directory ? inputs_read_directory(set, path, err) : read_one(set, path, err);
 }

@@ -65,7 +65,7 @@ bool inputs_index_add(inputs_index *index, arena *memory, uint64_t hash, size_t 
 
 /* The model's name in a path. */
 static size_t name_length(const char *name) {
-    static const char *const endings[] = {".gz", ".txt", "_training"};
+    static const char *const endings[] = {".gz", ".txt", ".graph", "_training"};
     size_t length = strlen(name);
     for (size_t i = 0; i < countof(endings); i++) {
         size_t n = strlen(endings[i]);

@@ -19,6 +19,13 @@ bool inputs_index_next(const inputs_index *index, uint64_t hash, size_t *probe, 
 /* Adds a position under a hash. False: no memory, and the index is as before. */
 bool inputs_index_add(inputs_index *index, arena *memory, uint64_t hash, size_t position);
 
+/* Adds an input of the operator of that name, both new or known, with its n_calls (at least 1) under the file; *in says the
+   rest and is copied, an input of the same text only gets the calls. OUT_OF_MEMORY. */
+status inputs_add(inputs *set, const char *name, const input *in, int64_t n_calls, error *err);
+
+/* Whether the name ends as a graph's: ".graph" or ".graph.gz". */
+bool inputs_is_graph(const char *path);
+
 /* The set's file of that path, made where it is new; NULL: no memory. */
 inputs_file *inputs_add_file(inputs *set, const char *path);
 

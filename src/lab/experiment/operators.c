@@ -184,6 +184,7 @@ static status worker_body_of_job(worker_link *link, void *self, error *err) {
     TRY(open_backends(j->options, table, backends, err));
     point_context context = {.options = j->options,
                              .names = j->names,
+                             .table = table,
                              .backends = backends,
                              .clock = clock_monotonic(),
                              .progress = j->progress,

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "engine/schema/op.h"
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
 #include "lab/measure/machine.h"
 #include "lab/record/record.h"

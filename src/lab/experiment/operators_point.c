@@ -3,9 +3,9 @@
 #include "lab/experiment/operators_point.h"
 
 #include "lab/experiment/operators_profile.h"
-#include "lab/experiment/pristine.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
+#include "lab/experiment/workload.h"
 #include "lab/measure/sample.h"
 
 #include <inttypes.h>
@@ -106,12 +106,8 @@ typedef struct point {
     arena *memory;
     const point_context *context;
     const operators_point *what;
-    bound_call bound;
-    outputs inferred;
-    graph g;
-    op_cost cost;
+    workload work;
     expectation expected;
-    pristine kept;
     size_t n_backends;
     plan **plans; /* NULL where there is none */
     record *records;
@@ -133,60 +129,17 @@ static void verdict_for_all(const point *p, record_status s, const char *reason)
 }
 
 static void restore(const point *p) {
-    pristine_restore(&p->kept, p->context->profile);
-}
-
-static double needed_bytes(const point *p) {
-    double outputs_bytes = 0;
-    for (int i = 0; i < p->inferred.n; i++) {
-        const tensor *t = &p->inferred.items[i];
-        outputs_bytes += t->storage == NULL ? (double)tensor_span(t) * (double)dtype_size(t->dtype) : 0;
-    }
-    double kept = 0;
-    const op *o = p->what->o;
-    for (int i = 0; i < o->signature.n_params; i++) {
-        const arg *a = &p->bound.call.args[i];
-        if (a->kind == ARG_TENSOR && op_writes(o, i)) {
-            kept += (double)tensor_span(a->tensor) * (double)dtype_size(a->tensor->dtype);
-        }
-    }
-    double check = p->context->options->check_accuracy ? expectation_bytes(&p->bound.call, &p->inferred) : 0;
-    /* Work space of a backend (reordered copies of inputs and outputs) counts as one more set of both. */
-    return 2 * p->bound.input_bytes + kept + outputs_bytes * ((double)p->n_backends + 1) + check;
-}
-
-/* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on
-   values, inputs must come first. */
-static status make_inputs(point *p, error *err) {
-    const operators_options *o = p->context->options;
-    status inferred = op_infer(&p->bound.call, &p->inferred, err);
-    bool needs_values = inferred == ASSAY_UNSUPPORTED;
-    if (inferred != ASSAY_OK && !needs_values) {
-        return inferred;
-    }
-    double needed = needs_values ? 4 * p->bound.input_bytes : needed_bytes(p);
-    if (needed > o->max_memory_bytes) {
-        char has[32], wants[32];
-        return fail(err, ASSAY_TOO_LARGE, "needs about %.0f bytes (%s) of memory, the limit is %s (--max-memory)", needed,
-                    text_of_bytes(wants, needed), text_of_bytes(has, o->max_memory_bytes));
-    }
-    TRY(bound_allocate(&p->bound, &device_cpu, err));
-    p->bound.call.seed = o->seed;
-    TRY(op_fill_inputs(&p->bound.call, o->seed, err));
-    outputs_clear(&p->inferred); /* once more with memory behind it: views now have something to share */
-    TRY(op_infer(&p->bound.call, &p->inferred, err));
-    op_cost_of(&p->bound.call, &p->inferred, &p->cost);
-    TRY(pristine_keep(p->memory, &p->bound.call, &p->kept, err));
-    return graph_of_call(p->memory, &p->bound.call, &p->inferred, &p->g, err);
+    pristine_restore(&p->work.kept, p->context->profile);
 }
 
 static status collect_ranges(point *p, error *err) {
-    p->ranges = arena_make(p->memory, (size_t)p->bound.n_tensors + (size_t)p->inferred.n, sizeof *p->ranges);
+    const graph *g = &p->work.g;
+    p->ranges = arena_make(p->memory, (size_t)g->n_inputs, sizeof *p->ranges);
     if (p->ranges == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of inputs");
     }
-    for (int i = 0; i < p->bound.n_tensors; i++) {
-        const storage *s = p->bound.tensors[i]->storage;
+    for (int i = 0; i < g->n_inputs; i++) {
+        const storage *s = g->inputs[i].value->storage;
         if (s != NULL) {
             p->ranges[p->n_ranges++] = (memory_range){.data = s->data, .size_bytes = s->size_bytes};
         }
@@ -195,18 +148,21 @@ static status collect_ranges(point *p, error *err) {
 }
 
 static status bind_and_fill(point *p, error *err) {
-    if (p->what->o == NULL) {
+    const operators_options *o = p->context->options;
+    const input *in = p->what->in;
+    if (p->what->o == NULL && in->graph == NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "no operator is called %s", p->what->recorded->name);
     }
-    const input *in = p->what->in;
-    status result = bind_call(p->memory, p->what->o, in->args, in->kwargs, &p->context->options->bind, &p->bound, err);
-    if (result == ASSAY_OK) {
-        result = make_inputs(p, err);
-    }
-    if (result == ASSAY_OK) {
-        result = collect_ranges(p, err);
-    }
-    return result;
+    TRY(workload_read(p->memory, p->context->table, p->what->o, in, &o->bind, &p->work, err));
+    TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy, o->max_memory_bytes, err));
+    return collect_ranges(p, err);
+}
+
+static status expect(point *p, error *err) {
+    const workload *w = &p->work;
+    uint64_t seed = p->context->options->seed;
+    return w->is_graph ? expectation_make_graph(p->memory, &w->g, &w->kept, seed, &p->expected, err)
+                       : expectation_make(p->memory, &w->bound.call, &w->inferred, seed, &p->expected, err);
 }
 
 static const char *with_place(const point *p, const error *err) {
@@ -227,7 +183,7 @@ static status check_plan(point *p, size_t b, error *err) {
     int64_t from = profile_now(p->context->profile);
     profile_set_backend(p->context->profile, r->backend);
     if (ran == ASSAY_OK) {
-        ran = profile_run(p->context->profile, ready, &p->bound.call, &p->inferred, &reason);
+        ran = profile_run(p->context->profile, ready, &p->work.g, &reason);
     }
     if (ran != ASSAY_OK) {
         set_verdict(p->memory, r, status_of(ran), reason.message);
@@ -236,8 +192,8 @@ static status check_plan(point *p, size_t b, error *err) {
         if (agrees != ASSAY_OK) {
             set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
         }
-        save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->inferred.n,
-                     p->cost.reduction);
+        save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->work.g.n_outputs,
+                     p->work.cost.reduction);
     }
     profile_span(p->context->profile, "user_annotation", "check", from, NULL, 0);
     restore(p);
@@ -249,7 +205,7 @@ static status prepare_plan(point *p, size_t b, error *err) {
     TRY(enter(p, STAGE_PREPARE, (int32_t)b, err));
     error reason = {0};
     int64_t from = clock_now_ns(&p->context->clock);
-    status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->g, &p->plans[b], &reason);
+    status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->work.g, &p->plans[b], &reason);
     int64_t to = clock_now_ns(&p->context->clock);
     operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
@@ -273,7 +229,7 @@ typedef struct subject {
 static status run_subject(void *self, error *err) {
     subject *s = self;
     s->p->context->progress->backend = s->index;
-    return profile_run(s->p->context->profile, s->plan, &s->p->bound.call, &s->p->inferred, err);
+    return profile_run(s->p->context->profile, s->plan, &s->p->work.g, err);
 }
 
 static void restore_subject(void *self) {
@@ -288,8 +244,8 @@ static void take_series(const point *p, record *r, const sample_series *series) 
     r->samples_ns = series->samples_ns;
     r->n_samples = series->n_samples;
     r->inner_loops = series->inner_loops;
-    r->flops = p->cost.flops;
-    r->bytes = p->cost.bytes;
+    r->flops = p->work.cost.flops;
+    r->bytes = p->work.cost.bytes;
     r->warnings = series->warnings;
     r->n_warnings = series->n_warnings;
     error err = {0};
@@ -315,8 +271,8 @@ static status measure(point *p, error *err) {
         args[n] = (subject){.p = p, .plan = p->plans[b], .index = (int32_t)b};
         subjects[n] = (sample_subject){.name = p->records[b].backend,
                                        .run = run_subject,
-                                       .before = p->kept.n > 0 ? restore_subject : NULL,
-                                       .restores_each_run = p->kept.n > 0,
+                                       .before = p->work.kept.n > 0 ? restore_subject : NULL,
+                                       .restores_each_run = p->work.kept.n > 0,
                                        .arg = &args[n],
                                        .ranges = p->ranges,
                                        .n_ranges = p->n_ranges};
@@ -354,11 +310,11 @@ static status run_stages(point *p, error *err) {
         verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
         return ASSAY_OK;
     }
-    save_inputs(p->context->options->save_directory, p->what, &p->bound, p->context->options->seed);
+    save_inputs(p->context->options->save_directory, p->what, &p->work, p->context->options->seed);
     if (p->context->options->check_accuracy) {
         TRY(enter(p, STAGE_REFERENCE, -1, err));
         from = profile_now(p->context->profile);
-        made = expectation_make(p->memory, &p->bound.call, &p->inferred, p->context->options->seed, &p->expected, &reason);
+        made = expect(p, &reason);
         profile_span(p->context->profile, "user_annotation", "reference", from, NULL, 0);
         if (made != ASSAY_OK) {
             verdict_for_all(p, status_of(made), reason.message);
@@ -383,7 +339,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
                .records = records,
                .excluded = excluded};
     int64_t from = clock_now_ns(&context->clock);
-    outputs_init(&p.inferred);
+    outputs_init(&p.work.inferred);
     for (size_t b = 0; b < p.n_backends; b++) {
         const char *name = context->names[b].name;
         point_record_base(memory, o, what, name, strcmp(name, o->baseline) == 0, &records[b]);
@@ -398,8 +354,6 @@ status point_run(arena *memory, const point_context *context, const operators_po
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
-    pristine_clear(&p.kept);
-    outputs_clear(&p.inferred);
-    bound_clear(&p.bound);
+    workload_clear(&p.work);
     return result;
 }

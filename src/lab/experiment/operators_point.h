@@ -25,6 +25,7 @@ const char *point_stage_text(int32_t stage);
 typedef struct point_context {
     const operators_options *options;
     const operators_backend *names;
+    const op_table *table;
     struct backend **backends; /* open; in the order of options */
     lab_clock clock;
     cache_evictor *cold;  /* NULL: warm */

@@ -10,15 +10,21 @@ typedef struct pristine_copy {
     void *copy;
 } pristine_copy;
 
-status pristine_keep(arena *memory, const op_call *call, pristine *out, error *err) {
-    const op *o = call->op;
-    out->copies = arena_make(memory, (size_t)o->signature.n_params, sizeof *out->copies);
-    if (out->copies == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep the inputs");
+static bool is_kept(const pristine *p, const storage *s) {
+    for (int i = 0; i < p->n; i++) {
+        if (p->copies[i].target == s) {
+            return true;
+        }
     }
-    for (int i = 0; i < o->signature.n_params; i++) {
+    return false;
+}
+
+static status keep_written(const op_call *call, pristine *out, error *err) {
+    const op *o = call->op;
+    for (int i = 0; i < o->signature.n_params && !o->row->is_view; i++) {
         const arg *a = &call->args[i];
-        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || o->row->is_view) {
+        /* Values inside a graph have no memory here: a run makes them anew. */
+        if (!op_writes(o, i) || a->kind != ARG_TENSOR || a->tensor->storage == NULL || is_kept(out, a->tensor->storage)) {
             continue;
         }
         storage *s = a->tensor->storage;
@@ -28,6 +34,17 @@ status pristine_keep(arena *memory, const op_call *call, pristine *out, error *e
         }
         memcpy(copy, s->data, s->size_bytes);
         out->copies[out->n++] = (pristine_copy){.target = s, .copy = copy};
+    }
+    return ASSAY_OK;
+}
+
+status pristine_keep(arena *memory, const graph *g, pristine *out, error *err) {
+    out->copies = arena_make(memory, (size_t)g->n_inputs + (size_t)g->n_numbers, sizeof *out->copies);
+    if (out->copies == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to keep the inputs");
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        TRY(keep_written(&g->nodes[i].call, out, err));
     }
     return ASSAY_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call writes among its own inputs, kept as it was, so that each run begins with the same values. */
+/* What a graph writes among its own inputs, kept as it was, so that each run begins with the same values. */
 #ifndef LAB_EXPERIMENT_PRISTINE_H
 #define LAB_EXPERIMENT_PRISTINE_H
 
-#include "lab/experiment/bind.h"
+#include "engine/graph/graph.h"
 #include "lab/experiment/profile.h"
 
 /* `{0}` keeps nothing. */
@@ -12,8 +12,9 @@ typedef struct pristine {
     int n;
 } pristine;
 
-/* Copies every tensor that a run of the call writes, as it is now. OUT_OF_MEMORY: pristine_clear takes care of the rest. */
-status pristine_keep(arena *memory, const op_call *call, pristine *out, error *err);
+/* Copies every input, views of inputs included, that a run of the graph writes, as it is now. OUT_OF_MEMORY: pristine_clear
+   takes care of the rest. */
+status pristine_keep(arena *memory, const graph *g, pristine *out, error *err);
 /* Puts them back; a profile (NULL: none) shows that as copies. */
 void pristine_restore(const pristine *p, profile *shown);
 void pristine_clear(pristine *p);

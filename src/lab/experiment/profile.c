@@ -305,7 +305,54 @@ static void call_end(void *self, const op_call *call, const outputs *out) {
     }
 }
 
-status profile_run(profile *p, plan *ready, const op_call *call, const outputs *out, error *err) {
+/* A whole graph's call and, where its plan told of no kernel, the one kernel that it is shown as. */
+static void record_graph(profile *p, const graph *g, int64_t end_ns) {
+    char name[96];
+    call_args a;
+    a.n = 0;
+    int n = at_most(g->n_inputs, MAX_TENSORS), n_out = at_most(g->n_outputs, MAX_TENSORS);
+    for (int i = 0; i < n; i++) {
+        describe(&a, i, g->inputs[i].value);
+    }
+    for (int i = 0; i < n_out; i++) {
+        describe(&a, n + i, g->outputs[i]);
+    }
+    op_cost cost;
+    graph_cost(g, &cost);
+    add_int(&a, "External id", (int64_t)p->call_id);
+    add_text(&a, "graph", g->name);
+    if (p->backend != NULL) {
+        add_text(&a, "backend", p->backend);
+    }
+    add_shapes(&a, "Input Dims", "Input type", 0, n);
+    add_shapes(&a, "Output Dims", "Output type", n, n_out);
+    add_real(&a, "flops", cost.flops);
+    add_real(&a, "bytes", cost.bytes);
+    snprintf(name, sizeof name, "graph::%s", g->name);
+    trace_record_complete(p->recorder, host_place, "cpu_op", name, p->call_start_ns, end_ns, a.args, a.n);
+    if (p->n_kernels == 0) {
+        const trace_arg of[] = {
+            {.key = "External id", .kind = TRACE_ARG_INT, .integer = (int64_t)p->call_id},
+            {.key = "correlation", .kind = TRACE_ARG_INT, .integer = (int64_t)++p->last_id},
+            {.key = "device", .kind = TRACE_ARG_INT, .integer = 0},
+            {.key = "stream", .kind = TRACE_ARG_INT, .integer = 0},
+        };
+        snprintf(name, sizeof name, "cpu::graph::%s", g->name);
+        trace_record_complete(p->recorder, cpu_place, "kernel", name, p->call_start_ns, end_ns, of, countof(of));
+        trace_record_flow(p->recorder, host_place, true, p->last_id, p->call_start_ns);
+        trace_record_flow(p->recorder, cpu_place, false, p->last_id, p->call_start_ns);
+    }
+}
+
+static void record_single(profile *p, const op_call *call, const outputs *out, int64_t end_ns) {
+    if (p->n_kernels == 0 && !call->op->row->is_view) { /* a plan that tells of none */
+        p->pending[p->n_pending++] = (kernel_event){
+            .call = call, .out = out, .id = ++p->last_id, .start_ns = p->call_start_ns, .end_ns = end_ns};
+    }
+    record_call(p, call, out, end_ns);
+}
+
+status profile_run(profile *p, plan *ready, const graph *g, error *err) {
     if (p == NULL) {
         return ready->run(ready, err);
     }
@@ -314,11 +361,11 @@ status profile_run(profile *p, plan *ready, const op_call *call, const outputs *
     status result = ready->run(ready, err);
     int64_t end_ns = now(p);
     observer_swap(before);
-    if (p->n_kernels == 0 && !call->op->row->is_view) { /* a plan that tells of none */
-        p->pending[p->n_pending++] = (kernel_event){
-            .call = call, .out = out, .id = ++p->last_id, .start_ns = p->call_start_ns, .end_ns = end_ns};
+    if (g->name != NULL) {
+        record_graph(p, g, end_ns);
+    } else {
+        record_single(p, &g->nodes[0].call, g->nodes[0].out, end_ns);
     }
-    record_call(p, call, out, end_ns);
     record_pending(p);
     p->in_call = false;
     if (end_ns >= p->memory_at_ns) {

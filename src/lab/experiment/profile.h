@@ -35,9 +35,9 @@ const observer *profile_observer(profile *p);
 /* The next calls are shown as that backend's; a text that outlives them. NULL: without one. */
 void profile_set_backend(profile *p, const char *name);
 
-/* Runs a plan as one call of `call`. A plan that tells of no kernel (a plug-in's) is shown as one kernel, but for views,
-   which compute nothing. Without a profile this is ready->run. */
-status profile_run(profile *p, plan *ready, const op_call *call, const outputs *out, error *err);
+/* Runs a plan of g as one call: of its operator, or of the graph where it has a name. A plan that tells of no kernel (a
+   plug-in's) is shown as one kernel, but for views, which compute nothing. Without a profile this is ready->run. */
+status profile_run(profile *p, plan *ready, const graph *g, error *err);
 
 int64_t profile_record_now(const profile *p);
 void profile_record_span(profile *p, const char *category, const char *name, int64_t start_ns, const trace_arg *args,

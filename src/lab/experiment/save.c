@@ -38,7 +38,7 @@ static void append_line(const char *directory, text *line) {
 static void put_common(json_writer *w, const char *kind, const operators_point *point) {
     json_put_string(w, "record", kind);
     json_put_string(w, "operator", point->recorded->name);
-    json_put_string(w, "schema", point->o->signature.text);
+    json_put_string(w, "schema", point->o != NULL ? point->o->signature.text : NULL);
     json_put_string(w, "input", point->in->text);
     json_put_int(w, "sample_index", point->sample_index);
 }
@@ -173,9 +173,31 @@ static void save_argument(const char *directory, const operators_point *point, i
     text_clear(&line);
 }
 
-void save_inputs(const char *directory, const operators_point *point, const bound_call *bound, uint64_t seed) {
-    for (int i = 0; directory != NULL && i < point->o->signature.n_params; i++) {
-        const arg *a = &bound->call.args[i];
+static void save_graph_input(const char *directory, const operators_point *point, int i, const graph_input *in, uint64_t seed) {
+    text line = {0};
+    char name[96];
+    json_writer w = {.out = &line};
+    json_begin_object(&w);
+    put_common(&w, "input", point);
+    json_put_string(&w, "argument", in->name);
+    json_put_int(&w, "position", i);
+    json_put_string(&w, "kind", kind_text(ARG_TENSOR));
+    json_put_bool(&w, "keyword", false);
+    snprintf(name, sizeof name, "in-%.70s", in->name);
+    put_tensor(&w, directory, point, name, in->value);
+    json_key(&w, "seed");
+    json_uint(&w, seed);
+    json_end_object(&w);
+    append_line(directory, &line);
+    text_clear(&line);
+}
+
+void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed) {
+    for (int i = 0; directory != NULL && w->is_graph && i < w->g.n_inputs; i++) {
+        save_graph_input(directory, point, i, &w->g.inputs[i], seed);
+    }
+    for (int i = 0; directory != NULL && !w->is_graph && i < point->o->signature.n_params; i++) {
+        const arg *a = &w->bound.call.args[i];
         if (a->kind == ARG_TENSORS && a->n > 0) {
             for (int k = 0; k < a->n; k++) {
                 save_argument(directory, point, i, a, k, seed);

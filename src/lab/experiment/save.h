@@ -4,18 +4,18 @@
 #define LAB_EXPERIMENT_SAVE_H
 
 #include "engine/backend/backend.h"
-#include "lab/experiment/bind.h"
 #include "lab/experiment/operators.h"
+#include "lab/experiment/workload.h"
 
 /* Makes DIR and an empty DIR/manifest.jsonl. IO otherwise. */
 status save_begin(const char *directory, error *err);
 
-/* Writes every tensor argument of the call, and a manifest line for each argument that is given: {"record": "input",
+/* Writes every tensor argument of a call, or every input of a graph, and a manifest line for each that is given: {"record": "input",
    "point": ..., "operator", "schema", "argument", "position", "kind", and for tensors "file", "dtype", "shape", "strides",
-   "seed"; for others "value"}. A file that cannot be written becomes a warning on the manifest; the run goes on. NULL
+   "seed"; for others "value"}. "schema" is null for a graph, and "input" its text. A file that cannot be written becomes a warning on the manifest; the run goes on. NULL
    directory: nothing. Types that .npy lacks are widened without loss: bf16 to float32, c32 to complex64; "dtype" says the
    true one. */
-void save_inputs(const char *directory, const operators_point *point, const bound_call *bound, uint64_t seed);
+void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed);
 
 /* Writes each output of a plan that ran, and its manifest line ("record": "output", "backend",
    "reduction": the length of the longest sum behind an element, from which a checker derives its tolerance). */

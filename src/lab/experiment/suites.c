@@ -15,6 +15,7 @@ static const suite suites[] = {
     {"huggingface", "hf_train", "One training step of each of PyTorch's Hugging Face benchmark models."},
     {"timm", "timm_train", "One training step of each of PyTorch's timm benchmark models (images)."},
     {"torchbench", "torchbench_train", "One training step of each of TorchBench's models."},
+    {"graphs", "graphs", "Graphs of operators: patterns from real models, forward and backward."},
     {"embedded", NULL, "Built into the program: every operator at sizes that suit two cores."},
 };
 
@@ -94,9 +95,11 @@ status suites_directory(const suite *which, const char *search_path, text *out, 
         result =
             fail(err, ASSAY_NOT_FOUND,
                  "the suite '%s' was not found: looked for a folder %s in %s; set ASSAY_SUITES to the folder that "
-                 "holds it, such as benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout, or take "
-                 "--suite embedded",
-                 which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)");
+                 "holds it, such as %s, or take --suite embedded",
+                 which->name, which->folder, tried.length > 0 ? tried.data : "no place (ASSAY_SUITES is not set)",
+                 strcmp(which->folder, "graphs") == 0
+                     ? "suites of assay's source"
+                     : "benchmarks/dynamo/microbenchmarks/operator_inp_logs of a PyTorch checkout");
     }
     if (found.failed || tried.failed || out->failed) {
         result = fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the path of the suite '%s'", which->name);

@@ -27,7 +27,8 @@ static const char how_to_get[] = "get one with `python3 -m venv DIR && DIR/bin/p
 /* --- the source, made into arrays by cmake/embed.cmake ------------------------------------------------------------------------ */
 
 extern const char torch_probe_py[], torch_convert_h[], torch_convert_cpp[], torch_substitute_h[], torch_substitute_cpp[],
-    torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_inductor_cpp[], torch_aot_py[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
+    torch_precision_h[], torch_precision_cpp[], torch_torch_cpp[], torch_helper_h[], torch_helper_cpp[], torch_inductor_cpp[],
+    torch_aot_py[], torch_abi_backend_h[], torch_abi_dtype_h[], torch_abi_status_h[];
 
 static const struct {
     const char *path;
@@ -37,6 +38,8 @@ static const struct {
     {"convert.cpp", torch_convert_cpp},
     {"substitute.h", torch_substitute_h},
     {"substitute.cpp", torch_substitute_cpp},
+    {"precision.h", torch_precision_h},
+    {"precision.cpp", torch_precision_cpp},
     {"torch.cpp", torch_torch_cpp},
     {"helper.h", torch_helper_h},
     {"helper.cpp", torch_helper_cpp},
@@ -239,6 +242,7 @@ static status compile(arena *a, const torch_options *options, const torch_found 
         "-isystem", arena_format(a, "%s/include", t), "-isystem", arena_format(a, "%s/include/torch/csrc/api/include", t),
         "-include", arena_format(a, "%s/convert.cpp", d),
         "-include", arena_format(a, "%s/substitute.cpp", d),
+        "-include", arena_format(a, "%s/precision.cpp", d),
         "-include", arena_format(a, "%s/helper.cpp", d),
         arena_format(a, "%s/%s", d, peers[peer].main), "-o", made,
         arena_format(a, "-L%s/lib", t), arena_format(a, "-Wl,-rpath,%s/lib", t),

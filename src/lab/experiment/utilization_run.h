@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well one operator on one input uses the CPU's threads: utilization_measure on a backend's plan. */
+/* How well one operator on one input, or one graph, uses the CPU's threads: utilization_measure on a backend's plan. */
 #ifndef LAB_EXPERIMENT_UTILIZATION_RUN_H
 #define LAB_EXPERIMENT_UTILIZATION_RUN_H
 
-#include "lab/experiment/bind.h"
+#include "engine/literal/bind.h"
 #include "lab/experiment/utilization.h"
 
 typedef struct utilization_run_options {
+    const char *graph;         /* a file *.graph; NULL: an operator on an input */
     const char *operator_name; /* "aten.mm.default", "mm" */
     const char *input;         /* as recorded: "((T([512, 512], f32), T([512, 512], f32)), {})" */
     const char *backend;       /* a name, or a path of a plug-in */

@@ -174,7 +174,8 @@ static status check_same(int i, const tensor *expected, const tensor *actual, re
     return ASSAY_OK;
 }
 
-static status check_one(const expectation *e, int i, const tensor *actual, record_error_stats *stats, error *err) {
+static status check_one(const expectation *e, const agree_rule *rule, int i, const tensor *actual, record_error_stats *stats,
+                        error *err) {
     const tensor *expected = &e->out->items[i];
     TRY(check_form(i, expected, actual, err));
     if (expected->sparse != NULL) {
@@ -186,7 +187,7 @@ static status check_one(const expectation *e, int i, const tensor *actual, recor
     }
     agreement a;
     const expected_output *x = &e->outputs[i];
-    agree_compare(actual, x->flat, x->n, x->value, x->norm, &e->rule, &a);
+    agree_compare(actual, x->flat, x->n, x->value, x->norm, rule, &a);
     merge_stats(stats, &a, tensor_numel(expected));
     return a.agrees ? ASSAY_OK : say_where(i, actual, &a, err);
 }
@@ -199,7 +200,8 @@ static status check_undetermined(const expectation *e, const outputs *actual, er
 }
 
 static status gather_outputs(const expectation *e, plan *p, outputs *actual, error *err) {
-    for (int i = 0; i < e->out->n; i++) {
+    int n = e->g != NULL ? e->g->n_outputs : e->out->n;
+    for (int i = 0; i < n; i++) {
         tensor *t = outputs_push(actual);
         if (t == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to look at the outputs");
@@ -209,18 +211,98 @@ static status gather_outputs(const expectation *e, plan *p, outputs *actual, err
     return ASSAY_OK;
 }
 
+/* --- graphs ------------------------------------------------------------------------------------------------------------- */
+
+status expectation_make_graph(arena *memory, const graph *g, const pristine *kept, uint64_t seed, expectation *e, error *err) {
+    expectation made = {.g = g, .kept = kept, .seed = seed, .is_random = graph_is_random(g), .has_reference = true};
+    if (!made.is_random) {
+        TRY(exact_make(memory, g, NULL, seed, &made.exact, err));
+    }
+    *e = made;
+    return ASSAY_OK;
+}
+
+static status compare_graph(const expectation *e, const exact *expected, const outputs *actual, record_error_stats *stats,
+                            error *err) {
+    int n_known = 0;
+    for (int i = 0; i < actual->n; i++) {
+        agreement a;
+        exact_compare(expected, i, &actual->items[i], &a);
+        n_known += expected->outputs[i].is_known ? 1 : 0;
+        if (expected->outputs[i].is_known) {
+            merge_stats(stats, &a, tensor_numel(e->g->outputs[i]));
+        }
+        if (!a.agrees) {
+            return say_where(i, &actual->items[i], &a, err);
+        }
+    }
+    if (n_known == 0 && actual->n > 0) {
+        *stats = (record_error_stats){
+            .max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1, .total_elements = -1};
+    }
+    return ASSAY_OK;
+}
+
+/* The outputs as the graph lays them out, in memory that restoring the inputs leaves alone. */
+static status copy_outputs(const expectation *e, const outputs *actual, outputs *copies, error *err) {
+    for (int i = 0; i < actual->n; i++) {
+        const tensor *form = e->g->outputs[i], *from = &actual->items[i];
+        tensor *t = NULL;
+        TRY(outputs_next(copies, &t, err));
+        TRY(tensor_init_strided(t, form->dtype, form->ndim, form->sizes, form->strides, err));
+        TRY(tensor_allocate(t, &device_cpu, err));
+        int64_t n = tensor_numel(form), size = (int64_t)dtype_size(form->dtype);
+        for (int64_t k = 0; k < n; k++) {
+            memcpy(tensor_data(t) + tensor_offset_of(t, k) * size, tensor_data(from) + tensor_offset_of(from, k) * size,
+                   (size_t)size);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* What a random operator drew is in the outputs that show it; what follows from that is checked. */
+static status check_random_graph(const expectation *e, const outputs *actual, record_error_stats *stats, error *err) {
+    arena memory = {0};
+    outputs copies;
+    exact expected;
+    outputs_init(&copies);
+    status result = copy_outputs(e, actual, &copies, err);
+    if (result == ASSAY_OK) {
+        pristine_restore(e->kept, NULL);
+        result = exact_make(&memory, e->g, copies.items, e->seed, &expected, err);
+    }
+    if (result == ASSAY_OK) {
+        result = compare_graph(e, &expected, &copies, stats, err);
+    }
+    outputs_clear(&copies);
+    arena_clear(&memory);
+    return result;
+}
+
+static status check_graph(const expectation *e, const outputs *actual, record_error_stats *stats, error *err) {
+    for (int i = 0; i < actual->n; i++) {
+        TRY(check_form(i, e->g->outputs[i], &actual->items[i], err));
+    }
+    return e->is_random ? check_random_graph(e, actual, stats, err) : compare_graph(e, &e->exact, actual, stats, err);
+}
+
 status expectation_check(const expectation *e, plan *p, record_error_stats *stats, error *err) {
     outputs actual;
+    agree_rule rule = e->rule;
+    rule.rounds_steps = p->precision != ASSAY_WIDE;
+    rule.rounds_sums = p->precision == ASSAY_NARROW_SUMS;
     outputs_init(&actual);
     *stats = (record_error_stats){.rel_l2 = 0};
     status result = gather_outputs(e, p, &actual, err);
-    if (result == ASSAY_OK && e->call->op->row->check != NULL) {
+    if (result == ASSAY_OK && e->g != NULL) {
+        result = check_graph(e, &actual, stats, err);
+    } else if (result == ASSAY_OK && e->call->op->row->check != NULL) {
         result = check_undetermined(e, &actual, err);
         *stats = (record_error_stats){.max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1,
                                       .total_elements = -1};
     } else {
         for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
-            result = check_one(e, i, &actual.items[i], stats, err);
+            result = check_one(e, &rule, i, &actual.items[i], stats, err);
         }
     }
     outputs_clear(&actual);
@@ -228,14 +310,19 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
 }
 
 /* By address: a plug-in's tensors over our memory have storage objects of their own. */
-static bool aliases_input(const op_call *call, const tensor *t) {
+static bool overlaps(const tensor *input, const tensor *t) {
+    const storage *s = input->storage;
+    const char *at = t->storage != NULL ? t->storage->data : NULL;
+    return s != NULL && at != NULL && at < (const char *)s->data + s->size_bytes &&
+           at + t->storage->size_bytes > (const char *)s->data;
+}
+
+static bool aliases_input(const expectation *e, const tensor *t) {
     enum { MAX_TENSORS = 1024 };
     tensor *inputs[MAX_TENSORS];
-    int n = call_all_tensors(call, inputs, MAX_TENSORS);
-    for (int i = 0; i < n && i < MAX_TENSORS && t->storage != NULL; i++) {
-        const storage *s = inputs[i]->storage;
-        const char *at = t->storage->data;
-        if (s != NULL && at < (const char *)s->data + s->size_bytes && at + t->storage->size_bytes > (const char *)s->data) {
+    int n = e->g != NULL ? e->g->n_inputs : call_all_tensors(e->call, inputs, MAX_TENSORS);
+    for (int i = 0; i < n && (e->g != NULL || i < MAX_TENSORS); i++) {
+        if (overlaps(e->g != NULL ? e->g->inputs[i].value : inputs[i], t)) {
             return true;
         }
     }
@@ -245,12 +332,12 @@ static bool aliases_input(const op_call *call, const tensor *t) {
 status expectation_poison(const expectation *e, plan *p, error *err) {
     outputs actual;
     outputs_init(&actual);
-    if (e->call->op->row->is_view) {
+    if (e->g == NULL && e->call->op->row->is_view) {
         return ASSAY_OK;
     }
     status result = gather_outputs(e, p, &actual, err);
     for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
-        if (!aliases_input(e->call, &actual.items[i])) {
+        if (!aliases_input(e, &actual.items[i])) {
             agree_poison(&actual.items[i]);
         }
     }

@@ -4,7 +4,9 @@
 #define LAB_EXPERIMENT_VERIFY_H
 
 #include "engine/backend/backend.h"
+#include "engine/graph/exact.h"
 #include "engine/tensor/agree.h"
+#include "lab/experiment/pristine.h"
 #include "lab/record/record.h"
 
 /* The expected values of one output: all of it, or of a seeded subset. */
@@ -16,7 +18,12 @@ typedef struct expected_output {
 } expected_output;
 
 typedef struct expectation {
-    const op_call *call;
+    const graph *g;      /* of a graph with a name, else NULL: */
+    const pristine *kept;
+    uint64_t seed;
+    bool is_random;      /* then what is expected hangs on what a plan drew, and is computed for each */
+    exact exact;
+    const op_call *call; /* of a single call */
     const outputs *out; /* as inferred */
     expected_output *outputs;
     agree_rule rule;
@@ -33,6 +40,10 @@ enum { VERIFY_MIN_ELEMENTS = 256 };
    neighbouring elements, one in each equal part of the output, the first and last elements always among them. Everything
    lies in the arena; call and out (from op_infer) must outlive it. */
 status expectation_make(arena *memory, const op_call *call, const outputs *out, uint64_t seed, expectation *e, error *err);
+
+/* As expectation_make for a graph: every output is expected whole. kept is what a run writes among the inputs; both must
+   outlive it. */
+status expectation_make_graph(arena *memory, const graph *g, const pristine *kept, uint64_t seed, expectation *e, error *err);
 
 /* Memory that expectation_make needs for this call, in bytes, over-estimated. */
 double expectation_bytes(const op_call *call, const outputs *out);

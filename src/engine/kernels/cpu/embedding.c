@@ -73,11 +73,15 @@ typedef struct bag_state {
     const copy_loops *copies;
     const tensor *weight, *indices, *offsets, *scale;
     tensor *out;             /* the four outputs */
+    const char *weight_data, *scale_data; /* read anew in each run */
+    char *out_data[4];
     dtype type;
+    int64_t size;            /* bytes of an element */
     bool is_double;
     add_row_fn *add;
     convert_fn *to, *from;   /* to and from the accumulator; NULL: it is the type itself */
     int mode;
+    bool names_bags;         /* offset2bag is asked for */
     int64_t padding, n, n_offsets, n_bags, d;
     int64_t *starts;         /* n_bags + 1 */
     int64_t *places;         /* per index: its row's byte offset */
@@ -85,12 +89,17 @@ typedef struct bag_state {
 } bag_state;
 
 static int64_t int_at(const tensor *t, int64_t i) {
+    if (t->dtype == ASSAY_I64) {
+        return ((const int64_t *)(const void *)tensor_data(t))[i * t->strides[0]];
+    }
     return element_load_int(t->dtype, tensor_data(t) + i * t->strides[0] * (int64_t)dtype_size(t->dtype));
 }
 
 static status read_offsets(bag_state *s, error *err) {
+    bool is_plain = s->offsets->dtype == ASSAY_I64 && s->offsets->strides[0] == 1;
+    const int64_t *offsets = (const int64_t *)(const void *)tensor_data(s->offsets);
     for (int64_t b = 0; b <= s->n_bags; b++) {
-        s->starts[b] = b < s->n_offsets ? int_at(s->offsets, b) : s->n;
+        s->starts[b] = b >= s->n_offsets ? s->n : is_plain ? offsets[b] : int_at(s->offsets, b);
         if (s->starts[b] < (b > 0 ? s->starts[b - 1] : 0) || s->starts[b] > s->n || (b == 0 && s->n_bags > 0 && s->starts[0] != 0)) {
             return fail(err, ASSAY_INVALID, "%s: expected offsets from 0 that never fall and end by %" PRId64 ", got %" PRId64
                         " in place %" PRId64, s->call->op->signature.full, s->n, s->starts[b], b);
@@ -103,34 +112,75 @@ static bool is_padding(const bag_state *s, int64_t i) {
     return s->padding >= 0 && int_at(s->indices, i) == s->padding;
 }
 
-static void store_int(const tensor *t, int64_t i, int64_t value) {
-    element_store_int(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype), value);
+/* Element i of output o, one of the integers. */
+static void store_int(const bag_state *s, int o, int64_t i, int64_t value) {
+    if (s->out[o].dtype == ASSAY_I64) {
+        ((int64_t *)(void *)s->out_data[o])[i] = value;
+    } else {
+        element_store_int(s->out[o].dtype, s->out_data[o] + i * (int64_t)dtype_size(s->out[o].dtype), value);
+    }
+}
+
+/* Up to LISTED rows of [i, end) that are not padding, with their scales; answers where it stopped. */
+static int64_t list_rows(const bag_state *s, int64_t i, int64_t end, int64_t *rows, float *by, int64_t *n) {
+    int64_t listed = 0, stride = s->scale != NULL ? s->scale->strides[0] : 0;
+    const char *scale = s->scale_data;
+    if (s->padding < 0 && (scale == NULL || (stride == 1 && s->to != NULL))) {
+        *n = end - i < LISTED ? end - i : LISTED;
+        memcpy(rows, s->places + i, (size_t)*n * sizeof *rows);
+        if (scale != NULL) {
+            s->to(by, scale + i * s->size, *n);
+        }
+        return i + *n;
+    }
+    for (; i < end && listed < LISTED; i++) {
+        if (s->padding >= 0 && is_padding(s, i)) {
+            continue;
+        }
+        rows[listed] = s->places[i];
+        if (scale != NULL) {
+            by[listed] = (float)element_load(s->type, scale + i * stride * s->size);
+        }
+        listed++;
+    }
+    *n = listed;
+    return i;
+}
+
+/* The same for a bag without padding whose scales, if any, are f32 and lie side by side: nothing is copied. */
+static bool sum_as_it_lies(const bag_state *s, int64_t b, float *sum, const char *weight, int64_t n) {
+    const float *by = s->scale != NULL ? (const float *)(const void *)s->scale_data + s->starts[b] : NULL;
+    if (s->padding >= 0 || s->mode != BAG_SUM || (s->scale != NULL && (s->type != ASSAY_F32 || s->scale->strides[0] != 1))) {
+        return false;
+    }
+    s->loops->sum_rows[s->type](sum, weight, s->places + s->starts[b], by, s->starts[b + 1] - s->starts[b], n);
+    return true;
 }
 
 /* Bags of f32 and halves with contiguous rows: rows are listed first, then summed with the columns in registers. */
 static void sum_listed(const bag_state *s, int64_t b, int64_t counted, int64_t from, int64_t n) {
-    float acc[COLUMNS], by[LISTED], sums[COLUMNS];
-    int64_t rows[LISTED], listed = 0, size = (int64_t)dtype_size(s->type);
-    const char *weight = tensor_data(s->weight) + from * size;
-    float share = s->mode == BAG_MEAN && counted > 0 ? 1 / (float)counted : 1;
+    float acc[COLUMNS], by[LISTED], more[COLUMNS];
+    int64_t rows[LISTED], listed, size = s->size, i = s->starts[b], end = s->starts[b + 1];
+    const char *weight = s->weight_data + from * size;
+    char *to = s->out_data[0] + (b * s->d + from) * size;
+    float *sum = s->from != NULL ? acc : (float *)(void *)to, share = s->mode == BAG_MEAN && counted > 0 ? 1 / (float)counted : 1;
     bool scales = s->scale != NULL || share != 1;
-    memset(acc, 0, (size_t)n * sizeof *acc);
-    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
-        if (s->padding < 0 || !is_padding(s, i)) {
-            rows[listed] = s->places[i];
-            by[listed++] = s->scale != NULL ? (float)element_load(s->type, tensor_data(s->scale) + i * s->scale->strides[0] * size) : share;
+    if (sum_as_it_lies(s, b, sum, weight, n)) {
+        i = end;
+    } else {
+        for (int64_t k = 0; share != 1 && k < LISTED && k < end - i; k++) {
+            by[k] = share;
         }
-        if (listed == LISTED || (i + 1 == s->starts[b + 1] && listed > 0)) {
-            s->loops->sum_rows[s->type](sums, weight, rows, scales ? by : NULL, listed, n);
-            s->loops->add_row[ASSAY_F32](acc, sums, n, 1);
-            listed = 0;
-        }
+        i = list_rows(s, i, end, rows, by, &listed);
+        s->loops->sum_rows[s->type](sum, weight, rows, scales ? by : NULL, listed, n);
     }
-    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * size;
+    while (i < end) {
+        i = list_rows(s, i, end, rows, by, &listed);
+        s->loops->sum_rows[s->type](more, weight, rows, scales ? by : NULL, listed, n);
+        s->loops->add_row[ASSAY_F32](sum, more, n, 1);
+    }
     if (s->from != NULL) {
         s->from(to, acc, n);
-    } else {
-        memcpy(to, acc, (size_t)n * sizeof *acc);
     }
 }
 
@@ -138,8 +188,8 @@ static void sum_listed(const bag_state *s, int64_t b, int64_t counted, int64_t f
 static void sum_columns(const bag_state *s, int64_t b, int64_t counted, int64_t from, int64_t n) {
     char acc[COLUMNS * sizeof(double)], picked[COLUMNS * sizeof(double)];
     size_t size = dtype_size(s->type);
-    const char *weight = tensor_data(s->weight) + from * s->weight->strides[1] * (int64_t)size;
-    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * (int64_t)size;
+    const char *weight = s->weight_data + from * s->weight->strides[1] * (int64_t)size;
+    char *to = s->out_data[0] + (b * s->d + from) * (int64_t)size;
     char *sum = s->to == NULL ? to : acc;
     double divisor = s->mode == BAG_MEAN && counted > 0 ? (double)counted : 1;
     memset(sum, 0, (size_t)n * (s->is_double ? sizeof(double) : sizeof(float)));
@@ -149,7 +199,7 @@ static void sum_columns(const bag_state *s, int64_t b, int64_t counted, int64_t 
         }
         double by = 1 / divisor;
         if (s->scale != NULL) {
-            by = element_load(s->type, tensor_data(s->scale) + i * s->scale->strides[0] * (int64_t)size);
+            by = element_load(s->type, s->scale_data + i * s->scale->strides[0] * (int64_t)size);
         }
         if (i + AHEAD < s->starts[b + 1]) {
             __builtin_prefetch(weight + s->places[i + AHEAD]);
@@ -170,8 +220,8 @@ static void sum_columns(const bag_state *s, int64_t b, int64_t counted, int64_t 
 /* Columns of the maximum, and which row each comes from. */
 static void max_columns(const bag_state *s, int64_t b, int64_t from, int64_t n) {
     char acc[COLUMNS * sizeof(double)], wide[COLUMNS * sizeof(double)], picked[COLUMNS * sizeof(double)];
-    int64_t best[COLUMNS], size = (int64_t)dtype_size(s->type);
-    const char *weight = tensor_data(s->weight) + from * s->weight->strides[1] * size;
+    int64_t best[COLUMNS], size = s->size;
+    const char *weight = s->weight_data + from * s->weight->strides[1] * size;
     bool empty = true;
     memset(acc, 0, sizeof acc);
     memset(best, 0, sizeof best);
@@ -201,29 +251,36 @@ static void max_columns(const bag_state *s, int64_t b, int64_t from, int64_t n) 
         }
         empty = false;
     }
-    char *to = tensor_data(&s->out[0]) + (b * s->d + from) * size;
+    char *to = s->out_data[0] + (b * s->d + from) * size;
     if (s->from != NULL) {
         s->from(to, acc, n);
     } else {
         memcpy(to, acc, (size_t)n * (size_t)size);
     }
     for (int64_t k = 0; k < n; k++) {
-        store_int(&s->out[3], b * s->d + from + k, best[k]);
+        store_int(s, 3, b * s->d + from + k, best[k]);
+    }
+}
+
+/* offset2bag of indices [from, to). */
+static void name_bag(const bag_state *s, int64_t from, int64_t to, int64_t b) {
+    for (int64_t i = from; i < to; i++) {
+        store_int(s, 1, i, b);
     }
 }
 
 static void one_bag(const bag_state *s, int64_t b) {
     int64_t counted = s->starts[b + 1] - s->starts[b];
-    for (int64_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
-        if (tensor_numel(&s->out[1]) > 0) {
-            store_int(&s->out[1], i, b);
-        }
-        counted -= s->padding >= 0 && is_padding(s, i);
+    if (s->names_bags) {
+        name_bag(s, s->starts[b], s->starts[b + 1], b);
+    }
+    for (int64_t i = s->starts[b]; s->padding >= 0 && i < s->starts[b + 1]; i++) {
+        counted -= is_padding(s, i);
     }
     /* The forward pass counts bags only where the mean or the maximum asks for it. */
-    store_int(&s->out[2], b, s->mode == BAG_SUM ? 0 : counted);
+    store_int(s, 2, b, s->mode == BAG_SUM ? 0 : counted);
     if (s->mode != BAG_MAX) {
-        store_int(&s->out[3], b, s->mode == BAG_SUM ? 0 : counted);
+        store_int(s, 3, b, s->mode == BAG_SUM ? 0 : counted);
     }
     for (int64_t from = 0; from < s->d; from += COLUMNS) {
         int64_t n = s->d - from < COLUMNS ? s->d - from : COLUMNS;
@@ -252,6 +309,11 @@ static bool find_rows(bag_state *s) {
 
 static status bag_run(kernel_plan *plan) {
     bag_state *s = plan->state;
+    s->weight_data = tensor_data(s->weight);
+    s->scale_data = s->scale != NULL ? tensor_data(s->scale) : NULL;
+    for (int i = 0; i < 4; i++) {
+        s->out_data[i] = tensor_data(&s->out[i]);
+    }
     TRY(read_offsets(s, plan->err));
     if (!find_rows(s)) {
         return places_fail(&s->rows, plan->err);
@@ -260,9 +322,8 @@ static status bag_run(kernel_plan *plan) {
     for (int64_t b = 0; b < s->n_bags; b++) {
         one_bag(s, b);
     }
-    for (int64_t i = s->starts[s->n_bags]; i < tensor_numel(&s->out[1]); i++) { /* behind the last bag's end */
-        store_int(&s->out[1], i, s->n_bags > 0 ? s->n_bags - 1 : 0);
-    }
+    int64_t end = s->starts[s->n_bags]; /* what lies behind the last bag's end counts as its own */
+    name_bag(s, end, tensor_numel(&s->out[1]), s->n_bags > 0 ? s->n_bags - 1 : 0);
     return ASSAY_OK;
 }
 
@@ -270,6 +331,7 @@ static void types_init(bag_state *s, dtype t) {
     const convert_loops *convert = convert_loops_best();
     bool is_half = t == ASSAY_F16 || t == ASSAY_BF16;
     s->type = t;
+    s->size = (int64_t)dtype_size(t);
     s->is_double = t == ASSAY_F64;
     s->loops = index_loops_best();
     s->copies = copy_loops_best();
@@ -296,7 +358,7 @@ static status bags_init(kernel_plan *plan, bag_state *s, int weight, error *err)
     }
     indexing ix;
     indexing_of_dim(&ix, s->weight, 0, s->indices);
-    int64_t step[TENSOR_MAX_DIMS] = {s->weight->strides[0] * (int64_t)dtype_size(s->type)};
+    int64_t step[TENSOR_MAX_DIMS] = {s->weight->strides[0] * s->size};
     s->bytes = (double)s->n * (double)s->d * (double)dtype_size(s->type);
     return places_init(&s->rows, plan, &ix, s->weight, step, err);
 }
@@ -313,6 +375,7 @@ static status bag_prepare(kernel_plan *plan, error *err) {
     s->scale = call_tensor(call, 6);
     s->padding = call_int(call, 8);
     s->n_bags = plan->out->items[0].sizes[0];
+    s->names_bags = tensor_numel(&plan->out->items[1]) > 0;
     return bags_init(plan, s, 0, err);
 }
 
@@ -336,23 +399,40 @@ static double dot_strided(const sample_state *s, const char *g, const char *w) {
     return sum;
 }
 
-/* False for a bag that is out of bounds. */
-static bool one_sample(const sample_state *s, int64_t i, int64_t *bag) {
+/* The bag of each index of [from, to) and its product; false when a bag is out of bounds. */
+static bool samples(const sample_state *s, int64_t from, int64_t to) {
     const bag_state *b = &s->bags;
-    int64_t size = (int64_t)dtype_size(b->type);
-    if (s->has_bags) {
-        *bag = int_at(s->offset2bag, i);
-    } else {
-        while (*bag + 1 < b->n_offsets && b->starts[*bag + 1] <= i) {
-            (*bag)++;
+    int64_t size = b->size, bag = 0, n_bags = s->grad->sizes[0], grad_row = s->grad->strides[0] * size;
+    const char *grad = tensor_data(s->grad), *weight = tensor_data(b->weight);
+    char *out = tensor_data(&b->out[0]);
+    bool is_plain = s->has_bags && s->offset2bag->dtype == ASSAY_I64 && s->offset2bag->strides[0] == 1;
+    const int64_t *bags = is_plain ? (const int64_t *)(const void *)tensor_data(s->offset2bag) : NULL;
+    float block[LISTED]; /* of halves, until they are converted */
+    for (int64_t i = from; i < to; i++) {
+        if (s->has_bags) {
+            bag = is_plain ? bags[i] : int_at(s->offset2bag, i);
+        } else {
+            while (bag + 1 < b->n_offsets && b->starts[bag + 1] <= i) {
+                bag++;
+            }
+        }
+        if (bag < 0 || bag >= n_bags) {
+            return false;
+        }
+        const char *g = grad + bag * grad_row, *w = weight + b->places[i];
+        double value = b->padding >= 0 && is_padding(b, i) ? 0 : s->is_dense ? s->dot(g, w, b->d) : dot_strided(s, g, w);
+        if (b->type == ASSAY_F32) {
+            ((float *)(void *)out)[i] = (float)value;
+        } else if (b->from == NULL) {
+            element_store(b->type, out + i * size, value);
+        } else {
+            int64_t held = (i - from) % LISTED;
+            block[held] = (float)value;
+            if (held == LISTED - 1 || i + 1 == to) {
+                b->from(out + (i - held) * size, block, held + 1);
+            }
         }
     }
-    if (*bag < 0 || *bag >= s->grad->sizes[0]) {
-        return false;
-    }
-    const char *g = tensor_data(s->grad) + *bag * s->grad->strides[0] * size, *w = tensor_data(b->weight) + b->places[i];
-    double value = is_padding(b, i) ? 0 : s->is_dense ? s->dot(g, w, b->d) : dot_strided(s, g, w);
-    element_store(b->type, tensor_data(&b->out[0]) + i * size, value);
     return true;
 }
 
@@ -368,12 +448,10 @@ static status sample_run(kernel_plan *plan) {
     }
 #pragma omp parallel num_threads(parallel_threads(b->bytes))
     {
-        int64_t from, to, bag = 0;
+        int64_t from, to;
         parallel_share(b->n, 16, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            if (!one_sample(s, i, &bag)) {
-                good = false;
-            }
+        if (!samples(s, from, to)) {
+            good = false;
         }
     }
     return good ? ASSAY_OK

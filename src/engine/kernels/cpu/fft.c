@@ -8,9 +8,10 @@
 
 #include <math.h>
 
-/* Lanes that fill the widest register, and the elements a thread's buffer should hold at most: a pair of buffers in f32
-   then takes 2 MiB. */
-enum { LANES = 16, BUFFER_ELEMENTS = 128 * 1024 };
+/* FFT_LANES fill the widest register. The elements a thread's buffer should hold at most: a pair of buffers in f32 then
+   takes 2 MiB. Arrays lie some lines off a page's multiple: loads right behind stores to the same place in another page
+   would wait for them. */
+enum { BUFFER_ELEMENTS = 128 * 1024, ARRAY_GAP = 17 * 64 };
 
 /* One dimension: lines along it, `lanes` of them side by side, everything else outside. */
 typedef struct fft_pass {
@@ -154,6 +155,32 @@ static status make_chirp(fft_state *s, arena *memory, fft_line *line, error *err
 
 /* --- passes ----------------------------------------------------------------------------------------------------------------- */
 
+/* Half a register's lanes and more are worth the whole of it. */
+static int64_t pitch_of(int64_t w) {
+    return w > FFT_LANES / 2 ? FFT_LANES : w;
+}
+
+static size_t array_bytes(const fft_state *s) {
+    return (s->capacity * s->part + 63) / 64 * 64 + ARRAY_GAP;
+}
+
+/* Dimensions whose steps go on where the lanes end become lanes as well: fewer groups are left half empty. */
+static void join_lanes(fft_pass *p) {
+    for (int d = p->ndim - 1; d >= 0; d--) {
+        if (p->src_strides[d] != p->lanes * p->src_lane || p->dst_strides[d] != p->lanes * p->dst_lane) {
+            continue;
+        }
+        p->lanes *= p->sizes[d];
+        p->outer /= p->sizes[d];
+        p->ndim--;
+        for (int k = d; k < p->ndim; k++) {
+            p->sizes[k] = p->sizes[k + 1];
+            p->src_strides[k] = p->src_strides[k + 1];
+            p->dst_strides[k] = p->dst_strides[k + 1];
+        }
+    }
+}
+
 /* The line runs along dim; the other dimension that is densest in dst gives the lanes. */
 static status make_pass(fft_state *s, arena *memory, fft_pass *p, int dim, const tensor *shape, const int64_t *src_strides,
                         const char *src, char *dst, error *err) {
@@ -182,11 +209,12 @@ static status make_pass(fft_state *s, arena *memory, fft_pass *p, int dim, const
             p->outer *= shape->sizes[d];
         }
     }
+    join_lanes(p);
     TRY(is_smooth(p->line.n) ? make_passes(s, memory, &p->line, err) : make_chirp(s, memory, &p->line, err));
     int64_t length = p->line.inner != NULL ? p->line.inner->n : p->line.n, fit = BUFFER_ELEMENTS / length;
-    p->w = fit < 1 ? 1 : fit > LANES ? LANES : fit;
+    p->w = fit < 1 ? 1 : fit > FFT_LANES ? FFT_LANES : fit;
     p->w = p->w > p->lanes ? p->lanes : p->w;
-    size_t elements = (size_t)length * (size_t)p->w;
+    size_t elements = (size_t)length * (size_t)pitch_of(p->w);
     s->capacity = s->capacity > elements ? s->capacity : elements;
     return ASSAY_OK;
 }
@@ -199,14 +227,16 @@ static void run_lines(const fft_state *s, const fft_pass *p, int64_t unit, char 
         to += rest % p->sizes[d] * p->dst_strides[d];
         rest /= p->sizes[d];
     }
-    size_t array = s->capacity * s->part, element = 2 * s->part;
+    size_t array = array_bytes(s), element = 2 * s->part;
+    fft_lanes in_lanes = {w, pitch_of(w), p->src_lane}, out_lanes = {w, pitch_of(w), p->dst_lane};
     fft_buffer a = {buffers, buffers + array}, b = {buffers + 2 * array, buffers + 3 * array};
     /* With its parts exchanged on the way in and out, a forward transform is an inverse one. */
     fft_buffer in = s->inverse ? (fft_buffer){a.im, a.re} : a;
-    s->loops->load(p->src + from * (int64_t)element, p->line.n, p->src_stride, w, p->src_lane, in);
-    fft_buffer r = s->loops->transform(&p->line, w, a, b);
+    s->loops->load(p->src + from * (int64_t)element, p->line.n, p->src_stride, in_lanes, in, b.re);
+    fft_buffer r = s->loops->transform(&p->line, in_lanes.pitch, a, b);
     fft_buffer out = s->inverse ? (fft_buffer){r.im, r.re} : r;
-    s->loops->store(p->dst + to * (int64_t)element, p->line.n, p->dst_stride, w, p->dst_lane, out, p->scale);
+    s->loops->store(p->dst + to * (int64_t)element, p->line.n, p->dst_stride, out_lanes, out, p->scale,
+                    r.re == a.re || r.im == a.re ? b.re : a.re);
 }
 
 static status fft_run(kernel_plan *plan) {
@@ -222,7 +252,7 @@ static status fft_run(kernel_plan *plan) {
         {
             parallel_enter(watch);
             int64_t from, to;
-            char *buffers = s->buffers + (size_t)omp_get_thread_num() * 4 * s->capacity * s->part;
+            char *buffers = s->buffers + (size_t)omp_get_thread_num() * 4 * array_bytes(s);
             parallel_share(p->outer * ((p->lanes + p->w - 1) / p->w), 1, &from, &to);
             for (int64_t unit = from; unit < to; unit++) {
                 run_lines(s, p, unit, buffers);
@@ -276,7 +306,7 @@ static status make_all_passes(kernel_plan *plan, fft_state *s, const tensor *sel
     int64_t normalization = call_int(plan->call, 2);
     s->passes[n - 1].scale = normalization == 2 ? 1 / size : normalization == 1 ? 1 / sqrt(size) : 1;
     s->threads = omp_get_max_threads();
-    s->buffers = arena_make(plan->memory, (size_t)s->threads * 4, s->capacity * s->part);
+    s->buffers = arena_make(plan->memory, (size_t)s->threads * 4, array_bytes(s));
     return s->buffers != NULL ? ASSAY_OK : no_memory(err);
 }
 

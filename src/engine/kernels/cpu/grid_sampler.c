@@ -3,7 +3,6 @@
    shared out among threads; each thread sums its own part of the grid's gradient. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/resample.h"
-#include "engine/schema/resample.h"
 
 #include <string.h>
 
@@ -122,6 +121,9 @@ static status prepare(kernel_plan *plan, int input_arg, int mode_arg, error *err
                                  .align_corners = call_bool(call, mode_arg + 2),
                                  .in_double = s->x->dtype == ASSAY_F64,
                                  .size = s->x->sizes[2 + d]};
+    }
+    if (grid_quick_fits(s->x, s->grid, s->grad, plan->out, s->axes)) {
+        return grid_quick_prepare(plan, s->x, s->grid, s->grad, s->axes, err);
     }
     grid_job *job = &s->job;
     job->dtype = s->x->dtype;

@@ -80,7 +80,7 @@ static status gather_prepare(kernel_plan *plan, error *err) {
 /* --- nonzero ----------------------------------------------------------------------------------------------------------------- */
 
 /* Two passes over stretches of the row-major order: count, then write each stretch's coordinates behind those before. */
-enum { MAX_STRETCHES = 256 };
+enum { MAX_STRETCHES = 256, NONZERO_BLOCK = 512 };
 
 typedef struct nonzero_state {
     const tensor *self;
@@ -90,73 +90,101 @@ typedef struct nonzero_state {
     int stretches;
 } nonzero_state;
 
-static inline bool is_set(dtype t, const char *at) {
-    switch (dtype_size(t)) {
-    case 1:
-        return *at != 0;
-    case 8:
-        if (dtype_is_integral(t)) {
-            return *(const int64_t *)(const void *)at != 0;
-        }
-        break;
-    case 4:
-        if (t == ASSAY_F32) {
-            return *(const float *)(const void *)at != 0;
-        }
-        break;
-    default:
-        break;
-    }
+static bool is_set(dtype t, const char *at) {
     return dtype_is_complex(t) ? element_load_complex(t, at) != 0 : element_load(t, at) != 0;
 }
 
-/* Elements [from, to) of the row-major order; writes coordinates from row `row` on when out is not NULL. */
-static int64_t nonzero_stretch(const nonzero_state *s, int64_t from, int64_t to, int64_t row, int64_t *out) {
+/* Where of n elements those lie that are not zero; answers how many. Each place is written and kept or written over: there
+   is no branch to miss. where: n places. */
+static int64_t set_among(dtype t, const char *x, int64_t stride, int64_t n, int32_t *where) {
+    int64_t found = 0, size = (int64_t)dtype_size(t);
+    if (size == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            where[found] = (int32_t)i;
+            found += x[i * stride] != 0;
+        }
+    } else if (t == ASSAY_I64) {
+        for (int64_t i = 0; i < n; i++) {
+            where[found] = (int32_t)i;
+            found += ((const int64_t *)(const void *)x)[i * stride] != 0;
+        }
+    } else if (t == ASSAY_F32) {
+        for (int64_t i = 0; i < n; i++) {
+            where[found] = (int32_t)i;
+            found += ((const float *)(const void *)x)[i * stride] != 0;
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            where[found] = (int32_t)i;
+            found += is_set(t, x + i * stride * size);
+        }
+    }
+    return found;
+}
+
+static int64_t count_among(dtype t, const char *x, int64_t n) {
+    int64_t found = 0;
+    for (int64_t i = 0; t == ASSAY_I64 && i < n; i++) {
+        found += ((const int64_t *)(const void *)x)[i] != 0;
+    }
+    for (int64_t i = 0; t == ASSAY_F32 && i < n; i++) {
+        found += ((const float *)(const void *)x)[i] != 0;
+    }
+    for (int64_t i = 0; dtype_size(t) == 1 && i < n; i++) {
+        found += x[i] != 0;
+    }
+    return found;
+}
+
+/* Coordinates of the elements `where` beyond index, into the rows from `row` on. */
+static void write_coordinates(const nonzero_state *s, const int64_t *index, const int32_t *where, int64_t n, int64_t row) {
+    int last = s->self->ndim - 1;
+    for (int d = 0; d < last; d++) {
+        int64_t *out = s->out + d * s->expected + row;
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = index[d];
+        }
+    }
+    int64_t *out = s->out + last * s->expected + row;
+    for (int64_t i = 0; last >= 0 && i < n; i++) {
+        out[i] = index[last] + where[i];
+    }
+}
+
+/* Elements [from, to) of the row-major order; writes coordinates from row `row` on if asked to. */
+static int64_t nonzero_stretch(const nonzero_state *s, int64_t from, int64_t to, int64_t row, bool writes) {
     const tensor *t = s->self;
     const char *data = tensor_data(t);
     int64_t index[TENSOR_MAX_DIMS] = {0}, offset = 0, rest = from, found = 0, size = (int64_t)dtype_size(t->dtype);
+    int32_t where[NONZERO_BLOCK];
     int last = t->ndim - 1;
     for (int d = last; d >= 0; d--) {
         index[d] = rest % t->sizes[d];
         rest /= t->sizes[d];
         offset += index[d] * t->strides[d];
     }
-    if (out == NULL && size == 1 && tensor_is_contiguous(t)) {
-        for (int64_t i = from; i < to; i++) {
-            found += data[i] != 0;
-        }
-        return found;
+    if (!writes && tensor_is_contiguous(t) && (size == 1 || t->dtype == ASSAY_I64 || t->dtype == ASSAY_F32)) {
+        return count_among(t->dtype, data + from * size, to - from);
     }
     while (from < to) {
-        int64_t start = last >= 0 ? index[last] : 0, stride = last >= 0 ? t->strides[last] : 0;
-        int64_t n = last >= 0 ? t->sizes[last] - start : 1;
+        int64_t stride = last >= 0 ? t->strides[last] : 0, n = last >= 0 ? t->sizes[last] - index[last] : 1;
         n = n < to - from ? n : to - from;
-        for (int64_t i = 0; i < n; i++) {
-            if (!is_set(t->dtype, data + (offset + i * stride) * size)) {
-                continue;
-            }
-            if (out != NULL && row + found < s->expected) {
-                for (int d = 0; d < last; d++) {
-                    out[d * s->expected + row + found] = index[d];
-                }
-                if (last >= 0) {
-                    out[last * s->expected + row + found] = start + i;
-                }
-            }
-            found++;
+        n = n < NONZERO_BLOCK ? n : NONZERO_BLOCK;
+        int64_t set = set_among(t->dtype, data + offset * size, stride, n, where);
+        if (writes) { /* another thread may have changed the tensor since it was counted */
+            int64_t room = s->expected - row - found;
+            write_coordinates(s, index, where, set < room ? set : room, row + found);
         }
+        found += set;
         from += n;
-        offset -= start * stride;
+        offset += n * stride;
         if (last >= 0) {
-            index[last] = 0;
+            index[last] += n;
         }
-        for (int d = last - 1; d >= 0 && start + n == t->sizes[last]; d--) {
-            offset += t->strides[d];
-            if (++index[d] < t->sizes[d]) {
-                break;
-            }
-            offset -= t->strides[d] * t->sizes[d];
+        for (int d = last; d > 0 && index[d] == t->sizes[d]; d--) {
+            offset += t->strides[d - 1] - t->strides[d] * t->sizes[d];
             index[d] = 0;
+            index[d - 1]++;
         }
     }
     return found;
@@ -168,7 +196,7 @@ static status nonzero_run(kernel_plan *plan) {
     int threads = parallel_threads(bytes);
 #pragma omp parallel for num_threads(threads)
     for (int k = 0; k < s->stretches; k++) {
-        s->counts[k + 1] = nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, 0, NULL);
+        s->counts[k + 1] = nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, 0, false);
     }
     for (int k = 0; k < s->stretches; k++) {
         s->counts[k + 1] += s->counts[k];
@@ -179,7 +207,7 @@ static status nonzero_run(kernel_plan *plan) {
     }
 #pragma omp parallel for num_threads(threads)
     for (int k = 0; k < s->stretches; k++) {
-        nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, s->counts[k], s->out);
+        nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, s->counts[k], true);
     }
     return ASSAY_OK;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: rows of windows shared out among threads; planes where columns lie innermost, all channels at once where those
-   do. Backwards gather (averages) or own whole planes (maxima), so that no two threads add to one element. */
+   do. Backwards of averages gather, so that no two threads add to one element; those by whole planes are in pool_back.c. */
 #include "engine/kernels/cpu/isa/pool_loops.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
-#include "engine/schema/window.h"
+#include "engine/kernels/cpu/pool_back.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 typedef struct pool_state {
     pool_job job;
@@ -34,15 +33,6 @@ static const pool_loops *loops_pick(void) {
 
 static int computed_in(dtype t) {
     return t == ASSAY_F64 ? POOL_F64 : dtype_is_floating(t) ? POOL_F32 : POOL_I64;
-}
-
-/* Strides as [batch, channel, row, column]. */
-static void four_strides(const tensor *t, int64_t *out) {
-    int lead = t->ndim == 4 ? 1 : 0;
-    out[0] = lead ? t->strides[0] : 0;
-    for (int i = 0; i < 3; i++) {
-        out[1 + i] = t->strides[lead + i];
-    }
 }
 
 /* --- windows -------------------------------------------------------------------------------------------------------------- */
@@ -154,8 +144,8 @@ static status start(kernel_plan *plan, const pool_shape *shape, const tensor *x,
     p->rows = rows;
     p->job.dtype = p->out->dtype;
     p->job.channels = shape->channels;
-    four_strides(p->x, p->job.x_step);
-    four_strides(p->out, p->job.out_step);
+    pool_four_strides(p->x, p->job.x_step);
+    pool_four_strides(p->out, p->job.out_step);
     for (int d = 0; d < 2; d++) {
         TRY(make_windows(shape, d, plan->memory, d == 0 ? &p->job.rows : &p->job.columns, err));
     }
@@ -183,7 +173,7 @@ static status prepare_max(kernel_plan *plan, error *err) {
     TRY(start(plan, &s, x, s.out[0], err));
     pool_state *p = plan->state;
     p->index = &plan->out->items[1];
-    four_strides(p->index, p->job.index_step);
+    pool_four_strides(p->index, p->job.index_step);
     set_dilated(&p->job.rows);
     set_dilated(&p->job.columns);
     p->plane_row = loops_pick()->max_plane[computed_in(x->dtype)];
@@ -217,6 +207,9 @@ static status prepare_average_back(kernel_plan *plan, const pool_shape *s, bool 
     TRY(start(plan, s, grad, s->in[0], err));
     pool_state *p = plan->state;
     set_averages(p, count_padding, divisor);
+    if (!p->shape.channels_last && dtype_is_floating(grad->dtype) && pool_windows_are_apart(&p->job.rows, &p->job.columns)) {
+        return pool_spread_prepare(plan, &p->job, &p->shape, grad, err);
+    }
     p->plane_row = loops_pick()->avg_back_plane[computed_in(grad->dtype)];
     p->channels_row = p->shape.channels_last ? loops_pick()->avg_back_channels[computed_in(grad->dtype)] : NULL;
     return ASSAY_OK;
@@ -255,104 +248,9 @@ static status prepare_adaptive_back(kernel_plan *plan, error *err) {
     return prepare_average_back(plan, &s, false, 0, err);
 }
 
-/* --- max_pool2d_with_indices_backward ------------------------------------------------------------------------------------- */
-
-/* Channels that one pass over an image serves: their sums stay in a cache. */
-enum { CHANNEL_BLOCK = 16 };
-
-/* Adds the gradients of channels [c, c + n) of one image to sums [position][n]; the first index out of range, or -1 for
-   none. */
-static int64_t scatter_block(const pool_state *p, int64_t image, int64_t c, int64_t n, double *sums_f64, float *sums) {
-    const pool_job *j = &p->job;
-    int64_t size = (int64_t)dtype_size(j->dtype), area = p->shape.in[0] * p->shape.in[1];
-    for (int64_t o = 0; o < p->shape.out[0] * p->shape.out[1]; o++) {
-        int64_t y = o / p->shape.out[1], x = o % p->shape.out[1];
-        const char *grad = j->x + (image * j->x_step[0] + c * j->x_step[1] + y * j->x_step[2] + x * j->x_step[3]) * size;
-        const int64_t *index = j->index + image * j->index_step[0] + c * j->index_step[1] + y * j->index_step[2] +
-                               x * j->index_step[3];
-        for (int64_t k = 0; k < n; k++) {
-            int64_t at = index[k * j->index_step[1]];
-            const char *from = grad + k * j->x_step[1] * size;
-            if (at < 0 || at >= area) {
-                return at < 0 ? INT64_MAX : at;
-            }
-            if (j->dtype == ASSAY_F64) {
-                sums_f64[at * n + k] += *(const double *)from;
-            } else if (j->dtype == ASSAY_F32) {
-                sums[at * n + k] += *(const float *)from;
-            } else {
-                sums[at * n + k] += j->dtype == ASSAY_F16 ? f16_to_float(*(const uint16_t *)from)
-                                                          : bf16_to_float(*(const uint16_t *)from);
-            }
-        }
-    }
-    return -1;
-}
-
-/* sums [position][n] to the output's type and strides. */
-static void write_block(const pool_state *p, int64_t image, int64_t c, int64_t n, const double *sums_f64, const float *sums) {
-    const pool_job *j = &p->job;
-    int64_t size = (int64_t)dtype_size(j->dtype), width = p->shape.in[1];
-    for (int64_t i = 0; i < p->shape.in[0] * width; i++) {
-        char *to = j->out + (image * j->out_step[0] + c * j->out_step[1] + i / width * j->out_step[2] +
-                             i % width * j->out_step[3]) * size;
-        for (int64_t k = 0; k < n; k++, to += j->out_step[1] * size) {
-            if (j->dtype == ASSAY_F32) {
-                *(float *)to = sums[i * n + k];
-            } else {
-                element_store(j->dtype, to, j->dtype == ASSAY_F64 ? sums_f64[i * n + k] : (double)sums[i * n + k]);
-            }
-        }
-    }
-}
-
-static status run_max_back(kernel_plan *plan) {
-    pool_state *p = plan->state;
-    p->job.x = tensor_data(p->x);
-    p->job.out = tensor_data(p->out);
-    p->job.index = (int64_t *)tensor_data(p->index);
-    int64_t channels = p->job.channels, block = p->shape.channels_last ? CHANNEL_BLOCK : 1;
-    int64_t blocks = (channels + block - 1) / block, bad = -1;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(p->n_threads) reduction(max : bad)
-    {
-        parallel_enter(watch);
-#pragma omp for schedule(static) nowait
-        for (int64_t i = 0; i < p->batch * blocks; i++) {
-            void *sums = p->work + (size_t)omp_get_thread_num() * p->work_bytes;
-            int64_t c = i % blocks * block, n = channels - c < block ? channels - c : block;
-            memset(sums, 0, p->work_bytes);
-            int64_t found = scatter_block(p, i / blocks, c, n, sums, sums);
-            bad = found > bad ? found : bad;
-            write_block(p, i / blocks, c, n, sums, sums);
-        }
-        parallel_leave(watch);
-    }
-    if (bad >= 0) {
-        return fail(plan->err, ASSAY_INVALID, "%s: expected indices from 0 to %" PRId64 ", got one outside",
-                    plan->call->op->signature.full, p->shape.in[0] * p->shape.in[1] - 1);
-    }
-    return ASSAY_OK;
-}
-
-static status prepare_max_back(kernel_plan *plan, error *err) {
-    const op_call *call = plan->call;
-    pool_shape s;
-    TRY(pool_shape_of(call, 1, 2, 5, call_bool(call, 6), &s, err));
-    TRY(start(plan, &s, call_tensor(call, 0), s.out[0], err));
-    pool_state *p = plan->state;
-    plan->run = run_max_back;
-    p->index = call_tensor(call, 7);
-    four_strides(p->index, p->job.index_step);
-    size_t block = s.channels_last ? CHANNEL_BLOCK : 1, width = p->out->dtype == ASSAY_F64 ? 8 : 4;
-    p->work_bytes = (size_t)(s.in[0] * s.in[1]) * block * width;
-    p->work = arena_make(plan->memory, (size_t)p->n_threads, p->work_bytes);
-    return p->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
-}
-
 static const kernel_row rows[] = {
     {"max_pool2d_with_indices.default", prepare_max, NULL},
-    {"max_pool2d_with_indices_backward.default", prepare_max_back, NULL},
+    {"max_pool2d_with_indices_backward.default", max_pool_back_prepare, NULL},
     {"avg_pool2d.default", prepare_avg, NULL},
     {"avg_pool2d_backward.default", prepare_avg_back, NULL},
     {"_adaptive_avg_pool2d.default", prepare_adaptive, NULL},

@@ -318,10 +318,6 @@ static status scatter_src_prepare(kernel_plan *plan, error *err) {
     return scatter_prepare_any(plan, call_tensor(plan->call, 2), call_tensor(plan->call, 3), false, err);
 }
 
-static status scatter_add_prepare(kernel_plan *plan, error *err) {
-    return scatter_prepare_any(plan, call_tensor(plan->call, 2), call_tensor(plan->call, 3), true, err);
-}
-
 static status scatter_value_prepare(kernel_plan *plan, error *err) {
     TRY(scatter_prepare_any(plan, call_tensor(plan->call, 2), NULL, false, err));
     scatter_state *s = plan->state;
@@ -377,6 +373,47 @@ static status index_add_prepare(kernel_plan *plan, error *err) {
     int64_t strides[TENSOR_MAX_DIMS] = {0};
     memcpy(strides, source->strides, sizeof strides);
     return put_prepare(plan, &ix, source, strides, &options, err);
+}
+
+/* An index that is the same along every other dimension (expanded from one dimension, as GNN layers do) names whole
+   slices: then this is an index_add. */
+static bool names_slices(const tensor *index, const tensor *self, int dim) {
+    bool wide = false;
+    for (int d = 0; d < index->ndim; d++) {
+        if (d != dim && index->sizes[d] > 1 && index->strides[d] != 0) {
+            return false;
+        }
+        wide = wide || (d != dim && index->sizes[d] > 1);
+    }
+    return wide && tensor_numel(index) > 0 && tensor_numel(self) > 0;
+}
+
+static status scatter_add_prepare(kernel_plan *plan, error *err) {
+    const tensor *self = call_tensor(plan->call, 0), *index = call_tensor(plan->call, 2), *src = call_tensor(plan->call, 3);
+    tensor *out = &plan->out->items[0];
+    int dim;
+    TRY(dim_wrap(call_int(plan->call, 1), self->ndim, &dim, err));
+    if (!names_slices(index, self, dim) || out->dtype == ASSAY_B8) {
+        return scatter_prepare_any(plan, index, src, true, err);
+    }
+    tensor *slots = arena_make(plan->memory, 1, sizeof *slots);
+    if (slots == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    *slots = *index; /* one dimension of it */
+    slots->ndim = 1;
+    slots->sizes[0] = index->sizes[dim];
+    slots->strides[0] = index->sizes[dim] > 1 ? index->strides[dim] : 1;
+    tensor part = *self; /* what the index reaches */
+    for (int d = 0; d < self->ndim; d++) {
+        part.sizes[d] = d == dim ? self->sizes[d] : index->sizes[d];
+    }
+    indexing ix;
+    indexing_of_dim(&ix, &part, dim, slots);
+    put_options options = {.mode = PUT_ADD, .alpha = 1, .skip = -1};
+    int64_t strides[TENSOR_MAX_DIMS] = {0};
+    memcpy(strides, src->strides, sizeof strides);
+    return put_prepare(plan, &ix, src, strides, &options, err);
 }
 
 static const kernel_row rows[] = {

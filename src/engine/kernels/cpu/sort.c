@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/row_loops.h"
+#include "engine/kernels/cpu/topk.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,9 @@ typedef struct along {
     int64_t n, k, in_stride, out_stride, place_stride; /* strides along the line, in bytes */
     bool largest;
     int threads;
-    void *work; /* topk: k entries for each thread */
+    bool by_keys; /* topk.h serves the type */
+    void *work;   /* topk: entries for each thread */
+    size_t work_bytes;
 } along;
 
 static status make_plan(kernel_plan *plan, int64_t dim, along **out, error *err) {
@@ -49,6 +52,8 @@ static status make_plan(kernel_plan *plan, int64_t dim, along **out, error *err)
 
 /* --- cumsum ------------------------------------------------------------------------------------------------------------------- */
 
+enum { COLUMNS = 128 };
+
 static void cumsum_line(const along *a, const char *x, char *y, void *buffer, void *made) {
     row_wide total = a->l->type == ASSAY_I64 ? (row_wide){.i = 0} : (row_wide){.f = 0};
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
@@ -59,6 +64,56 @@ static void cumsum_line(const along *a, const char *x, char *y, void *buffer, vo
         a->l->scan(target, row, &total, n);
         row_put(a->l, to, a->out, a->out_stride, target, n);
     }
+}
+
+/* COLUMNS lines side by side, which lie nearer together than a line's own elements. */
+static void cumsum_columns(const along *a, const char *x, char *y, int64_t n, void *buffer, void *made) {
+    double sums[COLUMNS] = {0};
+    int64_t wholes[COLUMNS] = {0}, in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    for (int64_t k = 0; k < a->n; k++, x += a->in_stride, y += a->out_stride) {
+        const void *row = row_fetch(a->l, buffer, x, a->in, in_size, n);
+        void *target = row_target(a->l, made, y, a->out, out_size);
+        for (int64_t i = 0; a->l->type == ASSAY_F32 && i < n; i++) {
+            sums[i] += (double)((const float *)row)[i];
+            ((float *)target)[i] = (float)sums[i];
+        }
+        for (int64_t i = 0; a->l->type == ASSAY_F64 && i < n; i++) {
+            sums[i] += ((const double *)row)[i];
+            ((double *)target)[i] = sums[i];
+        }
+        for (int64_t i = 0; a->l->type == ASSAY_I64 && i < n; i++) {
+            wholes[i] = (int64_t)((uint64_t)wholes[i] + (uint64_t)((const int64_t *)row)[i]);
+            ((int64_t *)target)[i] = wholes[i];
+        }
+        row_put(a->l, y, a->out, out_size, target, n);
+    }
+}
+
+/* Whether the lines' starts are dense where a line's elements are not. */
+static bool runs_by_columns(const along *a) {
+    int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    return a->lines.numel > 0 && a->lines.sizes[0] >= 8 && a->lines.strides[0][0] == in_size &&
+           a->lines.strides[1][0] == out_size && a->in_stride != in_size;
+}
+
+static status run_cumsum_columns(kernel_plan *plan) {
+    const along *a = plan->state;
+    int64_t width = a->lines.sizes[0], blocks = (width + COLUMNS - 1) / COLUMNS, units = a->lines.numel / width * blocks;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(a->threads < units ? a->threads : (int)units) if (a->threads > 1)
+    {
+        parallel_enter(watch);
+        alignas(64) char buffer[COLUMNS * sizeof(double)], made[COLUMNS * sizeof(double)];
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(units, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            int64_t column = i % blocks * COLUMNS, n = width - column < COLUMNS ? width - column : COLUMNS;
+            loop_seek(&a->lines, i / blocks * width + column, index, offset);
+            cumsum_columns(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], n, buffer, made);
+        }
+        parallel_leave(watch);
+    }
+    return ASSAY_OK;
 }
 
 static status run_cumsum(kernel_plan *plan) {
@@ -105,7 +160,7 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     TRY(make_plan(plan, call_int(plan->call, 1), &a, err));
     bool is_complex = dtype_is_complex(a->in) || dtype_is_complex(a->out);
     a->l = row_loops_for(a->out);
-    plan->run = is_complex ? run_cumsum_complex : run_cumsum;
+    plan->run = is_complex ? run_cumsum_complex : runs_by_columns(a) ? run_cumsum_columns : run_cumsum;
     return ASSAY_OK;
 }
 
@@ -183,6 +238,24 @@ static void topk_line(const along *a, const char *x, char *values, char *places,
     }
 }
 
+/* Floats of 32 bits and less, by keys of 32 bits. */
+static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer) {
+    int32_t keys[ROW_BLOCK];
+    int64_t held = 0;
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        topk_keys(keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, a->largest);
+        topk_add(room, &held, a->n, a->k, keys, i, n);
+    }
+    const topk_entry *taken = topk_take(room, a->n, a->k);
+    size_t size = dtype_size(a->in);
+    for (int64_t i = 0; i < a->k; i++) {
+        int64_t place = topk_place(taken[i]);
+        memcpy(values + i * a->out_stride, x + place * a->in_stride, size);
+        *(int64_t *)(void *)(places + i * a->place_stride) = place;
+    }
+}
+
 static status run_topk(kernel_plan *plan) {
     const along *a = plan->state;
     if (a->k == 0) {
@@ -193,13 +266,18 @@ static status run_topk(kernel_plan *plan) {
     {
         parallel_enter(watch);
         alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
-        entry *heap = (entry *)a->work + omp_get_thread_num() * a->k;
+        char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(a->lines.numel, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
             loop_seek(&a->lines, i, index, offset);
-            topk_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], a->lines.data[2] + offset[2], heap,
-                      buffer);
+            const char *x = a->lines.data[0] + offset[0];
+            char *values = a->lines.data[1] + offset[1], *places = a->lines.data[2] + offset[2];
+            if (a->by_keys) {
+                topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
+            } else {
+                topk_line(a, x, values, places, (entry *)(void *)work, buffer);
+            }
         }
         parallel_leave(watch);
     }
@@ -212,7 +290,9 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     a->l = row_loops_for(a->in);
     a->k = call_int(plan->call, 1);
     a->largest = call_bool(plan->call, 3);
-    a->work = arena_make(plan->memory, (size_t)a->threads * (size_t)a->k, sizeof(entry));
+    a->by_keys = a->l->type == ASSAY_F32 && a->n < UINT32_MAX;
+    a->work_bytes = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : (size_t)a->k * sizeof(entry);
+    a->work = arena_make(plan->memory, (size_t)a->threads, a->work_bytes);
     if (a->work == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %lld largest", (long long)a->k);
     }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { FFT_MAX_PASSES = 64, FFT_MAX_RADIX = 31 };
+enum { FFT_MAX_PASSES = 64, FFT_MAX_RADIX = 31, FFT_LANES = 16 };
 
 /* How a line of n elements is transformed: by Stockham's passes of small radices, or (Bluestein) as a convolution by a line
    of a power of 2. Tables hold the computing type, re and im in turn. */
@@ -23,16 +23,20 @@ struct fft_line {
     const void *kernel;                   /* [inner n]: the transform of the conjugate chirp, over inner n */
 };
 
-/* Elements of a buffer lie as [element, lane]. */
+/* Elements of a buffer lie as [element, pitch], w of them in use; lanes are `stride` complex elements apart in memory. */
+typedef struct fft_lanes {
+    int64_t w, pitch, stride;
+} fft_lanes;
+
 typedef struct fft_buffer {
     void *re, *im;
 } fft_buffer;
 
 typedef struct fft_loops_of {
-    /* w lanes of n elements; strides count complex elements. */
-    void (*load)(const void *src, int64_t n, int64_t stride, int64_t w, int64_t lane_stride, fft_buffer to);
-    void (*store)(void *dst, int64_t n, int64_t stride, int64_t w, int64_t lane_stride, fft_buffer from, double scale);
-    /* The forward transform of a, with b as work space; answers which of the two holds the result. */
+    /* n elements of each lane; strides count complex elements. spare: room for n * w complex elements. */
+    void (*load)(const void *src, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer to, void *spare);
+    void (*store)(void *dst, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer from, double scale, void *spare);
+    /* The forward transform of a, with b as work space; answers which of the two holds the result. w: the pitch. */
     fft_buffer (*transform)(const fft_line *line, int64_t w, fft_buffer a, fft_buffer b);
 } fft_loops_of;
 

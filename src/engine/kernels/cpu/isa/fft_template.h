@@ -1,49 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transforms for one real type. The includer defines REAL and NAMED(name); included once per type. */
+/* Transforms for one real type. The includer defines REAL, COMPLEX_LOG2 (of a complex number's bytes), the
+   shuffles that take complex numbers apart and join them, and NAMED(name); included once per type. */
 
-/* Blocks of elements and lanes, so that a line that is contiguous in memory is turned round within the first cache. */
-static void NAMED(load)(const void *src, int64_t n, int64_t stride, int64_t w, int64_t lane_stride, fft_buffer to) {
-    const REAL *x = src;
-    REAL *restrict re = to.re, *restrict im = to.im;
-    if (lane_stride == 1) {
-        for (int64_t e = 0; e < n; e++) {
-            for (int64_t l = 0; l < w; l++) {
-                re[e * w + l] = x[2 * (e * stride + l)];
-                im[e * w + l] = x[2 * (e * stride + l) + 1];
-            }
+typedef REAL NAMED(vec) __attribute__((vector_size(64)));
+enum { NAMED(VEC) = 64 / sizeof(REAL) };
+
+static inline NAMED(vec) NAMED(get)(const REAL *from) {
+    NAMED(vec) v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+static inline void NAMED(put)(REAL *to, NAMED(vec) v) {
+    memcpy(to, &v, sizeof v);
+}
+
+/* n rows of w complex numbers, `stride` (complex) apart, to rows of `pitch` in two buffers. */
+static void NAMED(part)(const REAL *x, int64_t n, int64_t stride, int64_t w, int64_t pitch, REAL *restrict re,
+                        REAL *restrict im) {
+    for (int64_t e = 0; e < n; e++, x += 2 * stride, re += pitch, im += pitch) {
+        int64_t l = 0;
+        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+            NAMED(vec) a = NAMED(get)(x + 2 * l), b = NAMED(get)(x + 2 * l + NAMED(VEC));
+            NAMED(put)(re + l, __builtin_shufflevector(a, b, EVENS));
+            NAMED(put)(im + l, __builtin_shufflevector(a, b, ODDS));
         }
-        return;
+        for (; l < w; l++) {
+            re[l] = x[2 * l];
+            im[l] = x[2 * l + 1];
+        }
     }
-    for (int64_t block = 0; block < n; block += TURN) {
-        int64_t end = block + TURN < n ? block + TURN : n;
+}
+
+static void NAMED(join)(REAL *restrict y, int64_t n, int64_t stride, int64_t w, int64_t pitch, const REAL *re, const REAL *im,
+                        REAL by) {
+    for (int64_t e = 0; e < n; e++, y += 2 * stride, re += pitch, im += pitch) {
+        int64_t l = 0;
+        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+            NAMED(vec) a = by * NAMED(get)(re + l), b = by * NAMED(get)(im + l);
+            NAMED(put)(y + 2 * l, __builtin_shufflevector(a, b, JOINED_LOW));
+            NAMED(put)(y + 2 * l + NAMED(VEC), __builtin_shufflevector(a, b, JOINED_HIGH));
+        }
+        for (; l < w; l++) {
+            y[2 * l] = by * re[l];
+            y[2 * l + 1] = by * im[l];
+        }
+    }
+}
+
+/* Lines that are contiguous in memory are turned round whole first, in spare. */
+static void NAMED(load)(const void *src, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer to, void *spare) {
+    const REAL *x = src;
+    REAL *re = to.re, *im = to.im;
+    int64_t w = lanes.w;
+    if (lanes.stride == 1) {
+        NAMED(part)(x, n, stride, w, lanes.pitch, re, im);
+    } else if (stride == 1) {
+        copies->transpose(spare, src, COMPLEX_LOG2, w, n, (ptrdiff_t)(w * 2 * (int64_t)sizeof(REAL)),
+                          (ptrdiff_t)(lanes.stride * 2 * (int64_t)sizeof(REAL)));
+        NAMED(part)(spare, n, w, w, lanes.pitch, re, im);
+    } else {
         for (int64_t l = 0; l < w; l++) {
-            for (int64_t e = block; e < end; e++) {
-                re[e * w + l] = x[2 * (e * stride + l * lane_stride)];
-                im[e * w + l] = x[2 * (e * stride + l * lane_stride) + 1];
+            for (int64_t e = 0; e < n; e++) {
+                re[e * lanes.pitch + l] = x[2 * (e * stride + l * lanes.stride)];
+                im[e * lanes.pitch + l] = x[2 * (e * stride + l * lanes.stride) + 1];
             }
         }
     }
 }
 
-static void NAMED(store)(void *dst, int64_t n, int64_t stride, int64_t w, int64_t lane_stride, fft_buffer from, double scale) {
-    REAL *restrict y = dst;
+static void NAMED(store)(void *dst, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer from, double scale, void *spare) {
+    REAL *y = dst, by = (REAL)scale;
     const REAL *re = from.re, *im = from.im;
-    REAL by = (REAL)scale;
-    if (lane_stride == 1) {
-        for (int64_t e = 0; e < n; e++) {
-            for (int64_t l = 0; l < w; l++) {
-                y[2 * (e * stride + l)] = by * re[e * w + l];
-                y[2 * (e * stride + l) + 1] = by * im[e * w + l];
-            }
-        }
-        return;
-    }
-    for (int64_t block = 0; block < n; block += TURN) {
-        int64_t end = block + TURN < n ? block + TURN : n;
+    int64_t w = lanes.w;
+    if (lanes.stride == 1) {
+        NAMED(join)(y, n, stride, w, lanes.pitch, re, im, by);
+    } else if (stride == 1) {
+        NAMED(join)(spare, n, w, w, lanes.pitch, re, im, by);
+        copies->transpose(dst, spare, COMPLEX_LOG2, n, w, (ptrdiff_t)(lanes.stride * 2 * (int64_t)sizeof(REAL)),
+                          (ptrdiff_t)(w * 2 * (int64_t)sizeof(REAL)));
+    } else {
         for (int64_t l = 0; l < w; l++) {
-            for (int64_t e = block; e < end; e++) {
-                y[2 * (e * stride + l * lane_stride)] = by * re[e * w + l];
-                y[2 * (e * stride + l * lane_stride) + 1] = by * im[e * w + l];
+            for (int64_t e = 0; e < n; e++) {
+                y[2 * (e * stride + l * lanes.stride)] = by * re[e * lanes.pitch + l];
+                y[2 * (e * stride + l * lanes.stride) + 1] = by * im[e * lanes.pitch + l];
             }
         }
     }
@@ -100,6 +140,71 @@ static void NAMED(radix_3)(const REAL *xr, const REAL *xi, REAL *restrict yr, RE
     }
 }
 
+/* The same with whole vectors, for len a multiple of VEC. All loads of a step come before its stores. */
+static inline void NAMED(turned)(REAL *yr, REAL *yi, NAMED(vec) r, NAMED(vec) i, const REAL *t) {
+    REAL c = t[0], s = t[1];
+    NAMED(put)(yr, r * c - i * s);
+    NAMED(put)(yi, r * s + i * c);
+}
+
+static void NAMED(vec_2)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+    for (int64_t i = 0; i < len; i += NAMED(VEC)) {
+        NAMED(vec) ar = NAMED(get)(xr + i), ai = NAMED(get)(xi + i), br = NAMED(get)(xr + i + in), bi = NAMED(get)(xi + i + in);
+        NAMED(put)(yr + i, ar + br);
+        NAMED(put)(yi + i, ai + bi);
+        NAMED(turned)(yr + i + len, yi + i + len, ar - br, ai - bi, t);
+    }
+}
+
+static void NAMED(vec_3)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+    const REAL half_root_3 = (REAL)0.86602540378443864676;
+    for (int64_t i = 0; i < len; i += NAMED(VEC)) {
+        NAMED(vec) r0 = NAMED(get)(xr + i), i0 = NAMED(get)(xi + i), r1 = NAMED(get)(xr + i + in), i1 = NAMED(get)(xi + i + in);
+        NAMED(vec) r2 = NAMED(get)(xr + i + 2 * in), i2 = NAMED(get)(xi + i + 2 * in);
+        NAMED(vec) sr = r1 + r2, si = i1 + i2, dr = half_root_3 * (i1 - i2), di = half_root_3 * (r2 - r1);
+        NAMED(vec) mr = r0 - (REAL)0.5 * sr, mi = i0 - (REAL)0.5 * si;
+        NAMED(put)(yr + i, r0 + sr);
+        NAMED(put)(yi + i, i0 + si);
+        NAMED(turned)(yr + i + len, yi + i + len, mr + dr, mi + di, t);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, mr - dr, mi - di, t + 2);
+    }
+}
+
+static void NAMED(vec_4)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+    for (int64_t i = 0; i < len; i += NAMED(VEC)) {
+        const REAL *fr = xr + i, *fi = xi + i;
+        NAMED(vec) r0 = NAMED(get)(fr), r1 = NAMED(get)(fr + in), r2 = NAMED(get)(fr + 2 * in), r3 = NAMED(get)(fr + 3 * in);
+        NAMED(vec) i0 = NAMED(get)(fi), i1 = NAMED(get)(fi + in), i2 = NAMED(get)(fi + 2 * in), i3 = NAMED(get)(fi + 3 * in);
+        NAMED(vec) ar = r0 + r2, ai = i0 + i2, br = r0 - r2, bi = i0 - i2, cr = r1 + r3, ci = i1 + i3;
+        NAMED(vec) dr = i1 - i3, di = r3 - r1; /* -i times the difference */
+        NAMED(put)(yr + i, ar + cr);
+        NAMED(put)(yi + i, ai + ci);
+        NAMED(turned)(yr + i + len, yi + i + len, br + dr, bi + di, t);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, ar - cr, ai - ci, t + 2);
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, br - dr, bi - di, t + 4);
+    }
+}
+
+static void NAMED(vec_5)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+    const REAL c1 = (REAL)0.30901699437494742410, s1 = (REAL)0.95105651629515357212; /* of 2 pi / 5 */
+    const REAL c2 = (REAL)-0.80901699437494742410, s2 = (REAL)0.58778525229247312917; /* of 4 pi / 5 */
+    for (int64_t i = 0; i < len; i += NAMED(VEC)) {
+        const REAL *fr = xr + i, *fi = xi + i;
+        NAMED(vec) r0 = NAMED(get)(fr), r1 = NAMED(get)(fr + in), r2 = NAMED(get)(fr + 2 * in), r3 = NAMED(get)(fr + 3 * in);
+        NAMED(vec) i0 = NAMED(get)(fi), i1 = NAMED(get)(fi + in), i2 = NAMED(get)(fi + 2 * in), i3 = NAMED(get)(fi + 3 * in);
+        NAMED(vec) r4 = NAMED(get)(fr + 4 * in), i4 = NAMED(get)(fi + 4 * in);
+        NAMED(vec) ar = r1 + r4, ai = i1 + i4, br = r2 + r3, bi = i2 + i3, cr = r1 - r4, ci = i1 - i4, dr = r2 - r3, di = i2 - i3;
+        NAMED(vec) mr = r0 + c1 * ar + c2 * br, mi = i0 + c1 * ai + c2 * bi, nr = s1 * cr + s2 * dr, ni = s1 * ci + s2 * di;
+        NAMED(vec) pr = r0 + c2 * ar + c1 * br, pi = i0 + c2 * ai + c1 * bi, qr = s2 * cr - s1 * dr, qi = s2 * ci - s1 * di;
+        NAMED(put)(yr + i, r0 + ar + br);
+        NAMED(put)(yi + i, i0 + ai + bi);
+        NAMED(turned)(yr + i + len, yi + i + len, mr + ni, mi - nr, t);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, pr + qi, pi - qr, t + 2);
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, pr - qi, pi + qr, t + 4);
+        NAMED(turned)(yr + i + 4 * len, yi + i + 4 * len, mr - ni, mi + nr, t + 6);
+    }
+}
+
 /* Any radix, by the definition. */
 static void NAMED(radix_any)(const REAL *xr, const REAL *xi, REAL *restrict yr, REAL *restrict yi, int64_t len, int64_t in,
                              const REAL *t, int radix, const REAL *roots) {
@@ -128,10 +233,19 @@ static fft_buffer NAMED(passes)(const fft_line *line, int64_t w, fft_buffer a, f
         const REAL *t = line->twiddles[pass];
         m /= radix;
         int64_t len = s * w, in = len * m;
+        bool whole = w % NAMED(VEC) == 0;
         for (int64_t p = 0; p < m; p++, t += 2 * (radix - 1)) {
             const REAL *xr = (const REAL *)a.re + p * len, *xi = (const REAL *)a.im + p * len;
             REAL *yr = (REAL *)b.re + p * radix * len, *yi = (REAL *)b.im + p * radix * len;
-            if (radix == 4) {
+            if (whole && radix == 4) {
+                NAMED(vec_4)(xr, xi, yr, yi, len, in, t);
+            } else if (whole && radix == 5) {
+                NAMED(vec_5)(xr, xi, yr, yi, len, in, t);
+            } else if (whole && radix == 3) {
+                NAMED(vec_3)(xr, xi, yr, yi, len, in, t);
+            } else if (whole && radix == 2) {
+                NAMED(vec_2)(xr, xi, yr, yi, len, in, t);
+            } else if (radix == 4) {
                 NAMED(radix_4)(xr, xi, yr, yi, len, in, t);
             } else if (radix == 2) {
                 NAMED(radix_2)(xr, xi, yr, yi, len, in, t);

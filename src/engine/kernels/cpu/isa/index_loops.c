@@ -4,6 +4,7 @@
 
 #include "engine/kernels/cpu/isa/half.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* --- indices to offsets ---------------------------------------------------------------------------------------------------- */
@@ -265,53 +266,71 @@ static inline float widen_bf16(uint16_t x) {
 
 /* Columns that stay in registers while the rows go by: four of the compiler's own vectors, since it keeps an array of as
    many floats in memory (four times slower). */
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, AHEAD = 8 };
 typedef float lane16 __attribute__((vector_size(64)));
-typedef struct block64 {
-    lane16 part[4];
-} block64;
+typedef uint16_t half16 __attribute__((vector_size(32)));
+typedef uint32_t bits16 __attribute__((vector_size(64)));
 
-static inline block64 block_f32(const char *row, int64_t c) {
-    block64 b;
-    memcpy(&b, row + c * 4, sizeof b);
-    return b;
+static inline lane16 lanes_of_f32(const char *from) {
+    lane16 v;
+    memcpy(&v, from, sizeof v);
+    return v;
 }
 
-static inline block64 block_f16(const char *row, int64_t c) {
-    block64 b;
-    float halves[COLUMNS];
-    floats_of_f16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
-    memcpy(&b, halves, sizeof b);
-    return b;
+static inline lane16 lanes_of_f16(const char *from) {
+    lane16 v;
+    float floats[16];
+    floats_of_f16(floats, (const uint16_t *)(const void *)from, 16);
+    memcpy(&v, floats, sizeof v);
+    return v;
 }
 
-static inline block64 block_bf16(const char *row, int64_t c) {
-    block64 b;
-    float halves[COLUMNS];
-    floats_of_bf16(halves, (const uint16_t *)(const void *)row + c, COLUMNS);
-    memcpy(&b, halves, sizeof b);
-    return b;
+static inline lane16 lanes_of_bf16(const char *from) {
+    half16 halves;
+    memcpy(&halves, from, sizeof halves);
+    bits16 bits = __builtin_convertvector(halves, bits16) << 16;
+    return (lane16)bits;
 }
 
-/* read and add are constants to the compiler wherever this is called. */
+/* One block of columns; read and scales are constants to the compiler wherever this is called. */
+static inline __attribute__((always_inline)) void sum_columns(float *acc, const char *base, const int64_t *offsets,
+                                                              const float *by, int64_t n_rows, int size,
+                                                              lane16 (*read)(const char *), bool scales) {
+    lane16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    for (int64_t i = 0; i < n_rows; i++) {
+        const char *row = base + offsets[i], *ahead = base + offsets[i + AHEAD < n_rows ? i + AHEAD : i];
+        __builtin_prefetch(ahead);
+        __builtin_prefetch(ahead + 64);
+        __builtin_prefetch(ahead + 32 * size);
+        __builtin_prefetch(ahead + 48 * size);
+        if (scales) {
+            s0 += by[i] * read(row);
+            s1 += by[i] * read(row + 16 * size);
+            s2 += by[i] * read(row + 32 * size);
+            s3 += by[i] * read(row + 48 * size);
+        } else {
+            s0 += read(row);
+            s1 += read(row + 16 * size);
+            s2 += read(row + 32 * size);
+            s3 += read(row + 48 * size);
+        }
+    }
+    memcpy(acc, &s0, sizeof s0);
+    memcpy(acc + 16, &s1, sizeof s1);
+    memcpy(acc + 32, &s2, sizeof s2);
+    memcpy(acc + 48, &s3, sizeof s3);
+}
+
 static inline __attribute__((always_inline)) void sum_rows(float *acc, const char *base, const int64_t *offsets, const float *by,
                                                            int64_t n_rows, int64_t n, int size,
-                                                           block64 (*read)(const char *, int64_t), add_row_fn *add) {
+                                                           lane16 (*read)(const char *), add_row_fn *add) {
     int64_t c = 0;
     for (; c + COLUMNS <= n; c += COLUMNS) {
-        lane16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-        for (int64_t i = 0; i < n_rows; i++) {
-            block64 b = read(base + offsets[i], c);
-            float scale = by != NULL ? by[i] : 1;
-            s0 += scale * b.part[0];
-            s1 += scale * b.part[1];
-            s2 += scale * b.part[2];
-            s3 += scale * b.part[3];
+        if (by != NULL) {
+            sum_columns(acc + c, base + c * size, offsets, by, n_rows, size, read, true);
+        } else {
+            sum_columns(acc + c, base + c * size, offsets, by, n_rows, size, read, false);
         }
-        memcpy(acc + c, &s0, sizeof s0);
-        memcpy(acc + c + 16, &s1, sizeof s1);
-        memcpy(acc + c + 32, &s2, sizeof s2);
-        memcpy(acc + c + 48, &s3, sizeof s3);
     }
     if (c < n) {
         memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
@@ -322,37 +341,57 @@ static inline __attribute__((always_inline)) void sum_rows(float *acc, const cha
 }
 
 static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 4, block_f32, add_f32);
+    sum_rows(acc, base, offsets, by, n_rows, n, 4, lanes_of_f32, add_f32);
 }
 
 static void sum_rows_f16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_f16, add_f16);
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, lanes_of_f16, add_f16);
 }
 
 static void sum_rows_bf16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 2, block_bf16, add_bf16);
+    sum_rows(acc, base, offsets, by, n_rows, n, 2, lanes_of_bf16, add_bf16);
 }
 
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
 enum { LANES = 64 };
 
+typedef float lane8 __attribute__((vector_size(32)));
+typedef float lane4 __attribute__((vector_size(16)));
+
+/* The sum of the lanes, by halves. */
+static inline float sum_of_lanes(lane16 v) {
+    lane8 eight[2];
+    lane4 four[2];
+    memcpy(eight, &v, sizeof v);
+    eight[0] += eight[1];
+    memcpy(four, eight, sizeof four);
+    four[0] += four[1];
+    return (four[0][0] + four[0][1]) + (four[0][2] + four[0][3]);
+}
+
 static double dot_f32(const void *left, const void *right, int64_t n) {
     const float *a = left, *b = right;
-    float sums[LANES] = {0};
-    double total = 0;
+    lane16 s[LANES / 16] = {{0}};
+    float rest = 0;
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            sums[k] += a[i + k] * b[i + k];
+        for (int k = 0; k < LANES / 16; k++) {
+            lane16 x, y;
+            memcpy(&x, a + i + 16 * k, sizeof x);
+            memcpy(&y, b + i + 16 * k, sizeof y);
+            s[k] += x * y;
         }
     }
-    for (int k = 0; i + k < n; k++) {
-        sums[k] += a[i + k] * b[i + k];
+    for (; i + 16 <= n; i += 16) {
+        lane16 x, y;
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        s[0] += x * y;
     }
-    for (int k = 0; k < LANES; k++) {
-        total += (double)sums[k];
+    for (; i < n; i++) {
+        rest += a[i] * b[i];
     }
-    return total;
+    return (double)(sum_of_lanes((s[0] + s[1]) + (s[2] + s[3])) + rest);
 }
 
 static double dot_f64(const void *left, const void *right, int64_t n) {
@@ -386,15 +425,18 @@ static double dot_f16(const void *left, const void *right, int64_t n) {
 }
 
 static double dot_bf16(const void *left, const void *right, int64_t n) {
-    float a[BLOCK], b[BLOCK];
-    double total = 0;
-    for (int64_t from = 0; from < n; from += BLOCK) {
-        int64_t m = n - from < BLOCK ? n - from : BLOCK;
-        floats_of_bf16(a, (const uint16_t *)left + from, m);
-        floats_of_bf16(b, (const uint16_t *)right + from, m);
-        total += dot_f32(a, b, m);
+    const uint16_t *a = left, *b = right;
+    lane16 s0 = {0}, s1 = {0};
+    float rest = 0;
+    int64_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        s0 += lanes_of_bf16((const char *)(a + i)) * lanes_of_bf16((const char *)(b + i));
+        s1 += lanes_of_bf16((const char *)(a + i + 16)) * lanes_of_bf16((const char *)(b + i + 16));
     }
-    return total;
+    for (; i < n; i++) {
+        rest += widen_bf16(a[i]) * widen_bf16(b[i]);
+    }
+    return (double)(sum_of_lanes(s0 + s1) + rest);
 }
 
 static void max_row_f32(float *acc, int64_t *row, const float *src, int64_t n, int64_t from) {

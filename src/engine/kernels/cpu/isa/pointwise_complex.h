@@ -50,7 +50,8 @@ ALWAYS_INLINE elem reciprocal(elem x) {
 }
 
 ALWAYS_INLINE elem sgn(elem x) {
-    double length = hypot(x.re, x.im);
+    double re = x.re, im = x.im;
+    double length = sizeof(part) == 4 ? sqrt(re * re + im * im) : hypot(re, im); /* squares of floats fit in double */
     return length == 0 ? (elem){0, 0} : (elem){(part)(x.re / length), (part)(x.im / length)};
 }
 

@@ -102,6 +102,7 @@ static void load_u8(elem *to, const char *from, int64_t stride, int64_t n) {
 
 /* Halves go through f32, a block at a time, where strides or a `elem` other than float ask for it. */
 enum { HALF_BLOCK = 256 };
+#define ELEM_IS_F32 (sizeof(elem) == sizeof(float) && (elem)0.5f != 0)
 
 static void load_half(elem *to, dtype t, const char *from, int64_t stride, int64_t n) {
     uint16_t half[HALF_BLOCK];
@@ -115,13 +116,14 @@ static void load_half(elem *to, dtype t, const char *from, int64_t stride, int64
             }
             block = half;
         }
+        float *target = ELEM_IS_F32 ? (float *)(void *)(to + done) : wide;
         if (t == ASSAY_F16) {
-            floats_of_f16(wide, block, m);
+            floats_of_f16(target, block, m);
         } else {
-            floats_of_bf16(wide, block, m);
+            floats_of_bf16(target, block, m);
         }
 #pragma omp simd
-        for (int64_t i = 0; i < m; i++) {
+        for (int64_t i = 0; i < (ELEM_IS_F32 ? 0 : m); i++) {
             to[done + i] = (elem)wide[i];
         }
     }
@@ -132,15 +134,16 @@ static void store_half(dtype t, char *to, int64_t stride, const elem *from, int6
     float wide[HALF_BLOCK];
     for (int64_t done = 0; done < n; done += HALF_BLOCK) {
         int64_t m = n - done < HALF_BLOCK ? n - done : HALF_BLOCK;
+        const float *source = ELEM_IS_F32 ? (const float *)(const void *)(from + done) : wide;
 #pragma omp simd
-        for (int64_t i = 0; i < m; i++) {
+        for (int64_t i = 0; i < (ELEM_IS_F32 ? 0 : m); i++) {
             wide[i] = (float)from[done + i];
         }
         uint16_t *block = stride == 2 ? (uint16_t *)(void *)to + done : half;
         if (t == ASSAY_F16) {
-            f16_of_floats(block, wide, m);
+            f16_of_floats(block, source, m);
         } else {
-            bf16_of_floats(block, wide, m);
+            bf16_of_floats(block, source, m);
         }
         for (int64_t i = 0; stride != 2 && i < m; i++) {
             *(uint16_t *)(void *)(to + (done + i) * stride) = half[i];

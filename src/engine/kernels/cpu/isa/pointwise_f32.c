@@ -150,13 +150,30 @@ static void divide_floor_loop(const pointwise_chunk *c) {
     }
 }
 
+static bool all_are(const elem *x, elem value, int64_t n) {
+    int same = 1;
+#pragma omp simd reduction(& : same)
+    for (int64_t i = 0; i < n; i++) {
+        same &= x[i] == value;
+    }
+    return same != 0;
+}
+
 static void pow_loop(const pointwise_chunk *c) {
     enum { BLOCK = 256 };
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
     for (int64_t from = 0; from < c->n; from += BLOCK) {
         int64_t n = c->n - from < BLOCK ? c->n - from : BLOCK;
-        elem magnitude[BLOCK];
+        elem magnitude[BLOCK], base = x[from];
+        if (base > 0 && base < INFINITY && base != 1 && all_are(x + from, base, n)) { /* one logarithm will do */
+            double logarithm = log2_wide(base);
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                out[from + i] = pow_by_log2(logarithm, y[from + i]);
+            }
+            continue;
+        }
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
             magnitude[i] = pow_magnitude(x[from + i], y[from + i]);

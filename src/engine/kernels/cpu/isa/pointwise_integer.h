@@ -196,6 +196,7 @@ static void hardtanh_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0];
     int64_t low = whole_of(c->s[0]), high = whole_of(c->s[1]);
+#pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
         int64_t above = x[i] < low ? low : x[i];
         out[i] = (elem)(above > high ? high : above);

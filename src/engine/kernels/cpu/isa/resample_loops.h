@@ -54,12 +54,52 @@ typedef void grid_plane_fn(const grid_job *job, int64_t n, int64_t c, void *work
 /* As well adds to xy [points][2], this thread's part of the grid's gradient. */
 typedef void grid_back_fn(const grid_job *job, int64_t n, int64_t c, void *work, double *xy);
 
+/* Points of one image as the quick loops want them, for f32 with one tap or four per point: tap by tap, `points` each.
+   offset: of the tap in its plane, -1 for one that reads nothing. Slopes are by the grid's coordinates. */
+typedef struct grid_quick {
+    int taps;
+    int64_t points;
+    int32_t *offset;
+    float *weight, *row_slope, *column_slope;
+} grid_quick;
+
+/* One axis as the quick loops see it: padding by zeros or by the border. */
+typedef struct grid_quick_axis {
+    float half, shift; /* position = (coordinate + 1) * half - shift */
+    float per_unit;    /* positions per coordinate: of slopes */
+    int32_t size;
+    int border;
+} grid_quick_axis;
+
+/* Points [from, from + n) from their coordinates xy [n][2], column first. axes: rows, columns. Slopes if q has them. */
+typedef void grid_points_fn(const grid_quick *q, const grid_quick_axis axes[2], const float *xy, int64_t from, int64_t n);
+
+/* out[p] = the sum of point p's taps in a plane of f32. */
+typedef void grid_quick_fn(const grid_quick *q, const float *plane, float *out);
+/* Adds grad[p] times the weights to sums (or not: NULL), and each point's own gradient to x and y. */
+typedef void grid_quick_back_fn(const grid_quick *q, const float *plane, const float *grad, float *sums, float *x, float *y);
+
+/* The same for GRID_LANES planes at once, their elements side by side: [pixel][lane] and [point][lane]. */
+enum { GRID_LANES = 8 };
+
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
     resample_channels_fn *over_channels[2];
     grid_plane_fn *grid[2];
     grid_back_fn *grid_back[2];
+    grid_points_fn *grid_points;
+    grid_quick_fn *grid_quick;
+    grid_quick_back_fn *grid_quick_back;
+    /* m planes of n elements, `row` apart, to [element][lane] (lanes behind m are left) and back. */
+    void (*to_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
+    void (*from_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
+    grid_quick_fn *grid_lanes;
+    grid_quick_back_fn *grid_lanes_back; /* sums: never NULL */
 } resample_loops;
+
+/* In a file of its own, grid_points.c, which is built without contracted products (cmake/isa.cmake): schema/resample.h says
+   why positions are computed in just one way. */
+extern grid_points_fn grid_points_baseline, grid_points_avx2, grid_points_avx512;
 
 extern const resample_loops resample_loops_baseline, resample_loops_avx2, resample_loops_avx512;
 

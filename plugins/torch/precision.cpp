@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table from ATen's source, aten/src/ATen/native: each row names the file whose kernel computes in the tensors' own type
+   (`scalar_t`) where others go through f32 (`opmath_t`, `acc_t`). That index_add, index_put, embedding_dense_backward and
+   unfold_backward do so was also seen in their results: they are, to the bit, those of a sum rounded at each step. */
+#include "precision.h"
+
+#include <cstring>
+
+namespace assay_torch {
+
+enum where { EVERYWHERE, F16_ONLY, ONE_DIMENSION };
+
+struct narrow_kernel {
+    const char *op; /* without overload; in-place variants too */
+    assay_precision precision;
+    where holds;
+    const char *source;
+};
+
+static const narrow_kernel narrow_kernels[] = {
+    {"index_add", ASSAY_NARROW_SUMS, ONE_DIMENSION, "TensorAdvancedIndexing.cpp: self[index] += source, in scalar_t"},
+    {"index_put", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/IndexKernel.cpp: *dst += *src, in scalar_t"},
+    {"_index_put_impl", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/IndexKernel.cpp"},
+    {"col2im", ASSAY_NARROW_SUMS, EVERYWHERE, "im2col.h: data_im[...] += data_col[...], in T"},
+    {"im2col_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "im2col.h: it runs as col2im"},
+    {"unfold_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UnfoldBackwardKernel.cpp: *grad_in += *grad_out, in scalar_t"},
+    {"embedding_dense_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "Embedding.cpp: axpy into the rows of the result"},
+    {"max_pool2d_with_indices_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/MaxPoolKernel.cpp: grad_input[index] += ..."},
+    {"reflection_pad2d_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/PaddingKernel.cpp: grad_in[...] += grad_out[...]"},
+    {"nll_loss_forward", ASSAY_NARROW_SUMS, EVERYWHERE, "LossNLL.cpp: partial sums are of scalar_t"},
+    {"grid_sampler_2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/GridSamplerKernel.cpp: positions too"},
+    {"grid_sampler_2d_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/GridSamplerKernel.cpp"},
+    {"upsample_bilinear2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UpSampleKernel.cpp: weights too"},
+    {"upsample_bicubic2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UpSampleKernel.cpp"},
+    {"native_batch_norm", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: statistics of the weights' type"},
+    {"mse_loss_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/PointwiseOpsKernel.cpp: scalar_val * (a - b) * c, in scalar_t"},
+    {"sigmoid_backward", ASSAY_NARROW_STEPS, F16_ONLY, "cpu/BinaryOpsKernel.cpp: bf16 goes through f32"},
+    {"_cudnn_rnn", ASSAY_NARROW_STEPS, EVERYWHERE, "RNN.cpp: a cell is several operators"},
+    {"_cudnn_rnn_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "RNN.cpp: autograd adds up over time"},
+};
+
+static bool applies(const narrow_kernel &k, const assay_tensor_view &output) {
+    return k.holds == EVERYWHERE || (k.holds == F16_ONLY ? output.dtype == ASSAY_F16 : output.ndim == 1);
+}
+
+assay_precision precision_of(const char *op, const assay_tensor_view &output) {
+    if (output.dtype != ASSAY_F16 && output.dtype != ASSAY_BF16) {
+        return ASSAY_WIDE;
+    }
+    size_t length = std::strcspn(op, ".");
+    if (length > 1 && op[length - 1] == '_') {
+        length--;
+    }
+    for (const narrow_kernel &k : narrow_kernels) {
+        if (std::strlen(k.op) == length && std::strncmp(k.op, op, length) == 0) {
+            return applies(k, output) ? k.precision : ASSAY_WIDE;
+        }
+    }
+    return ASSAY_WIDE;
+}
+
+} // namespace assay_torch

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `assay cache`: how much compiled code is kept between runs, and where; removes it. */
+#include "engine/compile/cache.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+typedef enum action { ACTION_INFO, ACTION_CLEAR } action;
+
+typedef struct options {
+    bool named;
+    size_t action;
+} options;
+
+static status take_argument(void *to, const char *value, error *err) {
+    static const char *const words[] = {"info", "clear"};
+    options *o = to;
+    if (o->named) {
+        return fail(err, ASSAY_INVALID, "expected one of info and clear, got '%s' besides", value);
+    }
+    o->named = true;
+    return cli_word("cache", value, words, countof(words), &o->action, err);
+}
+
+static const cli_verb verb = {
+    .name = "cache",
+    .summary = "the compiled code that is kept between runs: how much and where, or remove it",
+    .arguments = "info | clear",
+    .examples = "  assay cache info\n  assay cache clear\n",
+    .take_argument = take_argument,
+};
+
+static status show(error *err) {
+    char folder[4096], size[32], limit[32];
+    cache_facts facts;
+    TRY(cache_folder(folder, sizeof folder, err));
+    TRY(cache_info(&facts, err));
+    printf("%lld entries, %s of at most %s, in %s\n", (long long)facts.n_entries, text_of_bytes(size, facts.size_bytes),
+           text_of_bytes(limit, facts.limit_bytes), folder);
+    return ASSAY_OK;
+}
+
+static status clear(error *err) {
+    int64_t removed = 0;
+    TRY(cache_clear(&removed, err));
+    printf("removed %lld entries\n", (long long)removed);
+    return ASSAY_OK;
+}
+
+int cli_cache(int argc, char **argv) {
+    options o = {0};
+    int exit_code;
+    if (!cli_parse(&verb, argc, argv, &o, &exit_code)) {
+        return exit_code;
+    }
+    error err = {0};
+    status result = o.action == ACTION_CLEAR ? clear(&err) : show(&err);
+    return result == ASSAY_OK ? EXIT_OK : cli_fail("cache", &err, EXIT_FAILED);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `assay compile`: shows what the compiler makes of an operator's input or of a graph. */
+#include "base/text.h"
+#include "cli/cli.h"
+#include "engine/compile/compile.h"
+#include "lab/experiment/single.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum dump { DUMP_GRAPH, DUMP_KERNELS, DUMP_C } dump;
+
+typedef struct options {
+    const char *operator_name;
+    const char *arguments[2];
+    int n_arguments;
+    size_t dump;
+    bind_options bind;
+    compile_options compile;
+} options;
+
+static status take_op(void *to, const char *value, error *err) {
+    (void)err;
+    ((options *)to)->operator_name = value;
+    return ASSAY_OK;
+}
+
+static status take_dump(void *to, const char *value, error *err) {
+    static const char *const words[] = {"graph", "kernels", "c"};
+    return cli_word("--dump", value, words, countof(words), &((options *)to)->dump, err);
+}
+
+static status take_dtype(void *to, const char *value, error *err) {
+    return dtype_mode_find(value, &((options *)to)->bind.dtype, err);
+}
+
+static status take_no_fusion(void *to, const char *value, error *err) {
+    (void)value, (void)err;
+    ((options *)to)->compile.no_fusion = true;
+    return ASSAY_OK;
+}
+
+static status take_variants(void *to, const char *value, error *err) {
+    (void)value, (void)err;
+    ((options *)to)->compile.variants = true;
+    return ASSAY_OK;
+}
+
+static status take_argument(void *to, const char *value, error *err) {
+    options *o = to;
+    if (o->n_arguments == 2) {
+        return fail(err, ASSAY_INVALID, "expected OPERATOR INPUT or FILE.graph, got '%s' besides", value);
+    }
+    o->arguments[o->n_arguments++] = value;
+    return ASSAY_OK;
+}
+
+static const cli_option rows[] = {
+    {"--op", "NAME", "the operator, when only its input is an argument", take_op},
+    {"--dump", "WHAT", "graph: the program in primitives; kernels: what is computed together, and the memory it moves;\n"
+                       "c: the emitted source (c)", take_dump},
+    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
+    {"--no-fusion", NULL, "a kernel for each value that an operator answers, as compiled:nofuse has it", take_no_fusion},
+    {"--variants", NULL, "with --dump c: all the kernels that compiled:autotune chooses from", take_variants},
+};
+
+static const cli_verb verb = {
+    .name = "compile",
+    .summary = "show what the compiler makes of an operator's input, or of a graph",
+    .arguments = "OPERATOR INPUT | FILE.graph",
+    .examples = "  assay compile aten._softmax.default '((T([64, 1000], f32), -1, False), {})'\n"
+                "  assay compile --dump kernels suites/graphs/attention.graph\n",
+    .options = rows,
+    .n_options = countof(rows),
+    .take_argument = take_argument,
+};
+
+/* --- kernels ------------------------------------------------------------------------------------------------------------------ */
+
+/* Every input read once and every output written once. */
+static double least_bytes(const graph *g) {
+    op_cost cost = {0};
+    graph_cost(g, &cost);
+    return cost.bytes;
+}
+
+static double call_bytes(const compile_step *s) {
+    op_cost cost = {0};
+    op_cost_of(s->call, s->out, &cost);
+    return cost.bytes;
+}
+
+static void print_kernels(const compiled_program *p, const graph *g, text *out) {
+    char moved[32], least[32];
+    double bytes = 0;
+    int kernels = 0;
+    for (int i = 0; i < p->n_steps; i++) {
+        const compile_step *s = &p->steps[i];
+        double of_step = s->n_variants > 0 ? s->bytes : call_bytes(s);
+        bytes += of_step;
+        kernels += s->n_variants > 0;
+        if (s->n_variants > 0) {
+            text_addf(out, "%s: %s\n    %lld tasks, about %s moved, %.3g flops\n", s->variants[0].symbol, s->title,
+                      (long long)s->variants[0].n_tasks, text_of_bytes(moved, of_step), s->flops);
+        } else {
+            text_addf(out, "call %s%s%s\n    about %s moved\n", s->title, s->is_fallback ? ", fallback: " : " of the library",
+                      s->is_fallback ? s->why : "", text_of_bytes(moved, of_step));
+        }
+    }
+    text_addf(out, "%d kernel%s, %d call%s; about %s moved, at least %s\n", kernels, kernels == 1 ? "" : "s",
+              p->n_steps - kernels, p->n_steps - kernels == 1 ? "" : "s", text_of_bytes(moved, bytes),
+              text_of_bytes(least, least_bytes(g)));
+}
+
+static status compile_one(const options *o, const single_name *name, arena *memory, single *one, text *out, error *err) {
+    compiled_program program;
+    TRY(single_read(memory, name, one, err));
+    TRY(workload_fill(memory, &one->work, 1, 1, false, (double)INFINITY, err));
+    TRY(compile_graph(memory, &one->work.g, &o->compile, &program, err));
+    if (o->dump == DUMP_GRAPH) {
+        text_add(out, program.dag_text);
+    } else if (o->dump == DUMP_KERNELS) {
+        print_kernels(&program, &one->work.g, out);
+    } else {
+        text_add(out, program.source);
+    }
+    return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the text") : ASSAY_OK;
+}
+
+/* What the arguments name: NULL fields where they do not say. */
+static status name_of(const options *o, single_name *out, error *err) {
+    *out = (single_name){.bind = o->bind};
+    if (o->n_arguments == 1 && o->operator_name == NULL && text_ends_with(o->arguments[0], ".graph")) {
+        out->graph = o->arguments[0];
+        return ASSAY_OK;
+    }
+    if (o->n_arguments != (o->operator_name != NULL ? 1 : 2)) {
+        return fail(err, ASSAY_INVALID, "expected OPERATOR INPUT, --op NAME INPUT or FILE.graph, got %d argument%s",
+                    o->n_arguments, o->n_arguments == 1 ? "" : "s");
+    }
+    out->operator_name = o->operator_name != NULL ? o->operator_name : o->arguments[0];
+    out->input = o->arguments[o->n_arguments - 1];
+    return ASSAY_OK;
+}
+
+int cli_compile(int argc, char **argv) {
+    options o = {.dump = DUMP_C};
+    int exit_code;
+    if (!cli_parse(&verb, argc, argv, &o, &exit_code)) {
+        return exit_code;
+    }
+    error err = {0};
+    single_name name;
+    if (name_of(&o, &name, &err) != ASSAY_OK) {
+        return cli_fail("compile", &err, EXIT_USAGE);
+    }
+    arena memory = {0};
+    single one = {0};
+    text out = {0};
+    status result = compile_one(&o, &name, &memory, &one, &out, &err);
+    if (result == ASSAY_OK) {
+        fputs(text_get(&out), stdout);
+    }
+    single_clear(&one);
+    text_clear(&out);
+    arena_clear(&memory);
+    return result == ASSAY_OK ? EXIT_OK
+                              : cli_fail("compile", &err, result == ASSAY_UNSUPPORTED || result == ASSAY_OUT_OF_MEMORY ? EXIT_FAILED : EXIT_USAGE);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiled backend: a graph through the compiler, its kernels built and loaded, library calls by the eager kernels. */
+#include "engine/backend/compiled.h"
+
+#include "engine/backend/tune.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- memory ------------------------------------------------------------------------------------------------------------ */
+
+static status make_memory(compiled_plan *p, int i, error *err) {
+    const compile_buffer *b = &p->program.buffers[i];
+    tensor *t = &p->tensors[i];
+    switch (b->role) {
+    case BUFFER_INPUT:
+        tensor_share(t, b->tensor);
+        return ASSAY_OK;
+    case BUFFER_SEED:
+        p->seeds[i] = (int64_t)b->seed;
+        return ASSAY_OK;
+    case BUFFER_WORK:
+        TRY(tensor_init(t, b->dtype, 1, &b->n_elems, err));
+        return tensor_allocate(t, &device_cpu, err);
+    case BUFFER_OUTPUT:
+        tensor_share(t, b->tensor);
+        return t->storage != NULL ? ASSAY_OK : tensor_allocate(t, &device_cpu, err);
+    case BUFFER_CALL:
+        return ASSAY_OK; /* when its step is prepared */
+    }
+    return ASSAY_OK;
+}
+
+static void *address_of(const compiled_plan *p, int buffer) {
+    return p->program.buffers[buffer].role == BUFFER_SEED ? (void *)&p->seeds[buffer] : tensor_data(&p->tensors[buffer]);
+}
+
+/* --- library calls --------------------------------------------------------------------------------------------------------- */
+
+/* The k-th tensor argument as this plan has it. */
+static status operand(compiled_plan *p, const compile_step *s, int k, const tensor *original, tensor **out, error *err) {
+    const compile_operand *o = &s->operands[k];
+    tensor *t = arena_make(&p->memory, 1, sizeof *t);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    const compile_buffer *b = &p->program.buffers[o->buffer];
+    if (b->role == BUFFER_INPUT && b->tensor == original) {
+        *out = (tensor *)original;
+        return ASSAY_OK;
+    }
+    const tensor *memory = &p->tensors[o->buffer];
+    TRY(tensor_init_strided(t, original->dtype, original->ndim, original->sizes, o->strides, err));
+    t->storage = memory->storage; /* borrowed: the plan keeps it */
+    t->offset = memory->offset + o->offset;
+    *out = t;
+    return ASSAY_OK;
+}
+
+static status redirect(compiled_plan *p, const compile_step *s, op_call *call, error *err) {
+    int n = s->call->op->signature.n_params, k = 0;
+    arg *args = arena_make(&p->memory, (size_t)n, sizeof *args);
+    if (args == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    memcpy(args, s->call->args, (size_t)n * sizeof *args);
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == ARG_TENSOR) {
+            TRY(operand(p, s, k++, args[i].tensor, &args[i].tensor, err));
+        } else if (args[i].kind == ARG_TENSORS) {
+            tensor **items = arena_make(&p->memory, (size_t)args[i].n, sizeof(tensor *));
+            if (items == NULL) {
+                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+            }
+            for (int j = 0; j < args[i].n; j++) {
+                items[j] = NULL;
+                if (args[i].tensors[j] != NULL) {
+                    TRY(operand(p, s, k++, args[i].tensors[j], &items[j], err));
+                }
+            }
+            args[i].tensors = items;
+        }
+    }
+    *call = (op_call){.op = s->call->op, .args = args, .seed = s->call->seed};
+    return ASSAY_OK;
+}
+
+static status prepare_call(const compiled_backend *b, compiled_plan *p, int index, error *err) {
+    compiled_step *s = &p->steps[index];
+    const compile_step *described = s->described;
+    const kernel_row *kernel = kernel_find_cpu(b->kernels, described->call->op);
+    if (kernel == NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "no kernel for %s", described->call->op->signature.full);
+    }
+    TRY(redirect(p, described, &s->call, err));
+    TRY(op_infer(&s->call, &s->out, err));
+    for (int i = 0; i < s->out.n; i++) {
+        tensor *t = &s->out.items[i];
+        if (t->storage == NULL && t->sparse == NULL) {
+            TRY(tensor_allocate(t, &device_cpu, err));
+        }
+    }
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        const compile_buffer *buffer = &p->program.buffers[i];
+        if (buffer->role == BUFFER_CALL && buffer->step == index) {
+            tensor_share(&p->tensors[i], &s->out.items[buffer->output]);
+        }
+    }
+    s->library = (kernel_plan){.call = &s->call, .out = &s->out, .memory = &p->memory};
+    p->base.note = kernel->note != NULL ? kernel->note : p->base.note;
+    return kernel->prepare(&s->library, err);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------------------ */
+
+/* Flops that take as long as moving a byte, so that short loops of dear functions are shared out as well. */
+static const double FLOPS_PER_BYTE = 4;
+
+static bool run_kernel(const compiled_step *s) {
+    int64_t n = s->n_tasks;
+    int threads = s->threads > 0 ? s->threads : parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
+    threads = n < threads ? (int)n : threads;
+    if (threads <= 1) {
+        return s->kernel(s->buffers, 0, n);
+    }
+    const observer *watch = observer_of_thread;
+    bool good = true;
+#pragma omp parallel num_threads(threads) reduction(&& : good)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+        parallel_share(n, 1, &from, &to);
+        good = s->kernel(s->buffers, from, to);
+        parallel_leave(watch);
+    }
+    return good;
+}
+
+status compiled_run_step(compiled_plan *p, int step, error *err) {
+    compiled_step *s = &p->steps[step];
+    if (s->kernel == NULL) {
+        s->library.err = err;
+        return s->library.run(&s->library);
+    }
+    if (!run_kernel(s) && s->described->checks) {
+        return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
+    }
+    return ASSAY_OK;
+}
+
+static status run(plan *base, error *err) {
+    compiled_plan *p = (compiled_plan *)base;
+    if (p->eager != NULL) {
+        return p->eager->run(p->eager, err);
+    }
+    for (int i = 0; i < p->n_steps; i++) {
+        TRY(compiled_run_step(p, i, err));
+    }
+    return ASSAY_OK;
+}
+
+static status output(plan *base, int i, tensor *out, error *err) {
+    compiled_plan *p = (compiled_plan *)base;
+    if (i < 0 || i >= p->g->n_outputs) {
+        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
+    }
+    if (p->eager != NULL) {
+        return p->eager->output(p->eager, i, out, err);
+    }
+    int buffer = p->program.output_buffers[i];
+    tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
+    return ASSAY_OK;
+}
+
+static void release(plan *base) {
+    compiled_plan *p = (compiled_plan *)base;
+    for (int i = 0; i < p->n_steps; i++) {
+        compiled_step *s = &p->steps[i];
+        if (s->library.clear != NULL) {
+            s->library.clear(&s->library);
+        }
+        outputs_clear(&s->out);
+    }
+    for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
+        tensor_clear(&p->tensors[i]);
+    }
+    if (p->eager != NULL) {
+        p->eager->release(p->eager);
+    }
+    module_free(p->code);
+    arena_clear(&p->memory);
+    free(p);
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------------------- */
+
+status compiled_use_variant(compiled_plan *p, int step, int variant, error *err) {
+    compiled_step *s = &p->steps[step];
+    const compile_variant *v = &s->described->variants[variant];
+    compiled_kernel_fn *kernel = module_find(p->code, v->symbol);
+    if (kernel == NULL) {
+        return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", v->symbol);
+    }
+    s->kernel = kernel;
+    s->n_tasks = v->n_tasks;
+    s->variant = variant;
+    return ASSAY_OK;
+}
+
+static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
+    for (int i = 0; i < p->program.n_steps; i++) {
+        compiled_step *s = &p->steps[i];
+        outputs_init(&s->out);
+        p->n_steps = i + 1;
+        s->described = &p->program.steps[i];
+        if (s->described->n_variants == 0) {
+            TRY(prepare_call(b, p, i, err));
+            continue;
+        }
+        TRY(compiled_use_variant(p, i, 0, err));
+        s->buffers = arena_make(&p->memory, (size_t)s->described->n_buffers, sizeof *s->buffers);
+        if (s->buffers == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        }
+    }
+    for (int i = 0; i < p->n_steps; i++) {
+        const compile_step *described = p->steps[i].described;
+        for (int k = 0; k < described->n_buffers; k++) {
+            p->steps[i].buffers[k] = address_of(p, described->buffers[k]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *err) {
+    compile_options options = b->options;
+    options.n_threads = omp_get_max_threads();
+    TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
+    p->base.is_fallback = p->program.is_fallback;
+    p->base.note = p->program.why;
+    size_t n = (size_t)p->program.n_buffers;
+    p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
+    p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);
+    p->steps = arena_make(&p->memory, (size_t)p->program.n_steps, sizeof *p->steps);
+    if (p->tensors == NULL || p->seeds == NULL || p->steps == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        TRY(make_memory(p, i, err));
+    }
+    if (p->program.source[0] != '\0') {
+        TRY(module_build(p->program.source, &p->code, err));
+        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
+    }
+    TRY(prepare_steps(b, p, err));
+    return b->eager != NULL ? tune_plan(p, b->eager, err) : ASSAY_OK;
+}
+
+static status prepare(backend *base, const graph *g, plan **out, error *err) {
+    compiled_plan *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    p->base = (plan){.run = run, .output = output, .release = release};
+    p->g = g;
+    status result = prepare_plan((compiled_backend *)base, p, err);
+    if (result != ASSAY_OK) {
+        release(&p->base);
+        return result;
+    }
+    *out = &p->base;
+    return ASSAY_OK;
+}
+
+static void close_compiled(backend *base) {
+    compiled_backend *b = (compiled_backend *)base;
+    if (b->eager != NULL) {
+        b->eager->close(b->eager);
+    }
+    kernel_index_free(b->kernels);
+    free(b);
+}
+
+/* What `compiled:NAME` means. */
+typedef struct configuration {
+    const char *name; /* the column's */
+    bool no_fusion;
+    bool tunes;
+} configuration;
+
+static const configuration configurations[] = {
+    {"compiled", false, false}, {"compiled:nofuse", true, false}, {"compiled:autotune", false, true}};
+
+status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err) {
+    const configuration *chosen = NULL;
+    for (size_t i = 0; i < countof(configurations); i++) {
+        chosen = strcmp(configurations[i].name, name) == 0 ? &configurations[i] : chosen;
+    }
+    if (chosen == NULL) {
+        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune or compiled:nofuse, got %s", name);
+    }
+    compiled_backend *b = calloc(1, sizeof *b);
+    if (b == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
+    }
+    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes};
+    b->base = (backend){.name = chosen->name,
+                        .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
+                        .prepare = prepare,
+                        .close = close_compiled};
+    status result = kernel_index_new(table, &b->kernels, err);
+    result = result == ASSAY_OK && chosen->tunes ? backend_eager_open(table, &b->eager, err) : result;
+    if (result != ASSAY_OK) {
+        close_compiled(&b->base);
+        return result;
+    }
+    *out = &b->base;
+    return ASSAY_OK;
+}

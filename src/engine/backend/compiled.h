@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a compiled plan is made of: between the backend, which runs it, and the tuner, which chooses among its kernels. */
+#ifndef ENGINE_BACKEND_COMPILED_H
+#define ENGINE_BACKEND_COMPILED_H
+
+#include "engine/backend/backend.h"
+#include "engine/compile/build.h"
+#include "engine/compile/compile.h"
+#include "engine/kernels/kernel.h"
+
+typedef struct compiled_backend {
+    backend base;
+    kernel_index *kernels;
+    compile_options options;
+    backend *eager;    /* what the tuner compares with; NULL without it */
+} compiled_backend;
+
+typedef struct compiled_step {
+    compiled_kernel_fn *kernel; /* NULL: a call */
+    int64_t n_tasks;
+    int variant;                /* of the described step's: whose kernel and tasks these are */
+    int threads;                /* 0: by the work that there is */
+    void **buffers;
+    const compile_step *described;
+    op_call call; /* with this plan's own tensors */
+    outputs out;
+    kernel_plan library;
+} compiled_step;
+
+typedef struct compiled_plan {
+    plan base;
+    arena memory;
+    const graph *g;
+    compiled_program program;
+    module *code;
+    tensor *tensors;    /* by buffer: memory of WORK, CALL and OUTPUT buffers, a share of INPUT ones */
+    int64_t *seeds;
+    int n_steps;
+    compiled_step *steps;
+    plan *eager;        /* runs instead, where the tuner found it faster; NULL */
+    char note[512];
+} compiled_plan;
+
+/* One step, with the kernel and the threads that it has now. */
+status compiled_run_step(compiled_plan *p, int step, error *err);
+/* Gives a step another of its kernels. INTERNAL when the code lacks it. */
+status compiled_use_variant(compiled_plan *p, int step, int variant, error *err);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses among a plan's kernels by running them. */
+#ifndef ENGINE_BACKEND_TUNE_H
+#define ENGINE_BACKEND_TUNE_H
+
+#include "engine/backend/compiled.h"
+
+/* Tries each step's variants and numbers of threads, then the whole against the eager backend's kernels, on the plan's own
+   tensors, and keeps what was fastest; says so in the plan's note. Inputs have their values again afterwards. The choice is
+   kept between runs (engine/compile/cache.h). Errors as of running the plan. */
+status tune_plan(compiled_plan *p, backend *eager, error *err);
+
+#endif

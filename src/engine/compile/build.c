@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the compiler on a program's text in a folder of its own and loads what comes out. */
+#include "engine/compile/build.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "engine/compile/cache.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct module {
+    void *handle;
+    bool was_kept;
+    cache_key key;
+    char note[600];
+};
+
+enum { COMPILER_TIMEOUT_S = 120, COMPILER_OUTPUT_LIMIT = 1 << 16, PATH_BYTES = 4096, OBJECT_LIMIT = 64 << 20 };
+
+/* No -ffast-math: sums may only be reordered where the emitter says so, by its lanes. errno and floating-point traps are
+   nobody's business here, and integers wrap. */
+static const char *const flags[] = {
+    "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+#if defined(__x86_64__)
+    "-mprefer-vector-width=512",
+#endif
+    "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared",
+};
+
+static const char *compiler_name(void) {
+    const char *named = getenv("ASSAY_CC");
+    return named != NULL && named[0] != '\0' ? named : "cc";
+}
+
+static status compile_file(const char *source, const char *object, error *err) {
+    const char *arguments[countof(flags) + 5] = {compiler_name()};
+    size_t n = 1;
+    for (size_t i = 0; i < countof(flags); i++) {
+        arguments[n++] = flags[i];
+    }
+    arguments[n++] = "-o";
+    arguments[n++] = object;
+    arguments[n++] = source;
+    process_result result;
+    status ran = process_run(arguments, COMPILER_TIMEOUT_S, COMPILER_OUTPUT_LIMIT, &result, err);
+    if (ran == ASSAY_NOT_FOUND) {
+        return fail(err, ASSAY_NOT_FOUND, "expected a C compiler, found no '%s': install one (Debian: gcc) or name it in ASSAY_CC",
+                    compiler_name());
+    }
+    TRY(ran);
+    if (result.exit_code != 0 || result.signal != 0) {
+        ran = fail(err, ASSAY_UNSUPPORTED, "'%s' failed on emitted code (%s %d): %.300s", compiler_name(),
+                   result.signal != 0 ? "signal" : "exit", result.signal != 0 ? result.signal : result.exit_code,
+                   text_get(&result.errors));
+    }
+    process_result_clear(&result);
+    return ran;
+}
+
+static status load(const char *object, module **out, error *err) {
+    module *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to load compiled code");
+    }
+    m->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (m->handle == NULL) {
+        free(m);
+        return fail(err, ASSAY_IO, "cannot load compiled code: %s", dlerror());
+    }
+    *out = m;
+    return ASSAY_OK;
+}
+
+/* --- the key --------------------------------------------------------------------------------------------------------------- */
+
+/* Which compiler: its file as it is now, so that an update makes new code. */
+static void compiler_identity(char *out, size_t size_bytes) {
+    const char *name = compiler_name(), *folders = getenv("PATH");
+    char path[PATH_BYTES] = "";
+    struct stat s = {0};
+    if (strchr(name, '/') != NULL) {
+        snprintf(path, sizeof path, "%s", name);
+    }
+    while (path[0] == '\0' && folders != NULL && *folders != '\0') {
+        size_t n = strcspn(folders, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, folders, name);
+        path[access(path, X_OK) == 0 ? sizeof path - 1 : 0] = '\0';
+        folders += n + (folders[n] == ':');
+    }
+    if (path[0] != '\0') {
+        (void)stat(path, &s);
+    }
+    snprintf(out, size_bytes, "%s %lld %lld.%09ld", path, (long long)s.st_size, (long long)s.st_mtim.tv_sec,
+             s.st_mtim.tv_nsec);
+}
+
+/* What -march=native asks: the processor's own words about itself. */
+static void cpu_identity(uint32_t out[16]) {
+    memset(out, 0, 16 * sizeof *out);
+#if defined(__x86_64__)
+    __get_cpuid(1, &out[0], &out[1], &out[2], &out[3]);
+    out[1] &= 0xffffu; /* above: which core runs this */
+    __get_cpuid_count(7, 0, &out[4], &out[5], &out[6], &out[7]);
+    __get_cpuid_count(7, 1, &out[8], &out[9], &out[10], &out[11]);
+    __get_cpuid(0x80000001u, &out[12], &out[13], &out[14], &out[15]);
+#endif
+}
+
+static cache_key key_of(const char *source) {
+    char compiler[PATH_BYTES + 64];
+    uint32_t cpu[16];
+    compiler_identity(compiler, sizeof compiler);
+    cpu_identity(cpu);
+    cache_piece pieces[4 + countof(flags)] = {{source, strlen(source)}, {compiler, strlen(compiler)}, {cpu, sizeof cpu}};
+    size_t n = 3;
+    for (size_t i = 0; i < countof(flags); i++) {
+        pieces[n++] = (cache_piece){flags[i], strlen(flags[i])};
+    }
+    return cache_key_of(pieces, n);
+}
+
+/* --- building ---------------------------------------------------------------------------------------------------------------- */
+
+static status store_and_load(const cache_key *key, const char *object, module **out, error *err) {
+    text bytes = {0};
+    char kept[PATH_BYTES];
+    error why = {0};
+    status stored = file_read(object, OBJECT_LIMIT, &bytes, &why);
+    stored = stored == ASSAY_OK ? cache_store(key, ".so", bytes.data, bytes.length, kept, sizeof kept, &why) : stored;
+    text_clear(&bytes);
+    if (stored == ASSAY_OK) {
+        return load(kept, out, err);
+    }
+    TRY(load(object, out, err));
+    snprintf((*out)->note, sizeof (*out)->note, "compiled code is not kept: %s", why.message);
+    return ASSAY_OK;
+}
+
+static status build_anew(const char *source, const cache_key *key, module **out, error *err) {
+    const char *base = getenv("TMPDIR");
+    char folder[PATH_BYTES], path[PATH_BYTES + 32], object[PATH_BYTES + 32];
+    snprintf(folder, sizeof folder, "%s/assay-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        return fail(err, ASSAY_IO, "cannot make a folder for compiled code like %s: name another place in TMPDIR", folder);
+    }
+    snprintf(path, sizeof path, "%s/program.c", folder);
+    snprintf(object, sizeof object, "%s/program.so", folder);
+    status result = file_write(path, source, strlen(source), err);
+    result = result == ASSAY_OK ? compile_file(path, object, err) : result;
+    result = result == ASSAY_OK ? store_and_load(key, object, out, err) : result;
+    unlink(path); /* what is loaded stays mapped */
+    unlink(object);
+    rmdir(folder);
+    return result;
+}
+
+status module_build(const char *source, module **out, error *err) {
+    cache_key key = key_of(source);
+    char kept[PATH_BYTES];
+    if (cache_find(&key, ".so", kept, sizeof kept, NULL) == ASSAY_OK && load(kept, out, NULL) == ASSAY_OK) {
+        (*out)->was_kept = true;
+        (*out)->key = key;
+        return ASSAY_OK;
+    }
+    TRY(build_anew(source, &key, out, err));
+    (*out)->key = key;
+    return ASSAY_OK;
+}
+
+const char *module_identity(const module *m) {
+    return m->key.text;
+}
+
+const char *module_note(const module *m) {
+    return m->note[0] != '\0' ? m->note : NULL;
+}
+
+bool module_was_kept(const module *m) {
+    return m->was_kept;
+}
+
+compiled_kernel_fn *module_find(const module *m, const char *symbol) {
+    compiled_kernel_fn *function = NULL;
+    void *found = dlsym(m->handle, symbol);
+    memcpy(&function, &found, sizeof function); /* ISO C has no cast from data to code */
+    return function;
+}
+
+void module_free(module *m) {
+    if (m != NULL) {
+        dlclose(m->handle);
+        free(m);
+    }
+}

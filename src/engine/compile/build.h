@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C text to code in this process: the system's compiler, then the dynamic loader. */
+#ifndef ENGINE_COMPILE_BUILD_H
+#define ENGINE_COMPILE_BUILD_H
+
+#include "base/status.h"
+#include "engine/compile/compile.h"
+
+/* A loaded program. */
+typedef struct module module;
+
+/* Builds source (one self-contained C file) by $ASSAY_CC, else cc, for the CPU that runs this, and loads it; or
+   loads what an earlier run has kept (cache.h) of the same text, flags, compiler and CPU. Errors name the compiler and what it said: NOT_FOUND, UNSUPPORTED (it failed), TIMEOUT, IO, OUT_OF_MEMORY. Threads: any. */
+status module_build(const char *source, module **out, error *err);
+/* NULL when there is no such kernel. */
+compiled_kernel_fn *module_find(const module *m, const char *symbol);
+/* What a user should know (the cache could not be written), or NULL; whether the code came from the cache. */
+const char *module_note(const module *m);
+/* Names the code: its text, flags, compiler and CPU. */
+const char *module_identity(const module *m);
+bool module_was_kept(const module *m);
+void module_free(module *m);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph of operators becomes a dag of primitives: each row's decomposition in turn, a library call where there is none. */
+#include "engine/compile/passes.h"
+#include "engine/graph/dag_build.h"
+#include "engine/schema/pointwise.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MOST_RESULTS = 512 };
+
+/* Operands as the row's scalar form wants them. */
+static void decompose_pointwise(dag *g, const op_call *call, const outputs *out) {
+    pointwise p;
+    if (pointwise_analyse(call, &p, NULL) != ASSAY_OK) {
+        v_refuse(g, "operands that do not go together");
+        return;
+    }
+    val x[POINTWISE_MAX_OPERANDS + POINTWISE_MAX_NUMBERS];
+    dtype compute = primitive_compute_type(p.compute);
+    /* Where digits decide between true and false, numbers and 0-dim tensors of other types have those that the tensors
+       have. */
+    const op_row *row = call->op->row;
+    bool rounds = dtype_is_floating(p.compute) && (row->rounds_numbers || row->promotion == PROMOTE_BOOL_OUT);
+    int n = 0;
+    for (int i = 0; i < p.n; i++) {
+        const tensor *t = p.operand[i];
+        val v = v_cast(g, v_tensor(g, t), compute);
+        x[n++] = rounds && t->ndim == 0 && t->dtype != p.compute ? v_rounded(g, v, p.compute) : v;
+    }
+    for (int i = 0; i < p.n_numbers; i++) {
+        val scalar = v_constant(g, compute, p.numbers[i]);
+        x[n++] = rounds ? v_rounded(g, scalar, p.compute) : scalar;
+    }
+    if (g->failed || g->refused != NULL) {
+        return;
+    }
+    val result = row->decompose_scalar(g, x, call);
+    v_result(g, 0, v_cast(g, result, out->items[0].dtype));
+}
+
+/* Values of the call's outputs into results[]; false when it must stay a call. */
+static bool take_apart(dag *g, const op_call *call, const outputs *out) {
+    const op_row *row = call->op->row;
+    g->refused = NULL;
+    for (int k = 0; k < out->n; k++) {
+        g->results[k] = (val){-1};
+    }
+    if (row->is_view) {
+        const tensor *base = call_tensor(call, 0);
+        val known;
+        bool computed = dag_known(g->capture, base, &known);
+        for (int k = 0; k < out->n; k++) {
+            g->results[k] = computed ? v_as_strided(g, known, base, &out->items[k]) : v_tensor(g, &out->items[k]);
+        }
+    } else if (row->decompose_scalar != NULL) {
+        decompose_pointwise(g, call, out);
+    } else if (row->decompose != NULL) {
+        row->decompose(g, call, out);
+    } else {
+        v_refuse(g, "no decomposition");
+    }
+    if (g->failed || g->refused != NULL) {
+        return false;
+    }
+    for (int k = 0; k < out->n; k++) {
+        const tensor *t = &out->items[k];
+        assert(g->results[k].id >= 0);
+        val v = v_cast(g, g->results[k], t->dtype);
+        g->results[k] = v_expand(g, v, t->ndim, t->sizes);
+    }
+    return !g->failed;
+}
+
+static void call_library(dag *g, const op_call *call, const outputs *out) {
+    const char *why = g->refused;
+    g->refused = NULL;
+    for (int k = 0; k < out->n; k++) {
+        val v = v_call(g, call, out, k);
+        if (g->failed) {
+            return;
+        }
+        g->nodes[v.id].call.is_fallback = true;
+        g->nodes[v.id].call.why = why;
+        g->results[k] = v;
+    }
+    /* What the kernel writes besides its outputs it writes itself, in place. */
+}
+
+static status capture_node(dag *g, const graph_node *node, error *err) {
+    const op_call *call = &node->call;
+    if (node->out->n > MOST_RESULTS) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s: %d outputs, at most %d can be compiled", call->op->signature.full,
+                    node->out->n, MOST_RESULTS);
+    }
+    val results[MOST_RESULTS];
+    g->results = results;
+    if (!take_apart(g, call, node->out) && !g->failed) {
+        call_library(g, call, node->out);
+    }
+    for (int k = 0; !g->failed && k < node->out->n; k++) {
+        dag_learn(g, &node->out->items[k], results[k], false);
+    }
+    if (call->op->in_place && !g->failed && node->out->n > 0) {
+        dag_learn(g, call_tensor(call, 0), results[0], true);
+    }
+    return g->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile %s", call->op->signature.full) : ASSAY_OK;
+}
+
+/* An output that is the very memory of an input needs no code. */
+static bool is_there(const dag *g, const dag_output *o) {
+    const dag_node *n = dag_at(g, o->value);
+    return n->kind == PRIM_INPUT && !n->input.is_seed && n->input.from->storage == o->to->storage &&
+           n->input.from->storage != NULL && n->input.from->offset == o->to->offset &&
+           tensor_same_strides(n->input.from, o->to);
+}
+
+static void add_output(dag *g, val v, const tensor *to) {
+    dag_output o = {v, to};
+    for (int i = 0; i < g->n_outputs; i++) {
+        const tensor *other = g->outputs[i].to;
+        if (other == to || (to->storage != NULL && other->storage == to->storage && other->offset == to->offset &&
+                            tensor_same_sizes(other, to) && tensor_same_strides(other, to))) {
+            return;
+        }
+    }
+    if (!is_there(g, &o)) {
+        g->outputs[g->n_outputs++] = o;
+    }
+}
+
+status capture(compiler *c, const graph *graph_in, error *err) {
+    dag *g = &c->g;
+    dag_capture *known = arena_make(c->memory, 1, sizeof *known);
+    if (known == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    g->capture = known;
+    for (int i = 0; i < graph_in->n_nodes; i++) {
+        TRY(capture_node(g, &graph_in->nodes[i], err));
+    }
+    g->outputs = arena_make(c->memory, (size_t)(graph_in->n_outputs + known->n), sizeof *g->outputs);
+    if (g->outputs == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    for (int k = 0; k < graph_in->n_outputs; k++) {
+        val v;
+        const tensor *t = graph_in->outputs[k];
+        bool made = dag_known(known, t, &v);
+        assert(made);
+        (void)made;
+        add_output(g, v, t);
+    }
+    for (int i = 0; i < known->n; i++) {
+        if (known->written[i]) {
+            add_output(g, known->values[i], known->tensors[i]);
+        }
+    }
+    return ASSAY_OK;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The passes in order, and their result as plain data. */
+#include "base/text.h"
+#include "engine/compile/passes.h"
+#include "engine/graph/dag_build.h"
+
+#include <string.h>
+
+/* Without fusion every result of an operator has memory, so that no kernel computes two operators. */
+static status keep_results(compiler *c, error *err) {
+    const dag_capture *known = c->g.capture;
+    c->g.kept = arena_make(c->memory, (size_t)known->n, sizeof *c->g.kept);
+    if (c->g.kept == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    for (int i = 0; i < known->n; i++) {
+        primitive kind = dag_at(&c->g, known->values[i])->kind;
+        if (kind == PRIM_MAP || kind == PRIM_CAST) {
+            c->g.kept[c->g.n_kept++] = known->values[i];
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* A reduction that only its own kernel reads needs no memory. */
+static void drop_unread(compiler *c) {
+    for (int s = 0; s < c->n_steps; s++) {
+        kernel *k = c->steps[s].kernel;
+        for (int i = 0; k != NULL && i < k->n_roots; i++) {
+            root *r = &k->roots[i];
+            if (r->kind != ROOT_REDUCE || r->buffer < 0 || c->buffers[r->buffer].role != BUFFER_WORK) {
+                continue;
+            }
+            bool read = false;
+            for (int t = 0; t < c->n_steps && !read; t++) {
+                const kernel *other = c->steps[t].kernel;
+                if (other == NULL) {
+                    read = true; /* a call may: its operands are places, not expressions */
+                }
+                for (int e = 0; other != NULL && e < other->n_exprs && !read; e++) {
+                    read = other->exprs[e].kind == EXPR_LOAD && other->exprs[e].buffer == r->buffer;
+                }
+            }
+            if (!read) {
+                c->buffers[r->buffer].n_elems = 0;
+                r->buffer = -1;
+            }
+        }
+    }
+}
+
+static const char *title_of(compiler *c, const kernel *k) {
+    text t = {0};
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        const dag_node *n = dag_at(&c->g, r->value);
+        text_addf(&t, "%s%%%d = %s", i > 0 ? ", " : "", r->value.id,
+                  n->kind == PRIM_MAP      ? scalar_function_name(n->fn)
+                  : n->kind == PRIM_REDUCE ? reduction_name(n->reduce.how)
+                                           : primitive_name(n->kind));
+        text_addf(&t, " %s[", assay_dtype_name(n->dtype));
+        for (int d = 0; d < n->ndim; d++) {
+            text_addf(&t, d > 0 ? ", %lld" : "%lld", (long long)n->sizes[d]);
+        }
+        text_add(&t, "]");
+    }
+    const char *title = t.failed ? NULL : arena_text(c->memory, text_get(&t), t.length);
+    c->failed |= title == NULL;
+    text_clear(&t);
+    return title;
+}
+
+/* The buffers that a kernel names. */
+static void list_buffers(compiler *c, kernel *k) {
+    int *list = arena_make(c->memory, (size_t)c->n_buffers, sizeof *list);
+    if (list == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int b = 0; b < c->n_buffers; b++) {
+        bool named = false;
+        for (int e = 0; e < k->n_exprs && !named; e++) {
+            named = k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == b;
+        }
+        for (int r = 0; r < k->n_roots && !named; r++) {
+            named = k->roots[r].buffer == b;
+        }
+        if (named) {
+            list[k->n_buffers++] = b;
+        }
+    }
+    k->buffers = list;
+}
+
+static const char *choice_name(loop_choice choice) {
+    static const char *const names[LOOPS_CHOICES] = {"plain", "wide", "narrow", "other vector"};
+    return names[choice];
+}
+
+/* A kernel's own copy of everything that arranging its loops changes. */
+static kernel *copy_of(compiler *c, const kernel *k) {
+    kernel *copy = arena_make(c->memory, 1, sizeof *copy);
+    expr *exprs = arena_make(c->memory, (size_t)k->n_exprs, sizeof *exprs);
+    root *roots = arena_make(c->memory, (size_t)k->n_roots, sizeof *roots);
+    if (copy == NULL || exprs == NULL || roots == NULL) {
+        c->failed = true;
+        return NULL;
+    }
+    memcpy(exprs, k->exprs, (size_t)k->n_exprs * sizeof *exprs);
+    memcpy(roots, k->roots, (size_t)k->n_roots * sizeof *roots);
+    *copy = *k;
+    copy->exprs = exprs;
+    copy->roots = roots;
+    copy->expr_capacity = k->n_exprs;
+    copy->root_capacity = k->n_roots;
+    return copy;
+}
+
+/* The step's kernel in every way that differs from those before. */
+static void arrange_variants(compiler *c, int step) {
+    compiler_step *s = &c->steps[step];
+    int choices = c->options->variants ? LOOPS_CHOICES : 1;
+    for (int choice = 0; choice < choices; choice++) {
+        kernel *k = copy_of(c, s->kernel);
+        if (k == NULL || !arrange_loops(c, k, (loop_choice)choice)) {
+            return;
+        }
+        bool known = false;
+        for (int v = 0; v < s->n_variants; v++) {
+            known |= s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes;
+        }
+        if (known) {
+            continue;
+        }
+        k->choice = (loop_choice)choice;
+        k->symbol = choice == 0 ? arena_format(c->memory, "kernel_%d", step)
+                                : arena_format(c->memory, "kernel_%d_%d", step, choice);
+        c->failed |= k->symbol == NULL;
+        s->variants[s->n_variants++] = k;
+    }
+}
+
+static void describe_kernel(compiler *c, const compiler_step *s, compile_step *out) {
+    const kernel *k = s->variants[0];
+    compile_variant *variants = arena_make(c->memory, (size_t)s->n_variants, sizeof *variants);
+    if (variants == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int v = 0; v < s->n_variants; v++) {
+        variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
+                                        choice_name(s->variants[v]->choice)};
+    }
+    *out = (compile_step){.n_variants = s->n_variants,
+                          .variants = variants,
+                          .n_buffers = k->n_buffers,
+                          .buffers = k->buffers,
+                          .bytes = k->bytes,
+                          .flops = k->flops,
+                          .checks = k->checks,
+                          .title = k->title};
+}
+
+static void describe_call(compiler *c, val v, compile_step *out) {
+    const dag_node *n = dag_at(&c->g, v);
+    compile_operand *operands = arena_make(c->memory, (size_t)n->n_sources, sizeof *operands);
+    *out = (compile_step){.n_operands = n->n_sources,
+                          .operands = operands,
+                          .call = n->call.call,
+                          .out = n->call.out,
+                          .is_fallback = n->call.is_fallback,
+                          .why = n->call.why,
+                          .title = n->call.call->op->signature.full};
+    if (operands == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int i = 0; i < n->n_sources; i++) {
+        place p;
+        bool placed = place_through(c, n->sources[i], &p);
+        c->failed |= !placed;
+        operands[i] = placed ? (compile_operand){p.buffer, p.offset, p.strides} : (compile_operand){0};
+    }
+}
+
+static status describe(compiler *c, const graph *g, compiled_program *out, error *err) {
+    compile_step *steps = arena_make(c->memory, (size_t)c->n_steps, sizeof *steps);
+    int *outputs_at = arena_make(c->memory, (size_t)g->n_outputs, sizeof *outputs_at);
+    if (steps == NULL || outputs_at == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    *out = (compiled_program){.n_buffers = c->n_buffers,
+                              .buffers = c->buffers,
+                              .n_steps = c->n_steps,
+                              .steps = steps,
+                              .output_buffers = outputs_at};
+    for (int s = 0; s < c->n_steps; s++) {
+        if (c->steps[s].n_variants > 0) {
+            describe_kernel(c, &c->steps[s], &steps[s]);
+        } else if (c->steps[s].kernel == NULL) {
+            describe_call(c, c->steps[s].call, &steps[s]);
+            out->is_fallback |= steps[s].is_fallback;
+            out->why = steps[s].is_fallback && out->why == NULL ? steps[s].why : out->why;
+        }
+    }
+    for (int k = 0; k < g->n_outputs; k++) {
+        outputs_at[k] = -1;
+        for (int i = 0; i < c->g.n_outputs; i++) {
+            if (c->g.outputs[i].to == g->outputs[k]) {
+                outputs_at[k] = c->output_buffers[i];
+            }
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status compile(compiler *c, const graph *g, compiled_program *out, error *err) {
+    TRY(capture(c, g, err));
+    if (c->options->no_fusion) {
+        TRY(keep_results(c, err));
+    }
+    TRY(schedule(c, err));
+    drop_unread(c);
+    bool any = false;
+    for (int s = 0; s < c->n_steps && !c->failed; s++) {
+        kernel *k = c->steps[s].kernel;
+        if (k != NULL) {
+            any = true;
+            k->title = title_of(c, k);
+            list_buffers(c, k);
+            arrange_variants(c, s);
+        }
+    }
+    TRY(describe(c, g, out, err));
+    const char *lacking = NULL;
+    out->source = c->failed ? NULL : any ? emit_program(c, &lacking) : arena_text(c->memory, "", 0);
+    if (lacking != NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "the compiler has no %s", lacking);
+    }
+    return out->source == NULL || c->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : ASSAY_OK;
+}
+
+status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err) {
+    compiler c = {.memory = memory, .options = options};
+    compiled_program made;
+    dag_init(&c.g, memory);
+    status result = compile(&c, g, &made, err);
+    if (result == ASSAY_OK) {
+        made.dag_text = dag_print(&c.g, memory);
+        *out = made;
+    }
+    dag_clear(&c.g);
+    return result;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler: a graph of operators to C source, a list of steps and the memory they need. It runs nothing. */
+#ifndef ENGINE_COMPILE_COMPILE_H
+#define ENGINE_COMPILE_COMPILE_H
+
+#include "engine/graph/graph.h"
+
+typedef struct compile_options {
+    bool no_fusion;   /* one kernel for each value that an operator answers */
+    int n_threads;    /* that will run it: work is shared out for so many */
+    bool variants;    /* several kernels for each step, for a tuner to choose from */
+} compile_options;
+
+typedef enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_WORK, BUFFER_SEED, BUFFER_CALL } buffer_role;
+
+/* Memory that steps read and write. */
+typedef struct compile_buffer {
+    buffer_role role;
+    dtype dtype;
+    const tensor *tensor; /* INPUT, OUTPUT: the graph's; CALL: the call's inferred output */
+    uint64_t seed;        /* SEED: its one 64-bit value */
+    int64_t n_elems;      /* WORK */
+    int step;             /* that writes it; -1: an input */
+    int output;           /* CALL: which of the step's outputs it is; OUTPUT: which of the graph's */
+} compile_buffer;
+
+/* A tensor argument of a call, in a buffer. */
+typedef struct compile_operand {
+    int buffer;
+    int64_t offset;
+    const int64_t *strides; /* by the argument's dimensions */
+} compile_operand;
+
+/* One way to compute a step; all ways take the same buffers. */
+typedef struct compile_variant {
+    const char *symbol; /* of the kernel in the source */
+    int64_t n_tasks;    /* independent pieces */
+    const char *name;   /* what is special about it */
+} compile_variant;
+
+typedef struct compile_step {
+    int n_variants;     /* 0: a call; the first is the compiler's own choice */
+    const compile_variant *variants;
+    int n_buffers;      /* the kernel's parameters in order */
+    const int *buffers;
+    int n_operands;     /* a call's tensor arguments in order */
+    const compile_operand *operands;
+    double bytes;       /* moved by all tasks */
+    double flops;
+    bool checks;        /* the kernel can find an index out of range */
+    const char *title;
+    const op_call *call;
+    const outputs *out;
+    bool is_fallback;
+    const char *why;
+} compile_step;
+
+typedef struct compiled_program {
+    char *source; /* one self-contained C file; "" when there are only calls */
+    int n_buffers;
+    const compile_buffer *buffers;
+    int n_steps;
+    const compile_step *steps;
+    const int *output_buffers; /* by the graph's outputs; -1: the tensor is an input's own memory */
+    bool is_fallback;   /* some operator was not taken apart */
+    const char *why;
+    char *dag_text;     /* for --dump graph */
+} compiled_program;
+
+/* g outlives the program, which lives in `memory`. UNSUPPORTED names what cannot be compiled at all. */
+status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err);
+
+/* What a kernel looks like: `buffers` as compile_step lists them; computes tasks first to last - 1; answers false when an
+   index read from data is out of range (that element reads or writes nothing). */
+typedef bool compiled_kernel_fn(void *const *buffers, int64_t first, int64_t last);
+
+#endif

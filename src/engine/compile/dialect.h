@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How primitives are spelled in an output language: the emitter writes loops, a dialect the words. C now. */
+#ifndef ENGINE_COMPILE_DIALECT_H
+#define ENGINE_COMPILE_DIALECT_H
+
+#include "base/text.h"
+#include "engine/schema/primitive.h"
+
+/* The type that a variable of this dtype has. */
+const char *dialect_type(dtype t);
+/* f of operands, themselves written already, that have type t. False when the language has no such function of that type. */
+bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands);
+/* x, of type `from`, as one of type `to`. */
+void dialect_cast(text *out, dtype from, dtype to, const char *x);
+/* A constant of type t. */
+void dialect_number(text *out, dtype t, number n);
+/* What every program begins with, then those functions that `body` calls, directly or not. */
+void dialect_prelude(text *out, const char *body);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Primitives in C: no header, no intrinsic, builtins that gcc and clang both know. */
+#include "engine/compile/dialect.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+extern const char compile_prelude[];
+extern const char compile_vector_math[];
+
+const char *dialect_type(dtype t) {
+    static const char *const types[ASSAY_DTYPE_COUNT] = {
+        [ASSAY_F16] = "uint16_t",        [ASSAY_BF16] = "uint16_t",        [ASSAY_F32] = "float",
+        [ASSAY_F64] = "double",          [ASSAY_C32] = "uint32_t",         [ASSAY_C64] = "float _Complex",
+        [ASSAY_C128] = "double _Complex", [ASSAY_I8] = "int8_t",           [ASSAY_I16] = "int16_t",
+        [ASSAY_I32] = "int32_t",         [ASSAY_I64] = "int64_t",          [ASSAY_U8] = "uint8_t",
+        [ASSAY_B8] = "uint8_t",
+    };
+    return types[t];
+}
+
+/* How a function is written by the kind of its operands: $a, $b, $c are they, $t their type's short name, $f the suffix of
+   libm's functions. NULL: there is none. */
+typedef struct spelling {
+    const char *floating;
+    const char *integral;
+    const char *boolean;
+    const char *of_complex;
+} spelling;
+
+static const spelling spellings[FN_COUNT] = {
+    [FN_NEG] = {"-$a", "-$a", NULL, "-$a"},
+    [FN_ABS] = {"__builtin_fabs$f($a)", "($a < 0 ? -$a : $a)", "$a", "__builtin_cabs$f($a)"},
+    [FN_SIGN] = {"sign_$t($a)", "sign_$t($a)", "$a", "sign_$t($a)"},
+    [FN_FLOOR] = {"__builtin_floor$f($a)", "$a", "$a", NULL},
+    [FN_CEIL] = {"__builtin_ceil$f($a)", "$a", "$a", NULL},
+    [FN_TRUNC] = {"__builtin_trunc$f($a)", "$a", "$a", NULL},
+    [FN_ROUND] = {"__builtin_rint$f($a)", "$a", "$a", NULL},
+    [FN_SQRT] = {"__builtin_sqrt$f($a)", NULL, NULL, "__builtin_csqrt$f($a)"},
+    [FN_EXP] = {"exp_$t($a)", NULL, NULL, "__builtin_cexp$f($a)"},
+    [FN_EXPM1] = {"expm1_$t($a)", NULL, NULL, NULL},
+    [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
+    [FN_LOG2] = {"log2_$t($a)", NULL, NULL, "(__builtin_clog$f($a) * 1.44269504088896340736)"},
+    [FN_LOG1P] = {"__builtin_log1p$f($a)", NULL, NULL, NULL},
+    [FN_SIN] = {"sine_$t($a)", NULL, NULL, "__builtin_csin$f($a)"},
+    [FN_COS] = {"cosine_$t($a)", NULL, NULL, "__builtin_ccos$f($a)"},
+    [FN_TANH] = {"tanh_$t($a)", NULL, NULL, "__builtin_ctanh$f($a)"},
+    [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
+    [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
+    [FN_NORMAL_CDF] = {"normal_cdf_$t($a)", NULL, NULL, NULL},
+    [FN_NORMAL_PDF] = {"normal_pdf_$t($a)", NULL, NULL, NULL},
+    [FN_NOT] = {NULL, "~$a", "!$a", NULL},
+    [FN_IS_NAN] = {"($a != $a)", "0", "0", "($a != $a)"},
+    [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf$f())", "0", "0",
+                   "(__builtin_fabs$f(__real__ $a) == __builtin_inf$f()) | "
+                   "(__builtin_fabs$f(__imag__ $a) == __builtin_inf$f())"},
+    [FN_REAL] = {"$a", "$a", "$a", "__real__ $a"},
+    [FN_IMAG] = {"0", "0", "0", "__imag__ $a"},
+    [FN_CONJ] = {"$a", "$a", "$a", "~$a"},
+    [FN_ADD] = {"$a + $b", "$a + $b", "$a | $b", "$a + $b"},
+    [FN_SUB] = {"$a - $b", "$a - $b", "$a ^ $b", "$a - $b"},
+    [FN_MUL] = {"$a * $b", "$a * $b", "$a & $b", "$a * $b"},
+    [FN_DIV] = {"$a / $b", "div_$t($a, $b)", NULL, "$a / $b"},
+    [FN_FLOOR_DIV] = {"floor_div_$t($a, $b)", "floor_div_$t($a, $b)", NULL, NULL},
+    [FN_FMOD] = {"__builtin_fmod$f($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
+    [FN_REMAINDER] = {"remainder_$t($a, $b)", "remainder_$t($a, $b)", NULL, NULL},
+    [FN_POW] = {"pow_$t($a, $b)", "pow_$t($a, $b)", NULL, "__builtin_cpow$f($a, $b)"},
+    [FN_MINIMUM] = {"minimum_$t($a, $b)", "($a < $b ? $a : $b)", "$a & $b", NULL},
+    [FN_MAXIMUM] = {"maximum_$t($a, $b)", "($a > $b ? $a : $b)", "$a | $b", NULL},
+    [FN_AND] = {NULL, "$a & $b", "$a & $b", NULL},
+    [FN_OR] = {NULL, "$a | $b", "$a | $b", NULL},
+    [FN_XOR] = {NULL, "$a ^ $b", "$a ^ $b", NULL},
+    [FN_SHIFT_LEFT] = {NULL, "$a << $b", NULL, NULL},
+    [FN_SHIFT_RIGHT] = {NULL, "$a >> $b", NULL, NULL},
+    [FN_COMPLEX] = {"__builtin_complex($a, $b)", NULL, NULL, NULL},
+    [FN_EQ] = {"$a == $b", "$a == $b", "$a == $b", "$a == $b"},
+    [FN_NE] = {"$a != $b", "$a != $b", "$a != $b", "$a != $b"},
+    [FN_LT] = {"$a < $b", "$a < $b", "$a < $b", NULL},
+    [FN_LE] = {"$a <= $b", "$a <= $b", "$a <= $b", NULL},
+    [FN_GT] = {"$a > $b", "$a > $b", "$a > $b", NULL},
+    [FN_GE] = {"$a >= $b", "$a >= $b", "$a >= $b", NULL},
+    [FN_SELECT] = {"$a ? $b : $c", "$a ? $b : $c", "$a ? $b : $c", "$a ? $b : $c"},
+};
+
+/* f64 takes libm's functions where f32 has its own. */
+static const char *double_spelling(scalar_function f) {
+    switch (f) {
+    case FN_EXP:
+        return "__builtin_exp($a)";
+    case FN_EXPM1:
+        return "__builtin_expm1($a)";
+    case FN_LOG:
+        return "__builtin_log($a)";
+    case FN_LOG2:
+        return "__builtin_log2($a)";
+    case FN_SIN:
+        return "__builtin_sin($a)";
+    case FN_COS:
+        return "__builtin_cos($a)";
+    case FN_TANH:
+        return "__builtin_tanh($a)";
+    case FN_ERF:
+        return "__builtin_erf($a)";
+    case FN_POW:
+        return "__builtin_pow($a, $b)";
+    default:
+        return NULL;
+    }
+}
+
+bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
+    const spelling *s = &spellings[f];
+    const char *form = dtype_is_floating(t)    ? s->floating
+                       : dtype_is_complex(t)   ? s->of_complex
+                       : t == ASSAY_B8         ? s->boolean
+                                               : s->integral;
+    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
+    if (form == NULL) {
+        return false;
+    }
+    bool single = t == ASSAY_F32 || t == ASSAY_C64;
+    for (; *form != '\0'; form++) {
+        if (*form != '$') {
+            text_add_char(out, *form);
+            continue;
+        }
+        form++;
+        if (*form == 't') {
+            text_add(out, assay_dtype_name(t));
+        } else if (*form == 'f') {
+            text_add(out, single ? "f" : "");
+        } else {
+            text_add(out, operands[*form - 'a']);
+        }
+    }
+    return true;
+}
+
+/* Types that are but stored, never computed in: they are read and written through another. */
+static bool is_storage(dtype t) {
+    return primitive_compute_type(t) != t && !dtype_is_integral(t);
+}
+
+void dialect_cast(text *out, dtype from, dtype to, const char *x) {
+    dtype through = primitive_compute_type(is_storage(from) ? from : to);
+    bool straight = is_storage(from) ? to == through : from == through;
+    if (is_storage(from) || is_storage(to)) {
+        if (straight) {
+            text_addf(out, "%s_of_%s(%s)", assay_dtype_name(to), assay_dtype_name(from), x);
+            return;
+        }
+        text between = {0};
+        dialect_cast(&between, from, through, x);
+        dialect_cast(out, through, to, text_get(&between));
+        out->failed |= between.failed;
+        text_clear(&between);
+        return;
+    }
+    if (to == ASSAY_B8) {
+        text_addf(out, "(%s != 0)", x);
+    } else if (dtype_is_floating(from) && dtype_is_integral(to) && to != ASSAY_I64 && to != ASSAY_I32) {
+        text_addf(out, "(%s)(int32_t)(%s)", dialect_type(to), x); /* out of range it wraps as other kernels' do */
+    } else {
+        text_addf(out, "(%s)(%s)", dialect_type(to), x);
+    }
+}
+
+static void add_real(text *out, double value, bool single) {
+    if (isnan(value)) {
+        text_add(out, single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")");
+        return;
+    }
+    if (isinf(value)) {
+        text_addf(out, "%s__builtin_inf%s()", value < 0 ? "-" : "", single ? "f" : "");
+        return;
+    }
+    size_t before = out->length;
+    text_add_double(out, value);
+    if (!out->failed && strpbrk(out->data + before, ".e") == NULL) {
+        text_add(out, ".0");
+    }
+    text_add(out, single ? "f" : "");
+}
+
+void dialect_number(text *out, dtype t, number n) {
+    if (t == ASSAY_C32) {
+        text_addf(out, "0x%xu", f16_from_double(n.f) | (uint32_t)f16_from_double(n.im) << 16);
+    } else if (dtype_is_complex(t)) {
+        text_add(out, "__builtin_complex(");
+        add_real(out, n.f, t == ASSAY_C64);
+        text_add(out, ", ");
+        add_real(out, n.im, t == ASSAY_C64);
+        text_add(out, ")");
+    } else if (t == ASSAY_F32 || t == ASSAY_F64) {
+        add_real(out, n.f, t == ASSAY_F32);
+    } else if (dtype_is_floating(t)) {
+        text_addf(out, "0x%x", t == ASSAY_F16 ? f16_from_double(n.f) : bf16_from_double(n.f));
+    } else {
+        int64_t value = n.category >= CATEGORY_FLOATING ? (int64_t)n.f : n.i;
+        if (value == INT64_MIN) {
+            text_add(out, "(-0x7fffffffffffffff - 1)");
+        } else {
+            text_addf(out, value < 0 ? "(%lld)" : "%lld", (long long)value);
+        }
+    }
+}
+
+/* --- the prelude -------------------------------------------------------------------------------------------------------- */
+
+typedef struct paragraph {
+    const char *at;
+    size_t length;
+    char name[48];
+    bool wanted;
+} paragraph;
+
+enum { MOST_PARAGRAPHS = 128 };
+
+/* The word after the type on a paragraph's line of code. */
+static bool name_of(const char *at, const char *end, char *name, size_t size) {
+    const char *code = at;
+    while (code < end && strncmp(code, "VECTOR_INLINE ", 14) != 0 && strncmp(code, "#define ", 8) != 0) {
+        const char *line = memchr(code, '\n', (size_t)(end - code));
+        code = line != NULL ? line + 1 : end;
+    }
+    if (code >= end) {
+        return false;
+    }
+    const char *stop = *code == '#' ? code + 8 : memchr(code, '(', (size_t)(end - code));
+    const char *start = stop;
+    if (stop == NULL) {
+        return false;
+    }
+    if (*code == '#') {
+        while (isalnum((unsigned char)*stop) || *stop == '_') {
+            stop++;
+        }
+    } else {
+        while (isalnum((unsigned char)start[-1]) || start[-1] == '_') {
+            start--;
+        }
+    }
+    size_t length = (size_t)(stop - start);
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(name, start, length);
+    name[length] = '\0';
+    return true;
+}
+
+static int paragraphs_of(const char *source, paragraph *list, int n) {
+    while (*source != '\0' && n < MOST_PARAGRAPHS) {
+        const char *end = strstr(source, "\n\n");
+        size_t length = end != NULL ? (size_t)(end - source) : strlen(source);
+        paragraph p = {.at = source, .length = length};
+        if (name_of(source, source + length, p.name, sizeof p.name) && strcmp(p.name, "VECTOR_INLINE") != 0) {
+            list[n++] = p;
+        }
+        source += length;
+        while (*source == '\n') {
+            source++;
+        }
+    }
+    return n;
+}
+
+static bool mentions(const char *body, size_t n, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = body; (at = memmem(at, n - (size_t)(at - body), name, length)) != NULL; at++) {
+        bool starts = at == body || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        bool ends = !(isalnum((unsigned char)at[length]) || at[length] == '_');
+        if (starts && ends) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char prelude_types[] =
+    "typedef __INT8_TYPE__ int8_t;\ntypedef __INT16_TYPE__ int16_t;\ntypedef __INT32_TYPE__ int32_t;\n"
+    "typedef __INT64_TYPE__ int64_t;\ntypedef __UINT8_TYPE__ uint8_t;\ntypedef __UINT16_TYPE__ uint16_t;\n"
+    "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
+    "#define VECTOR_INLINE static inline __attribute__((always_inline))\n";
+
+static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
+                                    "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n"
+                                    "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
+
+void dialect_prelude(text *out, const char *body) {
+    paragraph list[MOST_PARAGRAPHS];
+    int n = paragraphs_of(compile_vector_math, list, 0);
+    n = paragraphs_of(compile_prelude, list, n);
+    bool any = false;
+    for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */
+        list[i].wanted = mentions(body, strlen(body), list[i].name);
+        for (int j = i + 1; j < n && !list[i].wanted; j++) {
+            list[i].wanted = list[j].wanted && mentions(list[j].at, list[j].length, list[i].name);
+        }
+        any |= list[i].wanted;
+    }
+    text_add(out, prelude_types);
+    text_add(out, any ? prelude_words : "");
+    for (int i = 0; i < n; i++) {
+        if (list[i].wanted) {
+            text_add(out, "\n");
+            text_add_bytes(out, list[i].at, list[i].length);
+            text_add(out, "\n");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels to text. A kernel is a function over tasks; a task is a row of phases, each the loops over what is reduced; the
+   innermost loop runs over the lanes of one vector variable, so that any C compiler makes vector code of it. */
+#include "engine/compile/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a phase -------------------------------------------------------------------------------------------------------------------- */
+
+static bool in_loops(const emitter *m, const root *r) {
+    return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
+}
+
+/* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
+   vector variable. */
+static void emit_body(emitter *m, int phase, bool before) {
+    uint64_t vector = m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (!before || (m->k->exprs[i].variables & vector) == 0)) {
+            emit_expr(m, i);
+        }
+    }
+    for (int i = 0; !before && i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && in_loops(m, &m->k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
+    bool *named = malloc((size_t)m->k->n_exprs);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)m->k->n_exprs);
+    emit_line(m, "#pragma GCC ivdep");
+    if (n > 0) {
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
+    } else {
+        emit_line(m, "for (int64_t l = 0; l < n_lanes; l++) {");
+    }
+    m->depth++;
+    emit_line(m, "const int64_t v%d = %s + l;", m->k->vector, from);
+    emit_body(m, phase, false);
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->named, named, (size_t)m->k->n_exprs);
+    free(named);
+}
+
+static void emit_loops(emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
+        return; /* lanes are at least one */
+    }
+    bool *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_loops; i++) {
+        int v = k->loops[i];
+        const loop_variable *loop = &k->variables[v];
+        if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+            emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v,
+                      (long long)loop->size, (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
+        } else {
+            emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
+        }
+        m->depth++;
+    }
+    if (k->vector < 0) {
+        emit_body(m, phase, false);
+    } else {
+        emit_body(m, phase, true);
+        const loop_variable *vector = &k->variables[k->vector];
+        int64_t rest = vector->size % k->lanes;
+        if (m->rows) {
+            emit_lanes(m, phase, rest == 0 ? k->lanes : 0, "first_lane");
+        } else {
+            if (vector->size > k->lanes) {
+                emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)(vector->size - rest),
+                     (long long)k->lanes);
+                m->depth++;
+                emit_lanes(m, phase, k->lanes, "lane");
+                m->depth--;
+                emit_line(m, "}");
+            } else if (vector->size > 0) {
+                emit_lanes(m, phase, k->lanes, "0");
+            }
+            if (rest > 0 && vector->size > k->lanes) {
+                char from[32];
+                snprintf(from, sizeof from, "%lld", (long long)(vector->size - rest));
+                emit_lanes(m, phase, rest, from);
+            }
+        }
+    }
+    for (int i = 0; i < k->n_loops; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+    memcpy(m->named, named, (size_t)k->n_exprs);
+    free(named);
+}
+
+/* A row's own expressions that a phase can give a name to. */
+static bool is_ready(const emitter *m, int i, int phase) {
+    const expr *e = &m->k->exprs[i];
+    return m->wanted[i] && !m->named[i] && emit_is_row(m, e) && e->phase <= phase && e->kind != EXPR_NUMBER &&
+           e->kind != EXPR_RESULT;
+}
+
+static void emit_row_stores(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && !in_loops(m, &m->k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+/* Marks what the roots from this phase on need. */
+static void want_from(emitter *m, int phase, bool only_row_stores) {
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (only_row_stores ? r->phase == phase && !in_loops(m, r) : r->phase >= phase) {
+            emit_want(m, r->expr);
+            emit_want_index(m, r->at);
+        }
+    }
+}
+
+/* With lanes for rows only what follows from a reduction is kept in an array of lanes, which costs a store and a load; the
+   rest is computed where it is used. */
+static void emit_row_lanes(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool *named = malloc((size_t)k->n_exprs + 1), *kept_now = calloc((size_t)k->n_exprs + 1, 1);
+    if (named == NULL || kept_now == NULL) {
+        m->out.failed = true;
+        free(named);
+        free(kept_now);
+        return;
+    }
+    want_from(m, phase, false);
+    bool any = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        kept_now[i] = is_ready(m, i, phase) && e->kind == EXPR_MAP && e->phase > 0;
+        any |= kept_now[i];
+        if (kept_now[i]) {
+            emit_line(m, "%s t%d[%lld];", dialect_type(e->dtype), i, (long long)k->lanes);
+        }
+    }
+    want_from(m, phase, true);
+    for (int i = 0; i < k->n_roots; i++) {
+        any |= k->roots[i].phase == phase && !in_loops(m, &k->roots[i]);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (kept_now[i]) {
+            emit_want(m, i);
+        }
+    }
+    if (any) {
+        memcpy(named, m->named, (size_t)k->n_exprs);
+        int64_t rest = k->variables[k->vector].size % k->lanes;
+        emit_line(m, "#pragma GCC ivdep");
+        emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
+             (long long)k->lanes);
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_lane + l;", k->vector);
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (is_ready(m, i, phase)) {
+                m->kept[i] = kept_now[i];
+                emit_expr(m, i);
+                named[i] = kept_now[i];
+            }
+        }
+        emit_row_stores(m, phase);
+        m->depth--;
+        emit_line(m, "}");
+        memcpy(m->named, named, (size_t)k->n_exprs);
+    }
+    free(named);
+    free(kept_now);
+}
+
+/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. */
+static void emit_row(emitter *m, int phase) {
+    if (m->rows) {
+        emit_row_lanes(m, phase);
+        return;
+    }
+    want_from(m, phase, false);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (is_ready(m, i, phase)) {
+            emit_expr(m, i);
+            m->kept[i] = true;
+        }
+    }
+    emit_row_stores(m, phase);
+}
+
+/* --- a kernel --------------------------------------------------------------------------------------------------------------------- */
+
+static void emit_tasks(emitter *m) {
+    const kernel *k = m->k;
+    int64_t below = k->n_task_items;
+    for (int i = 0; i < k->n_tasks; i++) {
+        int v = k->tasks[i];
+        bool blocks = v == k->vector;
+        int64_t size = blocks ? (k->variables[v].size + k->lanes - 1) / k->lanes : k->variables[v].size;
+        below /= size;
+        char value[96];
+        if (below == 1) {
+            snprintf(value, sizeof value, i == 0 ? "task" : "task %% %lld", (long long)size);
+        } else {
+            snprintf(value, sizeof value, i == 0 ? "task / %lld" : "task / %lld %% %lld", (long long)below, (long long)size);
+        }
+        if (blocks) {
+            emit_line(m, "const int64_t first_lane = %lld * (%s);", (long long)k->lanes, value);
+            if (k->variables[v].size % k->lanes != 0) {
+                emit_line(m, "const int64_t n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld;",
+                     (long long)k->variables[v].size, (long long)k->lanes, (long long)k->variables[v].size,
+                     (long long)k->lanes);
+            }
+        } else {
+            emit_line(m, "const int64_t v%d = %s;", v, value);
+        }
+    }
+}
+
+static void emit_phases(emitter *m) {
+    const kernel *k = m->k;
+    for (int phase = 0; phase < k->n_phases; phase++) {
+        m->phase = phase;
+        if (k->has_classes) {
+            emit_row(m, phase);
+        }
+        bool loops = false;
+        memset(m->wanted, 0, (size_t)k->n_exprs);
+        for (int i = 0; i < k->n_roots; i++) {
+            const root *r = &k->roots[i];
+            if (r->phase == phase && in_loops(m, r)) {
+                loops = true;
+                emit_want(m, r->expr);
+                emit_want_index(m, r->at);
+            }
+        }
+        if (!loops) {
+            continue;
+        }
+        emit_accumulators(m, phase);
+        emit_loops(m, phase);
+        emit_results(m, phase);
+    }
+}
+
+static void emit_parameters(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_buffers; i++) {
+        const compile_buffer *b = &m->c->buffers[k->buffers[i]];
+        bool written = false;
+        for (int r = 0; r < k->n_roots; r++) {
+            written |= k->roots[r].buffer == k->buffers[i];
+        }
+        emit_line(m, "%s%s *const b%d = buffers[%d];", written ? "" : "const ", dialect_type(b->dtype), k->buffers[i], i);
+    }
+}
+
+static void emit_kernel(emitter *m, const char *symbol) {
+    const kernel *k = m->k;
+    emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
+    emit_line(m, "_Bool %s(void *const *buffers, int64_t first, int64_t last) {", symbol);
+    if (k->n_task_items == 0) {
+        emit_line(m, "    return 1;"); /* of no elements */
+        emit_line(m, "}");
+        emit_line(m, "%s", "");
+        return;
+    }
+    m->depth = 1;
+    emit_choose_saved(m);
+    emit_parameters(m);
+    emit_declare_saved(m);
+    if (k->checks) {
+        emit_line(m, "uint64_t bad = 0;");
+    }
+    emit_line(m, "for (int64_t task = first; task < last; task++) {");
+    m->depth++;
+    emit_tasks(m);
+    emit_phases(m);
+    m->depth--;
+    emit_line(m, "}");
+    emit_line(m, k->checks ? "return bad == 0;" : "return 1;");
+    m->depth = 0;
+    emit_line(m, "}");
+    emit_line(m, "%s", "");
+}
+
+/* The kernels' text behind the functions that they call. */
+static char *with_prelude(compiler *c, const text *body) {
+    text all = {0};
+    dialect_prelude(&all, text_get(body));
+    text_add(&all, "\n");
+    text_add(&all, text_get(body));
+    char *copy = all.failed ? NULL : arena_text(c->memory, all.data, all.length);
+    text_clear(&all);
+    return copy;
+}
+
+/* Readies the emitter for a kernel; false when memory is out. */
+static bool begin(emitter *m, const kernel *k) {
+    size_t n = (size_t)k->n_exprs + 1;
+    m->k = k;
+    m->named = arena_make(m->c->memory, n, 1);
+    m->kept = arena_make(m->c->memory, n, 1);
+    m->wanted = arena_make(m->c->memory, n, 1);
+    m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
+    m->rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
+    m->reduced = 0;
+    for (int v = 0; v < k->n_variables; v++) {
+        m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
+    }
+    return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL;
+}
+
+char *emit_program(compiler *c, const char **lacking) {
+    emitter m = {.c = c};
+    bool memory = true;
+    *lacking = NULL;
+    for (int s = 0; s < c->n_steps; s++) {
+        for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
+            const kernel *k = c->steps[s].variants[v];
+            memory = begin(&m, k);
+            if (memory) {
+                emit_kernel(&m, k->symbol);
+            }
+            if (m.failed) {
+                const expr *e = &k->exprs[m.lacking];
+                *lacking = arena_format(c->memory, "%s of %s", scalar_function_name(e->fn),
+                                        assay_dtype_name(k->exprs[e->sources[e->n_sources - 1]].dtype));
+            }
+        }
+    }
+    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out) : NULL;
+    text_clear(&m.out);
+    return source;
+}

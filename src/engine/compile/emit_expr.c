@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions as text: a name for each, in the order they need each other. */
+#include "engine/compile/emit.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void emit_line(emitter *m, const char *format, ...) {
+    for (int i = 0; i < m->depth; i++) {
+        text_add(&m->out, "    ");
+    }
+    va_list args;
+    va_start(args, format);
+    text_addv(&m->out, format, args);
+    va_end(args);
+    text_add(&m->out, "\n");
+}
+
+/* --- index expressions ---------------------------------------------------------------------------------------------------- */
+
+static void add_atom(const emitter *m, text *out, const index_atom *atom) {
+    if (atom->kind == ATOM_VARIABLE) {
+        text_addf(out, "v%d", atom->id);
+    } else if (atom->kind == ATOM_DATA) {
+        int e = expr_find(m->k, atom->id, atom->n_at, atom->at);
+        assert(e >= 0);
+        text_addf(out, "checked(t%d%s, %lld, &bad)", e, m->kept[e] && m->rows ? "[l]" : "", (long long)atom->high + 1);
+    } else {
+        int64_t low, high;
+        index_range(atom->of, &low, &high);
+        bool quotient = atom->kind == ATOM_QUOTIENT;
+        text_add(out, low >= 0 ? "(" : quotient ? "floor_quotient(" : "floor_rest(");
+        text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? "(" : "");
+        emit_index(m, out, atom->of);
+        text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? ")" : "");
+        text_addf(out, low >= 0 ? (quotient ? " / %lld)" : " %% %lld)") : ", %lld)", (long long)atom->divisor);
+    }
+}
+
+void emit_index(const emitter *m, text *out, index_sum a) {
+    bool first = true;
+    for (int i = 0; i < a.n; i++) {
+        int64_t factor = a.terms[i].factor;
+        text_add(out, first ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ");
+        factor = factor < 0 ? -factor : factor;
+        if (factor != 1) {
+            text_addf(out, "%lld * ", (long long)factor);
+        }
+        add_atom(m, out, a.terms[i].atom);
+        first = false;
+    }
+    if (first || a.constant != 0) {
+        text_addf(out, first ? "%lld" : a.constant < 0 ? " - %lld" : " + %lld",
+                  (long long)(first || a.constant > 0 ? a.constant : -a.constant));
+    }
+}
+
+/* --- expressions ------------------------------------------------------------------------------------------------------------ */
+
+bool emit_is_row(const emitter *m, const expr *e) {
+    return m->k->has_classes && (e->variables & m->reduced) == 0;
+}
+
+void emit_name(const emitter *m, text *out, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_NUMBER) {
+        dialect_number(out, e->dtype, e->number);
+    } else if (e->kind == EXPR_RESULT) {
+        text_addf(out, m->rows ? "r%d[l]" : "r%d", e->root);
+    } else {
+        text_addf(out, m->kept[i] && m->rows ? "t%d[l]" : "t%d", i);
+    }
+}
+
+static void add_condition(const emitter *m, text *out, const expr *e) {
+    for (int i = 0; i < e->n_bounds; i++) {
+        const view_bound *b = &e->bounds[i];
+        int64_t low, high;
+        index_range(b->at, &low, &high);
+        text_add(out, i > 0 ? " & " : "");
+        if (low < b->low) {
+            text_add(out, "(");
+            emit_index(m, out, b->at);
+            text_addf(out, " >= %lld)", (long long)b->low);
+        }
+        text_add(out, low < b->low && high > b->high ? " & " : "");
+        if (high > b->high) {
+            text_add(out, "(");
+            emit_index(m, out, b->at);
+            text_addf(out, " <= %lld)", (long long)b->high);
+        }
+    }
+}
+
+static void add_value(emitter *m, text *out, int i) {
+    const expr *e = &m->k->exprs[i];
+    text operand[EXPR_MAX_SOURCES] = {{0}};
+    const char *operands[EXPR_MAX_SOURCES];
+    for (int s = 0; s < e->n_sources; s++) {
+        emit_name(m, &operand[s], e->sources[s]);
+        operands[s] = text_get(&operand[s]);
+    }
+    switch (e->kind) {
+    case EXPR_LOAD:
+        if (e->guard >= 0) {
+            emit_name(m, out, e->guard);
+            text_add(out, " ? ");
+        }
+        text_addf(out, "b%d[", e->buffer);
+        emit_index(m, out, e->at);
+        text_add(out, e->guard >= 0 ? "] : 0" : "]");
+        break;
+    case EXPR_INDEX:
+        emit_index(m, out, e->at);
+        break;
+    case EXPR_MAP: {
+        dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
+        if (!dialect_function(out, e->fn, t, operands)) {
+            m->failed = true;
+            m->lacking = i;
+        }
+        break;
+    }
+    case EXPR_CAST:
+        dialect_cast(out, m->k->exprs[e->sources[0]].dtype, e->dtype, operands[0]);
+        break;
+    case EXPR_WITHIN:
+        add_condition(m, out, e);
+        break;
+    case EXPR_RANDOM:
+        text_addf(out, "random_bits(%s, %d, ", operands[0], e->stream);
+        emit_index(m, out, e->at);
+        text_add(out, ")");
+        break;
+    case EXPR_NUMBER:
+    case EXPR_RESULT:
+        break;
+    }
+    for (int s = 0; s < e->n_sources; s++) {
+        out->failed |= operand[s].failed;
+        text_clear(&operand[s]);
+    }
+}
+
+/* Where, among all that a task's reduced loops visit, the element at hand stands. */
+static void add_position(const emitter *m, text *out) {
+    const kernel *k = m->k;
+    bool along = k->vector >= 0 && !m->rows;
+    int64_t stride = m->rows ? k->lanes : along ? k->variables[k->vector].size : 1;
+    text_add(out, m->rows ? "l" : "");
+    if (along) {
+        text_addf(out, "v%d", k->vector);
+    }
+    for (int i = k->n_loops - 1; i >= 0; i--) {
+        text_addf(out, "%s%lld * v%d", out->length > 0 ? " + " : "", (long long)stride, k->loops[i]);
+        stride *= k->variables[k->loops[i]].size;
+    }
+    text_add(out, out->length == 0 ? "0" : "");
+}
+
+void emit_expr(emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    m->named[i] = true;
+    if (e->kind == EXPR_NUMBER || e->kind == EXPR_RESULT) {
+        return;
+    }
+    text value = {0}, position = {0};
+    if (m->saved_in[i] >= 0) {
+        add_position(m, &position);
+    }
+    if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
+        text_addf(&value, "saved%d[%s]", i, text_get(&position));
+    } else {
+        add_value(m, &value, i);
+    }
+    bool array = m->kept[i] && m->rows;
+    if (array) {
+        emit_line(m, "t%d[l] = %s;", i, text_get(&value));
+    } else {
+        emit_line(m, "const %s t%d = %s;", dialect_type(e->dtype), i, text_get(&value));
+    }
+    if (m->saved_in[i] == m->phase) {
+        emit_line(m, "saved%d[%s] = t%d;", i, text_get(&position), i);
+    }
+    m->out.failed |= value.failed || position.failed;
+    text_clear(&value);
+    text_clear(&position);
+}
+
+/* Marks what expression i needs that has no name yet. */
+void emit_want(emitter *m, int i) {
+    if (m->named[i] || m->wanted[i]) {
+        return;
+    }
+    m->wanted[i] = true;
+    if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
+        return; /* read back, not computed */
+    }
+    int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[i], reads);
+    for (int r = 0; r < n; r++) {
+        emit_want(m, reads[r]);
+    }
+}
+
+void emit_want_index(emitter *m, index_sum a) {
+    int reads[EXPR_MAX_READS], n = index_reads(m->k, a, reads, 0);
+    for (int r = 0; r < n; r++) {
+        emit_want(m, reads[r]);
+    }
+}
+
+
+/* --- saved between phases --------------------------------------------------------------------------------------------------- */
+
+enum { SAVED_BYTES = 256 * 1024, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
+
+/* Elements that one task's reduced loops visit. */
+static int64_t visited(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t n = m->rows ? k->lanes : 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        n *= k->variables[v].is_reduced ? k->variables[v].size : 1;
+    }
+    return n;
+}
+
+/* Work in expression i that is not a row's, without what is saved already. */
+static double work_of(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
+        return 0;
+    }
+    double work = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
+    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
+    for (int r = 0; r < n; r++) {
+        work += work_of(m, reads[r]);
+    }
+    return work;
+}
+
+/* The last expression that two phases compute and that is dear; -1: none. */
+static int worth_saving(emitter *m, int *first) {
+    const kernel *k = m->k;
+    int found = -1, *seen = calloc((size_t)k->n_exprs + 1, sizeof *seen);
+    if (seen == NULL) {
+        m->out.failed = true;
+        return -1;
+    }
+    for (m->phase = 0; m->phase < k->n_phases; m->phase++) {
+        memset(m->wanted, 0, (size_t)k->n_exprs);
+        for (int i = 0; i < k->n_roots; i++) {
+            if (k->roots[i].phase == m->phase) {
+                emit_want(m, k->roots[i].expr);
+            }
+        }
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && !emit_is_row(m, &k->exprs[i]) &&
+                work_of(m, i) >= SAVED_COST) {
+                found = i;
+                *first = seen[i] - 1;
+            }
+            seen[i] = m->wanted[i] && seen[i] == 0 ? m->phase + 1 : seen[i];
+        }
+    }
+    m->phase = 0;
+    free(seen);
+    return found;
+}
+
+void emit_choose_saved(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->saved_in[i] = -1;
+    }
+    int64_t left = m->k->has_classes ? SAVED_BYTES : 0, n = visited(m);
+    for (int i, first; left > 0 && (i = worth_saving(m, &first)) >= 0;) {
+        left -= n * (int64_t)dtype_size(m->k->exprs[i].dtype);
+        if (left < 0) {
+            return;
+        }
+        m->saved_in[i] = first;
+    }
+}
+
+void emit_declare_saved(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->saved_in[i] >= 0) {
+            emit_line(m, "%s saved%d[%lld];", dialect_type(m->k->exprs[i].dtype), i, (long long)visited(m));
+        }
+    }
+}

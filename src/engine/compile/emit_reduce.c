@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions as text: lanes of accumulators, what an element does to them, how lanes come to one result; and stores. */
+#include "engine/compile/emit.h"
+
+#include <stdio.h>
+
+/* --- reductions --------------------------------------------------------------------------------------------------------------- */
+
+static const char *start_of(reduction how, dtype t) {
+    bool floating = dtype_is_floating(t);
+    switch (how) {
+    case RED_SUM:
+        return "0";
+    case RED_PROD:
+        return "1";
+    case RED_MAX:
+    case RED_ARGMAX:
+        return floating ? "-__builtin_inf()" : t == ASSAY_I64 ? "(-0x7fffffffffffffff - 1)" : t == ASSAY_B8 ? "0" : "(-0x7fffffff - 1)";
+    default:
+        return floating ? "__builtin_inf()" : t == ASSAY_I64 ? "0x7fffffffffffffff" : t == ASSAY_B8 ? "1" : "0x7fffffff";
+    }
+}
+
+static bool is_place(reduction how) {
+    return how == RED_ARGMAX || how == RED_ARGMIN;
+}
+
+/* `a` takes in x. */
+static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
+    bool floating = dtype_is_floating(r->dtype);
+    switch (r->how) {
+    case RED_SUM:
+        emit_line(m, r->dtype == ASSAY_B8 ? "%s |= %s;" : "%s += %s;", a, x);
+        break;
+    case RED_PROD:
+        emit_line(m, r->dtype == ASSAY_B8 ? "%s &= %s;" : "%s *= %s;", a, x);
+        break;
+    case RED_MAX:
+    case RED_MIN:
+        emit_line(m, floating ? "%s = (%s %s %s) | (%s != %s) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
+             r->how == RED_MAX ? ">" : "<", a, x, floating ? x : a, x, a);
+        break;
+    default:
+        break; /* emit_take_place */
+    }
+}
+
+/* The same where the place counts: the first of equals, and the first NaN before all numbers. */
+static void emit_take_place(emitter *m, const root *r, const char *a, const char *at, const char *x, const char *p) {
+    const char *beats = r->how == RED_ARGMAX ? ">" : "<";
+    if (dtype_is_floating(r->dtype)) {
+        emit_line(m, "const int wins = ((%s %s %s) & (%s == %s)) | ((%s != %s) & (%s == %s)) |", x, beats, a, a, a, x, x, a, a);
+        emit_line(m, "    (((%s == %s) | ((%s != %s) & (%s != %s))) & (%s < %s));", x, a, x, x, a, a, p, at);
+    } else {
+        emit_line(m, "const int wins = (%s %s %s) | ((%s == %s) & (%s < %s));", x, beats, a, x, a, p, at);
+    }
+    emit_line(m, "%s = wins ? %s : %s;", a, x, a);
+    emit_line(m, "%s = wins ? %s : %s;", at, p, at);
+}
+
+void emit_accumulators(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase != phase || (r->kind != ROOT_REDUCE && r->kind != ROOT_SCAN)) {
+            continue;
+        }
+        emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
+        if (is_place(r->how)) {
+            emit_line(m, "int64_t p%d[%lld];", i, (long long)m->k->lanes);
+        }
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
+        emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
+        if (is_place(r->how)) {
+            emit_line(m, "    p%d[l] = 0x7fffffffffffffff;", i);
+        }
+        emit_line(m, "}");
+    }
+}
+
+/* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
+static void emit_lanes_together(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase != phase || r->kind != ROOT_REDUCE) {
+            continue;
+        }
+        char a[32], at[32], x[32], p[32];
+        bool placed = is_place(r->how);
+        if (m->rows) {
+            emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+            continue;
+        }
+        if (m->k->lanes > 1) {
+            snprintf(a, sizeof a, "a%d[0]", i);
+            snprintf(at, sizeof at, "p%d[0]", i);
+            snprintf(x, sizeof x, "a%d[l]", i);
+            snprintf(p, sizeof p, "p%d[l]", i);
+            /* In halves: the rounding error of a sum grows with its depth. */
+            if (placed) {
+                emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
+                m->depth++;
+                emit_take_place(m, r, a, at, x, p);
+                m->depth--;
+                emit_line(m, "}");
+            } else {
+                emit_line(m, "for (int64_t half = %lld, n = %lld; n > 1; n = half, half = (half + 1) / 2) {",
+                     (long long)(m->k->lanes + 1) / 2, (long long)m->k->lanes);
+                m->depth++;
+                emit_line(m, "for (int64_t l = 0; l < n - half; l++) {");
+                m->depth++;
+                snprintf(a, sizeof a, "a%d[l]", i);
+                snprintf(x, sizeof x, "a%d[l + half]", i);
+                emit_take(m, r, a, x);
+                m->depth--;
+                emit_line(m, "}");
+                m->depth--;
+                emit_line(m, "}");
+            }
+        }
+        emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+    }
+}
+
+void emit_root(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    text value = {0}, at = {0};
+    emit_name(m, &value, r->expr);
+    emit_index(m, &at, r->at);
+    char a[32], p[32];
+    snprintf(a, sizeof a, m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
+    snprintf(p, sizeof p, m->k->lanes > 1 ? "p%d[l]" : "p%d[0]", i);
+    if (r->kind == ROOT_REDUCE && is_place(r->how)) {
+        text position = {0};
+        emit_index(m, &position, r->place);
+        emit_line(m, "const int64_t here%d = %s;", i, text_get(&position));
+        char here[32];
+        snprintf(here, sizeof here, "here%d", i);
+        emit_line(m, "{");
+        m->depth++;
+        emit_take_place(m, r, a, p, text_get(&value), here);
+        m->depth--;
+        emit_line(m, "}");
+        m->out.failed |= position.failed;
+        text_clear(&position);
+    } else if (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) {
+        emit_take(m, r, a, text_get(&value));
+    }
+    if (r->kind == ROOT_STORE) {
+        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (r->kind == ROOT_SCAN) {
+        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), a);
+    } else if (r->kind == ROOT_SCATTER && r->adds && r->dtype == ASSAY_B8) {
+        emit_line(m, "b%d[%s] |= %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (r->kind == ROOT_SCATTER) {
+        emit_line(m, "b%d[%s] %s %s;", r->buffer, text_get(&at), r->adds ? "+=" : "=", text_get(&value));
+    }
+    m->out.failed |= value.failed || at.failed;
+    text_clear(&value);
+    text_clear(&at);
+}
+
+/* Reductions whose results others read. */
+static void emit_kept_results(emitter *m, int phase) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->phase != phase || r->kind != ROOT_REDUCE || r->buffer < 0) {
+            continue;
+        }
+        text at = {0};
+        emit_index(m, &at, r->at);
+        if (m->rows) {
+            int64_t rest = k->variables[k->vector].size % k->lanes;
+            emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
+                 (long long)k->lanes);
+            emit_line(m, "    const int64_t v%d = first_lane + l;", k->vector);
+            emit_line(m, "    b%d[%s] = r%d[l];", r->buffer, text_get(&at), i);
+            emit_line(m, "}");
+        } else {
+            emit_line(m, "b%d[%s] = r%d;", r->buffer, text_get(&at), i);
+        }
+        m->out.failed |= at.failed;
+        text_clear(&at);
+    }
+}
+
+void emit_results(emitter *m, int phase) {
+    emit_lanes_together(m, phase);
+    emit_kept_results(m, phase);
+}

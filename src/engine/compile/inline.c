@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From values to scalar expressions: whatever has no memory of its own is computed where it is read. */
+#include "engine/compile/passes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_expr(const kernel *k, int id, int n_at, const index_sum *at, int guard, bool any_guard) {
+    for (int i = k->n_exprs - 1; i >= 0; i--) {
+        const expr *e = &k->exprs[i];
+        if (e->value != id || e->n_coordinates != n_at || (!any_guard && e->guard != guard)) {
+            continue;
+        }
+        bool same = true;
+        for (int d = 0; same && d < n_at; d++) {
+            same = index_equal(e->coordinates[d], at[d]);
+        }
+        if (same) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int expr_find(const kernel *k, int id, int n_at, const index_sum *at) {
+    return find_expr(k, id, n_at, at, -1, true);
+}
+
+int index_reads(const kernel *k, index_sum a, int *reads, int n) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_DATA) {
+            int e = expr_find(k, atom->id, atom->n_at, atom->at);
+            if (e >= 0 && n < EXPR_MAX_READS) {
+                reads[n++] = e;
+            }
+        } else if (atom->kind != ATOM_VARIABLE) {
+            n = index_reads(k, atom->of, reads, n);
+        }
+    }
+    return n;
+}
+
+int expr_reads(const kernel *k, const expr *e, int *reads) {
+    int n = 0;
+    for (int i = 0; i < e->n_sources; i++) {
+        reads[n++] = e->sources[i];
+    }
+    if (e->kind == EXPR_LOAD && e->guard >= 0) {
+        reads[n++] = e->guard;
+    }
+    n = index_reads(k, e->at, reads, n);
+    for (int i = 0; i < e->n_bounds; i++) {
+        n = index_reads(k, e->bounds[i].at, reads, n);
+    }
+    return n;
+}
+
+/* Appends; what the expression depends on is added up here. */
+int expr_append(compiler *c, kernel *k, const expr *e, val v, const index_sum *at, int n_at) {
+    if (k->n_exprs == k->expr_capacity) {
+        int capacity = 2 * k->expr_capacity + 32;
+        expr *grown = arena_make(c->memory, (size_t)capacity, sizeof *grown);
+        if (grown == NULL) {
+            c->failed = true;
+            return -1;
+        }
+        memcpy(grown, k->exprs, (size_t)k->n_exprs * sizeof *grown);
+        k->exprs = grown;
+        k->expr_capacity = capacity;
+    }
+    index_sum *coordinates = arena_make(c->memory, (size_t)n_at, sizeof *coordinates);
+    if (coordinates == NULL) {
+        c->failed = true;
+        return -1;
+    }
+    memcpy(coordinates, at, (size_t)n_at * sizeof *at);
+    expr *added = &k->exprs[k->n_exprs];
+    *added = *e;
+    added->value = v.id;
+    added->n_coordinates = n_at;
+    added->coordinates = coordinates;
+    added->variables |= index_variables(e->at);
+    for (int i = 0; i < e->n_bounds; i++) {
+        added->variables |= index_variables(e->bounds[i].at);
+    }
+    int reads[EXPR_MAX_READS], n = expr_reads(k, added, reads);
+    for (int i = 0; i < n; i++) {
+        added->variables |= k->exprs[reads[i]].variables;
+        added->phase = k->exprs[reads[i]].phase > added->phase ? k->exprs[reads[i]].phase : added->phase;
+    }
+    return k->n_exprs++;
+}
+
+/* Makes the expressions that DATA atoms of a sum stand for. */
+bool expr_make_data(compiler *c, kernel *k, index_sum a, int guard) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_DATA) {
+            if (expr_of(c, k, (val){atom->id}, atom->at, guard) < 0) {
+                return false;
+            }
+            k->checks = true;
+        } else if (atom->kind != ATOM_VARIABLE && !expr_make_data(c, k, atom->of, guard)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Both conditions; either may be -1. */
+static int both(compiler *c, kernel *k, int a, int b) {
+    if (a < 0 || b < 0) {
+        return a < 0 ? b : a;
+    }
+    expr e = {.kind = EXPR_MAP, .dtype = ASSAY_B8, .fn = FN_AND, .n_sources = 2, .sources = {a, b}, .guard = -1};
+    return expr_append(c, k, &e, (val){-1}, NULL, 0);
+}
+
+static int load(compiler *c, kernel *k, val v, int n_at, const index_sum *at, int guard) {
+    const place *p = &c->places[v.id];
+    index_sum offset = index_constant(p->offset);
+    for (int d = 0; d < n_at; d++) {
+        offset = index_add(&c->g.indices, offset, index_scale(&c->g.indices, at[d], p->strides[d]));
+    }
+    expr e = {.kind = EXPR_LOAD, .dtype = dag_at(&c->g, v)->dtype, .buffer = p->buffer, .at = offset, .guard = guard};
+    return expr_append(c, k, &e, v, at, n_at);
+}
+
+static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
+    const view_map *map = &n->view;
+    index_sum *inner = arena_make(c->memory, (size_t)map->n_at, sizeof *inner);
+    view_bound *bounds = arena_make(c->memory, (size_t)map->n_bounds, sizeof *bounds);
+    if (inner == NULL || bounds == NULL) {
+        c->failed = true;
+        return -1;
+    }
+    int within = -1;
+    if (map->n_bounds > 0) {
+        int kept = 0;
+        for (int i = 0; i < map->n_bounds; i++) {
+            bounds[kept] = map->bounds[i];
+            bounds[kept].at = index_replace(&c->g.indices, map->bounds[i].at, n->ndim, at);
+            int64_t low, high;
+            index_range(bounds[kept].at, &low, &high);
+            if (!expr_make_data(c, k, bounds[kept].at, guard)) {
+                return -1;
+            }
+            kept += low < bounds[kept].low || high > bounds[kept].high;
+        }
+        expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = -1};
+        within = kept > 0 ? expr_append(c, k, &e, (val){-1}, NULL, 0) : -1;
+        if (kept > 0 && within < 0) {
+            return -1;
+        }
+    }
+    int inside = both(c, k, guard, within);
+    for (int i = 0; i < map->n_at; i++) {
+        inner[i] = index_replace(&c->g.indices, map->at[i], n->ndim, at);
+        if (!expr_make_data(c, k, inner[i], inside)) {
+            return -1;
+        }
+    }
+    int source = expr_of(c, k, n->sources[0], inner, inside);
+    if (source < 0 || within < 0) {
+        return source;
+    }
+    expr fill = {.kind = EXPR_NUMBER, .dtype = n->dtype, .number = map->fill, .guard = -1};
+    int otherwise = expr_append(c, k, &fill, (val){-1}, NULL, 0);
+    expr e = {.kind = EXPR_MAP,
+              .dtype = n->dtype,
+              .fn = FN_SELECT,
+              .n_sources = 3,
+              .sources = {within, source, otherwise},
+              .guard = guard};
+    return otherwise < 0 ? -1 : expr_append(c, k, &e, v, at, n->ndim);
+}
+
+static int of_sources(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
+    expr e = {.kind = n->kind == PRIM_CAST ? EXPR_CAST : EXPR_MAP,
+              .dtype = n->dtype,
+              .fn = n->fn,
+              .n_sources = n->n_sources,
+              .guard = guard};
+    for (int i = 0; i < n->n_sources; i++) {
+        bool plain = dag_at(&c->g, n->sources[i])->ndim == 0; /* constants are not expanded */
+        e.sources[i] = expr_of(c, k, n->sources[i], plain ? NULL : at, guard);
+        if (e.sources[i] < 0) {
+            return -1;
+        }
+    }
+    return expr_append(c, k, &e, v, at, n->ndim);
+}
+
+static int random_bits(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
+    int seed = expr_of(c, k, n->sources[0], NULL, -1);
+    if (seed < 0) {
+        return -1;
+    }
+    index_sum flat = index_constant(0);
+    int64_t strides[TENSOR_MAX_DIMS];
+    sizes_contiguous_strides(n->ndim, n->sizes, strides);
+    for (int d = 0; d < n->ndim; d++) {
+        flat = index_add(&c->g.indices, flat, index_scale(&c->g.indices, at[d], strides[d]));
+    }
+    expr e = {.kind = EXPR_RANDOM,
+              .dtype = ASSAY_I64,
+              .n_sources = 1,
+              .sources = {seed},
+              .at = flat,
+              .stream = n->dim,
+              .guard = guard};
+    return expr_append(c, k, &e, v, at, n->ndim);
+}
+
+static bool is_own_root(const kernel *k, val v) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].value.id == v.id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int expr_of(compiler *c, kernel *k, val v, const index_sum *at, int guard) {
+    if (c->failed || c->g.failed || c->g.indices.failed) {
+        return -1;
+    }
+    const dag_node *n = dag_at(&c->g, v);
+    if (is_own_root(k, v)) {
+        /* Roots put their own expression in when they join: the very place is known, any other is a conflict. */
+        return find_expr(k, v.id, n->ndim, at, -1, true);
+    }
+    int known = find_expr(k, v.id, n->ndim, at, guard, false);
+    if (known >= 0) {
+        return known;
+    }
+    if (c->places[v.id].buffer >= 0) {
+        return load(c, k, v, n->ndim, at, guard);
+    }
+    switch (n->kind) {
+    case PRIM_CONSTANT:
+        return expr_append(c, k, &(expr){.kind = EXPR_NUMBER, .dtype = n->dtype, .number = n->number, .guard = guard}, v, at, 0);
+    case PRIM_IOTA:
+        return expr_make_data(c, k, at[n->dim], guard)
+                   ? expr_append(c, k, &(expr){.kind = EXPR_INDEX, .dtype = n->dtype, .at = at[n->dim], .guard = guard}, v, at,
+                              n->ndim)
+                   : -1;
+    case PRIM_MAP:
+    case PRIM_CAST:
+        return of_sources(c, k, v, n, at, guard);
+    case PRIM_VIEW:
+        return view(c, k, v, n, at, guard);
+    case PRIM_RANDOM:
+        return random_bits(c, k, v, n, at, guard);
+    default: /* what schedule gives memory or a kernel of its own */
+        assert(!"a value without a place");
+        return -1;
+    }
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel's loops: split where an index divides, put in order of memory, joined where they run on, and one chosen for the
+   vector. Everything is a change of variables in index expressions. */
+#include "engine/compile/passes.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- a change of variables ---------------------------------------------------------------------------------------------- */
+
+static void replace_all(compiler *c, kernel *k, int n, const index_sum *by) {
+    index_pool *p = &c->g.indices;
+    for (int i = 0; i < k->n_exprs; i++) {
+        expr *e = &k->exprs[i];
+        e->at = index_replace(p, e->at, n, by);
+        index_sum *coordinates = arena_make(c->memory, (size_t)e->n_coordinates, sizeof *coordinates);
+        view_bound *bounds = arena_make(c->memory, (size_t)e->n_bounds, sizeof *bounds);
+        if (coordinates == NULL || bounds == NULL) {
+            c->failed = true;
+            return;
+        }
+        for (int d = 0; d < e->n_coordinates; d++) {
+            coordinates[d] = index_replace(p, e->coordinates[d], n, by);
+        }
+        for (int b = 0; b < e->n_bounds; b++) {
+            bounds[b] = e->bounds[b];
+            bounds[b].at = index_replace(p, bounds[b].at, n, by);
+        }
+        e->coordinates = coordinates;
+        e->bounds = bounds;
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        k->roots[i].at = index_replace(p, k->roots[i].at, n, by);
+        k->roots[i].place = index_replace(p, k->roots[i].place, n, by);
+    }
+    c->failed |= p->failed;
+}
+
+static uint64_t mapped(uint64_t set, int n, const uint64_t *to) {
+    uint64_t out = 0;
+    for (int v = 0; v < n; v++) {
+        out |= (set >> v & 1) != 0 ? to[v] : 0;
+    }
+    return out;
+}
+
+/* `to[v]` is the set of new variables that old variable v has become. */
+static void rename_sets(kernel *k, int n, const uint64_t *to) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        k->exprs[i].variables = mapped(k->exprs[i].variables, n, to);
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        k->roots[i].variables = mapped(k->roots[i].variables, n, to);
+    }
+}
+
+/* --- every index expression ------------------------------------------------------------------------------------------------ */
+
+typedef void visit_fn(void *self, index_sum a);
+
+static void visit_sum(index_sum a, visit_fn *visit, void *self) {
+    visit(self, a);
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_QUOTIENT || atom->kind == ATOM_REMAINDER) {
+            visit_sum(atom->of, visit, self);
+        }
+    }
+}
+
+/* Those that text is made of. Coordinates are but names; what DATA reads is an expression of its own. */
+static void visit_all(const kernel *k, visit_fn *visit, void *self) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        visit_sum(k->exprs[i].at, visit, self);
+        for (int b = 0; b < k->exprs[i].n_bounds; b++) {
+            visit_sum(k->exprs[i].bounds[b].at, visit, self);
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        visit_sum(k->roots[i].at, visit, self);
+        visit_sum(k->roots[i].place, visit, self);
+    }
+}
+
+/* --- splitting --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct wish {
+    const kernel *k;
+    int variable;  /* -1: none yet */
+    int64_t inner; /* size of the inner part */
+} wish;
+
+/* floor((f v + ...) / d), f a divisor of d: with v = (d / f) outer + inner, outer leaves the quotient whole. */
+static void wish_of(void *self, index_sum a) {
+    wish *w = self;
+    for (int i = 0; w->variable < 0 && i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind != ATOM_QUOTIENT && atom->kind != ATOM_REMAINDER) {
+            continue;
+        }
+        for (int t = 0; t < atom->of.n; t++) {
+            const index_term *term = &atom->of.terms[t];
+            if (term->atom->kind != ATOM_VARIABLE || term->factor < 1 || atom->divisor % term->factor != 0) {
+                continue;
+            }
+            int64_t inner = atom->divisor / term->factor, size = w->k->variables[term->atom->id].size;
+            if (inner > 1 && inner < size && size % inner == 0) {
+                w->variable = term->atom->id;
+                w->inner = inner;
+                return;
+            }
+        }
+    }
+}
+
+static void split_loops(compiler *c, kernel *k) {
+    while (k->n_variables < KERNEL_MAX_VARIABLES && !c->failed) {
+        wish w = {k, -1, 0};
+        visit_all(k, wish_of, &w);
+        if (w.variable < 0) {
+            return;
+        }
+        index_pool *p = &c->g.indices;
+        index_sum by[KERNEL_MAX_VARIABLES];
+        uint64_t to[KERNEL_MAX_VARIABLES];
+        int n = k->n_variables, s = w.variable;
+        int64_t outer = k->variables[s].size / w.inner;
+        for (int v = 0; v < n; v++) {
+            int now = v <= s ? v : v + 1;
+            by[v] = index_variable(p, now, k->variables[v].size);
+            to[v] = (uint64_t)1 << now;
+        }
+        by[s] = index_add(p, index_scale(p, index_variable(p, s, outer), w.inner), index_variable(p, s + 1, w.inner));
+        to[s] |= (uint64_t)1 << (s + 1);
+        memmove(&k->variables[s + 1], &k->variables[s], (size_t)(n - s) * sizeof *k->variables);
+        k->variables[s].size = outer;
+        k->variables[s + 1].size = w.inner;
+        k->n_variables++;
+        replace_all(c, k, n, by);
+        rename_sets(k, n, to);
+    }
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------------------- */
+
+/* How far apart in memory two neighbours of the variable are, over all that is read and written, wide elements and stores
+   first: the sum decides the order of loops. */
+static double spread(const kernel *k, int v) {
+    double sum = 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        int64_t stride;
+        if (k->exprs[i].kind == EXPR_LOAD && index_stride(k->exprs[i].at, v, &stride)) {
+            sum += (double)stride * (double)dtype_size(k->exprs[i].dtype);
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        int64_t stride;
+        if (k->roots[i].buffer >= 0 && k->roots[i].kind != ROOT_SCATTER && index_stride(k->roots[i].at, v, &stride)) {
+            sum += (double)stride * (double)dtype_size(k->roots[i].store_dtype) * 1.5;
+        }
+    }
+    return sum;
+}
+
+static void order_loops(compiler *c, kernel *k) {
+    int n = k->n_variables, order[KERNEL_MAX_VARIABLES];
+    double spreads[KERNEL_MAX_VARIABLES];
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
+            return; /* theirs is given */
+        }
+    }
+    for (int v = 0; v < n; v++) {
+        spreads[v] = spread(k, v);
+        int at = v;
+        while (at > 0 && spreads[order[at - 1]] < spreads[v]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = v;
+    }
+    index_sum by[KERNEL_MAX_VARIABLES];
+    uint64_t to[KERNEL_MAX_VARIABLES];
+    loop_variable sorted[KERNEL_MAX_VARIABLES];
+    for (int i = 0; i < n; i++) {
+        sorted[i] = k->variables[order[i]];
+        by[order[i]] = index_variable(&c->g.indices, i, sorted[i].size);
+        to[order[i]] = (uint64_t)1 << i;
+    }
+    memcpy(k->variables, sorted, (size_t)n * sizeof *sorted);
+    replace_all(c, k, n, by);
+    rename_sets(k, n, to);
+}
+
+/* --- joining ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct junction {
+    int outer, inner;
+    int64_t size; /* of the inner one */
+    bool runs_on; /* everywhere, a step of the outer is `size` steps of the inner */
+} junction;
+
+static void check_junction(void *self, index_sum a) {
+    junction *j = self;
+    int64_t outer = 0, inner = 0;
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_VARIABLE) {
+            outer += atom->id == j->outer ? a.terms[i].factor : 0;
+            inner += atom->id == j->inner ? a.terms[i].factor : 0;
+        }
+    }
+    j->runs_on = j->runs_on && outer == inner * j->size;
+}
+
+static bool runs_on(const kernel *k, int outer, int inner) {
+    if (k->variables[outer].is_reduced != k->variables[inner].is_reduced) {
+        return false;
+    }
+    junction j = {outer, inner, k->variables[inner].size, true};
+    visit_all(k, check_junction, &j);
+    return j.runs_on;
+}
+
+static void join_loops(compiler *c, kernel *k) {
+    for (int outer = 0; outer + 1 < k->n_variables && !c->failed;) {
+        int inner = outer + 1;
+        if (!runs_on(k, outer, inner)) {
+            outer++;
+            continue;
+        }
+        index_pool *p = &c->g.indices;
+        int n = k->n_variables;
+        int64_t size = k->variables[inner].size, whole = k->variables[outer].size * size;
+        index_sum by[KERNEL_MAX_VARIABLES], joined = index_variable(p, outer, whole);
+        uint64_t to[KERNEL_MAX_VARIABLES];
+        for (int v = 0; v < n; v++) {
+            int now = v <= outer ? v : v - 1;
+            by[v] = index_variable(p, now, k->variables[v].size);
+            to[v] = (uint64_t)1 << now;
+        }
+        by[outer] = index_quotient(p, joined, size);
+        by[inner] = index_remainder(p, joined, size);
+        k->variables[outer].size = whole;
+        memmove(&k->variables[inner], &k->variables[inner + 1], (size_t)(n - inner - 1) * sizeof *k->variables);
+        k->n_variables--;
+        replace_all(c, k, n, by);
+        rename_sets(k, n, to);
+        outer = outer > 0 ? outer - 1 : 0;
+    }
+}
+
+/* --- the vector ---------------------------------------------------------------------------------------------------------------- */
+
+static double vector_score(const kernel *k, int v) {
+    double score = 0;
+    bool scans = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        scans |= r->kind == ROOT_SCAN || r->kind == ROOT_SCATTER;
+        int64_t stride;
+        if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
+            score += !index_stride(r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0;
+        }
+    }
+    if (scans && k->variables[v].is_reduced) {
+        return -1e9; /* its order is part of the meaning */
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t stride;
+        if (e->kind == EXPR_LOAD && (e->variables >> v & 1) != 0) {
+            score += !index_stride(e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0;
+        }
+    }
+    return score;
+}
+
+static bool scatters(const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
+
+/* The variable with the best score but for one (-1: of all). */
+static int best_variable(const kernel *k, int not_this) {
+    double best = -1e8;
+    int found = -1;
+    for (int v = 0; v < k->n_variables; v++) {
+        double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
+        if (v == not_this || (scatters(k) && score <= 0)) {
+            continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
+        }
+        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
+            best = score;
+            found = v;
+        }
+    }
+    return found;
+}
+
+static void choose_vector(kernel *k, loop_choice choice) {
+    k->vector = best_variable(k, -1);
+    k->lanes = 1;
+    if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
+        int other = best_variable(k, k->vector);
+        k->vector = other >= 0 ? other : k->vector;
+    }
+    if (k->vector < 0) {
+        return;
+    }
+    const loop_variable *v = &k->variables[k->vector];
+    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
+    lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
+    k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+}
+
+/* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
+   lines of memory that a block touches stay near until all of them is used. Its inner part becomes a loop of the task. */
+static void tile_loops(compiler *c, kernel *k) {
+    int across = -1;
+    for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t along, stride;
+        if (e->kind != EXPR_LOAD || !index_stride(e->at, k->vector, &along) || along <= 1) {
+            continue;
+        }
+        for (int v = 0; v < k->n_variables; v++) {
+            if (v != k->vector && index_stride(e->at, v, &stride) && stride == 1 && k->variables[v].size > 2) {
+                across = v;
+            }
+        }
+    }
+    if (across < 0 || k->n_variables == KERNEL_MAX_VARIABLES) {
+        return;
+    }
+    index_pool *p = &c->g.indices;
+    int n = k->n_variables;
+    int64_t size = k->variables[across].size, tile = size < TILE ? size : TILE;
+    index_sum by[KERNEL_MAX_VARIABLES];
+    uint64_t to[KERNEL_MAX_VARIABLES];
+    for (int v = 0; v < n; v++) {
+        by[v] = index_variable(p, v, k->variables[v].size);
+        to[v] = (uint64_t)1 << v;
+    }
+    /* The last block may be short: the loop stops at the limit, and bounds told by sizes stay true. */
+    k->variables[n] = (loop_variable){.size = tile, .tile = tile, .block = across, .limit = size};
+    k->variables[across].size = (size + tile - 1) / tile;
+    by[across] = index_add(p, index_scale(p, index_variable(p, across, k->variables[across].size), tile),
+                           index_variable(p, n, tile));
+    to[across] |= (uint64_t)1 << n;
+    k->n_variables++;
+    k->loops[k->n_loops++] = n;
+    k->lanes = k->lanes > 4 * TILE ? 4 * TILE : k->lanes;
+    replace_all(c, k, n, by);
+    rename_sets(k, n, to);
+}
+
+static void choose_tasks(kernel *k) {
+    k->n_task_items = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        if (k->variables[v].is_reduced) {
+            if (v != k->vector) {
+                k->loops[k->n_loops++] = v;
+            }
+        } else if (v != k->vector && k->variables[v].tile == 0) {
+            k->tasks[k->n_tasks++] = v;
+            k->n_task_items *= k->variables[v].size;
+        }
+    }
+    if (k->vector >= 0 && !k->variables[k->vector].is_reduced) {
+        k->tasks[k->n_tasks++] = k->vector; /* in blocks of lanes */
+        k->n_task_items *= (k->variables[k->vector].size + k->lanes - 1) / k->lanes;
+    }
+}
+
+static void estimate(kernel *k) {
+    double all = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        all *= (double)k->variables[v].size;
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        double n = 1;
+        for (int v = 0; v < k->n_variables; v++) {
+            n *= (e->variables >> v & 1) != 0 ? (double)k->variables[v].size : 1;
+        }
+        k->bytes += e->kind == EXPR_LOAD ? n * (double)dtype_size(e->dtype) : 0;
+        k->flops += e->kind == EXPR_MAP ? n * scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 * n : 0;
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        k->bytes += k->roots[i].kind == ROOT_REDUCE ? 0 : all * (double)dtype_size(k->roots[i].store_dtype);
+        k->flops += k->roots[i].kind == ROOT_REDUCE ? all : 0;
+    }
+}
+
+bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
+    split_loops(c, k);
+    order_loops(c, k);
+    join_loops(c, k);
+    if (c->failed) {
+        return false;
+    }
+    estimate(k);
+    choose_vector(k, choice);
+    tile_loops(c, k);
+    choose_tasks(k);
+    return !c->failed;
+}

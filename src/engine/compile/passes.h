@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the compiler's passes hand each other: values that get memory, the kernels that compute them, and each kernel as
+   loops over scalar expressions. */
+#ifndef ENGINE_COMPILE_PASSES_H
+#define ENGINE_COMPILE_PASSES_H
+
+#include "engine/compile/compile.h"
+#include "engine/graph/dag.h"
+
+enum { KERNEL_MAX_VARIABLES = 32, EXPR_MAX_SOURCES = 3 };
+
+/* --- memory ----------------------------------------------------------------------------------------------------------- */
+
+/* Where a value lies: strides by the value's own dimensions, in elements from the buffer's first. */
+typedef struct place {
+    int buffer; /* -1: nowhere, it is computed where it is read */
+    int64_t offset;
+    const int64_t *strides;
+} place;
+
+/* --- expressions ------------------------------------------------------------------------------------------------------ */
+
+typedef enum expr_kind {
+    EXPR_LOAD,     /* an element of a buffer */
+    EXPR_NUMBER,
+    EXPR_INDEX,    /* an index expression as a number (iota) */
+    EXPR_MAP,
+    EXPR_CAST,
+    EXPR_WITHIN,   /* b8: whether every bound holds */
+    EXPR_RESULT,   /* a reduction of this very kernel, finished in an earlier phase */
+    EXPR_RANDOM,
+} expr_kind;
+
+typedef struct expr {
+    expr_kind kind;
+    dtype dtype;
+    int n_sources;
+    int sources[EXPR_MAX_SOURCES];
+    scalar_function fn;
+    int buffer;         /* LOAD */
+    int root;           /* RESULT: which of the kernel's roots */
+    int stream;         /* RANDOM */
+    number number;      /* NUMBER */
+    index_sum at;       /* LOAD: element offset; INDEX; RANDOM: the flat index */
+    int guard;          /* LOAD: the b8 expression without which it must not look, and is 0; -1: none */
+    int n_bounds;       /* WITHIN */
+    const view_bound *bounds;
+    uint64_t variables; /* all that it depends on, through its sources too */
+    int phase;          /* how many reductions must have finished, one after the other, before it can be computed */
+    /* As it was asked for: the value and where in it, so that asking again finds it. */
+    int value;
+    int n_coordinates;
+    const index_sum *coordinates;
+} expr;
+
+/* --- kernels ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum root_kind { ROOT_STORE, ROOT_REDUCE, ROOT_SCAN, ROOT_SCATTER } root_kind;
+
+/* One value that a kernel computes. */
+typedef struct root {
+    root_kind kind;
+    val value;
+    reduction how;       /* REDUCE, SCAN */
+    bool adds;           /* SCATTER */
+    int expr;            /* what is stored, reduced or added */
+    dtype dtype;         /* of the accumulator */
+    int phase;           /* the loop that computes it */
+    int buffer;          /* where it is written; -1 for a reduction that only this kernel reads */
+    dtype store_dtype;
+    index_sum at;        /* element offset of the store */
+    index_sum place;     /* ARGMAX, ARGMIN: the flat index within the reduced part */
+    uint64_t variables;  /* of the loops it needs */
+    int64_t limit;       /* SCATTER: elements in the buffer */
+} root;
+
+typedef struct loop_variable {
+    int64_t size;
+    bool is_reduced;    /* belongs to what reductions run over, else to what runs in parallel */
+    int64_t tile;       /* > 0: this runs within blocks of that many ... */
+    int block;          /* ... of which this other variable is the number, and `limit` all there is */
+    int64_t limit;
+} loop_variable;
+
+/* Ways to arrange loops that the tuner can try. */
+typedef enum loop_choice { LOOPS_PLAIN, LOOPS_WIDE, LOOPS_NARROW, LOOPS_OTHER_VECTOR, LOOPS_CHOICES } loop_choice;
+
+typedef struct kernel {
+    int n_variables;
+    loop_variable variables[KERNEL_MAX_VARIABLES];
+    bool has_classes;   /* a reduction has said which variables are reduced */
+    bool is_closed;     /* nothing else may join */
+    int n_exprs, expr_capacity;
+    expr *exprs;
+    int n_roots, root_capacity;
+    root *roots;
+    int n_phases;
+    /* Set by the loops pass: the variables of tasks, outermost first; the loops within, outermost first; the vector's. */
+    int n_tasks, tasks[KERNEL_MAX_VARIABLES];
+    int n_loops, loops[KERNEL_MAX_VARIABLES];
+    int vector;         /* -1: none */
+    int64_t lanes;      /* elements of the vector variable taken together */
+    int64_t n_task_items;
+    double bytes, flops; /* one run's, roughly: decides over threads */
+    int n_buffers;
+    const int *buffers; /* those it names, in order of its parameters */
+    bool checks;        /* reads indices from data: can fail */
+    const char *title;
+    const char *symbol;
+    loop_choice choice;
+} kernel;
+
+/* --- the passes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct compiler {
+    arena *memory;
+    dag g;
+    const compile_options *options;
+    place *places;      /* of each value */
+    int n_buffers, buffer_capacity;
+    compile_buffer *buffers;
+    int n_steps, step_capacity;
+    struct compiler_step *steps;
+    int *output_buffers; /* by the dag's outputs; -1: nothing to do */
+    bool failed; /* memory is out */
+} compiler;
+
+
+/* A kernel, or an operator call. */
+typedef struct compiler_step {
+    kernel *kernel; /* NULL: a call; before its loops are arranged */
+    int n_variants;
+    kernel *variants[LOOPS_CHOICES]; /* the same kernel with its loops arranged, in ways that differ */
+    val call;     /* one of its output values */
+} compiler_step;
+
+/* Graph to dag. UNSUPPORTED, OUT_OF_MEMORY. */
+status capture(compiler *c, const graph *g, error *err);
+/* Chooses what gets memory and which kernel computes it. */
+status schedule(compiler *c, error *err);
+/* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
+bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
+/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. */
+char *emit_program(compiler *c, const char **lacking);
+
+/* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
+   (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the
+   one that is computed just then (`k` is left with unused expressions). */
+int expr_of(compiler *c, kernel *k, val v, const index_sum *at, int guard);
+/* Appends an expression, of value v at these coordinates; what it depends on is added up. -1 when memory is out. */
+int expr_append(compiler *c, kernel *k, const expr *e, val v, const index_sum *at, int n_at);
+/* Makes the expressions that DATA within a sum stands for. */
+bool expr_make_data(compiler *c, kernel *k, index_sum a, int guard);
+/* The expression that DATA of value `id` at `at` is, under any guard; -1 when it has not been made. */
+int expr_find(const kernel *k, int id, int n_at, const index_sum *at);
+/* Whatever e reads, straight away: at most EXPR_MAX_READS expressions (operands, guard, DATA within its indices). */
+enum { EXPR_MAX_READS = 64 };
+int expr_reads(const kernel *k, const expr *e, int *reads);
+/* The same of an index expression; appends to reads, from n on, and answers how many there are then. */
+int index_reads(const kernel *k, index_sum a, int *reads, int n);
+
+/* Where a value's elements lie, when it is a view of what has memory that strides can tell; false when it is not. */
+bool place_through(compiler *c, val v, place *out);
+int buffer_add(compiler *c, const compile_buffer *b);
+
+#endif

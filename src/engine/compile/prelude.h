@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A template: functions that emitted C may call, beside those of vector_math.h. The emitter copies the paragraphs that a
+   program needs, so each function stands in one of its own, after those that it calls. No header is needed. */
+
+VECTOR_INLINE float maximum_f32(float a, float b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
+VECTOR_INLINE float minimum_f32(float a, float b) {
+    return (a < b) | (a != a) ? a : b;
+}
+
+VECTOR_INLINE double maximum_f64(double a, double b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
+VECTOR_INLINE double minimum_f64(double a, double b) {
+    return (a < b) | (a != a) ? a : b;
+}
+
+VECTOR_INLINE float sign_f32(float x) {
+    return (float)(x > 0) - (float)(x < 0);
+}
+
+VECTOR_INLINE double sign_f64(double x) {
+    return (double)(x > 0) - (double)(x < 0);
+}
+
+VECTOR_INLINE int32_t sign_i32(int32_t x) {
+    return (x > 0) - (x < 0);
+}
+
+VECTOR_INLINE int64_t sign_i64(int64_t x) {
+    return (x > 0) - (x < 0);
+}
+
+/* e^x - 1: a Taylor polynomial near 0, where the difference would cancel. */
+VECTOR_INLINE float expm1_f32(float x) {
+    float p = 1.0f / 5040;
+    p = p * x + 1.0f / 720;
+    p = p * x + 1.0f / 120;
+    p = p * x + 1.0f / 24;
+    p = p * x + 1.0f / 6;
+    p = p * x + 0.5f;
+    p = p * x * x + x;
+    return fabsf(x) < 0.35f ? p : exp_f32(x) - 1.0f;
+}
+
+VECTOR_INLINE float log_f32(float x) {
+    float value = (float)(log2_wide(x) * 0.693147180559945309417);
+    value = x == INFINITY ? INFINITY : value;
+    value = x == 0 ? -INFINITY : value;
+    return x >= 0 ? value : NAN;
+}
+
+VECTOR_INLINE float pow_f32(float x, float y) {
+    return pow_signed(pow_magnitude(x, y), x, y);
+}
+
+VECTOR_INLINE float sine_f32(float x) {
+    return fabsf(x) <= TRIGONOMETRY_LIMIT ? sin_f32(x) : __builtin_sinf(x);
+}
+
+VECTOR_INLINE float cosine_f32(float x) {
+    return fabsf(x) <= TRIGONOMETRY_LIMIT ? cos_f32(x) : __builtin_cosf(x);
+}
+
+VECTOR_INLINE float normal_cdf_f32(float x) {
+    float size = normal_size(x), tail = normal_tail(size, exp_half_square(size));
+    return x > 0 ? 1.0f - tail : tail;
+}
+
+VECTOR_INLINE float normal_pdf_f32(float x) {
+    return exp_half_square(normal_size(x)) * 0.398942280401432678f;
+}
+
+VECTOR_INLINE double normal_cdf_f64(double x) {
+    return 0.5 * __builtin_erfc(x * -0.707106781186547524401);
+}
+
+VECTOR_INLINE double normal_pdf_f64(double x) {
+    return __builtin_exp(-0.5 * x * x) * 0.398942280401432677940;
+}
+
+VECTOR_INLINE double sigmoid_f64(double x) {
+    return 1 / (1 + __builtin_exp(-x));
+}
+
+/* The remainder with the divisor's sign. */
+VECTOR_INLINE float remainder_f32(float a, float b) {
+    float rest = __builtin_fmodf(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+VECTOR_INLINE double remainder_f64(double a, double b) {
+    double rest = __builtin_fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+/* The floor of the exact quotient, by the remainder: rounding a / b first can be off by one. */
+VECTOR_INLINE float floor_div_f32(float a, float b) {
+    float whole = (a - remainder_f32(a, b)) / b;
+    float near = __builtin_floorf(whole);
+    near = whole - near > 0.5f ? near + 1 : near;
+    return b == 0 ? a / b : whole == 0 ? __builtin_copysignf(0, a / b) : near;
+}
+
+VECTOR_INLINE double floor_div_f64(double a, double b) {
+    double whole = (a - remainder_f64(a, b)) / b;
+    double near = __builtin_floor(whole);
+    near = whole - near > 0.5 ? near + 1 : near;
+    return b == 0 ? a / b : whole == 0 ? __builtin_copysign(0, a / b) : near;
+}
+
+/* Whole numbers: a divisor of 0 answers 0, and the one quotient that does not fit wraps. */
+VECTOR_INLINE int32_t div_i32(int32_t a, int32_t b) {
+    return b == 0 ? 0 : b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b;
+}
+
+VECTOR_INLINE int64_t div_i64(int64_t a, int64_t b) {
+    return b == 0 ? 0 : b == -1 ? (int64_t)(0u - (uint64_t)a) : a / b;
+}
+
+VECTOR_INLINE int32_t fmod_i32(int32_t a, int32_t b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+VECTOR_INLINE int64_t fmod_i64(int64_t a, int64_t b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+VECTOR_INLINE int32_t remainder_i32(int32_t a, int32_t b) {
+    int32_t rest = fmod_i32(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+VECTOR_INLINE int64_t remainder_i64(int64_t a, int64_t b) {
+    int64_t rest = fmod_i64(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+VECTOR_INLINE int32_t floor_div_i32(int32_t a, int32_t b) {
+    return div_i32(a, b) - (remainder_i32(a, b) != fmod_i32(a, b));
+}
+
+VECTOR_INLINE int64_t floor_div_i64(int64_t a, int64_t b) {
+    return div_i64(a, b) - (remainder_i64(a, b) != fmod_i64(a, b));
+}
+
+/* By squaring; a negative exponent leaves 1, -1 or 0. */
+VECTOR_INLINE int64_t pow_i64(int64_t a, int64_t b) {
+    if (b < 0) {
+        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    }
+    uint64_t base = (uint64_t)a, value = 1;
+    for (; b > 0; b >>= 1, base *= base) {
+        value *= b & 1 ? base : 1;
+    }
+    return (int64_t)value;
+}
+
+VECTOR_INLINE int32_t pow_i32(int32_t a, int32_t b) {
+    return (int32_t)pow_i64(a, b);
+}
+
+VECTOR_INLINE float f32_of_bf16(uint16_t x) {
+    return float_of_bits((uint32_t)x << 16);
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+VECTOR_INLINE uint16_t bf16_of_f32(float x) {
+    uint32_t bits = bits_of_float(x);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
+    uint32_t quiet = bits | 0x400000u;
+    return (uint16_t)((x == x ? rounded : quiet) >> 16);
+}
+
+/* The exponent is moved by a multiplication; what f16 holds below its smallest normal number comes out of a difference. */
+VECTOR_INLINE float f32_of_f16(uint16_t x) {
+    uint32_t shifted = (uint32_t)x << 16, magnitude = shifted + shifted;
+    float normal = float_of_bits((magnitude >> 4) + 0x70000000u) * 0x1p-112f;
+    float small = float_of_bits((magnitude >> 17) | 0x3f000000u) - 0.5f;
+    uint32_t bits = magnitude < 0x8000000u ? bits_of_float(small) : bits_of_float(normal);
+    return float_of_bits((shifted & 0x80000000u) | bits);
+}
+
+/* To nearest, ties to even: adding a number 2^13 times the last place of f16 rounds in hardware. */
+VECTOR_INLINE uint16_t f16_of_f32(float x) {
+    uint32_t bits = bits_of_float(x), doubled = bits + bits;
+    float scaled = fabsf(x) * 0x1p+112f * 0x1p-110f;
+    uint32_t exponent = doubled & 0xff000000u;
+    exponent = exponent < 0x71000000u ? 0x71000000u : exponent;
+    uint32_t sum = bits_of_float(float_of_bits((exponent >> 1) + 0x07800000u) + scaled);
+    uint32_t value = (sum >> 13 & 0x7c00u) + (sum & 0xfffu);
+    return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
+}
+
+VECTOR_INLINE float _Complex c64_of_c32(uint32_t x) {
+    return __builtin_complex(f32_of_f16((uint16_t)x), f32_of_f16((uint16_t)(x >> 16)));
+}
+
+VECTOR_INLINE uint32_t c32_of_c64(float _Complex x) {
+    return f16_of_f32(__real__ x) | (uint32_t)f16_of_f32(__imag__ x) << 16;
+}
+
+/* An index read from data: out of range it is noted and looks at element 0. */
+VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
+    *bad |= (uint64_t)i >= (uint64_t)size;
+    return (uint64_t)i < (uint64_t)size ? i : 0;
+}
+
+/* Quotients and remainders of coordinates that may be negative. */
+VECTOR_INLINE int64_t floor_quotient(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+VECTOR_INLINE int64_t floor_rest(int64_t a, int64_t b) {
+    return a % b + (a % b < 0 ? b : 0);
+}
+
+/* 32 bits by Philox 4x32-10 (Salmon and others, SC 2011): the first word of the block that the place and the stream name. */
+VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)((uint64_t)seed >> 32);
+    uint32_t c0 = (uint32_t)place, c1 = (uint32_t)((uint64_t)place >> 32), c2 = (uint32_t)stream, c3 = 0;
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return c0;
+}
+
+VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
+    float size = __builtin_cabsf(x);
+    return size == 0 ? 0 : x / size;
+}
+
+VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
+    double size = __builtin_cabs(x);
+    return size == 0 ? 0 : x / size;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What decompositions are written in: values from values, folded where the answer is plain. */
+#include "engine/graph/dag_build.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What memory's end leaves behind: some value of the right shape of nothing. Every builder stops at it. */
+static bool stopped(const dag *g) {
+    return g->failed || g->refused != NULL;
+}
+
+void v_refuse(dag *g, const char *why) {
+    g->refused = g->refused != NULL ? g->refused : why;
+}
+
+dtype v_dtype(const dag *g, val x) {
+    return dag_at(g, x)->dtype;
+}
+
+int v_ndim(const dag *g, val x) {
+    return dag_at(g, x)->ndim;
+}
+
+int64_t v_size(const dag *g, val x, int dim) {
+    return dag_at(g, x)->sizes[dim];
+}
+
+const int64_t *v_sizes(const dag *g, val x) {
+    return dag_at(g, x)->sizes;
+}
+
+bool v_has(const op_call *call, int i) {
+    return !call_is_none(call, i);
+}
+
+bool dag_known(const dag_capture *c, const tensor *t, val *out) {
+    for (int i = c->n - 1; i >= 0; i--) {
+        if (c->tensors[i] == t) {
+            *out = c->values[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+void dag_learn(dag *g, const tensor *t, val v, bool written) {
+    dag_capture *c = g->capture;
+    for (int i = 0; i < c->n; i++) {
+        if (c->tensors[i] == t) {
+            c->values[i] = v;
+            c->written[i] |= written;
+            return;
+        }
+    }
+    if (c->n == c->capacity) { /* the arena keeps the old lists: no more than the new ones */
+        int capacity = 2 * c->capacity + 16;
+        const tensor **tensors = arena_make(g->memory, (size_t)capacity, sizeof *tensors);
+        val *values = arena_make(g->memory, (size_t)capacity, sizeof *values);
+        bool *marks = arena_make(g->memory, (size_t)capacity, sizeof *marks);
+        if (tensors == NULL || values == NULL || marks == NULL) {
+            g->failed = true;
+            return;
+        }
+        memcpy(tensors, c->tensors, (size_t)c->n * sizeof *tensors);
+        memcpy(values, c->values, (size_t)c->n * sizeof *values);
+        memcpy(marks, c->written, (size_t)c->n * sizeof *marks);
+        *c = (dag_capture){c->n, capacity, tensors, values, marks};
+    }
+    c->tensors[c->n] = t;
+    c->values[c->n] = v;
+    c->written[c->n++] = written;
+}
+
+/* --- leaves --------------------------------------------------------------------------------------------------------- */
+
+val v_tensor(dag *g, const tensor *t) {
+    if (g->failed) {
+        return (val){0};
+    }
+    val known;
+    if (dag_known(g->capture, t, &known)) {
+        return known;
+    }
+    if (t->sparse != NULL) {
+        v_refuse(g, "a sparse tensor");
+    }
+    return dag_intern(
+        g, &(dag_node){.kind = PRIM_INPUT, .dtype = t->dtype, .ndim = t->ndim, .sizes = t->sizes, .input.from = (tensor *)t});
+}
+
+val v_raw(dag *g, const op_call *call, int i) {
+    return v_tensor(g, call_tensor(call, i));
+}
+
+val v_arg(dag *g, const op_call *call, int i) {
+    val x = v_raw(g, call, i);
+    return v_cast(g, x, primitive_compute_type(call_tensor(call, i)->dtype));
+}
+
+val v_constant(dag *g, dtype t, number n) {
+    if (dtype_category_of(t) < CATEGORY_FLOATING) {
+        n = number_of_int(t == ASSAY_B8 ? n.f != 0 : n.category >= CATEGORY_FLOATING ? (int64_t)n.f : n.i);
+    } else if (!dtype_is_complex(t)) {
+        n = number_of_double(t == ASSAY_F32    ? (double)(float)n.f
+                             : t == ASSAY_F16  ? (double)f16_to_float(f16_from_double(n.f))
+                             : t == ASSAY_BF16 ? (double)bf16_to_float(bf16_from_double(n.f))
+                                               : n.f);
+    } else {
+        n = number_of_complex(n.f, n.im);
+    }
+    return dag_intern(g, &(dag_node){.kind = PRIM_CONSTANT, .dtype = t, .number = n});
+}
+
+val v_real(dag *g, dtype t, double x) {
+    return v_constant(g, t, number_of_double(x));
+}
+
+val v_int(dag *g, dtype t, int64_t x) {
+    return v_constant(g, t, number_of_int(x));
+}
+
+val v_undefined(dag *g, dtype t) {
+    return dag_intern(
+        g, &(dag_node){.kind = PRIM_CONSTANT, .dtype = t, .is_any = true, .number = number_of_int(0)});
+}
+
+val v_iota(dag *g, int ndim, const int64_t *sizes, int dim) {
+    return dag_intern(g, &(dag_node){.kind = PRIM_IOTA, .dtype = ASSAY_I64, .ndim = ndim, .sizes = sizes, .dim = dim});
+}
+
+val v_random(dag *g, const op_call *call, int ndim, const int64_t *sizes, int stream) {
+    val seed = dag_intern(
+        g, &(dag_node){.kind = PRIM_INPUT, .dtype = ASSAY_I64, .input = {.is_seed = true, .seed = call->seed}});
+    return dag_intern(g, &(dag_node){.kind = PRIM_RANDOM,
+                                     .dtype = ASSAY_I64,
+                                     .ndim = ndim,
+                                     .sizes = sizes,
+                                     .n_sources = 1,
+                                     .sources = &seed,
+                                     .dim = stream});
+}
+
+/* --- functions of elements ------------------------------------------------------------------------------------------ */
+
+static bool is_constant(const dag *g, val x) {
+    return dag_at(g, x)->kind == PRIM_CONSTANT;
+}
+
+static bool is_number(const dag *g, val x, double what) {
+    const dag_node *n = dag_at(g, x);
+    return n->kind == PRIM_CONSTANT && n->number.f == what && n->number.im == 0;
+}
+
+/* x * 1, x / 1, x - 0, x + 0 of integers, a choice already made: the value that it comes to. */
+static bool identity(const dag *g, scalar_function f, const val *x, val *out) {
+    bool integer = dtype_category_of(v_dtype(g, x[0])) < CATEGORY_FLOATING;
+    if (((f == FN_MUL || f == FN_DIV) && is_number(g, x[1], 1)) || (f == FN_SUB && is_number(g, x[1], 0)) ||
+        (f == FN_ADD && integer && is_number(g, x[1], 0))) {
+        *out = x[0];
+        return true;
+    }
+    if ((f == FN_MUL && is_number(g, x[0], 1)) || (f == FN_ADD && integer && is_number(g, x[0], 0))) {
+        *out = x[1];
+        return true;
+    }
+    if (f == FN_SELECT && is_constant(g, x[0])) {
+        *out = x[is_number(g, x[0], 0) ? 2 : 1];
+        return true;
+    }
+    return false;
+}
+
+static bool fold(dag *g, scalar_function f, int n, const val *x, val *out) {
+    number numbers[3];
+    for (int i = 0; i < n; i++) {
+        if (!is_constant(g, x[i])) {
+            return false;
+        }
+        numbers[i] = dag_at(g, x[i])->number;
+    }
+    number folded;
+    dtype t = v_dtype(g, x[n - 1]);
+    if (!scalar_function_fold(f, t, numbers, &folded)) {
+        return false;
+    }
+    *out = v_constant(g, scalar_function_result(f, t), folded);
+    return true;
+}
+
+val v_map(dag *g, scalar_function f, int n, const val *x) {
+    if (stopped(g)) {
+        return (val){0};
+    }
+    assert(n == scalar_function_operands(f));
+    int ndim = 0;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    dtype t = v_dtype(g, x[n - 1]);
+    for (int i = 0; i < n; i++) {
+        const dag_node *operand = dag_at(g, x[i]);
+        status broadcast = sizes_broadcast(&ndim, sizes, operand->ndim, operand->sizes, NULL);
+        assert(broadcast == ASSAY_OK && (operand->dtype == t || (f == FN_SELECT && i == 0)));
+        (void)broadcast;
+    }
+    val folded;
+    if (fold(g, f, n, x, &folded)) {
+        return folded;
+    }
+    val operands[3];
+    for (int i = 0; i < n; i++) {
+        operands[i] = is_constant(g, x[i]) ? x[i] : v_expand(g, x[i], ndim, sizes);
+    }
+    if (!stopped(g) && identity(g, f, operands, &folded)) {
+        return v_expand(g, folded, ndim, sizes);
+    }
+    return dag_intern(g, &(dag_node){.kind = PRIM_MAP,
+                                     .dtype = scalar_function_result(f, t),
+                                     .ndim = ndim,
+                                     .sizes = sizes,
+                                     .n_sources = n,
+                                     .sources = operands,
+                                     .fn = f});
+}
+
+val v_1(dag *g, scalar_function f, val x) {
+    return v_map(g, f, 1, &x);
+}
+
+val v_2(dag *g, scalar_function f, val x, val y) {
+    return v_map(g, f, 2, (val[]){x, y});
+}
+
+val v_select(dag *g, val condition, val then, val otherwise) {
+    return v_map(g, FN_SELECT, 3, (val[]){condition, then, otherwise});
+}
+
+val v_add(dag *g, val x, val y) {
+    return v_2(g, FN_ADD, x, y);
+}
+
+val v_sub(dag *g, val x, val y) {
+    return v_2(g, FN_SUB, x, y);
+}
+
+val v_mul(dag *g, val x, val y) {
+    return v_2(g, FN_MUL, x, y);
+}
+
+val v_div(dag *g, val x, val y) {
+    return v_2(g, FN_DIV, x, y);
+}
+
+val v_add_real(dag *g, val x, double y) {
+    return v_add(g, x, v_real(g, v_dtype(g, x), y));
+}
+
+val v_mul_real(dag *g, val x, double y) {
+    return v_mul(g, x, v_real(g, v_dtype(g, x), y));
+}
+
+val v_recip(dag *g, val x) {
+    return v_div(g, v_real(g, v_dtype(g, x), 1), x);
+}
+
+/* Whether every value of `narrow` is one of `wide`, so that going there and back changes nothing. */
+static bool holds(dtype wide, dtype narrow) {
+    return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
+}
+
+static val cast_node(dag *g, val x, dtype t) {
+    const dag_node n = *dag_at(g, x);
+    return dag_intern(
+        g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+}
+
+val v_cast(dag *g, val x, dtype t) {
+    if (stopped(g) || v_dtype(g, x) == t) {
+        return x;
+    }
+    dag_node n = *dag_at(g, x);
+    if (n.kind == PRIM_CONSTANT) {
+        return v_expand(g, v_constant(g, t, n.number), n.ndim, n.sizes);
+    }
+    /* f32 -> bf16 -> f32 between two operators of a program: the value is kept, not its rounding. */
+    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && dtype_is_floating(t) && dtype_is_floating(n.dtype) &&
+        holds(t, n.dtype)) {
+        return n.sources[0];
+    }
+    if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
+        return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
+    }
+    return cast_node(g, x, t);
+}
+
+val v_rounded(dag *g, val x, dtype t) {
+    if (stopped(g) || v_dtype(g, x) == t) {
+        return x;
+    }
+    val narrow = v_cast(g, x, t);
+    return stopped(g) || is_constant(g, narrow) ? v_cast(g, narrow, v_dtype(g, x)) : cast_node(g, narrow, v_dtype(g, x));
+}
+
+val v_truth(dag *g, val x) {
+    if (stopped(g)) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    if (n->kind == PRIM_CAST && v_dtype(g, n->sources[0]) == ASSAY_B8) {
+        return n->sources[0]; /* a condition among operands of another type */
+    }
+    dtype t = n->dtype;
+    return t == ASSAY_B8 ? x : v_2(g, FN_NE, x, v_int(g, t, 0));
+}
+
+/* --- reductions and the rest ---------------------------------------------------------------------------------------- */
+
+val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
+    if (stopped(g)) {
+        return (val){0};
+    }
+    dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS], kept[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < n.ndim; d++) {
+        bool goes = (dims >> d & 1) != 0;
+        kept[d] = goes ? 1 : n.sizes[d];
+        if (!goes) {
+            sizes[ndim++] = n.sizes[d];
+        }
+    }
+    bool places = how == RED_ARGMAX || how == RED_ARGMIN;
+    val result = dims == 0 && !places ? x
+                                        : dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
+                                                                    .dtype = places ? ASSAY_I64 : n.dtype,
+                                                                    .ndim = ndim,
+                                                                    .sizes = sizes,
+                                                                    .n_sources = 1,
+                                                                    .sources = &x,
+                                                                    .reduce = {how, dims}});
+    return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
+}
+
+val v_scan(dag *g, reduction how, val x, int dim) {
+    if (stopped(g)) {
+        return (val){0};
+    }
+    dag_node n = *dag_at(g, x);
+    return dag_intern(g, &(dag_node){.kind = PRIM_SCAN,
+                                     .dtype = n.dtype,
+                                     .ndim = n.ndim,
+                                     .sizes = n.sizes,
+                                     .n_sources = 1,
+                                     .sources = &x,
+                                     .reduce = {how, (uint64_t)1 << dim}});
+}
+
+val v_join(dag *g, int n, const val *pieces, int dim) {
+    val *kept = arena_make(g->memory, (size_t)n, sizeof *kept);
+    if (stopped(g) || kept == NULL) {
+        g->failed |= kept == NULL;
+        return (val){0};
+    }
+    int64_t sizes[TENSOR_MAX_DIMS] = {0};
+    int n_kept = 0;
+    for (int i = 0; i < n; i++) {
+        const dag_node *piece = dag_at(g, pieces[i]);
+        if (dag_numel(piece) > 0) {
+            int64_t before = n_kept > 0 ? sizes[dim] : 0;
+            memcpy(sizes, piece->sizes, (size_t)piece->ndim * sizeof *sizes);
+            sizes[dim] += before;
+            kept[n_kept++] = pieces[i];
+        }
+    }
+    if (n_kept < 2) {
+        return n_kept == 1 ? kept[0] : pieces[0];
+    }
+    const dag_node *first = dag_at(g, kept[0]);
+    return dag_intern(g, &(dag_node){.kind = PRIM_JOIN,
+                                     .dtype = first->dtype,
+                                     .ndim = first->ndim,
+                                     .sizes = sizes,
+                                     .n_sources = n_kept,
+                                     .sources = kept,
+                                     .dim = dim});
+}
+
+val v_call(dag *g, const op_call *call, const outputs *out, int k) {
+    enum { MOST = 64 };
+    tensor *tensors[MOST];
+    val sources[MOST];
+    int n = call_all_tensors(call, tensors, MOST);
+    if (n > MOST) {
+        v_refuse(g, "too many tensors");
+        return (val){0};
+    }
+    for (int i = 0; i < n; i++) {
+        sources[i] = v_tensor(g, tensors[i]);
+    }
+    const tensor *t = &out->items[k];
+    return dag_intern(g, &(dag_node){.kind = PRIM_CALL,
+                                     .dtype = t->dtype,
+                                     .ndim = t->ndim,
+                                     .sizes = t->sizes,
+                                     .n_sources = n,
+                                     .sources = sources,
+                                     .call = {.call = call, .out = out, .output = k}});
+}
+
+void v_library(dag *g, const op_call *call, const outputs *out) {
+    for (int k = 0; k < out->n; k++) {
+        v_result(g, k, v_call(g, call, out, k));
+    }
+}
+
+void v_write(dag *g, const op_call *call, int i, val v) {
+    if (!stopped(g)) {
+        const tensor *t = call_tensor(call, i);
+        dag_learn(g, t, v_cast(g, v_expand(g, v, t->ndim, t->sizes), t->dtype), true);
+    }
+}
+
+void v_result(dag *g, int k, val v) {
+    if (stopped(g)) {
+        return;
+    }
+    g->results[k] = v;
+}

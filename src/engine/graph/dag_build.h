@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files that build dags. */
+#ifndef ENGINE_GRAPH_DAG_BUILD_H
+#define ENGINE_GRAPH_DAG_BUILD_H
+
+#include "engine/graph/dag.h"
+
+/* The values that tensors stand for so far: the graph's intermediate results, and inputs that a call has written. */
+typedef struct dag_capture {
+    int n, capacity;
+    const tensor **tensors;
+    val *values;
+    bool *written; /* an input, changed: the program must write it back */
+} dag_capture;
+
+/* The node, or the equal one that is there already. */
+val dag_intern(dag *g, const dag_node *n);
+/* Whether t is the result of a call, and which value. */
+bool dag_known(const dag_capture *c, const tensor *t, val *out);
+/* From here on t stands for v. */
+void dag_learn(dag *g, const tensor *t, val v, bool written);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views as index arithmetic: every rearrangement is a map of coordinates, and a view of a view is one view. */
+#include "engine/graph/dag_build.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void variables_of(dag *g, int ndim, const int64_t *sizes, index_sum *out) {
+    for (int d = 0; d < ndim; d++) {
+        out[d] = index_variable(&g->indices, d, sizes[d]);
+    }
+}
+
+static bool is_identity(const dag_node *from, int ndim, const int64_t *sizes, const view_map *map) {
+    if (map->n_bounds > 0 || from->ndim != ndim || memcmp(from->sizes, sizes, (size_t)ndim * sizeof *sizes) != 0) {
+        return false;
+    }
+    for (int d = 0; d < ndim; d++) {
+        int id;
+        bool here = sizes[d] <= 1 ? map->at[d].n == 0 && map->at[d].constant == 0
+                                  : index_is_variable(map->at[d], &id) && id == d;
+        if (!here) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Values that DATA within a sum reads, added to a list once each. */
+static void data_of(index_sum a, val *list, int *n, int most) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        data_of(atom->of, list, n, most);
+        for (int k = 0; k < atom->n_at; k++) {
+            data_of(atom->at[k], list, n, most);
+        }
+        bool known = atom->kind != ATOM_DATA;
+        for (int k = 0; !known && k < *n; k++) {
+            known = list[k].id == atom->id;
+        }
+        if (!known && *n < most) {
+            list[(*n)++] = (val){atom->id};
+        }
+    }
+}
+
+enum { MAX_SOURCES = 2 + 2 * TENSOR_MAX_DIMS };
+
+static int sources_of(const view_map *map, int n, val *sources) {
+    for (int i = 0; i < map->n_at; i++) {
+        data_of(map->at[i], sources, &n, MAX_SOURCES);
+    }
+    for (int i = 0; i < map->n_bounds; i++) {
+        data_of(map->bounds[i].at, sources, &n, MAX_SOURCES);
+    }
+    return n;
+}
+
+/* The outer map after the inner one, which looks at `from`'s source; false when their bounds do not go together. */
+static bool compose(dag *g, const dag_node *from, const view_map *outer, view_map *out) {
+    const view_map *inner = &from->view;
+    if (inner->n_bounds > 0 && outer->n_bounds > 0 && inner->fill.f != outer->fill.f) {
+        return false;
+    }
+    index_sum *at = arena_make(g->memory, (size_t)inner->n_at, sizeof *at);
+    view_bound *bounds = arena_make(g->memory, (size_t)(inner->n_bounds + outer->n_bounds), sizeof *bounds);
+    if (at == NULL || bounds == NULL) {
+        g->failed = true;
+        return false;
+    }
+    for (int i = 0; i < inner->n_at; i++) {
+        at[i] = index_replace(&g->indices, inner->at[i], outer->n_at, outer->at);
+    }
+    int n = 0;
+    for (int i = 0; i < outer->n_bounds; i++) {
+        bounds[n++] = outer->bounds[i];
+    }
+    for (int i = 0; i < inner->n_bounds; i++) {
+        bounds[n] = inner->bounds[i];
+        bounds[n++].at = index_replace(&g->indices, inner->bounds[i].at, outer->n_at, outer->at);
+    }
+    *out = (view_map){.n_at = inner->n_at,
+                      .at = at,
+                      .n_bounds = n,
+                      .bounds = bounds,
+                      .fill = outer->n_bounds > 0 ? outer->fill : inner->fill};
+    return true;
+}
+
+val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node from = *dag_at(g, x);
+    assert(map->n_at == from.ndim);
+    if (is_identity(&from, ndim, sizes, map)) {
+        return x;
+    }
+    view_map composed;
+    if (from.kind == PRIM_VIEW && compose(g, &from, map, &composed)) {
+        return v_view(g, from.sources[0], ndim, sizes, &composed);
+    }
+    val sources[MAX_SOURCES] = {x};
+    int n = sources_of(map, 1, sources);
+    return dag_intern(g, &(dag_node){.kind = PRIM_VIEW,
+                                     .dtype = from.dtype,
+                                     .ndim = ndim,
+                                     .sizes = sizes,
+                                     .n_sources = n,
+                                     .sources = sources,
+                                     .view = *map});
+}
+
+val v_expand(dag *g, val x, int ndim, const int64_t *sizes) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    index_sum at[TENSOR_MAX_DIMS];
+    int lead = ndim - n->ndim;
+    assert(lead >= 0);
+    for (int d = 0; d < n->ndim; d++) {
+        assert(n->sizes[d] == sizes[lead + d] || n->sizes[d] == 1);
+        at[d] = n->sizes[d] == 1 ? index_constant(0) : index_variable(&g->indices, lead + d, sizes[lead + d]);
+    }
+    return v_view(g, x, ndim, sizes, &(view_map){.n_at = n->ndim, .at = at});
+}
+
+val v_permute(dag *g, val x, const int *order) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    index_sum at[TENSOR_MAX_DIMS];
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d < n->ndim; d++) {
+        sizes[d] = n->sizes[order[d]];
+        at[order[d]] = index_variable(&g->indices, d, sizes[d]);
+    }
+    return v_view(g, x, n->ndim, sizes, &(view_map){.n_at = n->ndim, .at = at});
+}
+
+val v_transpose(dag *g, val x, int a, int b) {
+    int order[TENSOR_MAX_DIMS];
+    for (int d = 0; d < TENSOR_MAX_DIMS; d++) {
+        order[d] = d == a ? b : d == b ? a : d;
+    }
+    return v_permute(g, x, order);
+}
+
+/* Coordinates of the element at `flat` where dimension d lies `strides[d]` apart; strides need not be in order, but no
+   two elements may share a place. */
+static void coordinates(dag *g, index_sum flat, int ndim, const int64_t *sizes, const int64_t *strides, index_sum *at) {
+    int64_t widest = 0;
+    for (int d = 0; d < ndim; d++) {
+        widest = sizes[d] > 1 && strides[d] > widest ? strides[d] : widest;
+    }
+    for (int d = 0; d < ndim; d++) {
+        at[d] = index_constant(0);
+        if (sizes[d] > 1) {
+            at[d] = index_quotient(&g->indices, flat, strides[d]);
+            at[d] = strides[d] == widest ? at[d] : index_remainder(&g->indices, at[d], sizes[d]);
+        }
+    }
+}
+
+val v_reshape(dag *g, val x, int ndim, const int64_t *sizes) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    assert(sizes_numel(ndim, sizes) == dag_numel(n));
+    int64_t strides[TENSOR_MAX_DIMS];
+    index_sum flat = index_constant(0), at[TENSOR_MAX_DIMS];
+    sizes_contiguous_strides(ndim, sizes, strides);
+    for (int d = 0; d < ndim; d++) {
+        flat = index_add(&g->indices, flat,
+                         index_scale(&g->indices, index_variable(&g->indices, d, sizes[d]), strides[d]));
+    }
+    sizes_contiguous_strides(n->ndim, n->sizes, strides);
+    coordinates(g, flat, n->ndim, n->sizes, strides, at);
+    return v_view(g, x, ndim, sizes, &(view_map){.n_at = n->ndim, .at = at});
+}
+
+val v_unsqueeze(dag *g, val x, int dim) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d <= n->ndim; d++) {
+        sizes[d] = d < dim ? n->sizes[d] : d == dim ? 1 : n->sizes[d - 1];
+    }
+    return v_reshape(g, x, n->ndim + 1, sizes);
+}
+
+val v_squeeze(dag *g, val x, int dim) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d + 1 < n->ndim; d++) {
+        sizes[d] = n->sizes[d < dim ? d : d + 1];
+    }
+    return v_reshape(g, x, n->ndim - 1, sizes);
+}
+
+/* x with dimension dim looked at from start on in steps; `low` and `high` bound where that is within x. */
+static val along(dag *g, val x, int dim, int64_t start, int64_t step, int64_t size, bool bounded, number fill) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, x);
+    index_sum at[TENSOR_MAX_DIMS];
+    int64_t sizes[TENSOR_MAX_DIMS];
+    memcpy(sizes, n->sizes, (size_t)n->ndim * sizeof *sizes);
+    sizes[dim] = size;
+    variables_of(g, n->ndim, sizes, at);
+    at[dim] = index_add(&g->indices, index_scale(&g->indices, at[dim], step), index_constant(start));
+    view_bound bound = {at[dim], 0, n->sizes[dim] - 1};
+    return v_view(g, x, n->ndim, sizes,
+                  &(view_map){.n_at = n->ndim, .at = at, .n_bounds = bounded, .bounds = &bound, .fill = fill});
+}
+
+val v_slice(dag *g, val x, int dim, int64_t start, int64_t size, int64_t step) {
+    return along(g, x, dim, start, step, size, false, number_of_int(0));
+}
+
+val v_flip(dag *g, val x, int dim) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    int64_t size = v_size(g, x, dim);
+    return along(g, x, dim, size - 1, -1, size, false, number_of_int(0));
+}
+
+val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    return along(g, x, dim, -before, 1, v_size(g, x, dim) + before + after, before > 0 || after > 0, fill);
+}
+
+val v_as_strided(dag *g, val x, const tensor *base, const tensor *t) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    index_sum flat = index_constant(t->offset - base->offset), at[TENSOR_MAX_DIMS];
+    for (int d = 0; d < t->ndim; d++) {
+        flat = index_add(&g->indices, flat,
+                         index_scale(&g->indices, index_variable(&g->indices, d, t->sizes[d]), t->strides[d]));
+    }
+    coordinates(g, flat, base->ndim, base->sizes, base->strides, at);
+    return v_view(g, x, t->ndim, t->sizes, &(view_map){.n_at = base->ndim, .at = at});
+}
+
+val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    int64_t low, high;
+    index_range(at, &low, &high);
+    /* A coordinate seen at another place is that place's coordinate, below 0 as well. */
+    val line = v_iota(g, 1, (const int64_t[]){high < 1 ? 2 : high + 2}, 0);
+    return v_view(g, line, ndim, sizes, &(view_map){.n_at = 1, .at = &at});
+}
+
+index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
+    if (g->failed || g->refused != NULL) {
+        return index_constant(0);
+    }
+    val wide = v_cast(g, x, ASSAY_I64);
+    return index_data(&g->indices, wide.id, v_ndim(g, wide), at, size);
+}
+
+val v_gather(dag *g, val x, int dim, val index) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node *n = dag_at(g, index), *from = dag_at(g, x);
+    int64_t size = from->sizes[dim];
+    index_sum at[TENSOR_MAX_DIMS];
+    variables_of(g, n->ndim, n->sizes, at);
+    int ndim = n->ndim;
+    const int64_t *sizes = n->sizes;
+    at[dim] = v_index_of(g, index, at, size);
+    return v_view(g, x, ndim, sizes, &(view_map){.n_at = ndim, .at = at});
+}
+
+val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    const dag_node from = *dag_at(g, base);
+    val sources[MAX_SOURCES] = {base, updates};
+    int n = sources_of(where, 2, sources);
+    return dag_intern(g, &(dag_node){.kind = PRIM_SCATTER,
+                                     .dtype = from.dtype,
+                                     .ndim = from.ndim,
+                                     .sizes = from.sizes,
+                                     .n_sources = n,
+                                     .sources = sources,
+                                     .scatter = {*where, adds}});
+}

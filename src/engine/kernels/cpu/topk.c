@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Few of many: a heap, which most elements never enter. Many of many: a radix selection, then a radix sort. Both give equal
+   keys by place. */
+#include "engine/kernels/cpu/topk.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A digit's bits: its counters stay in the first cache. The heap is the faster from about 64 elements for each of k on (a
+   random line enters k ln(n / k) of them). */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HEAP_SHARE = 64, SUB_BLOCK = 64 };
+
+static bool uses_heap(int64_t n, int64_t k) {
+    return k <= n / HEAP_SHARE;
+}
+
+int64_t topk_room(int64_t n, int64_t k) {
+    return uses_heap(n, k) ? k : 3 * n;
+}
+
+void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest) {
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        int32_t key = bits ^ ((bits >> 31) & INT32_MAX); /* negative numbers count backwards */
+        key = x[i] == 0 ? 0 : key;
+        key = x[i] != x[i] ? INT32_MAX : key;
+        keys[i] = largest ? key : ~key;
+    }
+}
+
+static topk_entry entry_of(int32_t key, int64_t place) {
+    return (topk_entry)((uint32_t)key ^ UINT32_C(1) << 31) << 32 | (topk_entry)(uint32_t)place;
+}
+
+/* Whether a comes after b: by a smaller key, or the same further on. */
+static bool comes_after(topk_entry a, topk_entry b) {
+    return (a ^ UINT32_MAX) < (b ^ UINT32_MAX);
+}
+
+/* The root is the last of those held. */
+static void sift(topk_entry *heap, int64_t n, int64_t i) {
+    topk_entry moved = heap[i];
+    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && comes_after(heap[child + 1], heap[child]);
+        if (!comes_after(heap[child], moved)) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moved;
+}
+
+static bool any_above(const int32_t *keys, int32_t low, int64_t n) {
+    int32_t above = 0;
+    for (int64_t i = 0; i < n; i++) {
+        above |= keys[i] > low;
+    }
+    return above != 0;
+}
+
+static int32_t key_of(topk_entry e) {
+    return (int32_t)((uint32_t)(e >> 32) ^ UINT32_C(1) << 31);
+}
+
+static void add_to_heap(topk_entry *heap, int64_t *held, int64_t k, const int32_t *keys, int64_t place, int64_t count) {
+    int64_t i = 0;
+    while (i < count && *held < k) {
+        heap[(*held)++] = entry_of(keys[i], place + i);
+        i++;
+        for (int64_t p = k / 2 - 1; *held == k && p >= 0; p--) {
+            sift(heap, k, p);
+        }
+    }
+    for (; i < count; i += SUB_BLOCK) {
+        int64_t n = count - i < SUB_BLOCK ? count - i : SUB_BLOCK;
+        if (!any_above(keys + i, key_of(heap[0]), n)) {
+            continue;
+        }
+        for (int64_t j = i; j < i + n; j++) {
+            if (keys[j] > key_of(heap[0])) { /* an equal one later on never displaces */
+                heap[0] = entry_of(keys[j], place + j);
+                sift(heap, k, 0);
+            }
+        }
+    }
+}
+
+void topk_add(topk_entry *room, int64_t *held, int64_t n, int64_t k, const int32_t *keys, int64_t place, int64_t count) {
+    if (uses_heap(n, k)) {
+        add_to_heap(room, held, k, keys, place, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        room[*held + i] = entry_of(keys[i], place + i);
+    }
+    *held += count;
+}
+
+/* Leaves the k largest of from[n] in chosen, in the order they came; from is overwritten. Digit by digit from the top:
+   what lies above the k-th element's digit is in, what shares it goes on to the next. */
+static void select_largest(topk_entry *from, int64_t n, int64_t k, topk_entry *chosen) {
+    for (int shift = 64 - DIGIT_BITS; k > 0 && k < n; shift = shift > 32 + DIGIT_BITS ? shift - DIGIT_BITS : 32) {
+        uint32_t counts[DIGITS] = {0};
+        for (int64_t i = 0; i < n; i++) {
+            counts[(from[i] >> shift) % DIGITS]++;
+        }
+        int64_t digit = DIGITS - 1, above = 0;
+        while (above + counts[digit] < k) {
+            above += counts[digit--];
+        }
+        int64_t in = 0, left = 0;
+        for (int64_t i = 0; i < n; i++) {
+            topk_entry e = from[i];
+            int64_t own = (int64_t)((e >> shift) % DIGITS);
+            chosen[in] = e; /* kept or overwritten by the next: no branch to miss */
+            in += own > digit;
+            from[left] = e;
+            left += own == digit;
+        }
+        chosen += in;
+        k -= in;
+        n = left;
+        if (shift == 32) { /* the rest are equal */
+            break;
+        }
+    }
+    memcpy(chosen, from, (size_t)k * sizeof *chosen);
+}
+
+/* By falling key, equal ones in the order they came; answers which of the two arrays holds the result. */
+static topk_entry *sort_falling(topk_entry *a, topk_entry *b, int64_t n) {
+    for (int shift = 32; shift < 64; shift += DIGIT_BITS) {
+        uint32_t starts[DIGITS] = {0}, at = 0;
+        for (int64_t i = 0; i < n; i++) {
+            starts[(a[i] >> shift) % DIGITS]++;
+        }
+        for (int d = DIGITS - 1; d >= 0; d--) {
+            uint32_t count = starts[d];
+            starts[d] = at;
+            at += count;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            b[starts[(a[i] >> shift) % DIGITS]++] = a[i];
+        }
+        topk_entry *kept = a;
+        a = b;
+        b = kept;
+    }
+    return a;
+}
+
+const topk_entry *topk_take(topk_entry *room, int64_t n, int64_t k) {
+    if (!uses_heap(n, k)) {
+        select_largest(room, n, k, room + n);
+        return sort_falling(room + n, room + 2 * n, k);
+    }
+    for (int64_t i = k - 1; i > 0; i--) { /* the last goes behind */
+        topk_entry last = room[0];
+        room[0] = room[i];
+        room[i] = last;
+        sift(room, i, 0);
+    }
+    return room;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The k largest of a line by 32-bit keys: for types that f32 or i32 holds exactly. */
+#ifndef ENGINE_KERNELS_CPU_TOPK_H
+#define ENGINE_KERNELS_CPU_TOPK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A key in the upper half, the larger the earlier, and the place in the lower. */
+typedef uint64_t topk_entry;
+
+/* Room that topk_take wants for a line of n elements, in entries. */
+int64_t topk_room(int64_t n, int64_t k);
+
+/* Keys of n floats: signed integers in the order of the answer. NaN is the largest number; zeros are equal. */
+void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest);
+
+/* Collects a line block by block: begin with *held 0; place counts from the line's first element. room as above. */
+void topk_add(topk_entry *room, int64_t *held, int64_t n, int64_t k, const int32_t *keys, int64_t place, int64_t count);
+
+/* When all n are added: the places of the k largest, in order, equal ones by place; in room or behind its first entry. */
+const topk_entry *topk_take(topk_entry *room, int64_t n, int64_t k);
+
+static inline int64_t topk_place(topk_entry e) {
+    return (int64_t)(e & UINT32_MAX);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two kinds of workload behind one face. */
+#include "lab/experiment/workload.h"
+
+#include "base/text.h"
+#include "engine/graph/graph_text.h"
+#include "lab/experiment/verify.h"
+
+#include <string.h>
+
+status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
+                     workload *w, error *err) {
+    workload made = {.is_graph = in->graph != NULL};
+    outputs_init(&made.inferred);
+    if (made.is_graph) {
+        TRY(graph_read(memory, table, in->graph, strlen(in->graph), options, &made.g, err));
+    } else {
+        TRY(bind_call(memory, o, in->args, in->kwargs, options, &made.bound, err));
+    }
+    *w = made;
+    outputs_init(&w->inferred); /* its list lies in itself */
+    return ASSAY_OK;
+}
+
+static double written_bytes(const op_call *call) {
+    double sum = 0;
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        const arg *a = &call->args[i];
+        if (a->kind == ARG_TENSOR && op_writes(call->op, i)) {
+            sum += (double)tensor_span(a->tensor) * (double)dtype_size(a->tensor->dtype);
+        }
+    }
+    return sum;
+}
+
+/* Work space of a backend (reordered copies of inputs and outputs) counts as one more set of both. */
+static double call_bytes(const workload *w, int n_plans, bool checks) {
+    double outputs_bytes = 0;
+    for (int i = 0; i < w->inferred.n; i++) {
+        const tensor *t = &w->inferred.items[i];
+        outputs_bytes += t->storage == NULL ? (double)tensor_span(t) * (double)dtype_size(t->dtype) : 0;
+    }
+    double check = checks ? expectation_bytes(&w->bound.call, &w->inferred) : 0;
+    return 2 * w->bound.input_bytes + written_bytes(&w->bound.call) + outputs_bytes * ((double)n_plans + 1) + check;
+}
+
+static double graph_bytes(const workload *w, int n_plans, bool checks) {
+    double kept = 0;
+    for (int i = 0; i < w->g.n_nodes; i++) {
+        kept += written_bytes(&w->g.nodes[i].call);
+    }
+    return 2 * graph_input_bytes(&w->g) + kept + graph_value_bytes(&w->g) * ((double)n_plans + 1) +
+           (checks ? exact_bytes(&w->g) : 0);
+}
+
+static status check_bytes(double needed, double max_bytes, error *err) {
+    char has[32], wants[32];
+    if (needed <= max_bytes) {
+        return ASSAY_OK;
+    }
+    return fail(err, ASSAY_TOO_LARGE, "needs about %.0f bytes (%s) of memory, the limit is %s (--max-memory)", needed,
+                text_of_bytes(wants, needed), text_of_bytes(has, max_bytes));
+}
+
+/* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on values,
+   inputs must come first. */
+static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
+    op_call *call = &w->bound.call;
+    status inferred = op_infer(call, &w->inferred, err);
+    bool needs_values = inferred == ASSAY_UNSUPPORTED;
+    if (inferred != ASSAY_OK && !needs_values) {
+        return inferred;
+    }
+    TRY(check_bytes(needs_values ? 4 * w->bound.input_bytes : call_bytes(w, n_plans, checks), max_bytes, err));
+    TRY(bound_allocate(&w->bound, &device_cpu, err));
+    call->seed = seed;
+    TRY(op_fill_inputs(call, seed, err));
+    outputs_clear(&w->inferred); /* once more with memory behind it: views now have something to share */
+    TRY(op_infer(call, &w->inferred, err));
+    op_cost_of(call, &w->inferred, &w->cost);
+    return graph_of_call(memory, call, &w->inferred, &w->g, err);
+}
+
+static status fill_graph(workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
+    TRY(check_bytes(graph_bytes(w, n_plans, checks), max_bytes, err));
+    TRY(graph_allocate(&w->g, &device_cpu, err));
+    graph_seed(&w->g, seed);
+    graph_cost(&w->g, &w->cost);
+    return graph_fill(&w->g, seed, err);
+}
+
+status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
+    TRY(w->is_graph ? fill_graph(w, seed, n_plans, checks, max_bytes, err)
+                    : fill_call(memory, w, seed, n_plans, checks, max_bytes, err));
+    return pristine_keep(memory, &w->g, &w->kept, err);
+}
+
+void workload_clear(workload *w) {
+    pristine_clear(&w->kept);
+    if (w->is_graph) {
+        graph_clear(&w->g);
+    }
+    outputs_clear(&w->inferred);
+    bound_clear(&w->bound);
+    *w = (workload){0};
+    outputs_init(&w->inferred);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is measured at one point: a recorded call or a graph, from text to a graph with memory and values. */
+#ifndef LAB_EXPERIMENT_WORKLOAD_H
+#define LAB_EXPERIMENT_WORKLOAD_H
+
+#include "engine/graph/graph.h"
+#include "engine/literal/bind.h"
+#include "lab/experiment/inputs.h"
+#include "lab/experiment/pristine.h"
+
+/* Zeroed is empty. The graph of a recorded call has no name. */
+typedef struct workload {
+    graph g; /* from workload_read on for graphs, from workload_fill on for calls */
+    bool is_graph;
+    op_cost cost;  /* of workload_fill */
+    pristine kept; /* likewise: what a run writes among the inputs */
+    bound_call bound; /* of a call */
+    outputs inferred; /* likewise */
+} workload;
+
+/* Text to shapes: a graph is read, the call of o is bound. No memory yet. Errors as of graph_read and bind_call, with line and
+   column. On failure there is nothing to clear. */
+status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
+                     workload *w, error *err);
+
+/* Gives the inputs memory and valid values, and the graph its shapes. TOO_LARGE beyond max_bytes, before anything is taken;
+   n_plans is how many backends make outputs of their own, `checks` whether a reference runs besides. */
+status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err);
+
+void workload_clear(workload *w);
+
+#endif

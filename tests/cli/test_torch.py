@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PyTorch that is not there or is broken: one clear message, for every verb that looks for one. Pythons and compilers here
+are fakes; what else can be wrong with them is in tests/lab/test_torch_plugin.c."""
+import os
+
+from cli_case import RELU, Case, main
+
+PROBE = """echo '{"python": "fake", "version": "VERSION", "directory": "DIRECTORY/torch", "git": "abc"}'"""
+FILES = ["include/ATen/ATen.h", "lib/libtorch_cpu.so", "lib/libc10.so"]
+
+
+class Torch(Case):
+    def setUp(self):
+        super().setUp()
+        self.inputs = self.write("model.txt", RELU)
+        self.program("python", "echo '{\"python\": \"fake\"}'")
+        self.program("cxx", "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo junk >\"$2\"; shift; done; exit 0")
+        self.env = {"ASSAY_TORCH_PYTHON": self.path("python"), "ASSAY_CXX": self.path("cxx"), "XDG_CACHE_HOME": self.folder}
+
+    def program(self, name, script):
+        self.write(name, f"#!/bin/sh\n{script}\n")
+        os.chmod(self.path(name), 0o755)
+
+    def torch(self, version, files=FILES):
+        self.program("python", PROBE.replace("VERSION", version).replace("DIRECTORY", self.folder))
+        for name in files:
+            os.makedirs(os.path.dirname(self.path("torch/" + name)), exist_ok=True)
+            self.write("torch/" + name, "no library")
+
+    def refused(self, *words, backend="torch", code=2):
+        done = self.operators("--inputs", self.inputs, "--backend", backend, "--baseline", backend, code=code, env=self.env)
+        self.assertEqual(done.stdout, "")
+        message = done.stderr.splitlines()[-1]
+        for word in words:
+            self.assertIn(word, message)
+
+    def listed(self, *words):
+        """What the verbs that only look say, without an error."""
+        for arguments in (["list", "backends"], ["doctor", "--quick"]):
+            done = self.run_assay(*arguments, env=self.env)
+            for word in words:
+                self.assertIn(word, done.stdout)
+
+    def test_no_python(self):
+        self.env["ASSAY_TORCH_PYTHON"] = self.path("nowhere")
+        for backend in ("torch", "inductor", "inductor:max-autotune"):
+            self.refused(f"backend '{backend}'", "no Python at", "pip install torch", backend=backend)
+        self.listed("no Python at")
+
+    def test_no_torch(self):
+        self.refused("has no PyTorch; get one with", "--torch-python")
+        self.listed("has no PyTorch")
+
+    def test_option_goes_before_the_environment(self):
+        self.program("other", "echo '{\"python\": \"other\"}'")
+        done = self.operators("--inputs", self.inputs, "--backend", "torch", "--baseline", "torch", "--torch-python",
+                              self.path("other"), code=2, env=self.env)
+        self.assertIn(self.path("other"), done.stderr)
+
+    def test_too_old(self):
+        self.torch("2.10.1")
+        self.refused("PyTorch 2.10.1", "too old: 2.11 is the first that works")
+        self.listed("too old")
+
+    def test_no_headers(self):
+        self.torch("2.15.0", FILES[1:])
+        self.refused("PyTorch 2.15.0 lacks its headers", "include/ATen/ATen.h")
+        self.listed("lacks its headers")
+
+    def test_no_library(self):
+        self.torch("2.15.0", FILES[:2])
+        self.refused("lacks its library", "lib/libc10.so")
+
+    def test_broken_library(self):
+        self.torch("2.15.0")
+        self.listed("PyTorch 2.15.0", "will be built on first use")
+        self.refused("plug-in cannot be opened", "assay-torch.so")
+        self.listed("is built")
+
+    def test_broken_compiler(self):
+        self.torch("2.15.0")
+        self.program("cxx", "echo 'ATen.h:1: error: broken' >&2; exit 1")
+        self.refused("does not build: ATen.h:1: error: broken", "build.log")
+        self.env["ASSAY_CXX"] = self.path("nowhere")
+        self.refused("needs a C++ compiler", "apt-get install g++")
+
+
+if __name__ == "__main__":
+    main()
