@@ -276,6 +276,15 @@ static double vector_score(const kernel *k, int v) {
     return score;
 }
 
+static bool scatters(const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
 
 /* The variable with the best score but for one (-1: of all). */
@@ -284,8 +293,10 @@ static int best_variable(const kernel *k, int not_this) {
     int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
         double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
-        if (v != not_this &&
-            (score > best || (score == best && k->variables[v].size >= k->variables[found].size))) {
+        if (v == not_this || (scatters(k) && score <= 0)) {
+            continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
+        }
+        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
             best = score;
             found = v;
         }

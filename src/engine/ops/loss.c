@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and their backwards. Reduction: 0 none, 1 mean, 2 sum. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
@@ -10,10 +11,10 @@
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 static status check_reduction(const op_call *call, int at, error *err) {
-    int64_t reduction = call_int(call, at);
-    if (reduction < REDUCE_NONE || reduction > REDUCE_SUM) {
+    int64_t how = call_int(call, at);
+    if (how < REDUCE_NONE || how > REDUCE_SUM) {
         return fail(err, ASSAY_INVALID, "%s: expected reduction 0 (none), 1 (mean) or 2 (sum), got %" PRId64,
-                    call->op->signature.full, reduction);
+                    call->op->signature.full, how);
     }
     return ASSAY_OK;
 }
@@ -221,9 +222,9 @@ static double mse_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     if (x == NULL || y == NULL || pointwise_analyse(ctx->call, &p, NULL) != ASSAY_OK) {
         return 0;
     }
-    int64_t reduction = call_int(ctx->call, 2), n = sizes_numel(p.ndim, p.sizes);
-    int64_t from = reduction == REDUCE_NONE ? flat : 0, to = reduction == REDUCE_NONE ? flat + 1 : n;
-    double scale = reduction == REDUCE_MEAN ? 1 / (double)n : 1, sum = 0;
+    int64_t how = call_int(ctx->call, 2), n = sizes_numel(p.ndim, p.sizes);
+    int64_t from = how == REDUCE_NONE ? flat : 0, to = how == REDUCE_NONE ? flat + 1 : n;
+    double scale = how == REDUCE_MEAN ? 1 / (double)n : 1, sum = 0;
     for (int64_t i = from; i < to; i++) {
         double a = x[broadcast_flat(p.operand[0], p.ndim, p.sizes, i)];
         double b = y[broadcast_flat(p.operand[1], p.ndim, p.sizes, i)];
@@ -231,7 +232,7 @@ static double mse_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         sum += term;
         *norm += term * term;
     }
-    return n == 0 && reduction == REDUCE_MEAN ? NAN : sum;
+    return n == 0 && how == REDUCE_MEAN ? NAN : sum;
 }
 
 static void mse_cost(const op_call *call, const outputs *out, op_cost *cost) {
@@ -280,26 +281,130 @@ static double mse_backward_element(ref_ctx *ctx, int out, int64_t flat, double *
 static const op_family family_nll = {.name = "loss", .infer = nll_forward_infer, .inputs = nll_inputs, .cost = nll_cost};
 static const op_family family_mse = {.name = "loss", .infer = mse_infer, .cost = mse_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* What both operators read of a row's target: its class, found to lie in range when the program runs, and whether it
+   counts. */
+typedef struct nll_rows {
+    index_sum class;  /* by the row, variable 0 */
+    val valid;        /* b8 [rows] */
+    val weight;       /* [rows], of the class */
+} nll_rows;
+
+static nll_rows rows_of(dag *g, const op_call *call, const nll *l, dtype t) {
+    nll_rows r = {0};
+    val target = v_reshape(g, v_cast(g, v_raw(g, call, l->self_arg + 1), ASSAY_I64), 1, &l->n_rows);
+    r.valid = v_2(g, FN_NE, target, v_int(g, ASSAY_I64, call_int(call, l->ignore_arg)));
+    val safe = v_select(g, r.valid, target, v_int(g, ASSAY_I64, 0));
+    index_sum row = index_variable(&g->indices, 0, l->n_rows);
+    r.class = v_index_of(g, safe, &row, l->n_classes);
+    r.weight = v_real(g, t, 1);
+    if (v_has(call, l->weight_arg)) {
+        val weight = v_cast(g, v_arg(g, call, l->weight_arg), t);
+        r.weight = v_view(g, weight, 1, &l->n_rows, &(view_map){.n_at = 1, .at = &r.class});
+    }
+    return r;
+}
+
+static void nll_forward_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    nll l = nll_of(call);
+    val x = v_reshape(g, v_arg(g, call, l.self_arg), 2, (int64_t[]){l.n_rows, l.n_classes});
+    if (g->failed || g->refused != NULL) {
+        return;
+    }
+    dtype t = v_dtype(g, x);
+    val none = v_real(g, t, 0);
+    nll_rows r = rows_of(g, call, &l, t);
+    index_sum at[] = {index_variable(&g->indices, 0, l.n_rows), r.class};
+    val chosen = v_view(g, x, 1, &l.n_rows, &(view_map){.n_at = 2, .at = at});
+    val terms = v_select(g, r.valid, v_1(g, FN_NEG, v_mul(g, r.weight, chosen)), none);
+    if (l.per_row) {
+        v_result(g, 0, terms);
+        v_result(g, 1, none);
+        return;
+    }
+    val weights = v_reduce(g, RED_SUM, v_select(g, r.valid, r.weight, none), 1, false);
+    val sum = v_reduce(g, RED_SUM, terms, 1, false);
+    v_result(g, 0, call_int(call, l.reduction_arg) == REDUCE_MEAN ? v_div(g, sum, weights) : sum);
+    v_result(g, 1, weights);
+}
+
+/* Written once, in order: each element asks whether it is its row's target. */
+static void nll_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    nll l = nll_of(call);
+    dtype t = primitive_compute_type(out->items[0].dtype);
+    nll_rows r = rows_of(g, call, &l, t);
+    int64_t sizes[] = {l.n_rows, l.n_classes}, per_row[] = {l.n_rows, 1}, one[] = {1};
+    val grad = v_reshape(g, v_cast(g, v_arg(g, call, 0), t), 1, l.per_row ? &l.n_rows : one);
+    val value = v_1(g, FN_NEG, v_mul(g, r.weight, grad));
+    if (call_int(call, l.reduction_arg) == REDUCE_MEAN) {
+        value = v_div(g, value, v_reshape(g, v_cast(g, v_arg(g, call, 6), t), 1, one));
+    }
+    value = v_select(g, r.valid, value, v_real(g, t, 0));
+    val class = v_view(g, v_iota(g, 1, &l.n_classes, 0), 1, &l.n_rows, &(view_map){.n_at = 1, .at = &r.class});
+    val here = v_2(g, FN_EQ, v_iota(g, 2, sizes, 1), v_reshape(g, class, 2, per_row));
+    val spread = v_select(g, here, v_reshape(g, value, 2, per_row), v_real(g, t, 0));
+    v_result(g, 0, v_reshape(g, spread, out->items[0].ndim, out->items[0].sizes));
+}
+
+/* Operand i of a call of operands that broadcast, in the type computed in. */
+static val broadcast_operand(dag *g, const pointwise *p, int i) {
+    return v_cast(g, v_tensor(g, p->operand[i]), primitive_compute_type(p->compute));
+}
+
+static void mse_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)out;
+    pointwise p;
+    if (pointwise_analyse(call, &p, NULL) != ASSAY_OK) {
+        v_refuse(g, "operands that do not go together");
+        return;
+    }
+    val difference = v_sub(g, broadcast_operand(g, &p, 0), broadcast_operand(g, &p, 1));
+    val square = v_mul(g, difference, difference);
+    int64_t how = call_int(call, 2);
+    if (how != REDUCE_NONE) {
+        square = v_reduce(g, RED_SUM, square, ((uint64_t)1 << p.ndim) - 1, false);
+    }
+    double n = (double)sizes_numel(p.ndim, p.sizes);
+    v_result(g, 0, how == REDUCE_MEAN ? v_mul_real(g, square, 1 / n) : square);
+}
+
+static void mse_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    pointwise p;
+    if (pointwise_analyse(call, &p, NULL) != ASSAY_OK) {
+        v_refuse(g, "operands that do not go together");
+        return;
+    }
+    double n = (double)tensor_numel(&out->items[0]);
+    val grad = v_mul_real(g, broadcast_operand(g, &p, 0), call_int(call, 3) == REDUCE_MEAN ? 2 / n : 2);
+    v_result(g, 0, v_mul(g, grad, v_sub(g, broadcast_operand(g, &p, 1), broadcast_operand(g, &p, 2))));
+}
+
 static const op_row rows[] = {
     {.signature = "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> "
                   "(Tensor output, Tensor total_weight)",
      .doc = "Minus the log-probability of each row's target class, weighted, summed or averaged; and the weights' sum.",
      .family = &family_nll,
+     .decompose = nll_forward_parts,
      .reference = nll_forward},
     {.signature = "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
                   "ignore_index, Tensor total_weight) -> Tensor",
      .doc = "The gradient of nll_loss_forward: zero save at each row's target.",
      .family = &family_nll,
      .infer = nll_backward_infer,
+     .decompose = nll_backward_parts,
      .reference_element = nll_backward_element},
     {.signature = "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
      .doc = "Squared differences, as they are, averaged or summed.",
      .family = &family_mse,
+     .decompose = mse_parts,
      .reference_element = mse_element},
     {.signature = "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
      .doc = "The gradient of mse_loss for self: twice the difference, scaled.",
      .family = &family_mse,
      .infer = mse_backward_infer,
+     .decompose = mse_backward_parts,
      .reference_element = mse_backward_element,
      .flops_per_element = 3},
 };

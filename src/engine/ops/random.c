@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random operators. No two backends share a generator: what they wrote is checked for what must hold of it. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
@@ -319,11 +320,96 @@ static void dropout_cost(const op_call *call, const outputs *out, op_cost *cost)
 
 static const op_family family_random = {.name = "random", .cost = draw_cost};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+/* A draw from [0, 1) in steps of 2^-digits, which t (f32 or f64) must hold. Two words where one has not enough bits. */
+static val unit_draw(dag *g, const op_call *call, const outputs *out, dtype t, int digits, int stream) {
+    const tensor *o = &out->items[0];
+    val bits = v_random(g, call, o->ndim, o->sizes, stream);
+    if (digits <= 31) {
+        bits = v_2(g, FN_SHIFT_RIGHT, bits, v_int(g, ASSAY_I64, 32 - digits));
+        return v_mul_real(g, v_cast(g, v_cast(g, bits, ASSAY_I32), t), ldexp(1, -digits)); /* i32: cheaper to convert */
+    }
+    val low = v_2(g, FN_SHIFT_RIGHT, v_random(g, call, o->ndim, o->sizes, stream + 1), v_int(g, ASSAY_I64, 64 - digits));
+    val high = v_mul_real(g, v_cast(g, bits, t), 0x1p-32);
+    return v_add(g, high, v_mul_real(g, v_cast(g, low, t), ldexp(1, -digits)));
+}
+
+/* b8: true with probability p, certainly so at 1. */
+static val happens(dag *g, const op_call *call, const outputs *out, double p) {
+    val bits = v_random(g, call, out->items[0].ndim, out->items[0].sizes, 0);
+    return v_2(g, FN_LT, bits, v_int(g, ASSAY_I64, (int64_t)ceil(p * 0x1p32)));
+}
+
+static void ones_where(dag *g, const outputs *out, val condition) {
+    dtype t = out->items[0].dtype;
+    v_result(g, 0, v_select(g, condition, v_int(g, t, 1), v_int(g, t, 0)));
+}
+
+static void bernoulli_p_parts(dag *g, const op_call *call, const outputs *out) {
+    ones_where(g, out, happens(g, call, out, call_float(call, 1)));
+}
+
+/* Single precision draws in 24 bits, as it has digits. */
+static void bernoulli_by(dag *g, const op_call *call, const outputs *out, int probabilities) {
+    val p = v_arg(g, call, probabilities);
+    if (g->failed || g->refused != NULL) {
+        return;
+    }
+    dtype t = v_dtype(g, p);
+    ones_where(g, out, v_2(g, FN_LT, unit_draw(g, call, out, t, t == ASSAY_F64 ? 53 : 24, 0), p));
+}
+
+static void bernoulli_parts(dag *g, const op_call *call, const outputs *out) {
+    bernoulli_by(g, call, out, 0);
+}
+
+static void bernoulli_tensor_parts(dag *g, const op_call *call, const outputs *out) {
+    bernoulli_by(g, call, out, 1);
+}
+
+static void dropout_parts(dag *g, const op_call *call, const outputs *out) {
+    double p = call_float(call, 1);
+    if (!dropout_trains(call)) {
+        v_result(g, 0, v_raw(g, call, 0));
+        v_result(g, 1, v_int(g, ASSAY_B8, 1));
+        return;
+    }
+    val x = v_arg(g, call, 0), kept = happens(g, call, out, 1 - p);
+    if (g->failed || g->refused != NULL) {
+        return;
+    }
+    v_result(g, 0, v_select(g, kept, v_mul_real(g, x, p < 1 ? 1 / (1 - p) : 0), v_int(g, v_dtype(g, x), 0)));
+    v_result(g, 1, kept);
+}
+
+/* As many digits as the output has, so that rounding rarely reaches the upper bound (ATen's uniform_real_distribution). */
+static void uniform_parts(dag *g, const op_call *call, const outputs *out) {
+    double from = call_float(call, 1), to = call_float(call, 2);
+    dtype type = out->items[0].dtype;
+    int digits = 1 - ilogb(dtype_epsilon(type));
+    val u = unit_draw(g, call, out, primitive_compute_type(type), digits, 0);
+    v_result(g, 0, v_add_real(g, v_mul_real(g, u, to - from), from));
+}
+
+/* Box and Muller, 1958. 1 - u is never 0, of which there is no logarithm. */
+static void normal_parts(dag *g, const op_call *call, const outputs *out) {
+    double mean = call_float(call, 1), sd = call_float(call, 2);
+    dtype t = primitive_compute_type(out->items[0].dtype);
+    int digits = t == ASSAY_F64 ? 53 : 24;
+    val u = unit_draw(g, call, out, t, digits, 0), angle = unit_draw(g, call, out, t, digits, 2);
+    val rest = v_sub(g, v_int(g, t, 1), u);
+    val radius = v_1(g, FN_SQRT, v_mul_real(g, v_1(g, FN_LOG, rest), -2));
+    val z = v_mul(g, radius, v_1(g, FN_COS, v_mul_real(g, angle, 2 * M_PI)));
+    v_result(g, 0, v_add_real(g, v_mul_real(g, z, sd), mean));
+}
+
 static const op_row rows[] = {
     {.signature = "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
      .doc = "Ones with probability p, else zeros.",
      .family = &family_random,
      .infer = bernoulli_float_infer,
+     .decompose = bernoulli_p_parts,
      .check = bernoulli_p_check,
      .is_random = true,
      .is_in_place = true},
@@ -333,6 +419,7 @@ static const op_row rows[] = {
      .infer = bernoulli_tensor_infer,
      .inputs = bernoulli_tensor_inputs,
      .cost = draw_from_cost,
+     .decompose = bernoulli_tensor_parts,
      .check = bernoulli_tensor_check,
      .is_random = true,
      .is_in_place = true},
@@ -340,6 +427,7 @@ static const op_row rows[] = {
      .doc = "Ones with probability p, else zeros, in the shape of self.",
      .family = &family_random,
      .infer = bernoulli_p_infer,
+     .decompose = bernoulli_p_parts,
      .check = bernoulli_p_check,
      .is_random = true},
     {.signature = "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
@@ -348,6 +436,7 @@ static const op_row rows[] = {
      .infer = bernoulli_infer,
      .inputs = bernoulli_inputs,
      .cost = draw_from_cost,
+     .decompose = bernoulli_parts,
      .check = bernoulli_check,
      .is_random = true},
     {.signature = "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
@@ -355,6 +444,7 @@ static const op_row rows[] = {
      .family = &family_random,
      .infer = dropout_infer,
      .cost = dropout_cost,
+     .decompose = dropout_parts,
      .check = dropout_check,
      .flops_per_element = 1,
      .is_random = true},
@@ -362,6 +452,7 @@ static const op_row rows[] = {
      .doc = "Values uniform between two bounds.",
      .family = &family_random,
      .infer = uniform_infer,
+     .decompose = uniform_parts,
      .check = uniform_check,
      .is_random = true,
      .is_in_place = true},
@@ -369,6 +460,7 @@ static const op_row rows[] = {
      .doc = "Normal values of the given mean and standard deviation.",
      .family = &family_random,
      .infer = normal_infer,
+     .decompose = normal_parts,
      .check = normal_check,
      .is_random = true,
      .is_in_place = true},

@@ -31,6 +31,7 @@ extern const op_rows rows_resample;
 extern const op_rows rows_view;
 extern const op_rows rows_copy;
 extern const op_rows rows_shape;
+extern const op_rows rows_triangle;
 extern const op_rows rows_fold;
 extern const op_rows rows_create;
 extern const op_rows rows_index;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements brought to other places: pads, repeats, rolls, triangles, and the backwards of slices and selections. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -423,41 +424,6 @@ static int64_t roll_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_te
     return 1;
 }
 
-/* --- triangles
- * ------------------------------------------------------------------------------------------------------------ */
-
-/* tril(self, diagonal), triu(self, diagonal) */
-static status triangle_infer(const op_call *call, outputs *out, error *err) {
-    const tensor *self = call_tensor(call, 0);
-    if (self->ndim < 2) {
-        return fail(err, ASSAY_INVALID, "%s: expected at least 2 dimensions, got %d", call->op->signature.full,
-                    self->ndim);
-    }
-    tensor *t;
-    TRY(outputs_next(out, &t, err));
-    return tensor_init(t, self->dtype, self->ndim, self->sizes, err);
-}
-
-static int64_t triangle_term(ref_ctx *ctx, int64_t flat, bool lower, ref_term *term) {
-    const tensor *self = call_tensor(ctx->call, 0);
-    int64_t columns = self->sizes[self->ndim - 1], rows = self->sizes[self->ndim - 2];
-    int64_t column = flat % columns, row = flat / columns % rows, diagonal = call_int(ctx->call, 1);
-    if (lower ? column - row <= diagonal : column - row >= diagonal) {
-        ref_take(term, self, flat);
-    }
-    return 1;
-}
-
-static int64_t tril_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    (void)out, (void)k;
-    return triangle_term(ctx, flat, true, term);
-}
-
-static int64_t triu_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    (void)out, (void)k;
-    return triangle_term(ctx, flat, false, term);
-}
-
 static const op_family family_move = {.name = "move"};
 
 static const op_row rows[] = {
@@ -467,56 +433,52 @@ static const op_row rows[] = {
      .doc = "grad_output put back where the slice came from, zeros elsewhere.",
      .family = &family_move,
      .infer = slice_backward_infer,
+     .decompose = slice_backward_parts,
      .reference_moves = slice_backward_moves},
     {.signature = "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
      .doc = "grad_output put back at the index selected, zeros elsewhere.",
      .family = &family_move,
      .infer = select_backward_infer,
+     .decompose = select_backward_parts,
      .reference_moves = select_backward_moves},
     {.signature = "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
      .doc = "self with a constant around it; pairs of pads from the last dimension on, negative ones crop.",
      .family = &family_move,
      .infer = constant_pad_infer,
+     .decompose = constant_pad_parts,
      .cost = constant_pad_cost,
      .reference_moves = constant_pad_moves},
     {.signature = "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
      .doc = "Images with mirror images of themselves around, the edge not repeated.",
      .family = &family_move,
      .infer = reflection_pad_infer,
+     .decompose = reflection_pad_parts,
      .reference_moves = reflection_pad_moves},
     {.signature = "reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor",
      .doc = "The sum of the gradients of all places that show a pixel.",
      .family = &family_move,
      .infer = reflection_pad_backward_infer,
+     .decompose = reflection_pad_backward_parts,
      .cost = reflection_pad_backward_cost,
      .reference_moves = reflection_pad_backward_moves},
     {.signature = "repeat(Tensor self, SymInt[] repeats) -> Tensor",
      .doc = "self side by side with itself, as often as asked in each dimension.",
      .family = &family_move,
      .infer = repeat_infer,
+     .decompose = repeat_parts,
      .reference_moves = repeat_moves},
     {.signature = "flip(Tensor self, int[] dims) -> Tensor",
      .doc = "The order of the given dimensions' indices reversed.",
      .family = &family_move,
      .infer = flip_infer,
+     .decompose = flip_parts,
      .reference_moves = flip_moves},
     {.signature = "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
      .doc = "Indices shifted round, what leaves at one end comes in at the other.",
      .family = &family_move,
      .infer = roll_infer,
+     .decompose = roll_parts,
      .reference_moves = roll_moves},
-    {.signature = "tril(Tensor self, SymInt diagonal=0) -> Tensor",
-     .doc = "The lower triangle of matrices, zeros above the diagonal.",
-     .family = &family_move,
-     .infer = triangle_infer,
-     .reference_moves = tril_moves,
-     .has_in_place = true},
-    {.signature = "triu(Tensor self, SymInt diagonal=0) -> Tensor",
-     .doc = "The upper triangle of matrices, zeros below the diagonal.",
-     .family = &family_move,
-     .infer = triangle_infer,
-     .reference_moves = triu_moves,
-     .has_in_place = true},
 };
 
 const op_rows rows_shape = {rows, countof(rows)};

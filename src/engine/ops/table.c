@@ -27,6 +27,7 @@ static const op_rows *const families[] = {
     &rows_view,
     &rows_copy,
     &rows_shape,
+    &rows_triangle,
     &rows_create,
     &rows_index,
     &rows_scatter,
