@@ -290,8 +290,12 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
-    emit_tasks(m);
-    emit_phases(m);
+    if (k->is_product) {
+        emit_product(m);
+    } else {
+        emit_tasks(m);
+        emit_phases(m);
+    }
     m->depth--;
     emit_line(m, "}");
     emit_line(m, k->checks ? "return bad == 0;" : "return 1;");
@@ -319,7 +323,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
-    m->rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
+    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;

@@ -419,6 +419,9 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
+    if (arrange_product(k)) {
+        return true;
+    }
     choose_vector(c, k, choice);
     tile_loops(c, k);
     choose_tasks(k);

@@ -243,3 +243,64 @@ VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
     double size = __builtin_cabs(x);
     return size == 0 ? 0 : x / size;
 }
+
+#if defined(__AVX512F__)
+#define BLOCK_LANES 16
+#define BLOCK_VECTORS 4
+#else
+#define BLOCK_LANES 8
+#define BLOCK_VECTORS 2
+#endif
+typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
+
+/* Some rows of left (256 apart) times BLOCK_VECTORS vectors of columns of right (rows 64 apart), added to sums (rows 64
+   apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const float *left, const float *right, int64_t n_inner, float *sums,
+                                 int first) {
+    block_vector sum[6][BLOCK_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k++) {
+        block_vector column[BLOCK_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < BLOCK_VECTORS; v++) {
+                sum[i][v] += left[256 * i + k] * column[v];
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+/* Panels of up to 256 inner steps: left n_rows by 256, right 256 by 64 columns. */
+VECTOR_INLINE void multiply_add(const float *left, const float *right, int64_t n_rows, int64_t n_inner, float *sums,
+                                int first) {
+    for (int64_t column = 0; column < 64; column += BLOCK_LANES * BLOCK_VECTORS) {
+        int64_t i = 0;
+        for (; i + 6 <= n_rows; i += 6) {
+            multiply_rows(6, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+        for (; i + 2 <= n_rows; i += 2) {
+            multiply_rows(2, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+        for (; i < n_rows; i++) {
+            multiply_rows(1, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+    }
+}

@@ -264,7 +264,8 @@ val v_recip(dag *g, val x) {
 
 /* Whether every value of `narrow` is one of `wide`, so that going there and back changes nothing. */
 static bool holds(dtype wide, dtype narrow) {
-    return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
+    bool is_byte = narrow == ASSAY_I8 || narrow == ASSAY_U8 || narrow == ASSAY_B8; /* 8 bits: even bf16 has room for them */
+    return wide == narrow || (is_byte && dtype_is_floating(wide)) || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
 }
 
 static val cast_node(dag *g, val x, dtype t) {
