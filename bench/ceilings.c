@@ -3,9 +3,7 @@
    loops over memory, its time against the least that its bytes would take at their speeds.
 
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
-#include "engine/backend/backend.h"
-#include "engine/literal/bind.h"
-#include "lab/experiment/inputs.h"
+#include "eager_call.h"
 #include "lab/measure/ceilings.h"
 #include "lab/measure/sample.h"
 
@@ -50,14 +48,13 @@ static double fastest(const sample_series *s) {
 }
 
 /* The plan and the two loops in turns. Of each the fastest run counts: what disturbs a run only ever adds time. */
-static status measure_plan(arena *memory, const char *name, plan *p, const bound_call *bound, outputs *out,
-                           bandwidth_loops *loops, error *err) {
-    sample_subject subjects[] = {{.name = "eager", .run = run_plan, .arg = p},
+static status measure_plan(eager_call *c, const char *name, bandwidth_loops *loops, error *err) {
+    sample_subject subjects[] = {{.name = "eager", .run = run_plan, .arg = c->plan},
                                  {.name = "read", .run = run_read, .arg = loops},
                                  {.name = "copy", .run = run_copy, .arg = loops}};
     sample_options options = {.repeats = REPEATS, .stopping = stop_at_once(), .clock = clock_monotonic()};
     sample_series series[countof(subjects)];
-    TRY(sample_all(memory, subjects, countof(subjects), &options, series, err));
+    TRY(sample_all(&c->memory, subjects, countof(subjects), &options, series, err));
     for (size_t i = 0; i < countof(subjects); i++) {
         if (series[i].result != ASSAY_OK) {
             *err = series[i].err;
@@ -65,10 +62,10 @@ static status measure_plan(arena *memory, const char *name, plan *p, const bound
         }
     }
     op_cost cost;
-    op_cost_of(&bound->call, out, &cost);
+    op_cost_of(&c->bound.call, &c->out, &cost);
     double written = 0;
-    for (int i = 0; i < out->n; i++) {
-        written += tensor_bytes(&out->items[i]);
+    for (int i = 0; i < c->out.n; i++) {
+        written += tensor_bytes(&c->out.items[i]);
     }
     double best_ns = fastest(&series[0]);
     double read_rate = LOOP_BYTES / fastest(&series[1]), copy_rate = LOOP_BYTES / fastest(&series[2]);
@@ -78,35 +75,14 @@ static status measure_plan(arena *memory, const char *name, plan *p, const bound
     return ASSAY_OK;
 }
 
-static status measure(const op_table *table, backend *eager, const input *in, const inputs_operator *recorded,
-                      bandwidth_loops *loops, dtype_mode mode, error *err) {
-    arena memory = {0};
-    bound_call bound = {0};
-    outputs out;
-    graph g;
-    plan *p = NULL;
-    outputs_init(&out);
-    const op *o = op_table_find(table, recorded->name);
-    status result = o != NULL ? ASSAY_OK : fail(err, ASSAY_NOT_FOUND, "no operator is called %s", recorded->name);
+static status measure(const op_table *table, backend *eager, const input *in, const char *name, bandwidth_loops *loops,
+                      dtype_mode mode, error *err) {
+    eager_call c;
+    status result = eager_call_open(&c, table, eager, in, name, mode, err);
     if (result == ASSAY_OK) {
-        result = bind_call(&memory, o, in->args, in->kwargs, &(bind_options){.dtype = mode}, &bound, err);
+        result = measure_plan(&c, name, loops, err);
     }
-    if (result == ASSAY_OK) {
-        result = bound_allocate(&bound, &device_cpu, err);
-    }
-    result = result == ASSAY_OK ? op_fill_inputs(&bound.call, 0, err) : result;
-    result = result == ASSAY_OK ? op_infer(&bound.call, &out, err) : result;
-    result = result == ASSAY_OK ? graph_of_call(&memory, &bound.call, &out, &g, err) : result;
-    result = result == ASSAY_OK ? eager->prepare(eager, &g, &p, err) : result;
-    if (result == ASSAY_OK) {
-        result = measure_plan(&memory, recorded->name, p, &bound, &out, loops, err);
-    }
-    if (p != NULL) {
-        p->release(p);
-    }
-    outputs_clear(&out);
-    bound_clear(&bound);
-    arena_clear(&memory);
+    eager_call_close(&c);
     return result;
 }
 
@@ -129,7 +105,7 @@ int main(int argc, char **argv) {
     printf("%-42s %9s %9s %9s %9s %9s %9s\n", "operator", "MiB", "us", "GB/s", "read GB/s", "copy GB/s", "of least");
     for (size_t i = 0; i < set.n_all; i++) {
         const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];
-        if (measure(table, eager, set.all[i], recorded, loops, mode, &err) != ASSAY_OK) {
+        if (measure(table, eager, set.all[i], recorded->name, loops, mode, &err) != ASSAY_OK) {
             printf("%-42.42s %s\n", recorded->name, err.message);
         }
     }

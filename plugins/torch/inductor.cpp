@@ -348,6 +348,7 @@ static void fill_compiled(inductor &self, compiled_plan &p, const assay_program 
     }
     for (int32_t i = 0; i < program.n_outputs; i++) {
         p.expected.push_back(program.tensors[program.outputs[i]]);
+        TORCH_CHECK_NOT_IMPLEMENTED(p.expected.back().layout == ASSAY_STRIDED, "AOTInductor makes no sparse tensors");
     }
     for (int32_t n = 0; n < program.n_nodes; n++) {
         p.calls.push_back(call_of_node(program.nodes[n], p.tensors));

@@ -276,6 +276,15 @@ static double vector_score(const kernel *k, int v) {
     return score;
 }
 
+static bool scatters(const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
 
 /* The variable with the best score but for one (-1: of all). */
@@ -284,8 +293,10 @@ static int best_variable(const kernel *k, int not_this) {
     int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
         double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
-        if (v != not_this &&
-            (score > best || (score == best && k->variables[v].size >= k->variables[found].size))) {
+        if (v == not_this || (scatters(k) && score <= 0)) {
+            continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
+        }
+        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
             best = score;
             found = v;
         }
@@ -293,7 +304,10 @@ static int best_variable(const kernel *k, int not_this) {
     return found;
 }
 
-static void choose_vector(kernel *k, loop_choice choice) {
+/* Below this much traffic one thread does it all. */
+static const double SHARED_BYTES = 128 * 1024;
+
+static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     k->vector = best_variable(k, -1);
     k->lanes = 1;
     if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
@@ -307,6 +321,15 @@ static void choose_vector(kernel *k, loop_choice choice) {
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+    /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */
+    int64_t others = 1, least = 16;
+    for (int i = 0; i < k->n_variables; i++) {
+        others *= i != k->vector && !k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && others * (v->size / k->lanes) < 2 * c->options->n_threads &&
+           k->bytes > SHARED_BYTES) {
+        k->lanes /= 2;
+    }
 }
 
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
@@ -396,7 +419,7 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
-    choose_vector(k, choice);
+    choose_vector(c, k, choice);
     tile_loops(c, k);
     choose_tasks(k);
     return !c->failed;

@@ -174,6 +174,15 @@ val v_call(dag *g, const op_call *call, const outputs *out, int k);
 /* The whole call by the library, for good: a decomposition for rows that are contractions themselves. */
 void v_library(dag *g, const op_call *call, const outputs *out);
 
+/* Windows: one term of a sum over them, of these sizes; row and column say which, as numbers or as variables of their own. */
+typedef val v_tap_fn(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column);
+/* The sum of rows * columns terms: few stand side by side in one expression, many are a reduction. */
+val v_sum_of_taps(dag *g, int ndim, const int64_t *sizes, int64_t rows, int64_t columns, v_tap_fn *tap, const void *self);
+enum { V_FEW_TAPS = 36 };
+/* Coordinate d of what has these sizes, and what is computed from it. */
+index_sum v_dim(dag *g, const int64_t *sizes, int d);
+index_sum v_line(dag *g, index_sum a, int64_t factor, int64_t plus); /* factor * a + plus */
+
 dtype v_dtype(const dag *g, val x);
 int v_ndim(const dag *g, val x);
 int64_t v_size(const dag *g, val x, int dim);

@@ -348,6 +348,50 @@ val v_truth(dag *g, val x) {
 
 /* --- reductions and the rest ---------------------------------------------------------------------------------------- */
 
+/* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
+enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_LEAST_PARTS = 8 };
+
+/* Into how many parts of one length n elements are cut; 1: not at all. */
+static int64_t parts_of(int64_t n) {
+    for (int64_t parts = SPLIT_MOST_PARTS; parts >= SPLIT_LEAST_PARTS; parts--) {
+        if (n % parts == 0) {
+            return parts;
+        }
+    }
+    return 1;
+}
+
+/* The reduced dimensions last, as parts and what is in a part; false when one step does. */
+static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    const dag_node n = *dag_at(g, x);
+    int order[TENSOR_MAX_DIMS], at = 0;
+    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) == 0) {
+            order[at] = d;
+            sizes[at++] = n.sizes[d];
+            results *= n.sizes[d];
+        }
+    }
+    int kept = at;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) != 0) {
+            order[at++] = d;
+            reduced *= n.sizes[d];
+        }
+    }
+    int64_t parts = parts_of(reduced);
+    if (how == RED_ARGMAX || how == RED_ARGMIN || results > SPLIT_MAX_RESULTS || reduced < SPLIT_MIN_ELEMENTS ||
+        parts == 1 || kept + 2 > TENSOR_MAX_DIMS) {
+        return false;
+    }
+    sizes[kept] = parts;
+    sizes[kept + 1] = reduced / parts;
+    val rows = v_reshape(g, v_permute(g, x, order), kept + 2, sizes);
+    *out = v_reduce(g, how, v_reduce(g, how, rows, (uint64_t)1 << (kept + 1), false), (uint64_t)1 << kept, false);
+    return true;
+}
+
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
     if (stopped(g)) {
         return (val){0};
@@ -367,14 +411,16 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
         val none = v_int(g, n.dtype, how == RED_PROD);
         return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
     }
-    val result = dims == 0 && !places ? x
-                                        : dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
-                                                                    .dtype = places ? ASSAY_I64 : n.dtype,
-                                                                    .ndim = ndim,
-                                                                    .sizes = sizes,
-                                                                    .n_sources = 1,
-                                                                    .sources = &x,
-                                                                    .reduce = {how, dims}});
+    val result = x;
+    if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
+        result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
+                                           .dtype = places ? ASSAY_I64 : n.dtype,
+                                           .ndim = ndim,
+                                           .sizes = sizes,
+                                           .n_sources = 1,
+                                           .sources = &x,
+                                           .reduce = {how, dims}});
+    }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
 }
 

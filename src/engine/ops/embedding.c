@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of rows looked up by index, alone and in bags. Shapes: V rows of weight, D columns, N indices, B bags. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/indexing.h"
@@ -410,6 +411,7 @@ static const op_row rows[] = {
      .family = &family_embedding,
      .infer = embedding_infer,
      .inputs = embedding_inputs,
+     .decompose = embedding_parts,
      .reference_element = embedding_element},
     {.signature = "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, "
                   "bool scale_grad_by_freq) -> Tensor",
@@ -418,6 +420,7 @@ static const op_row rows[] = {
      .infer = embedding_backward_infer,
      .inputs = embedding_backward_inputs,
      .cost = embedding_backward_cost,
+     .decompose = embedding_backward_parts,
      .reference_element = embedding_backward_element},
     {.signature = "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
                   "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) "
@@ -427,6 +430,7 @@ static const op_row rows[] = {
      .infer = embedding_bag_infer,
      .inputs = embedding_bag_inputs,
      .cost = embedding_bag_cost,
+     .decompose = embedding_bag_parts,
      .reference_element = embedding_bag_element},
     {.signature = "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, "
                   "Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
@@ -435,6 +439,7 @@ static const op_row rows[] = {
      .infer = sample_backward_infer,
      .inputs = sample_backward_inputs,
      .cost = sample_backward_cost,
+     .decompose = embedding_bag_sample_backward_parts,
      .reference_element = sample_backward_element},
 };
 

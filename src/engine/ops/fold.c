@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows laid out as columns, and the sums that undo it: im2col, col2im, unfold_backward. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -234,17 +235,156 @@ static void unfold_backward_cost(const op_call *call, const outputs *out, op_cos
 
 static const op_family family_fold = {.name = "fold"};
 
+/* --- in primitives ------------------------------------------------------------------------------------------------------ */
+
+static index_sum plus(dag *g, index_sum a, index_sum b) {
+    return index_add(&g->indices, a, b);
+}
+
+/* Appends a bound unless it always holds. */
+static void keep_within(view_map *map, view_bound *bounds, index_sum at, int64_t low, int64_t high) {
+    int64_t least, most;
+    index_range(at, &least, &most);
+    if (least < low || most > high) {
+        bounds[map->n_bounds++] = (view_bound){at, low, high};
+    }
+}
+
+/* The image seen as [..., kernel, kernel, windows, windows], in the columns' shape. */
+static void im2col_parts(dag *g, const op_call *call, const outputs *out) {
+    windows w;
+    val x = v_raw(g, call, 0);
+    if (im2col_windows(call, &w, NULL) != ASSAY_OK) {
+        v_refuse(g, "windows that do not fit");
+        return;
+    }
+    int lead = v_ndim(g, x) - 2;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    index_sum at[TENSOR_MAX_DIMS];
+    view_bound bounds[2];
+    view_map map = {.n_at = lead + 2, .at = at, .bounds = bounds, .fill = number_of_int(0)};
+    memcpy(sizes, v_sizes(g, x), (size_t)lead * sizeof *sizes);
+    for (int d = 0; d < 2; d++) {
+        sizes[lead + d] = w.kernel[d];
+        sizes[lead + 2 + d] = w.count[d];
+    }
+    for (int d = 0; d < lead; d++) {
+        at[d] = v_dim(g, sizes, d);
+    }
+    for (int d = 0; d < 2; d++) {
+        index_sum start = v_line(g, v_dim(g, sizes, lead + 2 + d), w.stride[d], -w.padding[d]);
+        at[lead + d] = plus(g, start, v_line(g, v_dim(g, sizes, lead + d), w.dilation[d], 0));
+        keep_within(&map, bounds, at[lead + d], 0, w.image[d] - 1);
+    }
+    val columns = v_view(g, x, lead + 4, sizes, &map);
+    v_result(g, 0, v_reshape(g, columns, out->items[0].ndim, out->items[0].sizes));
+}
+
+/* Columns seen as [..., kernel, kernel, windows, windows]. Without dilation tap k is the k-th window before the last that can
+   cover a place, else the k-th place of a window, whether or not that window exists. */
+typedef struct folding {
+    windows w;
+    val from;
+    int64_t taps[2];
+} folding;
+
+static val col2im_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
+    const folding *f = self;
+    index_sum at[TENSOR_MAX_DIMS], k[2] = {row, column};
+    view_bound bounds[6];
+    int lead = v_ndim(g, f->from) - 4;
+    view_map map = {.n_at = lead + 4, .at = at, .bounds = bounds, .fill = number_of_int(0)};
+    for (int d = 0; d < lead; d++) {
+        at[d] = v_dim(g, sizes, d);
+    }
+    for (int d = 0; d < 2; d++) {
+        const windows *w = &f->w;
+        index_sum y = v_line(g, v_dim(g, sizes, lead + d), 1, w->padding[d]), place, window;
+        if (w->dilation[d] == 1) {
+            window = plus(g, index_quotient(&g->indices, y, w->stride[d]), v_line(g, k[d], -1, 0));
+            place = plus(g, index_remainder(&g->indices, y, w->stride[d]), v_line(g, k[d], w->stride[d], 0));
+            keep_within(&map, bounds, place, 0, w->kernel[d] - 1);
+        } else {
+            index_sum start = plus(g, y, v_line(g, k[d], -w->dilation[d], 0));
+            place = k[d];
+            window = index_quotient(&g->indices, start, w->stride[d]);
+            keep_within(&map, bounds, index_remainder(&g->indices, start, w->stride[d]), 0, 0);
+        }
+        keep_within(&map, bounds, window, 0, w->count[d] - 1);
+        at[lead + d] = place;
+        at[lead + 2 + d] = window;
+    }
+    return v_view(g, f->from, ndim, sizes, &map);
+}
+
+static void col2im_parts(dag *g, const op_call *call, const outputs *out) {
+    folding f = {.from = v_arg(g, call, 0)};
+    const tensor *t = &out->items[0];
+    int64_t sizes[TENSOR_MAX_DIMS];
+    if (col2im_windows(call, &f.w, NULL) != ASSAY_OK) {
+        v_refuse(g, "windows that do not fit");
+        return;
+    }
+    int lead = t->ndim - 2;
+    memcpy(sizes, t->sizes, (size_t)lead * sizeof *sizes);
+    for (int d = 0; d < 2; d++) {
+        sizes[lead + d] = f.w.kernel[d];
+        sizes[lead + 2 + d] = f.w.count[d];
+        f.taps[d] = f.w.dilation[d] == 1 ? (f.w.kernel[d] - 1) / f.w.stride[d] + 1 : f.w.kernel[d];
+    }
+    f.from = v_reshape(g, f.from, lead + 4, sizes);
+    v_result(g, 0, v_sum_of_taps(g, t->ndim, t->sizes, f.taps[0], f.taps[1], col2im_tap, &f));
+}
+
+/* One dimension of windows. */
+typedef struct unfolding {
+    val from;
+    int dim;
+    int64_t size, step, count;
+} unfolding;
+
+static val unfold_backward_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
+    const unfolding *u = self;
+    index_sum at[TENSOR_MAX_DIMS];
+    view_bound bounds[2];
+    int n = v_ndim(g, u->from);
+    view_map map = {.n_at = n, .at = at, .bounds = bounds, .fill = number_of_int(0)};
+    (void)row;
+    for (int d = 0; d + 1 < n; d++) {
+        at[d] = v_dim(g, sizes, d);
+    }
+    index_sum y = at[u->dim];
+    at[u->dim] = plus(g, index_quotient(&g->indices, y, u->step), v_line(g, column, -1, 0));
+    at[n - 1] = plus(g, index_remainder(&g->indices, y, u->step), v_line(g, column, u->step, 0));
+    keep_within(&map, bounds, at[u->dim], 0, u->count - 1);
+    keep_within(&map, bounds, at[n - 1], 0, u->size - 1);
+    return v_view(g, u->from, ndim, sizes, &map);
+}
+
+static void unfold_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    const tensor *t = &out->items[0];
+    unfolding u = {.from = v_arg(g, call, 0), .size = call_int(call, 3), .step = call_int(call, 4)};
+    if (u.size == 0 || dim_wrap(call_int(call, 2), t->ndim, &u.dim, NULL) != ASSAY_OK) {
+        v_refuse(g, "windows of nothing");
+        return;
+    }
+    u.count = v_size(g, u.from, u.dim);
+    v_result(g, 0, v_sum_of_taps(g, t->ndim, t->sizes, 1, (u.size - 1) / u.step + 1, unfold_backward_tap, &u));
+}
+
 static const op_row rows[] = {
     {.signature = "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
      .doc = "Every window of an image as a column.",
      .family = &family_fold,
      .infer = im2col_infer,
+     .decompose = im2col_parts,
      .reference_moves = im2col_moves},
     {.signature = "im2col_backward(Tensor grad_output, int[2] input_size, int[2] kernel_size, int[2] dilation, "
                   "int[2] padding, int[2] stride) -> Tensor",
      .doc = "The gradient of im2col, which is col2im; a name that ATen has since dropped.",
      .family = &family_fold,
      .infer = col2im_infer,
+     .decompose = col2im_parts,
      .cost = col2im_cost,
      .reference_moves = col2im_moves},
     {.signature = "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
@@ -252,6 +392,7 @@ static const op_row rows[] = {
      .doc = "An image from the columns of its windows, added up where they overlap.",
      .family = &family_fold,
      .infer = col2im_infer,
+     .decompose = col2im_parts,
      .cost = col2im_cost,
      .reference_moves = col2im_moves},
     {.signature =
@@ -260,11 +401,13 @@ static const op_row rows[] = {
      .doc = "The gradient of col2im, which is im2col; a name that ATen has since dropped.",
      .family = &family_fold,
      .infer = im2col_infer,
+     .decompose = im2col_parts,
      .reference_moves = im2col_moves},
     {.signature = "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
      .doc = "The gradients of all windows of a dimension added up where the windows overlap.",
      .family = &family_fold,
      .infer = unfold_backward_infer,
+     .decompose = unfold_backward_parts,
      .cost = unfold_backward_cost,
      .reference_moves = unfold_backward_moves},
 };

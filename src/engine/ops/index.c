@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading at places that tensors of indices name: index, index_select, gather, nonzero. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/indexing.h"
@@ -225,18 +226,21 @@ static const op_row rows[] = {
      .family = &family_gather,
      .infer = index_infer,
      .inputs = index_inputs,
+     .decompose = index_parts,
      .reference_element = index_element},
     {.signature = "index_select(Tensor self, int dim, Tensor index) -> Tensor",
      .doc = "The slices of self along dim that the index names, in its order.",
      .family = &family_gather,
      .infer = index_select_infer,
      .inputs = index_select_inputs,
+     .decompose = index_select_parts,
      .reference_element = index_select_element},
     {.signature = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
      .doc = "For each element of index the element of self at the same place but for dim, where the index says.",
      .family = &family_gather,
      .infer = gather_infer,
      .inputs = index_select_inputs,
+     .decompose = gather_parts,
      .reference_element = gather_element},
     {.signature = "nonzero(Tensor self) -> Tensor",
      .doc = "The coordinates of the elements that are not zero, in row-major order, one row each.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 2-d pooling and its gradients. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
@@ -431,12 +432,14 @@ static const op_row rows[] = {
      .doc = "The largest element of each window, and its index in the plane; NaN wins, padding never does.",
      .family = &family_pool,
      .infer = max_infer,
+     .decompose = max_pool_parts,
      .reference_element = max_element},
     {.signature = "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
                   "int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
      .doc = "Adds each window's gradient to the element that indices names.",
      .family = &family_pool,
      .infer = max_backward_infer,
+     .decompose = max_pool_backward_parts,
      .inputs = max_backward_inputs,
      .cost = max_backward_cost,
      .reference = max_backward_reference},
@@ -445,6 +448,7 @@ static const op_row rows[] = {
      .doc = "The mean of each window; padding counts as zeros if so asked.",
      .family = &family_pool,
      .infer = avg_infer,
+     .decompose = avg_pool_parts,
      .cost = avg_cost,
      .reference_element = avg_element},
     {.signature = "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, "
@@ -452,18 +456,21 @@ static const op_row rows[] = {
      .doc = "Shares each window's gradient out among the elements under it.",
      .family = &family_pool,
      .infer = avg_backward_infer,
+     .decompose = avg_pool_backward_parts,
      .cost = avg_backward_cost,
      .reference_element = avg_backward_element},
     {.signature = "_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
      .doc = "The means of as many windows as output_size asks for, spread evenly over the input.",
      .family = &family_pool,
      .infer = adaptive_infer,
+     .decompose = adaptive_pool_parts,
      .cost = adaptive_cost,
      .reference_element = adaptive_element},
     {.signature = "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
      .doc = "Shares each adaptive window's gradient out among the elements under it.",
      .family = &family_pool,
      .infer = adaptive_backward_infer,
+     .decompose = adaptive_pool_backward_parts,
      .cost = adaptive_backward_cost,
      .reference = adaptive_backward_reference},
 };

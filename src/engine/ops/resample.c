@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resampling of images [batch, channels, height, width]: to another size, and at the points of a grid. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
@@ -366,12 +367,14 @@ static const op_row rows[] = {
      .doc = "Resizes an image; each output element copies the nearest input element.",
      .family = &family_resample,
      .infer = nearest_infer,
+     .decompose = upsample_nearest_parts,
      .reference_element = nearest_element},
     {.signature = "upsample_nearest2d_backward.vec(Tensor grad_output, SymInt[]? output_size, SymInt[] input_size, float[]? "
                   "scale_factors) -> Tensor",
      .doc = "Sums the gradients of the copies of each input element.",
      .family = &family_resample,
      .infer = nearest_backward_infer,
+     .decompose = upsample_nearest_backward_parts,
      .cost = upsample_backward_cost,
      .reference = nearest_backward_reference},
     {.signature = "upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
@@ -379,6 +382,7 @@ static const op_row rows[] = {
      .doc = "Resizes an image; each output element is interpolated between four input elements.",
      .family = &family_resample,
      .infer = bilinear_infer,
+     .decompose = upsample_bilinear_parts,
      .cost = bilinear_cost,
      .reference_element = bilinear_element},
     {.signature = "upsample_bilinear2d_backward.vec(Tensor grad_output, SymInt[]? output_size, SymInt[] input_size, bool "
@@ -386,6 +390,7 @@ static const op_row rows[] = {
      .doc = "Shares each gradient out among the four input elements it was interpolated from.",
      .family = &family_resample,
      .infer = bilinear_backward_infer,
+     .decompose = upsample_bilinear_backward_parts,
      .cost = upsample_backward_cost,
      .reference = bilinear_backward_reference},
     {.signature = "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
@@ -393,6 +398,7 @@ static const op_row rows[] = {
      .doc = "Resizes an image by cubic convolution over 4 x 4 input elements.",
      .family = &family_resample,
      .infer = bicubic_infer,
+     .decompose = upsample_bicubic_parts,
      .cost = bicubic_cost,
      .reference_element = bicubic_element},
     {.signature = "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
@@ -400,6 +406,7 @@ static const op_row rows[] = {
      .doc = "Reads an image at the points of a grid in [-1, 1], interpolated.",
      .family = &family_resample,
      .infer = grid_infer,
+     .decompose = grid_sampler_parts,
      .inputs = grid_inputs,
      .cost = grid_cost,
      .reference_element = grid_element},
@@ -408,6 +415,7 @@ static const op_row rows[] = {
      .doc = "The gradients of grid_sampler_2d for the image and for the grid.",
      .family = &family_resample,
      .infer = grid_backward_infer,
+     .decompose = grid_sampler_backward_parts,
      .inputs = grid_backward_inputs,
      .cost = grid_backward_cost,
      .reference = grid_backward_reference},

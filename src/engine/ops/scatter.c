@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing at places that tensors of indices name: index_put, index_add, scatter, scatter_add. */
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/indexing.h"
@@ -528,6 +529,7 @@ static const op_row rows[] = {
      .infer = index_put_infer,
      .inputs = index_put_inputs,
      .cost = index_put_cost,
+     .decompose = index_put_parts,
      .reference_element = index_put_element},
     {.signature = "_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, "
                   "bool unsafe=False) -> Tensor",
@@ -536,6 +538,7 @@ static const op_row rows[] = {
      .infer = index_put_infer,
      .inputs = index_put_inputs,
      .cost = index_put_cost,
+     .decompose = index_put_parts,
      .reference_element = index_put_element},
     {.signature = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
      .doc = "self with alpha times the slices of source added to the slices of self that the index names.",
@@ -543,6 +546,7 @@ static const op_row rows[] = {
      .infer = index_add_infer,
      .inputs = along_dim_inputs,
      .cost = index_add_cost,
+     .decompose = index_add_parts,
      .reference_element = index_add_element},
     {.signature = "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
      .doc = "self with elements of src written at the same place but for dim, where the index says.",
@@ -550,6 +554,7 @@ static const op_row rows[] = {
      .infer = scatter_infer,
      .inputs = scatter_inputs,
      .cost = scatter_cost,
+     .decompose = scatter_parts,
      .reference_element = scatter_element},
     {.signature = "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
      .doc = "self with one value written at the same place as each index but for dim, where the index says.",
@@ -557,6 +562,7 @@ static const op_row rows[] = {
      .infer = scatter_value_infer,
      .inputs = scatter_inputs,
      .cost = scatter_cost,
+     .decompose = scatter_value_parts,
      .reference_element = scatter_value_element},
     {.signature = "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
      .doc = "self with elements of src added at the same place but for dim, where the index says.",
@@ -564,6 +570,7 @@ static const op_row rows[] = {
      .infer = scatter_infer,
      .inputs = along_dim_inputs,
      .cost = scatter_add_cost,
+     .decompose = scatter_add_parts,
      .reference_element = scatter_add_element},
 };
 

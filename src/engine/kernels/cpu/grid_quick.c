@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid_sampler_2d and its gradients where all of it is f32 vector code: linear or nearest sampling of dense planes, padded
-   by zeros or the border. Points are worked out once per image; planes are shared out among threads. */
+   by zeros or the border. Points are worked out once per image; planes are shared out among threads, by eights if there are
+   enough: then a tap is a load of eight side by side, for which planes are turned round, and not a gather. */
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/resample.h"
@@ -16,7 +17,9 @@ typedef struct quick_state {
     convert_fn *to, *from;  /* halves to f32 and back; NULL for f32 */
     int64_t size, area, channels, rows, columns; /* rows, columns: of the grid */
     int threads;
-    float *work;            /* per thread: a row of coordinates, a plane, its sums, points of gradient and output */
+    int lanes;              /* planes worked on together: 1 or GRID_LANES */
+    float *work;            /* per thread: a plane, its sums, points of gradient and output (of each lane), and a row of
+                               coordinates */
     int64_t work_floats;
     float *x_sums, *y_sums; /* per thread: the points' gradients */
 } quick_state;
@@ -83,6 +86,49 @@ static void one_plane(const quick_state *s, int64_t n, int64_t c, float *work, f
     }
 }
 
+/* Planes [c, c + m) of image n to [element][lane]; scratch: numel numbers for each. Lanes without a plane are 0. */
+static void turn_in(const quick_state *s, const tensor *t, int64_t n, int64_t c, int64_t m, int64_t numel, float *scratch,
+                    float *to) {
+    const char *at = tensor_data(t) + (n * t->strides[0] + c * t->strides[1]) * s->size;
+    if (m < GRID_LANES) {
+        memset(to, 0, (size_t)numel * GRID_LANES * sizeof *to);
+    }
+    for (int64_t k = 0; s->to != NULL && k < m; k++) {
+        s->to(scratch + k * numel, at + k * t->strides[1] * s->size, numel);
+    }
+    s->to != NULL ? s->loops->to_lanes(to, scratch, numel, m, numel)
+                  : s->loops->to_lanes(to, (const float *)(const void *)at, t->strides[1], m, numel);
+}
+
+static void turn_out(const quick_state *s, const tensor *t, int64_t n, int64_t c, int64_t m, int64_t numel, float *scratch,
+                     const float *from) {
+    char *at = tensor_data(t) + (n * t->strides[0] + c * t->strides[1]) * s->size;
+    s->from != NULL ? s->loops->from_lanes(scratch, from, numel, m, numel)
+                    : s->loops->from_lanes((float *)(void *)at, from, t->strides[1], m, numel);
+    for (int64_t k = 0; s->from != NULL && k < m; k++) {
+        s->from(at + k * t->strides[1] * s->size, scratch + k * numel, numel);
+    }
+}
+
+/* Up to GRID_LANES planes from c on. */
+static void some_planes(const quick_state *s, int64_t n, int64_t c, float *work, float *x_sums, float *y_sums) {
+    int64_t points = s->q.points, m = s->channels - c < GRID_LANES ? s->channels - c : GRID_LANES;
+    float *planes = work, *sums = planes + s->area * GRID_LANES, *grads = sums + s->area * GRID_LANES;
+    float *made = grads + points * GRID_LANES, *scratch = made + points * GRID_LANES;
+    turn_in(s, s->x, n, c, m, s->area, scratch, planes);
+    if (s->grad == NULL) {
+        s->loops->grid_lanes(&s->q, planes, made);
+        turn_out(s, s->out, n, c, m, points, scratch, made);
+        return;
+    }
+    turn_in(s, s->grad, n, c, m, points, scratch, grads);
+    memset(sums, 0, (size_t)s->area * GRID_LANES * sizeof *sums);
+    s->loops->grid_lanes_back(&s->q, planes, grads, sums, x_sums, y_sums);
+    if (s->out != NULL) {
+        turn_out(s, s->out, n, c, m, s->area, scratch, sums);
+    }
+}
+
 /* The threads' parts of the grid's gradient, added up in order. */
 static void write_grid_gradient(const quick_state *s, int64_t n, int team, float *row) {
     int64_t from, to, points = s->q.points;
@@ -123,9 +169,9 @@ static status run(kernel_plan *plan) {
                 memset(y, 0, (size_t)s->q.points * sizeof *y);
             }
 #pragma omp barrier
-            parallel_share(s->channels, 1, &from, &to);
-            for (int64_t c = from; c < to; c++) {
-                one_plane(s, n, c, work, x, y);
+            parallel_share(s->channels, s->lanes, &from, &to);
+            for (int64_t c = from; c < to; c += s->lanes) {
+                s->lanes > 1 ? some_planes(s, n, c, work, x, y) : one_plane(s, n, c, work, x, y);
             }
 #pragma omp barrier
             if (x != NULL) {
@@ -142,11 +188,15 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     bool is_backward = s->grad != NULL;
     float *numbers = arena_make(plan->memory, entries * (is_backward ? 3 : 1), sizeof *numbers);
     s->q.offset = arena_make(plan->memory, entries, sizeof *s->q.offset);
-    s->work_floats = 2 * s->area + 2 * s->q.points + 2 * s->columns;
+    int64_t longest = s->area > s->q.points ? s->area : s->q.points; /* halves are turned round as f32 */
+    s->work_floats = (2 * (s->area + s->q.points) + longest) * s->lanes + 2 * s->columns;
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_floats * sizeof *s->work);
     float *sums = is_backward ? arena_make(plan->memory, 2 * (size_t)s->threads, (size_t)s->q.points * sizeof *sums + 1) : NULL;
     if (numbers == NULL || s->q.offset == NULL || s->work == NULL || (is_backward && sums == NULL)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for grid sampling");
+    }
+    for (size_t i = 0; s->q.taps == 1 && i < entries; i++) {
+        numbers[i] = 1; /* the points' loop writes no weights where there is nothing to weigh */
     }
     s->q.weight = numbers;
     s->q.row_slope = is_backward ? numbers + entries : NULL;
@@ -178,6 +228,7 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
     }
     s->q.taps = axes[0].interpolation == GRID_NEAREST ? 1 : 4;
     s->q.points = s->rows * s->columns;
+    s->lanes = s->q.taps == 4 && s->channels >= GRID_LANES ? GRID_LANES : 1;
     s->threads = parallel_threads((double)s->q.points * (double)s->channels * s->q.taps * 8);
     plan->state = s;
     plan->run = run;

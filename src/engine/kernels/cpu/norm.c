@@ -7,8 +7,10 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #include <math.h>
+#include <stdalign.h>
 #include <string.h>
 
 enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256 };
@@ -28,6 +30,7 @@ typedef struct layer {
     char *work;
     int64_t work_bytes;
     int64_t line_bytes; /* one line in the computing type, padded */
+    bool streams;       /* the result goes past the caches */
 } layer;
 
 /* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
@@ -72,6 +75,42 @@ static void seek_line(const layer *s, int64_t i, int64_t *offset) {
     }
 }
 
+/* Writes a line's output. What goes past the caches goes piece by piece, and asks for as much of the next line each time:
+   so the memory reads while it writes. */
+static void put_centred(const layer *s, char *out, const void *x, double mean, double rstd, const void *weight,
+                        const void *bias, bool has_next, char *buffer) {
+    const row_loops *l = s->l;
+    int64_t n = s->v.per_stat, size = (int64_t)l->size;
+    if (!s->streams) {
+        void *y = row_target(l, buffer, out, s->type[OUT], s->line.strides[OUT][0]);
+        l->centre(y, x, mean, rstd, weight, bias, n);
+        row_put(l, out, s->type[OUT], s->line.strides[OUT][0], y, n);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += STREAM_PIECE) {
+        alignas(64) char made[STREAM_PIECE * sizeof(double)];
+        int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
+        const char *from = (const char *)x + at * size;
+        if (has_next) {
+            fetch_soon(from + n * size, (size_t)(part * size));
+        }
+        l->centre(made, from, mean, rstd, weight != NULL ? (const char *)weight + at * size : NULL,
+                  bias != NULL ? (const char *)bias + at * size : NULL, part);
+        l->stream(out + at * size, made, (size_t)(part * size));
+    }
+}
+
+/* Whether lines of all operands lie one behind the other in the computing type and the result is too large for caches. */
+static bool can_stream(const layer *s, int n_operands) {
+    int64_t size = (int64_t)s->l->size;
+    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * size >= STREAM_MIN_BYTES;
+    for (int k = 0; k < n_operands; k++) {
+        can = can && s->type[k] == s->l->type && s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim == 1 &&
+              s->lines.strides[k][0] == s->v.per_stat * size;
+    }
+    return can;
+}
+
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
     const row_loops *l = s->l;
@@ -90,15 +129,14 @@ static status run_forward(kernel_plan *plan) {
             if (n > 0) {
                 char *out = s->lines.data[OUT] + offset[OUT];
                 const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
-                void *y = row_target(l, buffer, out, s->type[OUT], s->line.strides[OUT][0]);
                 l->moments(x, n, &mean, &m2);
                 m2 /= (double)n;
-                l->centre(y, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, n);
-                row_put(l, out, s->type[OUT], s->line.strides[OUT][0], y, n);
+                put_centred(s, out, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, i + 1 < to, buffer);
             }
             norm_write(s->mean_out, i, mean);
             norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
         }
+        l->settle();
         parallel_leave(watch);
     }
     return ASSAY_OK;
@@ -129,7 +167,26 @@ static void flush(const layer *s, const param_sums *p) {
     memset(p->bias, 0, (size_t)s->line_bytes);
 }
 
-static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p) {
+/* As put_centred. */
+static void put_gradient(const layer *s, char *out, const char *dy, const char *x, const char *weight, double mean,
+                         double rstd, double g, double gx, bool has_next) {
+    int64_t n = s->v.per_stat, size = (int64_t)s->l->size;
+    for (int64_t at = 0; at < n; at += STREAM_PIECE) {
+        alignas(64) char made[STREAM_PIECE * sizeof(double)];
+        int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
+        if (has_next) {
+            fetch_soon(dy + (n + at) * size, (size_t)(part * size));
+            fetch_soon(x + (n + at) * size, (size_t)(part * size));
+        }
+        /* the means of g and gx over the line: as many times less for a part as it is shorter */
+        double share = (double)part / (double)n;
+        s->l->layer_grad(made, dy + at * size, x + at * size, weight != NULL ? weight + at * size : NULL, mean, rstd, g * share,
+                         gx * share, part);
+        s->l->stream(out + at * size, made, (size_t)(part * size));
+    }
+}
+
+static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p, bool has_next) {
     const row_loops *l = s->l;
     int64_t n = s->v.per_stat, offset[LOOP_MAX_OPERANDS];
     seek_line(s, i, offset);
@@ -139,7 +196,10 @@ static void backward_line(const layer *s, int64_t i, const void *weight, char *b
     if (s->wants_params) {
         l->layer_params(p->weight, p->bias, dy, x, mean, rstd, n);
     }
-    if (s->wants_input) {
+    if (s->wants_input && s->streams) {
+        l->layer_sums(dy, x, weight, mean, rstd, n, &g, &gx);
+        put_gradient(s, s->lines.data[OUT] + offset[OUT], dy, x, weight, mean, rstd, g, gx, has_next);
+    } else if (s->wants_input) {
         char *out = s->lines.data[OUT] + offset[OUT];
         void *to = row_target(l, buffers + 2 * s->line_bytes, out, s->type[OUT], s->line.strides[OUT][0]);
         l->layer_sums(dy, x, weight, mean, rstd, n, &g, &gx);
@@ -167,11 +227,12 @@ static status run_backward(kernel_plan *plan) {
         }
         parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
         for (int64_t i = from; i < to; i++) {
-            backward_line(s, i, weight, buffers, &p);
+            backward_line(s, i, weight, buffers, &p, i + 1 < to);
             if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
                 flush(s, &p);
             }
         }
+        s->l->settle();
         parallel_leave(watch);
     }
     for (int64_t i = 0; s->wants_params && i < n; i++) {
@@ -229,6 +290,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->lines, operands, n_operands, leading);
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
+    s->streams = can_stream(s, n_operands);
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->threads = parallel_threads(bytes);

@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/norm_channels.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,6 +61,35 @@ static void *target(const row_walk *w, void *buffer) {
 
 static void put(const row_walk *w, const void *from) {
     row_put(w->s->l, w->at[NORM_OUT], w->s->type[NORM_OUT], w->s->positions.strides[NORM_OUT][0], from, w->n);
+}
+
+/* A block that goes past the caches is made and stored piece by piece, and each piece asks for as much of the unit behind
+   this one, `ahead` bytes further on: so the memory reads while it writes. */
+static void stream_scaled(const row_walk *w, double factor, double plus, int64_t ahead, char *made) {
+    const row_loops *l = w->s->l;
+    int64_t size = (int64_t)l->size;
+    for (int64_t at = 0; at < w->n; at += STREAM_PIECE) {
+        int64_t n = w->n - at < STREAM_PIECE ? w->n - at : STREAM_PIECE;
+        const char *x = w->at[NORM_X] + at * size;
+        fetch_soon(x + ahead, (size_t)(n * size));
+        l->scale(made, x, factor, plus, n);
+        l->stream(w->at[NORM_OUT] + at * size, made, (size_t)(n * size));
+    }
+}
+
+static void stream_gradient(const row_walk *w, channel_factors f, int64_t ahead, char *made) {
+    const row_loops *l = w->s->l;
+    int64_t size = (int64_t)l->size;
+    for (int64_t at = 0; at < w->n; at += STREAM_PIECE) {
+        int64_t n = w->n - at < STREAM_PIECE ? w->n - at : STREAM_PIECE;
+        const char *x = w->at[NORM_X] + at * size, *dy = w->at[NORM_DY] + at * size;
+        if (!w->s->v.is_batch) { /* two channels of a batch, twice, are more than L2 holds */
+            fetch_soon(x + ahead, (size_t)(n * size));
+            fetch_soon(dy + ahead, (size_t)(n * size));
+        }
+        l->channel_grad(made, dy, x, f.mean, f.a, f.b, f.c, n);
+        l->stream(w->at[NORM_OUT] + at * size, made, (size_t)(n * size));
+    }
 }
 
 /* --- what both ways share -------------------------------------------------------------------------------------------------------- */
@@ -128,8 +158,12 @@ static void short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t r
     }
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
     char *out = short_at(s, NORM_OUT, n, c);
-    void *to = row_target(s->l, buffer, out, s->type[NORM_OUT], size);
+    void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
     s->l->scale_short(to, short_fetch(s, NORM_X, buffer, n, c, rows), factor, plus, rows, s->S);
+    if (s->streams) {
+        s->l->stream(out, to, (size_t)(rows * s->S * size));
+        return;
+    }
     row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
 }
 
@@ -162,9 +196,13 @@ static void short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t 
     }
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
     char *out = short_at(s, NORM_OUT, n, c);
-    void *to = row_target(s->l, buffer, out, s->type[NORM_OUT], size);
+    void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
     s->l->channel_grad_short(to, short_fetch(s, NORM_DY, buffer, n, c, rows),
                              short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, a, b, d, rows, s->S);
+    if (s->streams) {
+        s->l->stream(out, to, (size_t)(rows * s->S * size));
+        return;
+    }
     row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
 }
 
@@ -240,6 +278,10 @@ static void unit_forward(const channel_norm *s, unit u, char *buffer) {
             int64_t i = channel_stat(s, n, c);
             double factor = s->weights[c] * s->rstd[i], plus = s->biases[c] - s->mean[i] * factor;
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                if (s->streams) {
+                    stream_scaled(&w, factor, plus, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
+                    continue;
+                }
                 void *to = target(&w, buffer);
                 s->l->scale(to, fetch(&w, NORM_X, buffer), factor, plus, w.n);
                 put(&w, to);
@@ -293,6 +335,10 @@ static void unit_backward(const channel_norm *s, unit u, char *buffer) {
             double own_gx = s->v.is_batch ? s->weights[c] * m.m2 : gx;
             channel_factors f = channel_gradient(s, n, c, own_g, own_gx);
             for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                if (s->streams) {
+                    stream_gradient(&w, f, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
+                    continue;
+                }
                 void *to = target(&w, buffer);
                 s->l->channel_grad(to, fetch(&w, NORM_DY, buffer), fetch(&w, NORM_X, more), f.mean, f.a, f.b, f.c, w.n);
                 put(&w, to);
@@ -312,6 +358,7 @@ static void run_units(const channel_norm *s) {
         for (int64_t u = from; u < to; u++) {
             (s->is_backward ? unit_backward : unit_forward)(s, unit_at(s, u), buffer);
         }
+        s->l->settle();
         parallel_leave(watch);
     }
 }
@@ -431,6 +478,16 @@ static bool has_short_rows(const channel_norm *s, int n_operands) {
     return has;
 }
 
+/* Whether results go past the caches: types as computed in, positions dense, all of one stride from channel to channel. */
+static bool can_stream(const channel_norm *s, int n_operands, double out_bytes) {
+    int64_t size = (int64_t)s->l->size;
+    bool can = s->wants_input && out_bytes >= STREAM_MIN_BYTES && s->positions.numel > 0;
+    for (int k = 0; k < n_operands; k++) {
+        can = can && s->type[k] == s->l->type && s->positions.strides[k][0] == size && s->c_stride[k] == s->c_stride[NORM_X];
+    }
+    return can;
+}
+
 /* Enough channels together to read a few pages in a row, few enough that each thread gets some. */
 static int64_t block_channels(const channel_norm *s) {
     enum { BLOCK_ELEMENTS = 4096, UNITS_A_THREAD = 4 };
@@ -473,6 +530,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     nest_init(&s->positions, operands, n_operands, nest_all(x->ndim) & ~3u);
     nest_init(&s->rows, operands, n_operands, nest_all(x->ndim) & ~(s->v.is_batch ? 2u : 3u));
     s->short_rows = has_short_rows(s, n_operands);
+    s->streams = can_stream(s, n_operands, bytes / n_operands);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);
     }

@@ -34,6 +34,7 @@ typedef struct channel_norm {
     int threads;
     int64_t block;  /* by rows: channels taken together */
     bool by_columns;
+    bool streams; /* by rows: the result goes past the caches */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C] */
     char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */

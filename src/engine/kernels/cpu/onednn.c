@@ -188,6 +188,20 @@ status onednn_run(onednn *o, const onednn_data *data, error *err) {
     return ASSAY_OK;
 }
 
+status onednn_run_primitive(onednn *o, error *err) {
+    CALL(dnnl_primitive_execute, o->primitive, o->stream, o->n_args, o->args);
+    CALL(dnnl_stream_wait, o->stream);
+    return ASSAY_OK;
+}
+
+/* The same sizes in a layout of oneDNN's choice. */
+static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
+    dnnl_memory_desc_t any = *md;
+    memset(&any.format_desc, 0, sizeof any.format_desc);
+    any.format_kind = dnnl_format_kind_any;
+    return any;
+}
+
 /* --- matrix products -------------------------------------------------------------------------------------------------- */
 
 /* Strides of dimensions of size 1 mean nothing, but oneDNN wants them to look like a matrix's. */
@@ -248,12 +262,14 @@ static status matmul_build(const onednn_matmul *s, arena *memory, onednn *o, dnn
     row_steps[1] = s->batch > 1 ? s->n : 1;
     CALL(dnnl_memory_desc_init_by_strides, &row, s->batch > 1 ? 3 : 2, row_sizes, type_of(s->dtype), row_steps);
     bool is_bias = s->adds_row && (float)s->alpha == 1;
+    dnnl_memory_desc_t inner_b = s->own_layouts ? any_layout(&b) : b;
     dnnl_matmul_desc_t desc;
-    CALL(dnnl_matmul_desc_init, &desc, &a, &b, is_bias ? &row : NULL, &c);
+    CALL(dnnl_matmul_desc_init, &desc, &a, &inner_b, is_bias ? &row : NULL, &c);
     TRY(matmul_attributes(s, &row, attributes, err));
     TRY(make_primitive(o, &desc, *attributes, NULL, pd, err));
     TRY(add_operand(o, DNNL_ARG_SRC, 0, false, &a, &a, memory, err));
-    TRY(add_operand(o, DNNL_ARG_WEIGHTS, 1, false, &b, &b, memory, err));
+    TRY(add_operand(o, DNNL_ARG_WEIGHTS, 1, false, &b, dnnl_primitive_desc_query_md(*pd, dnnl_query_weights_md, 0), memory,
+                    err));
     TRY(add_operand(o, DNNL_ARG_DST, 2, true, &c, &c, memory, err));
     if (s->adds_row) {
         int id = is_bias ? DNNL_ARG_BIAS : DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
@@ -313,14 +329,6 @@ static status weight_desc(dnnl_memory_desc_t *md, const onednn_conv *s, error *e
     return ASSAY_OK;
 }
 
-/* The same sizes in a layout of oneDNN's choice. */
-static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
-    dnnl_memory_desc_t any = *md;
-    memset(&any.format_desc, 0, sizeof any.format_desc);
-    any.format_kind = dnnl_format_kind_any;
-    return any;
-}
-
 typedef struct conv_descs {
     dnnl_memory_desc_t narrow, wide, weight, bias;                     /* the caller's */
     dnnl_memory_desc_t inner_narrow, inner_wide, inner_weight, inner_bias; /* asked for, then chosen */
@@ -335,8 +343,9 @@ static status conv_describe(const onednn_conv *s, conv_descs *d, error *err) {
     dnnl_dims_t channels = {c->narrow_channels}, one = {1};
     CALL(dnnl_memory_desc_init_by_strides, &d->bias, 1, channels, type_of(s->dtype), one);
     /* Channels-last sides stay as they are: oneDNN is about as fast on them as on its own layouts. */
-    d->inner_narrow = c->channels_last ? d->narrow : any_layout(&d->narrow);
-    d->inner_wide = c->channels_last ? d->wide : any_layout(&d->wide);
+    bool stays = c->channels_last && !s->own_layouts;
+    d->inner_narrow = stays ? d->narrow : any_layout(&d->narrow);
+    d->inner_wide = stays ? d->wide : any_layout(&d->wide);
     d->inner_weight = any_layout(&d->weight);
     d->inner_bias = d->bias;
     int n = c->spatial == 3 ? 3 : 2;

@@ -21,6 +21,7 @@ typedef struct onednn_matmul {
     double alpha;
     bool adds_row; /* a row [n] is added to every row, after alpha */
     bool adds_c;   /* what c holds is added */
+    bool own_layouts; /* b is brought to a layout of oneDNN's choice, in the run */
 } onednn_matmul;
 
 /* One of the three sums of schema/window.h: f32 or bf16. Strides in elements, of [batch, channel, three spatial]; of the
@@ -32,6 +33,7 @@ typedef struct onednn_conv {
     const conv_shape *shape;
     int64_t narrow[5], wide[5], weight[5];
     bool bias; /* TO_NARROW: read; TO_WEIGHT: the narrow side's sums, written */
+    bool own_layouts; /* channels-last sides too are brought to layouts of oneDNN's choice */
 } onednn_conv;
 
 /* Where the operands of one run lie: a, b, c and row; or narrow, wide, weight and bias. */
@@ -44,6 +46,8 @@ typedef struct onednn_data {
 status onednn_matmul_prepare(const onednn_matmul *shape, arena *memory, onednn **out, error *err);
 status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err);
 status onednn_run(onednn *o, const onednn_data *data, error *err);
+/* The primitive alone, on the operands of the last onednn_run as its reorders left them. */
+status onednn_run_primitive(onednn *o, error *err);
 /* NULL is fine. */
 void onednn_free(onednn *o);
 /* oneDNN's name for the code it chose, "brg:avx512_core"; lives as long as o. */

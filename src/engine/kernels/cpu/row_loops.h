@@ -51,6 +51,22 @@ typedef struct softmax_step {
     double finish_largest;
 } softmax_step;
 
+/* Rows of three blocks of columns, likewise; n is a multiple of 64, strides are in elements. */
+typedef struct softmax_columns_step {
+    bool logarithm;
+    int64_t rows, n, next_stride, to_stride;
+    const void *next; /* of the block that is read: */
+    int64_t ahead;    /* as many elements further on, memory is asked for */
+    void *next_to;    /* rows of n, as those below */
+    void *next_largest;
+    void *x;          /* becomes its exponentials, unless only the logarithm is asked for: */
+    const void *largest;
+    void *sum;
+    const void *from; /* of the block that is finished: */
+    void *to;         /* on a 64-byte boundary, as its rows */
+    const void *factor, *finish_largest;
+} softmax_columns_step;
+
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
     size_t size;
@@ -107,13 +123,13 @@ typedef struct row_loops {
     void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
     void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
 
-    /* Its steps, on some of the rows at a time: largest and sum run on, x and to have a stride in elements. */
-    void (*columns_largest)(void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
-    void (*columns_exp)(void *to, const void *x, int64_t stride, const void *largest, void *sum, int64_t rows,
-                        int64_t n); /* to: rows of n, or NULL for the sum alone */
-    /* rows of n: x * factor, or (x - largest) - factor where there is a largest */
-    void (*columns_finish)(void *to, const void *x, int64_t stride, const void *largest, const void *factor, int64_t rows,
-                           int64_t n);
+    /* Its steps, on some of the rows at a time. Rows of n from x, a stride in elements apart, come to lie one behind the
+       other, and largest runs on; they become exponentials, unless they are kept, and sum runs on; they are multiplied by
+       factor, or, where there is a largest, lessened by it and factor. */
+    void (*columns_stream)(const softmax_columns_step *step);
+    void (*columns_read)(void *to, void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
+    void (*columns_exp)(void *x, const void *largest, void *sum, int64_t rows, int64_t n, bool keep);
+    void (*columns_finish)(void *to, const void *x, const void *largest, const void *factor, int64_t rows, int64_t n);
 
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);

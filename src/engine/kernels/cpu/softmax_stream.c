@@ -10,7 +10,7 @@
 #include <math.h>
 
 /* What is in flight at once stays in an L2 cache of 1 MiB, four lines or blocks of columns with it. */
-enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, ROWS_AT_ONCE = 4, LEAST_LINE = 128, LEAST_COLUMNS = 64, GROUP = 1024 };
+enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, ROWS_AT_ONCE = 4, ROWS_AHEAD = 8, LEAST_LINE = 128, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
 
 /* A line on its way. */
 typedef struct flight {
@@ -123,41 +123,21 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
     }
 }
 
-/* Short lines one behind the other in both tensors, as many as a block holds at once; the next block is asked for while
-   one is computed. */
-static void stream_groups_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    const row_loops *l = s->l;
-    int64_t most = GROUP / s->n, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    char *made = work + GROUP * (int64_t)l->size, *raw = made + GROUP * (int64_t)l->size;
-    for (int64_t i = from; i < to; i += most) {
-        int64_t rows = to - i < most ? to - i : most;
-        loop_seek(&s->lines, i, index, offset);
-        const char *x = s->lines.data[X] + offset[X];
-        fetch_soon(x + rows * s->n * s->stride[X], (size_t)(rows * s->n * s->stride[X]));
-        l->softmax_short(made, fetch(s, X, work, x, 0, rows * s->n), rows, s->n, s->logarithm);
-        put(s, s->lines.data[Y] + offset[Y], made, raw, rows * s->n);
-    }
-}
-
 /* --- columns ------------------------------------------------------------------------------------------------------------- */
 
 /* A block of columns on its way. */
 typedef struct block {
     const char *x;
     char *y;
-    char *made;          /* rows of n */
+    char *made;          /* rows of n: the input, then its exponentials */
     char *largest, *sum; /* n each */
     int64_t n;
 } block;
 
 static void finish_rows(const softmax *s, const block *b, int64_t r, int64_t rows, char *room) {
     const row_loops *l = s->l;
-    int64_t size = (int64_t)l->size, row_bytes = b->n * size, stride = s->stride[X] / size;
-    if (s->logarithm) {
-        l->columns_finish(room, b->x + r * s->stride[X], stride, b->largest, b->sum, rows, b->n);
-    } else {
-        l->columns_finish(room, b->made + r * row_bytes, b->n, NULL, b->sum, rows, b->n);
-    }
+    int64_t row_bytes = b->n * (int64_t)l->size;
+    l->columns_finish(room, b->made + r * row_bytes, s->logarithm ? b->largest : NULL, b->sum, rows, b->n);
     for (int64_t k = 0; k < rows; k++) {
         l->stream(b->y + (r + k) * s->stride[Y], room + k * row_bytes, (size_t)row_bytes);
     }
@@ -185,33 +165,67 @@ static void finish_sums(const softmax *s, const block *b) {
     }
 }
 
+/* Whether all three stages can go on at once: full blocks, stored on lines. */
+static bool is_steady(const softmax *s, const block *first, const block *second, const block *third) {
+    bool full = first->n == s->columns && second->n == s->columns && third->n == s->columns;
+    bool on_lines = ((uintptr_t)third->y | (uintptr_t)s->stride[Y]) % STREAM_LINE_BYTES == 0;
+    return full && on_lines && s->columns % LEAST_COLUMNS == 0;
+}
+
+static void step_rows(const softmax *s, block *first, block *second, const block *third, int64_t r, int64_t rows) {
+    int64_t size = (int64_t)s->l->size, row_bytes = s->columns * size, stride = s->stride[X] / size;
+    softmax_columns_step step = {.logarithm = s->logarithm,
+                                 .rows = rows,
+                                 .n = s->columns,
+                                 .next_stride = stride,
+                                 .to_stride = s->stride[Y] / size,
+                                 .next = first->x + r * s->stride[X],
+                                 .ahead = r + rows + ROWS_AHEAD <= s->n ? ROWS_AHEAD * stride : 0,
+                                 .next_to = first->made + r * row_bytes,
+                                 .next_largest = first->largest,
+                                 .x = second->made + r * row_bytes,
+                                 .largest = second->largest,
+                                 .sum = second->sum,
+                                 .from = third->made + r * row_bytes,
+                                 .to = third->y + r * s->stride[Y],
+                                 .factor = third->sum,
+                                 .finish_largest = third->largest};
+    s->l->columns_stream(&step);
+}
+
 static void stream_columns_forward(const softmax *s, int64_t from, int64_t to, char *work) {
     const row_loops *l = s->l;
     int64_t size = (int64_t)l->size, stride = s->stride[X] / size, row_bytes = s->columns * size;
-    char *room = work + 2 * s->n * row_bytes, *rows_of_sums = room + ROWS_AT_ONCE * row_bytes;
+    char *room = work + STAGES * s->n * row_bytes, *rows_of_sums = room + ROWS_AT_ONCE * row_bytes;
     block ring[STAGES];
     for (int k = 0; k < STAGES; k++) {
         ring[k].largest = rows_of_sums + 2 * k * row_bytes;
         ring[k].sum = ring[k].largest + row_bytes;
+        ring[k].made = work + k * s->n * row_bytes;
     }
     for (int64_t u = from; u < to + STAGES - 1; u++) {
         block *first = &ring[u % STAGES], *second = &ring[(u + 2) % STAGES], *third = &ring[(u + 1) % STAGES];
         bool reads = u < to, computes = u > from && u <= to, stores = u > from + 1;
         if (reads) {
             start_block(s, u, first);
-            first->made = work + u % 2 * s->n * row_bytes;
         }
+        bool steady = reads && computes && stores && is_steady(s, first, second, third);
         for (int64_t r = 0; r < s->n; r += ROWS_AT_ONCE) {
             int64_t rows = s->n - r < ROWS_AT_ONCE ? s->n - r : ROWS_AT_ONCE;
+            if (steady) {
+                step_rows(s, first, second, third, r, rows);
+                continue;
+            }
             if (stores) {
                 finish_rows(s, third, r, rows, room);
             }
             if (computes) {
-                l->columns_exp(s->logarithm ? NULL : second->made + r * second->n * size, second->x + r * s->stride[X], stride,
-                               second->largest, second->sum, rows, second->n);
+                l->columns_exp(second->made + r * second->n * size, second->largest, second->sum, rows, second->n,
+                               s->logarithm);
             }
             if (reads) {
-                l->columns_largest(first->largest, first->x + r * s->stride[X], stride, rows, first->n);
+                l->columns_read(first->made + r * first->n * size, first->largest, first->x + r * s->stride[X], stride, rows,
+                                first->n);
             }
         }
         if (computes) {
@@ -266,22 +280,12 @@ static bool is_dense_line(const softmax *s, int k) {
 static bool choose_lines(softmax *s, bool backward) {
     int64_t size = (int64_t)s->l->size, line_bytes = s->n * size;
     bool dense = is_dense_line(s, X) && is_dense_line(s, Y) && (!backward || is_dense_line(s, G));
-    if (!dense || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
-        return false;
+    if (!dense || s->n < LEAST_LINE || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
+        return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
-    if (s->n >= LEAST_LINE) {
-        s->run_units = backward ? stream_lines_backward : stream_lines_forward;
-        s->work_bytes = (backward ? 0 : 2 * line_bytes) + 4 * STREAM_PIECE * size;
-        return true;
-    }
-    bool follow = s->n > 1 && s->lines.ndim == 1 && s->lines.strides[X][0] == s->n * s->stride[X] &&
-                  s->lines.strides[Y][0] == s->n * s->stride[Y];
-    if (backward || !follow) {
-        return false;
-    }
-    s->run_units = stream_groups_forward;
-    s->work_bytes = 3 * GROUP * size;
+    s->run_units = backward ? stream_lines_backward : stream_lines_forward;
+    s->work_bytes = (backward ? 0 : 2 * line_bytes) + 4 * STREAM_PIECE * size;
     return true;
 }
 
@@ -291,14 +295,14 @@ static bool choose_columns(softmax *s) {
     if (!native || s->lines.strides[X][0] != size || s->lines.strides[Y][0] != size || s->n < 2 || s->stride[X] % size != 0) {
         return false;
     }
-    int64_t fitting = FLIGHT_BYTES / (4 * s->n * size) / LEAST_COLUMNS * LEAST_COLUMNS;
-    fitting = fitting > GROUP ? GROUP : fitting;
+    int64_t fitting = FLIGHT_BYTES / (STAGES * s->n * size) / LEAST_COLUMNS * LEAST_COLUMNS;
+    fitting = fitting > MOST_COLUMNS ? MOST_COLUMNS : fitting;
     if (fitting == 0 || columns < LEAST_COLUMNS) {
         return false;
     }
     s->columns = fitting < columns ? fitting : columns;
     s->units = s->lines.numel / columns * ((columns + s->columns - 1) / s->columns);
-    s->work_bytes = (2 * s->n + ROWS_AT_ONCE + 2 * STAGES) * s->columns * size;
+    s->work_bytes = (STAGES * s->n + ROWS_AT_ONCE + 2 * STAGES) * s->columns * size;
     s->run_units = stream_columns_forward;
     return s->units >= STAGES;
 }

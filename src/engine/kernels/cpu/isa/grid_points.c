@@ -8,74 +8,103 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-typedef struct axis_taps {
-    int32_t first;   /* may lie outside, as may the one behind it */
-    float low, high; /* weights of the first and the one behind it */
-    float slope;     /* of the second; the first's is its opposite */
-} axis_taps;
+/* An axis with its rules as numbers, so that a point takes no branch. */
+typedef struct limits {
+    grid_quick_axis axis;
+    float low, high;   /* positions are brought between these: what lies outside the image stays outside */
+    float first, last; /* no slope up to first and from last on */
+} limits;
 
-INLINE axis_taps taps_of(const grid_quick_axis *a, float coordinate, bool nearest) {
-    float last = (float)(a->size - 1), at = (coordinate + 1) * a->half - a->shift, slope = a->per_unit;
+static limits limits_of(const grid_quick_axis *a) {
+    float last = (float)(a->size - 1);
+    return a->border ? (limits){*a, 0, last, 0, last} : (limits){*a, -2, last + 2, -INFINITY, INFINITY};
+}
+
+INLINE float unnormalised(const limits *a, float coordinate) {
+    return (coordinate + 1) * a->axis.half - a->axis.shift;
+}
+
+INLINE float position_of(const limits *a, float coordinate) {
+    float at = unnormalised(a, coordinate);
     bool fits = fabsf(at) < INFINITY;
-    slope = a->border && (at <= 0 || at >= last) ? 0 : slope;
-    float low = a->border ? 0 : -2, high = a->border ? last : last + 2; /* what is outside stays so */
-    at = at < low ? low : at;
-    at = at > high ? high : at;
-    at = fits ? at : -2;
-    if (nearest) {
-        float rounded = (at + 0x1.8p23f) - 0x1.8p23f; /* half to even */
-        return (axis_taps){.first = (int32_t)rounded};
-    }
-    int32_t whole = (int32_t)at;
-    whole -= (float)whole > at;
-    return (axis_taps){.first = whole, .low = (float)whole + 1 - at, .high = at - (float)whole, .slope = slope};
+    at = at < a->low ? a->low : at;
+    at = at > a->high ? a->high : at;
+    return fits ? at : -2;
 }
 
-INLINE int32_t offset_of(int32_t row, int32_t column, const grid_quick_axis axes[2]) {
-    bool inside = (row >= 0) & (row < axes[0].size) & (column >= 0) & (column < axes[1].size);
-    int32_t offset = row * axes[1].size + column;
-    return inside ? offset : -1;
+INLINE float slope_of(const limits *a, float coordinate) {
+    float at = unnormalised(a, coordinate);
+    return (at > a->first) & (at < a->last) ? a->axis.per_unit : 0;
 }
 
-INLINE void fill(const grid_quick *q, const grid_quick_axis *rows, const grid_quick_axis *columns, const float *xy, int64_t from,
-                 int64_t n, bool nearest, bool slopes) {
-    const grid_quick_axis axes[2] = {*rows, *columns};
-    int64_t total = q->points;
-    int32_t *o = q->offset + from;
-    float *w = nearest ? NULL : q->weight + from, *r = slopes ? q->row_slope + from : NULL,
-          *c = slopes ? q->column_slope + from : NULL;
-#pragma omp simd
+INLINE int32_t offset_of(int32_t row, int32_t column, int32_t rows, int32_t columns) {
+    int32_t inside = -(int32_t)(((uint32_t)row < (uint32_t)rows) & ((uint32_t)column < (uint32_t)columns));
+    return (row * columns + column) | ~inside; /* -1 outside */
+}
+
+enum { BLOCK = 128 };
+
+/* One axis of a block of points: the first element read, the weights of it and the one behind it, the second's slope (the
+   first's is its opposite). */
+typedef struct block {
+    int32_t first[BLOCK];
+    float low[BLOCK], high[BLOCK], slope[BLOCK];
+} block;
+
+/* xy: coordinates, every second is the axis's. */
+static void work_out(block *b, const limits *a, const float *xy, int64_t n) {
+    const limits l = *a;
     for (int64_t p = 0; p < n; p++) {
-        axis_taps x = taps_of(&axes[1], xy[2 * p], nearest), y = taps_of(&axes[0], xy[2 * p + 1], nearest);
-        o[p] = offset_of(y.first, x.first, axes);
-        if (!nearest) {
-            o[total + p] = offset_of(y.first, x.first + 1, axes);
-            o[2 * total + p] = offset_of(y.first + 1, x.first, axes);
-            o[3 * total + p] = offset_of(y.first + 1, x.first + 1, axes);
-            w[p] = y.low * x.low;
-            w[total + p] = y.low * x.high;
-            w[2 * total + p] = y.high * x.low;
-            w[3 * total + p] = y.high * x.high;
-        }
-        if (slopes) {
-            c[p] = -x.slope * y.low;
-            c[total + p] = x.slope * y.low;
-            c[2 * total + p] = -x.slope * y.high;
-            c[3 * total + p] = x.slope * y.high;
-            r[p] = -y.slope * x.low;
-            r[total + p] = -y.slope * x.high;
-            r[2 * total + p] = y.slope * x.low;
-            r[3 * total + p] = y.slope * x.high;
-        }
+        float at = position_of(&l, xy[2 * p]), down = floorf(at);
+        b->first[p] = (int32_t)down;
+        b->low[p] = down + 1 - at;
+        b->high[p] = at - down;
+        b->slope[p] = slope_of(&l, xy[2 * p]);
+    }
+}
+
+static void work_out_nearest(block *b, const limits *a, const float *xy, int64_t n) {
+    const limits l = *a;
+    for (int64_t p = 0; p < n; p++) {
+        b->first[p] = (int32_t)((position_of(&l, xy[2 * p]) + 0x1.8p23f) - 0x1.8p23f); /* half to even */
+    }
+}
+
+static void set_offsets(int32_t *restrict to, const block *rows, int32_t down, const block *columns, int32_t right,
+                        const grid_quick_axis axes[2], int64_t n) {
+    int32_t height = axes[0].size, width = axes[1].size;
+    for (int64_t p = 0; p < n; p++) {
+        to[p] = offset_of(rows->first[p] + down, columns->first[p] + right, height, width);
+    }
+}
+
+static void set_products(float *restrict to, const float *x, const float *y, float sign, int64_t n) {
+    for (int64_t p = 0; p < n; p++) {
+        to[p] = sign * x[p] * y[p];
     }
 }
 
 void ISA_SYMBOL(grid_points)(const grid_quick *q, const grid_quick_axis axes[2], const float *xy, int64_t from, int64_t n) {
-    if (q->taps == 1) {
-        fill(q, &axes[0], &axes[1], xy, from, n, true, false);
-    } else if (q->row_slope == NULL) {
-        fill(q, &axes[0], &axes[1], xy, from, n, false, false);
-    } else {
-        fill(q, &axes[0], &axes[1], xy, from, n, false, true);
+    const limits rows = limits_of(&axes[0]), columns = limits_of(&axes[1]);
+    block y, x;
+    for (int64_t done = 0; done < n; done += BLOCK) {
+        int64_t m = n - done < BLOCK ? n - done : BLOCK, at = from + done;
+        if (q->taps == 1) {
+            work_out_nearest(&x, &columns, xy + 2 * done, m);
+            work_out_nearest(&y, &rows, xy + 2 * done + 1, m);
+            set_offsets(q->offset + at, &y, 0, &x, 0, axes, m);
+            continue;
+        }
+        work_out(&x, &columns, xy + 2 * done, m);
+        work_out(&y, &rows, xy + 2 * done + 1, m);
+        for (int k = 0; k < 4; k++, at += q->points) {
+            const float *by_row = k < 2 ? y.low : y.high, *by_column = k % 2 == 0 ? x.low : x.high;
+            set_offsets(q->offset + at, &y, k / 2, &x, k % 2, axes, m);
+            set_products(q->weight + at, by_row, by_column, 1, m);
+            if (q->row_slope != NULL) {
+                set_products(q->row_slope + at, y.slope, by_column, k < 2 ? -1 : 1, m);
+                set_products(q->column_slope + at, by_row, x.slope, k % 2 == 0 ? -1 : 1, m);
+            }
+        }
     }
 }

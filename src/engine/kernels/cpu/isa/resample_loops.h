@@ -79,6 +79,9 @@ typedef void grid_quick_fn(const grid_quick *q, const float *plane, float *out);
 /* Adds grad[p] times the weights to sums (or not: NULL), and each point's own gradient to x and y. */
 typedef void grid_quick_back_fn(const grid_quick *q, const float *plane, const float *grad, float *sums, float *x, float *y);
 
+/* The same for GRID_LANES planes at once, their elements side by side: [pixel][lane] and [point][lane]. */
+enum { GRID_LANES = 8 };
+
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
     resample_channels_fn *over_channels[2];
@@ -87,6 +90,11 @@ typedef struct resample_loops {
     grid_points_fn *grid_points;
     grid_quick_fn *grid_quick;
     grid_quick_back_fn *grid_quick_back;
+    /* m planes of n elements, `row` apart, to [element][lane] (lanes behind m are left) and back. */
+    void (*to_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
+    void (*from_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
+    grid_quick_fn *grid_lanes;
+    grid_quick_back_fn *grid_lanes_back; /* sums: never NULL */
 } resample_loops;
 
 /* In a file of its own, grid_points.c, which is built without contracted products (cmake/isa.cmake): schema/resample.h says

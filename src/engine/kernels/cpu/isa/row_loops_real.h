@@ -375,21 +375,25 @@ static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm
     }
 }
 
-static void columns_largest(void *largest, const void *at, int64_t stride, int64_t rows, int64_t n) {
-    const value *x = at;
+static void columns_read(void *to, void *largest_at, const void *at, int64_t stride, int64_t rows, int64_t n) {
+    value *largest = largest_at;
     for (int64_t r = 0; r < rows; r++) {
-        into_largest(largest, x + r * stride, n);
+        const value *x = (const value *)at + r * stride;
+        value *y = (value *)to + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i];
+            largest[i] = x[i] > largest[i] ? x[i] : largest[i]; /* NaN makes the sum NaN */
+        }
     }
 }
 
-static void columns_exp(void *to, const void *at, int64_t stride, const void *largest_at, void *sum_at, int64_t rows,
-                        int64_t n) {
+static void columns_exp(void *at, const void *largest_at, void *sum_at, int64_t rows, int64_t n, bool keep) {
     value *sum = sum_at;
     const value *largest = largest_at;
     for (int64_t r = 0; r < rows; r++) {
-        const value *x = (const value *)at + r * stride;
-        value *y = to != NULL ? (value *)to + r * n : NULL;
-        if (y == NULL) {
+        value *x = (value *)at + r * n;
+        if (keep) {
 #pragma omp simd
             for (int64_t i = 0; i < n; i++) {
                 sum[i] += exp_shifted_of(x[i] - largest[i]);
@@ -400,16 +404,16 @@ static void columns_exp(void *to, const void *at, int64_t stride, const void *la
         for (int64_t i = 0; i < n; i++) {
             value e = exp_shifted_of(x[i] - largest[i]);
             sum[i] += e;
-            y[i] = e;
+            x[i] = e;
         }
     }
 }
 
-static void columns_finish(void *to, const void *at, int64_t stride, const void *largest_at, const void *factor_at,
-                           int64_t rows, int64_t n) {
+static void columns_finish(void *to, const void *from, const void *largest_at, const void *factor_at, int64_t rows,
+                           int64_t n) {
     const value *largest = largest_at, *factor = factor_at;
     for (int64_t r = 0; r < rows; r++) {
-        const value *x = (const value *)at + r * stride;
+        const value *x = (const value *)from + r * n;
         value *y = (value *)to + r * n;
         if (largest == NULL) {
 #pragma omp simd
@@ -421,6 +425,45 @@ static void columns_finish(void *to, const void *at, int64_t stride, const void 
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
             y[i] = (x[i] - largest[i]) - factor[i];
+        }
+    }
+}
+
+/* One row of each of three blocks, as softmax_stream's three lines. */
+static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *s, int64_t r, bool logarithm) {
+    enum { BLOCK = 4 * PACK };
+    const value *next = (const value *)s->next + r * s->next_stride, *largest = s->largest;
+    const value *from = (const value *)s->from + r * s->n, *factor = s->factor, *less = s->finish_largest;
+    value *copy = (value *)s->next_to + r * s->n, *most = s->next_largest, *x = (value *)s->x + r * s->n, *sum = s->sum;
+    value *to = (value *)s->to + r * s->to_stride;
+    for (int64_t i = 0; i < s->n; i += BLOCK) {
+#pragma omp simd
+        for (int64_t k = i; k < i + BLOCK; k++) {
+            value e = exp_shifted_of(x[k] - largest[k]);
+            sum[k] += e;
+            x[k] = logarithm ? x[k] : e;
+        }
+        for (int64_t k = i; k < i + BLOCK; k += PACK) {
+            __builtin_prefetch(next + s->ahead + k);
+            pack p = pack_at(next + k), m = pack_at(most + k);
+            m = pack_choose(m > p, m, p);
+            memcpy(copy + k, &p, sizeof p);
+            memcpy(most + k, &m, sizeof m);
+        }
+        for (int64_t k = i; k < i + BLOCK; k += PACK) {
+            pack p = pack_at(from + k);
+            p = logarithm ? (p - pack_at(less + k)) - pack_at(factor + k) : p * pack_at(factor + k);
+            stream_line(to + k, &p);
+        }
+    }
+}
+
+static void columns_stream(const softmax_columns_step *s) {
+    for (int64_t r = 0; r < s->rows; r++) {
+        if (s->logarithm) {
+            columns_step_with(s, r, true);
+        } else {
+            columns_step_with(s, r, false);
         }
     }
 }
@@ -577,7 +620,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .moments_columns = moments_columns,    \
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
-    .softmax_stream = softmax_stream, .columns_largest = columns_largest, .columns_exp = columns_exp, .columns_finish = columns_finish,                        \
+    .softmax_stream = softmax_stream, .columns_stream = columns_stream, .columns_read = columns_read, .columns_exp = columns_exp, .columns_finish = columns_finish,                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \

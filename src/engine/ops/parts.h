@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decompositions that stand in a file of their own, FAMILY_parts.c, because their family's file is long. */
+#ifndef ENGINE_OPS_PARTS_H
+#define ENGINE_OPS_PARTS_H
+
+#include "engine/graph/dag.h"
+
+op_decompose_fn max_pool_parts, max_pool_backward_parts, avg_pool_parts, avg_pool_backward_parts;
+op_decompose_fn adaptive_pool_parts, adaptive_pool_backward_parts;
+op_decompose_fn slice_backward_parts, select_backward_parts, constant_pad_parts, reflection_pad_parts;
+op_decompose_fn reflection_pad_backward_parts, repeat_parts, flip_parts, roll_parts;
+op_decompose_fn upsample_nearest_parts, upsample_nearest_backward_parts, upsample_bilinear_parts;
+op_decompose_fn upsample_bilinear_backward_parts, upsample_bicubic_parts, grid_sampler_parts, grid_sampler_backward_parts;
+op_decompose_fn index_parts, index_put_parts, index_select_parts, gather_parts, scatter_parts, scatter_value_parts;
+op_decompose_fn scatter_add_parts, index_add_parts;
+op_decompose_fn embedding_parts, embedding_backward_parts, embedding_bag_parts, embedding_bag_sample_backward_parts;
+
+/* An index in i64; below 0 it counts from the end of `size`. */
+val v_wrapped_index(dag *g, val index, int64_t size);
+
+#endif
