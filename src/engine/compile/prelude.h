@@ -86,14 +86,39 @@ VECTOR_INLINE double sigmoid_f64(double x) {
     return 1 / (1 + __builtin_exp(-x));
 }
 
+/* A quotient below 2^28 has, times the divisor, 52 bits: the rest is exact in double. The quotient is so near an integer
+   when it rounds to one that it is at most 1 too large, which the rest's sign shows. Others are libm's, which takes long. */
+VECTOR_INLINE float fmod_f32(float a, float b) {
+    double quotient = __builtin_trunc((double)a / (double)b);
+    if (fabs(quotient) < 0x1p28) {
+        double rest = quotient == 0 ? (double)a : (double)a - quotient * (double)b;
+        double more = a < 0 ? -fabs((double)b) : fabs((double)b);
+        rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
+        return copysignf((float)rest, a);
+    }
+    return __builtin_fmodf(a, b);
+}
+
+/* The same; the product's digits beyond a double's are kept by a fused subtraction. */
+VECTOR_INLINE double fmod_f64(double a, double b) {
+    double quotient = __builtin_trunc(a / b);
+    if (fabs(quotient) < 0x1p52) {
+        double rest = quotient == 0 ? a : __builtin_fma(-quotient, b, a);
+        double more = a < 0 ? -fabs(b) : fabs(b);
+        rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
+        return __builtin_copysign(rest, a);
+    }
+    return __builtin_fmod(a, b);
+}
+
 /* The remainder with the divisor's sign. */
 VECTOR_INLINE float remainder_f32(float a, float b) {
-    float rest = __builtin_fmodf(a, b);
+    float rest = fmod_f32(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 VECTOR_INLINE double remainder_f64(double a, double b) {
-    double rest = __builtin_fmod(a, b);
+    double rest = fmod_f64(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
