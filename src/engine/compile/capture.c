@@ -39,6 +39,16 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
     v_result(g, 0, v_cast(g, result, out->items[0].dtype));
 }
 
+/* Nothing is computed and nothing but outputs is written: decompositions need not think of sizes of 0 in outputs. */
+static bool is_nothing(const op_call *call, const outputs *out) {
+    for (int k = 0; k < out->n; k++) {
+        if (tensor_numel(&out->items[k]) > 0) {
+            return false;
+        }
+    }
+    return call->op->row->written_args == 0;
+}
+
 /* Values of the call's outputs into results[]; false when it must stay a call. */
 static bool take_apart(dag *g, const op_call *call, const outputs *out) {
     const op_row *row = call->op->row;
@@ -52,6 +62,10 @@ static bool take_apart(dag *g, const op_call *call, const outputs *out) {
         bool computed = dag_known(g->capture, base, &known);
         for (int k = 0; k < out->n; k++) {
             g->results[k] = computed ? v_as_strided(g, known, base, &out->items[k]) : v_tensor(g, &out->items[k]);
+        }
+    } else if (is_nothing(call, out)) {
+        for (int k = 0; k < out->n; k++) {
+            g->results[k] = v_int(g, out->items[k].dtype, 0);
         }
     } else if (row->decompose_scalar != NULL) {
         decompose_pointwise(g, call, out);

@@ -373,6 +373,10 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
         }
     }
     bool places = how == RED_ARGMAX || how == RED_ARGMIN;
+    if (dag_numel(&n) == 0 && (how == RED_SUM || how == RED_PROD)) { /* loops over nothing have nothing to be named by */
+        val none = v_int(g, n.dtype, how == RED_PROD);
+        return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
+    }
     val result = x;
     if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
         result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
@@ -391,6 +395,9 @@ val v_scan(dag *g, reduction how, val x, int dim) {
         return (val){0};
     }
     dag_node n = *dag_at(g, x);
+    if (dag_numel(&n) == 0) {
+        return x;
+    }
     return dag_intern(g, &(dag_node){.kind = PRIM_SCAN,
                                      .dtype = n.dtype,
                                      .ndim = n.ndim,

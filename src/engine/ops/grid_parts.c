@@ -154,11 +154,11 @@ void grid_sampler_parts(dag *g, const op_call *call, const outputs *out) {
 
 /* Values of the taps along a last dimension of their own: [N, 1, H, W, n]. */
 static val among_taps(dag *g, const val *taps, int n, const int64_t *sizes) {
-    int64_t all[5] = {sizes[0], 1, sizes[2], sizes[3], n};
-    val which = v_iota(g, 5, all, 4), chosen = v_unsqueeze(g, taps[0], 4);
+    int64_t all[5] = {sizes[0], 1, sizes[2], sizes[3], n}; /* the first four are one tap's */
+    val which = v_iota(g, 5, all, 4), chosen = v_unsqueeze(g, v_expand(g, taps[0], 4, all), 4);
     for (int k = 1; k < n; k++) {
         val is = v_2(g, FN_EQ, which, v_int(g, ASSAY_I64, k));
-        chosen = v_select(g, is, v_unsqueeze(g, taps[k], 4), chosen);
+        chosen = v_select(g, is, v_unsqueeze(g, v_expand(g, taps[k], 4, all), 4), chosen);
     }
     return v_expand(g, chosen, 5, all);
 }
