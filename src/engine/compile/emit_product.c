@@ -149,7 +149,7 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
         return;
     }
     memcpy(named, m->named, (size_t)m->k->n_exprs);
-    emit_line(m, "#pragma GCC ivdep");
+    emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
     emit_line(m, "const int64_t v%d = %s + l;", v, from);
@@ -204,7 +204,7 @@ static void emit_following(emitter *m) {
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
     emit_line(m, "const float *const r%d = sums + 64 * i;", p->root);
-    emit_line(m, "#pragma GCC ivdep");
+    emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_column + l;", p->column);

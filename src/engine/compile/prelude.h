@@ -3,19 +3,19 @@
    program needs, so each function stands in one of its own, after those that it calls. No header is needed. */
 
 VECTOR_INLINE float maximum_f32(float a, float b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE float minimum_f32(float a, float b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE double maximum_f64(double a, double b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE double minimum_f64(double a, double b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE float sign_f32(float x) {
