@@ -87,11 +87,18 @@ static status redirect(compiled_plan *p, const compile_step *s, op_call *call, e
     return ASSAY_OK;
 }
 
+/* A view's layout was found in prepare, and its memory is its source's. */
+static status run_nothing(kernel_plan *k) {
+    (void)k;
+    return ASSAY_OK;
+}
+
 static status prepare_call(const compiled_backend *b, compiled_plan *p, int index, error *err) {
     compiled_step *s = &p->steps[index];
     const compile_step *described = s->described;
     const kernel_row *kernel = kernel_find_cpu(b->kernels, described->call->op);
-    if (kernel == NULL) {
+    bool is_view = described->call->op->row->is_view;
+    if (kernel == NULL && !is_view) {
         return fail(err, ASSAY_UNSUPPORTED, "no kernel for %s", described->call->op->signature.full);
     }
     TRY(redirect(p, described, &s->call, err));
@@ -109,6 +116,10 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
         }
     }
     s->library = (kernel_plan){.call = &s->call, .out = &s->out, .memory = &p->memory};
+    if (is_view) {
+        s->library.run = run_nothing;
+        return ASSAY_OK;
+    }
     p->base.note = kernel->note != NULL ? kernel->note : p->base.note;
     return kernel->prepare(&s->library, err);
 }
