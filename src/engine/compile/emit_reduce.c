@@ -84,7 +84,7 @@ static void emit_lanes_together(emitter *m, int phase) {
         if (r->phase != phase || r->kind != ROOT_REDUCE) {
             continue;
         }
-        char a[32], at[32], x[32], p[32];
+        char a[32], at[32], x[48], p[32];
         bool placed = is_place(r->how);
         if (m->rows) {
             emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
@@ -103,18 +103,15 @@ static void emit_lanes_together(emitter *m, int phase) {
                 m->depth--;
                 emit_line(m, "}");
             } else {
-                emit_line(m, "for (int64_t half = %lld, n = %lld; n > 1; n = half, half = (half + 1) / 2) {",
-                     (long long)(m->k->lanes + 1) / 2, (long long)m->k->lanes);
-                m->depth++;
-                emit_line(m, "for (int64_t l = 0; l < n - half; l++) {");
-                m->depth++;
-                snprintf(a, sizeof a, "a%d[l]", i);
-                snprintf(x, sizeof x, "a%d[l + half]", i);
-                emit_take(m, r, a, x);
-                m->depth--;
-                emit_line(m, "}");
-                m->depth--;
-                emit_line(m, "}");
+                for (int64_t n = m->k->lanes, half = (n + 1) / 2; n > 1; n = half, half = (half + 1) / 2) {
+                    emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)(n - half));
+                    m->depth++;
+                    snprintf(a, sizeof a, "a%d[l]", i);
+                    snprintf(x, sizeof x, "a%d[l + %lld]", i, (long long)half);
+                    emit_take(m, r, a, x);
+                    m->depth--;
+                    emit_line(m, "}");
+                }
             }
         }
         emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
