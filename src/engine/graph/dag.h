@@ -169,6 +169,8 @@ val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at);
 val v_random(dag *g, const op_call *call, int ndim, const int64_t *sizes, int stream);
 /* An index expression that reads element `at` (of x's dimensions) of x, which lies within 0 and size - 1 or is an error when run. */
 index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size);
+/* The same of a value that is computed so that it lies there, whatever the inputs are: nobody checks. */
+index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size);
 /* Output k of another operator of the table, computed by the kernel library (contraction, convolution). */
 val v_call(dag *g, const op_call *call, const outputs *out, int k);
 /* The whole call by the library, for good: a decomposition for rows that are contractions themselves. */

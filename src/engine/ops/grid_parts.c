@@ -9,7 +9,7 @@
 /* One axis of every point: which elements it reads, what they weigh and how that changes with the grid's coordinate. */
 typedef struct point_taps {
     int n;
-    val index[RESAMPLE_MAX_TAPS]; /* i64, 0 where it is not valid */
+    val index[RESAMPLE_MAX_TAPS]; /* 0 where it is not valid */
     val valid[RESAMPLE_MAX_TAPS];
     val weight[RESAMPLE_MAX_TAPS];
     val slope[RESAMPLE_MAX_TAPS];
@@ -59,7 +59,7 @@ static val padded(dag *g, const sampling *s, int d, val at, val *sign) {
 static void set_tap(dag *g, const sampling *s, int d, point_taps *out, int k, val at, val finite) {
     val inside = v_2(g, FN_AND, v_2(g, FN_GE, at, real(g, at, 0)), v_2(g, FN_LE, at, real(g, at, (double)(s->size[d] - 1))));
     out->valid[k] = v_2(g, FN_AND, inside, finite);
-    out->index[k] = v_cast(g, v_select(g, out->valid[k], at, real(g, at, 0)), ASSAY_I64);
+    out->index[k] = v_cast(g, v_select(g, out->valid[k], at, real(g, at, 0)), ASSAY_I32); /* as wide as f32 */
 }
 
 /* The cubic convolution kernel with A = -0.75 at distances 1 + t, t, 1 - t, 2 - t, and its slopes. */
@@ -122,8 +122,8 @@ static void points_of(dag *g, const op_call *call, int input_arg, int mode_arg, 
 /* Pixel (r, c) of every point's taps, 0 where there is none. */
 static val pixel_of(dag *g, val x, const sampling *s, const point_taps taps[2], int r, int c, const int64_t *sizes) {
     index_sum here[4] = {v_dim(g, sizes, 0), index_constant(0), v_dim(g, sizes, 2), v_dim(g, sizes, 3)};
-    index_sum at[4] = {here[0], v_dim(g, sizes, 1), v_index_of(g, taps[0].index[r], here, s->size[0]),
-                       v_index_of(g, taps[1].index[c], here, s->size[1])};
+    index_sum at[4] = {here[0], v_dim(g, sizes, 1), v_index_within(g, taps[0].index[r], here, s->size[0]),
+                       v_index_within(g, taps[1].index[c], here, s->size[1])};
     val pixel = v_view(g, x, 4, sizes, &(view_map){.n_at = 4, .at = at});
     return v_select(g, v_2(g, FN_AND, taps[0].valid[r], taps[1].valid[c]), pixel, real(g, x, 0));
 }
@@ -174,7 +174,7 @@ static val image_gradient(dag *g, val grad, const sampling *s, const point_taps 
     for (int d = 0; d < 2 && !g->failed && g->refused == NULL; d++) {
         index_sum here[5] = {at[0], index_constant(0), v_dim(g, sizes, 2), v_dim(g, sizes, 3), v_dim(g, sizes, 4 + d)};
         int64_t spread[6] = {points[0], 1, points[2], points[3], d == 0 ? n : 1, d == 0 ? 1 : n};
-        at[2 + d] = v_index_of(g, among_taps(g, taps[d].index, n, points), here, s->size[d]);
+        at[2 + d] = v_index_within(g, among_taps(g, taps[d].index, n, points), here, s->size[d]);
         updates = v_mul(g, updates, v_reshape(g, among_taps(g, taps[d].weight, n, points), 6, spread));
         val valid = v_reshape(g, among_taps(g, taps[d].valid, n, points), 6, spread);
         both = d == 0 ? valid : v_2(g, FN_AND, both, valid);
