@@ -81,7 +81,8 @@ typedef struct dag {
     int n_outputs;
     dag_output *outputs;
     int n_kept;
-    val *kept;         /* values that must have memory although nothing asks for it (without fusion) */
+    val *kept;         /* values that must have memory although nothing asks for it: tables, results without fusion */
+    int kept_capacity;
     const char *refused; /* why the call at hand cannot be taken apart; NULL while it can */
     bool failed;         /* memory is out: values are meaningless from here */
     val *results;      /* of the call at hand: by output */
@@ -161,6 +162,8 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
 val v_scan(dag *g, reduction how, val x, int dim);
 /* base with updates set, or added, at `where` (variables are the updates' dimensions). */
 val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds);
+/* x, computed once and kept in memory: a table that many places read. */
+val v_keep(dag *g, val x);
 /* n values side by side along dim; those without elements may have any sizes. */
 val v_join(dag *g, int n, const val *pieces, int dim);
 /* i64: the expression itself, as a number (variable d is dimension d). */

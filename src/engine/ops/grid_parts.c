@@ -76,7 +76,7 @@ static void cubic_taps(dag *g, val t, double per_unit, point_taps *out) {
 }
 
 /* Axis d from the grid's coordinates in -1 to 1. */
-static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
+static void compute_taps(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
     double half = (double)(s->align ? s->size[d] - 1 : s->size[d]) / 2;
     val at = v_mul_real(g, v_add_real(g, coordinate, 1), half), sign;
     at = s->align ? at : v_add_real(g, at, -0.5);
@@ -105,6 +105,16 @@ static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps
     out->weight[0] = v_sub(g, real(g, at, 1), out->weight[1]);
     out->slope[1] = v_mul_real(g, sign, half);
     out->slope[0] = v_mul_real(g, sign, -half);
+}
+
+/* Computed once, as tables: every channel reads them. */
+static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
+    compute_taps(g, s, d, coordinate, out);
+    for (int k = 0; k < out->n; k++) {
+        out->index[k] = v_keep(g, out->index[k]);
+        out->valid[k] = v_keep(g, out->valid[k]);
+        out->weight[k] = v_keep(g, out->weight[k]);
+    }
 }
 
 /* Both axes of a call whose settings start at mode_arg; points [N, 1, H, W]. */

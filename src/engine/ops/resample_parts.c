@@ -46,7 +46,7 @@ static val clipped(dag *g, val x, int64_t size) {
     return v_2(g, FN_MINIMUM, low, v_int(g, v_dtype(g, x), size - 1));
 }
 
-static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
+static void compute_taps(dag *g, const resample_axis *a, axis_taps *out) {
     dtype t = a->in_double ? ASSAY_F64 : ASSAY_F32;
     val place = v_cast(g, v_iota(g, 1, &a->out, 0), t), step = v_real(g, t, step_of(a)), at;
     out->n = (int)a->mode;
@@ -71,6 +71,17 @@ static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
     for (int k = 0; k < out->n; k++) {
         int64_t shift = a->mode == RESAMPLE_CUBIC ? k - 1 : k;
         out->index[k] = clipped(g, v_add(g, whole, v_int(g, ASSAY_I32, shift)), a->in);
+    }
+}
+
+/* Computed once, as tables: every row and plane reads them. */
+static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
+    compute_taps(g, a, out);
+    for (int k = 0; k < out->n; k++) {
+        out->index[k] = v_keep(g, out->index[k]);
+        if (a->mode != RESAMPLE_NEAREST) {
+            out->weight[k] = v_keep(g, out->weight[k]);
+        }
     }
 }
 
