@@ -85,6 +85,11 @@ static void long_ones_agree(void **state) {
         filled_check(&k, "gather", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n)}, 3);
         filled_check(&k, "scatter_add", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n), arg_tensor(source)}, 4);
         filled_check(&k, "index_add", (const arg[]){arg_tensor(line), arg_int(0), arg_tensor(n), arg_tensor(source)}, 4);
+        tensor *rows = kit_tensor(&k, t, 2, (const int64_t[]){53, 70}, NULL), *added = kit_tensor(&k, t, 2, (const int64_t[]){400, 64}, NULL);
+        tensor *slices = kit_tensor(&k, ASSAY_I64, 2, (const int64_t[]){400, 64}, (const int64_t[]){1, 0}); /* one for each row */
+        filled_check(&k, "scatter_add", (const arg[]){arg_tensor(rows), arg_int(0), arg_tensor(slices), arg_tensor(added)}, 4);
+        static const dtype counted[] = {ASSAY_B8, ASSAY_I64, ASSAY_F32, ASSAY_BF16};
+        kit_check(&k, "nonzero", (const arg[]){arg_tensor(kit_tensor(&k, counted[i % 4], 2, (const int64_t[]){9, 1300}, NULL))}, 1);
         tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){97, 130}, NULL), *ids = indices(&k, ASSAY_I64, 2, (const int64_t[]){40, 50});
         tensor *grad = kit_tensor(&k, t, 3, (const int64_t[]){40, 50, 130}, NULL);
         filled_check(&k, "embedding", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_int(3)}, 3);

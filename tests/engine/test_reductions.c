@@ -109,6 +109,23 @@ static void test_result_types(void **state) {
     }
 }
 
+/* Lines long enough for a heap (few of many), for a selection (many of many), and for sums by columns. */
+static void test_long_lines(void **state) {
+    kit *k = *state;
+    for (size_t t = 0; t < countof(all_types); t++) {
+        if (dtype_is_complex(all_types[t]) || all_types[t] == ASSAY_B8) {
+            continue;
+        }
+        arg self = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){3, 2900}, NULL));
+        static const int64_t many[] = {1, 7, 300, 2900};
+        for (size_t i = 0; i < countof(many); i++) {
+            check(k, "topk", (arg[]){self, arg_int(many[i]), arg_int(1), arg_bool(i % 2 == 0)}, 4);
+        }
+        check(k, "cumsum", (arg[]){self, arg_int(0)}, 2);
+        kit_reset(k);
+    }
+}
+
 static void test_one_dim(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
@@ -284,6 +301,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dims),        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_result_types), cmocka_unit_test(test_one_dim),
+        cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_softmax),     cmocka_unit_test(test_empty_and_scalar),
         cmocka_unit_test(test_known_values), cmocka_unit_test(test_not_a_number),
         cmocka_unit_test(test_far_mean),    cmocka_unit_test(test_refused),

@@ -231,10 +231,12 @@ static void grids_agree(void **state) {
     static const bool masks[][2] = {{true, true}, {false, true}};
     kernel_check k;
     check_open(&k);
-    for (size_t i = 0; i < countof(floats) * 36; i++) {
-        dtype t = floats[i / 36];
-        arg x = check_tensor(&k, t, 4, pools[0].sizes, i & 1 ? channels_last : NULL);
-        arg grid = check_tensor(&k, t, 4, (const int64_t[]){2, 6, 7, 2}, NULL);
+    static const int64_t many_planes[] = {1, 11, 6, 9}; /* planes by eights, and some left over */
+    for (size_t i = 0; i < countof(floats) * 72; i++) {
+        dtype t = floats[i / 72];
+        const int64_t *sizes = i / 36 % 2 ? many_planes : pools[0].sizes;
+        arg x = check_tensor(&k, t, 4, sizes, i & 1 ? channels_last : NULL);
+        arg grid = check_tensor(&k, t, 4, (const int64_t[]){sizes[0], 6, 7, 2}, NULL);
         arg args[5] = {x, grid, {.kind = ARG_INT, .i = (int64_t)(i / 4 % 3)}, {.kind = ARG_INT, .i = (int64_t)(i / 12 % 3)},
                        a_bool(i & 2)};
         check_agrees(&k, "grid_sampler_2d", args, false);

@@ -152,8 +152,8 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
 
 static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
-    if (p->eager != NULL) {
-        return p->eager->run(p->eager, err);
+    if (p->instead != NULL) {
+        return p->instead->run(p->instead, err);
     }
     for (int i = 0; i < p->n_steps; i++) {
         TRY(compiled_run_step(p, i, err));
@@ -166,8 +166,8 @@ static status output(plan *base, int i, tensor *out, error *err) {
     if (i < 0 || i >= p->g->n_outputs) {
         return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
     }
-    if (p->eager != NULL) {
-        return p->eager->output(p->eager, i, out, err);
+    if (p->instead != NULL) {
+        return p->instead->output(p->instead, i, out, err);
     }
     int buffer = p->program.output_buffers[i];
     tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
@@ -186,8 +186,8 @@ static void release(plan *base) {
     for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
         tensor_clear(&p->tensors[i]);
     }
-    if (p->eager != NULL) {
-        p->eager->release(p->eager);
+    if (p->instead != NULL) {
+        p->instead->release(p->instead);
     }
     module_free(p->code);
     arena_clear(&p->memory);
@@ -234,8 +234,8 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
     return ASSAY_OK;
 }
 
-static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *err) {
-    compile_options options = b->options;
+static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
+    compile_options options = *how;
     options.n_threads = omp_get_max_threads();
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
@@ -254,18 +254,30 @@ static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *e
         TRY(module_build(p->program.source, &p->code, err));
         p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
     }
-    TRY(prepare_steps(b, p, err));
-    return b->eager != NULL ? tune_plan(p, b->eager, err) : ASSAY_OK;
+    return prepare_steps(b, p, err);
 }
 
-static status prepare(backend *base, const graph *g, plan **out, error *err) {
+status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err) {
     compiled_plan *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     p->base = (plan){.run = run, .output = output, .release = release};
     p->g = g;
-    status result = prepare_plan((compiled_backend *)base, p, err);
+    status result = prepare_plan(b, p, options, err);
+    if (result != ASSAY_OK) {
+        release(&p->base);
+        return result;
+    }
+    *out = p;
+    return ASSAY_OK;
+}
+
+static status prepare(backend *base, const graph *g, plan **out, error *err) {
+    compiled_backend *b = (compiled_backend *)base;
+    compiled_plan *p;
+    TRY(compiled_prepare(b, g, &b->options, &p, err));
+    status result = b->eager != NULL ? tune_plan(b, p, err) : ASSAY_OK;
     if (result != ASSAY_OK) {
         release(&p->base);
         return result;
@@ -288,10 +300,15 @@ typedef struct configuration {
     const char *name; /* the column's */
     bool no_fusion;
     bool tunes;
+    bool own_products;
 } configuration;
 
 static const configuration configurations[] = {
-    {"compiled", false, false}, {"compiled:nofuse", true, false}, {"compiled:autotune", false, true}};
+    {"compiled", false, false, false},
+    {"compiled:nofuse", true, false, false},
+    {"compiled:autotune", false, true, false},
+    {"compiled:own-products", false, false, true},
+};
 
 status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err) {
     const configuration *chosen = NULL;
@@ -299,13 +316,13 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         chosen = strcmp(configurations[i].name, name) == 0 ? &configurations[i] : chosen;
     }
     if (chosen == NULL) {
-        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune or compiled:nofuse, got %s", name);
+        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune, compiled:nofuse or compiled:own-products, got %s", name);
     }
     compiled_backend *b = calloc(1, sizeof *b);
     if (b == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
-    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes};
+    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,

@@ -37,10 +37,12 @@ typedef struct compiled_plan {
     int64_t *seeds;
     int n_steps;
     compiled_step *steps;
-    plan *eager;        /* runs instead, where the tuner found it faster; NULL */
+    plan *instead;      /* runs instead, where the tuner found it faster: another plan of the same graph; NULL */
     char note[512];
 } compiled_plan;
 
+/* A plan of g, not tuned. Errors as of a backend's prepare. */
+status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err);
 /* One step, with the kernel and the threads that it has now. */
 status compiled_run_step(compiled_plan *p, int step, error *err);
 /* Gives a step another of its kernels. INTERNAL when the code lacks it. */

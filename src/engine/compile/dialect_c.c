@@ -63,7 +63,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_MUL] = {"$a * $b", "$a * $b", "$a & $b", "$a * $b"},
     [FN_DIV] = {"$a / $b", "div_$t($a, $b)", NULL, "$a / $b"},
     [FN_FLOOR_DIV] = {"floor_div_$t($a, $b)", "floor_div_$t($a, $b)", NULL, NULL},
-    [FN_FMOD] = {"__builtin_fmod$f($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
+    [FN_FMOD] = {"fmod_$t($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
     [FN_REMAINDER] = {"remainder_$t($a, $b)", "remainder_$t($a, $b)", NULL, NULL},
     [FN_POW] = {"pow_$t($a, $b)", "pow_$t($a, $b)", NULL, "__builtin_cpow$f($a, $b)"},
     [FN_MINIMUM] = {"minimum_$t($a, $b)", "($a < $b ? $a : $b)", "$a & $b", NULL},
@@ -211,6 +211,7 @@ void dialect_number(text *out, dtype t, number n) {
 typedef struct paragraph {
     const char *at;
     size_t length;
+    const char *code; /* behind the comment before it */
     char name[48];
     bool wanted;
 } paragraph;
@@ -250,11 +251,17 @@ static bool name_of(const char *at, const char *end, char *name, size_t size) {
     return true;
 }
 
+/* What a comment before it says calls nothing. */
+static const char *code_of(const char *source, size_t length) {
+    const char *end = memcmp(source, "/*", 2) == 0 ? memmem(source, length, "*/", 2) : NULL;
+    return end != NULL ? end + 2 : source;
+}
+
 static int paragraphs_of(const char *source, paragraph *list, int n) {
     while (*source != '\0' && n < MOST_PARAGRAPHS) {
         const char *end = strstr(source, "\n\n");
         size_t length = end != NULL ? (size_t)(end - source) : strlen(source);
-        paragraph p = {.at = source, .length = length};
+        paragraph p = {.at = source, .length = length, .code = code_of(source, length)};
         if (name_of(source, source + length, p.name, sizeof p.name) && strcmp(p.name, "VECTOR_INLINE") != 0) {
             list[n++] = p;
         }
@@ -284,6 +291,10 @@ static const char prelude_types[] =
     "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
     "#define VECTOR_INLINE static inline __attribute__((always_inline))\n";
 
+/* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. */
+static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                                    "#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n#endif\n";
+
 static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
@@ -296,11 +307,12 @@ void dialect_prelude(text *out, const char *body) {
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */
         list[i].wanted = mentions(body, strlen(body), list[i].name);
         for (int j = i + 1; j < n && !list[i].wanted; j++) {
-            list[i].wanted = list[j].wanted && mentions(list[j].at, list[j].length, list[i].name);
+            list[i].wanted = list[j].wanted && mentions(list[j].code, list[j].length - (size_t)(list[j].code - list[j].at), list[i].name);
         }
         any |= list[i].wanted;
     }
     text_add(out, prelude_types);
+    text_add(out, mentions(body, strlen(body), "INDEPENDENT") ? prelude_lanes : "");
     text_add(out, any ? prelude_words : "");
     for (int i = 0; i < n; i++) {
         if (list[i].wanted) {

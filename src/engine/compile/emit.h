@@ -44,4 +44,7 @@ void emit_accumulators(emitter *m, int phase);
 void emit_root(emitter *m, int i);
 void emit_results(emitter *m, int phase);
 
+/* The loops of a kernel that is a matrix product, for one task. */
+void emit_product(emitter *m);
+
 #endif

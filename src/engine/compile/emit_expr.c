@@ -276,7 +276,7 @@ void emit_choose_saved(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         m->saved_in[i] = -1;
     }
-    int64_t left = m->k->has_classes ? SAVED_BYTES : 0, n = visited(m);
+    int64_t left = m->k->has_classes && !m->k->is_product ? SAVED_BYTES : 0, n = visited(m);
     for (int i, first; left > 0 && (i = worth_saving(m, &first)) >= 0;) {
         left -= n * (int64_t)dtype_size(m->k->exprs[i].dtype);
         if (left < 0) {

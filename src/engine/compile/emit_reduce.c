@@ -37,7 +37,7 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
         break;
     case RED_MAX:
     case RED_MIN:
-        emit_line(m, floating ? "%s = (%s %s %s) | (%s != %s) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
+        emit_line(m, floating ? "%s = ((%s %s %s) | (%s != %s)) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
              r->how == RED_MAX ? ">" : "<", a, x, floating ? x : a, x, a);
         break;
     default:

@@ -324,7 +324,10 @@ static bool is_dense(const kernel *k, int v) {
     return index_stride(k->roots[0].at, v, &stride) && stride == 1;
 }
 
-static void choose_vector(kernel *k, loop_choice choice) {
+/* Below this much traffic one thread does it all. */
+static const double SHARED_BYTES = 128 * 1024;
+
+static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     k->vector = best_variable(k, -1);
     k->lanes = 1;
     if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
@@ -339,6 +342,15 @@ static void choose_vector(kernel *k, loop_choice choice) {
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+    /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */
+    int64_t others = 1, least = 16;
+    for (int i = 0; i < k->n_variables; i++) {
+        others *= i != k->vector && !k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && others * (v->size / k->lanes) < 2 * c->options->n_threads &&
+           k->bytes > SHARED_BYTES) {
+        k->lanes /= 2;
+    }
 }
 
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
@@ -428,7 +440,10 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
-    choose_vector(k, choice);
+    if (arrange_product(k)) {
+        return true;
+    }
+    choose_vector(c, k, choice);
     tile_loops(c, k);
     choose_tasks(k);
     return !c->failed;

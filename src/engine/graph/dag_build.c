@@ -264,13 +264,44 @@ val v_recip(dag *g, val x) {
 
 /* Whether every value of `narrow` is one of `wide`, so that going there and back changes nothing. */
 static bool holds(dtype wide, dtype narrow) {
-    return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
+    bool is_byte = narrow == ASSAY_I8 || narrow == ASSAY_U8 || narrow == ASSAY_B8; /* 8 bits: even bf16 has room for them */
+    return wide == narrow || (is_byte && dtype_is_floating(wide)) || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
 }
 
 static val cast_node(dag *g, val x, dtype t) {
     const dag_node n = *dag_at(g, x);
     return dag_intern(
         g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+}
+
+/* x in type t where that takes no work: one element, what was widened from t, a choice or a view of such. So what only moves
+   halves never widens them. */
+static bool without_cast(dag *g, val x, dtype t, val *out) {
+    const dag_node n = *dag_at(g, x);
+    if (n.kind == PRIM_CONSTANT) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && holds(n.dtype, t)) {
+        *out = n.sources[0];
+        return true;
+    }
+    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT;
+    if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !chooses) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    val then, otherwise;
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && without_cast(g, n.sources[0], t, &then)) {
+        *out = v_view(g, then, n.ndim, n.sizes, &n.view);
+        return true;
+    }
+    if (chooses && without_cast(g, n.sources[1], t, &then) &&
+        without_cast(g, n.sources[2], t, &otherwise)) {
+        *out = v_select(g, n.sources[0], then, otherwise);
+        return true;
+    }
+    return false;
 }
 
 val v_cast(dag *g, val x, dtype t) {
@@ -288,6 +319,10 @@ val v_cast(dag *g, val x, dtype t) {
     }
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
+    }
+    val same;
+    if (n.kind == PRIM_MAP && n.fn == FN_SELECT && without_cast(g, x, t, &same)) {
+        return same;
     }
     return cast_node(g, x, t);
 }
@@ -314,6 +349,50 @@ val v_truth(dag *g, val x) {
 
 /* --- reductions and the rest ---------------------------------------------------------------------------------------- */
 
+/* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
+enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_LEAST_PARTS = 8 };
+
+/* Into how many parts of one length n elements are cut; 1: not at all. */
+static int64_t parts_of(int64_t n) {
+    for (int64_t parts = SPLIT_MOST_PARTS; parts >= SPLIT_LEAST_PARTS; parts--) {
+        if (n % parts == 0) {
+            return parts;
+        }
+    }
+    return 1;
+}
+
+/* The reduced dimensions last, as parts and what is in a part; false when one step does. */
+static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    const dag_node n = *dag_at(g, x);
+    int order[TENSOR_MAX_DIMS], at = 0;
+    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) == 0) {
+            order[at] = d;
+            sizes[at++] = n.sizes[d];
+            results *= n.sizes[d];
+        }
+    }
+    int kept = at;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) != 0) {
+            order[at++] = d;
+            reduced *= n.sizes[d];
+        }
+    }
+    int64_t parts = parts_of(reduced);
+    if (how == RED_ARGMAX || how == RED_ARGMIN || results > SPLIT_MAX_RESULTS || reduced < SPLIT_MIN_ELEMENTS ||
+        parts == 1 || kept + 2 > TENSOR_MAX_DIMS) {
+        return false;
+    }
+    sizes[kept] = parts;
+    sizes[kept + 1] = reduced / parts;
+    val rows = v_reshape(g, v_permute(g, x, order), kept + 2, sizes);
+    *out = v_reduce(g, how, v_reduce(g, how, rows, (uint64_t)1 << (kept + 1), false), (uint64_t)1 << kept, false);
+    return true;
+}
+
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
     if (stopped(g)) {
         return (val){0};
@@ -329,14 +408,20 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
         }
     }
     bool places = how == RED_ARGMAX || how == RED_ARGMIN;
-    val result = dims == 0 && !places ? x
-                                        : dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
-                                                                    .dtype = places ? ASSAY_I64 : n.dtype,
-                                                                    .ndim = ndim,
-                                                                    .sizes = sizes,
-                                                                    .n_sources = 1,
-                                                                    .sources = &x,
-                                                                    .reduce = {how, dims}});
+    if (dag_numel(&n) == 0 && (how == RED_SUM || how == RED_PROD)) { /* loops over nothing have nothing to be named by */
+        val none = v_int(g, n.dtype, how == RED_PROD);
+        return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
+    }
+    val result = x;
+    if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
+        result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
+                                           .dtype = places ? ASSAY_I64 : n.dtype,
+                                           .ndim = ndim,
+                                           .sizes = sizes,
+                                           .n_sources = 1,
+                                           .sources = &x,
+                                           .reduce = {how, dims}});
+    }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
 }
 
@@ -345,6 +430,9 @@ val v_scan(dag *g, reduction how, val x, int dim) {
         return (val){0};
     }
     dag_node n = *dag_at(g, x);
+    if (dag_numel(&n) == 0) {
+        return x;
+    }
     return dag_intern(g, &(dag_node){.kind = PRIM_SCAN,
                                      .dtype = n.dtype,
                                      .ndim = n.ndim,

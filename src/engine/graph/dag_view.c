@@ -313,6 +313,9 @@ val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds) {
         return (val){0};
     }
     const dag_node from = *dag_at(g, base);
+    if (dag_numel(dag_at(g, updates)) == 0) {
+        return base;
+    }
     val sources[MAX_SOURCES] = {base, updates};
     int n = sources_of(where, 2, sources);
     return dag_intern(g, &(dag_node){.kind = PRIM_SCATTER,

@@ -254,6 +254,48 @@ static int64_t shared_divisor(index_sum rest, int64_t divisor) {
     return shared;
 }
 
+/* A part of a sum, by which terms it takes. */
+static index_sum part_of(index_pool *p, index_sum a, int64_t from, bool above) {
+    index_term *terms = arena_make(p->memory, (size_t)a.n, sizeof *terms);
+    index_sum part = {.constant = above ? 0 : a.constant, .terms = terms};
+    if (terms == NULL) {
+        p->failed = true;
+        return index_constant(0);
+    }
+    for (int i = 0; i < a.n; i++) {
+        int64_t size = a.terms[i].factor < 0 ? -a.terms[i].factor : a.terms[i].factor;
+        if ((size >= from) == above) {
+            terms[part.n++] = a.terms[i];
+        }
+    }
+    return part;
+}
+
+/* rest = g A + small with 0 <= small < g and g a divisor of the divisor: then small decides neither the quotient nor more
+   than the last digits of the remainder. Takes the largest such g; false when there is none above 1. */
+static bool set_apart(index_pool *p, index_sum rest, int64_t divisor, int64_t *g, index_sum *large, index_sum *small) {
+    *g = 1;
+    for (int i = 0; i < rest.n; i++) {
+        int64_t from = rest.terms[i].factor < 0 ? -rest.terms[i].factor : rest.terms[i].factor, shared = divisor;
+        for (int k = 0; k < rest.n; k++) {
+            int64_t size = rest.terms[k].factor < 0 ? -rest.terms[k].factor : rest.terms[k].factor;
+            shared = size >= from ? common_divisor(shared, size) : shared;
+        }
+        if (shared <= *g) {
+            continue;
+        }
+        index_sum below = part_of(p, rest, from, false);
+        int64_t low, high;
+        index_range(below, &low, &high);
+        if (low >= 0 && high < shared && (below.n > 0 || below.constant > 0)) {
+            *g = shared;
+            *small = below;
+            *large = part_of(p, rest, from, true);
+        }
+    }
+    return *g > 1;
+}
+
 static index_sum divide_factors(index_pool *p, index_sum a, int64_t by) {
     index_term *terms = arena_make(p->memory, (size_t)a.n, sizeof *terms);
     if (terms == NULL) {
@@ -277,6 +319,11 @@ index_sum index_quotient(index_pool *p, index_sum a, int64_t divisor) {
     index_range(rest, &low, &high);
     if (low >= 0 && high < divisor) {
         return multiple;
+    }
+    int64_t g;
+    index_sum large, small;
+    if (set_apart(p, rest, divisor, &g, &large, &small)) {
+        return index_add(p, multiple, index_quotient(p, divide_factors(p, large, g), divisor / g));
     }
     int64_t shared = shared_divisor(rest, divisor);
     rest = divide_factors(p, rest, shared);
@@ -306,6 +353,12 @@ index_sum index_remainder(index_pool *p, index_sum a, int64_t divisor) {
     index_range(rest, &low, &high);
     if (low >= 0 && high < divisor) {
         return rest;
+    }
+    int64_t g;
+    index_sum large, small;
+    if (set_apart(p, rest, divisor, &g, &large, &small)) {
+        index_sum digits = index_remainder(p, divide_factors(p, large, g), divisor / g);
+        return index_add(p, index_scale(p, digits, g), small);
     }
     int64_t shared = shared_divisor(rest, divisor), beside = rest.constant % shared;
     rest = divide_factors(p, rest, shared);
