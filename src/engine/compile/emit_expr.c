@@ -25,9 +25,11 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom) {
     } else if (atom->kind == ATOM_DATA) {
         int e = expr_find(m->k, atom->id, atom->n_at, atom->at);
         assert(e >= 0);
-        text_add(out, "checked(");
+        text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
-        text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+        if (!atom->is_sure) {
+            text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+        }
     } else {
         int64_t low, high;
         index_range(atom->of, &low, &high);
