@@ -140,8 +140,9 @@ status capture(compiler *c, const graph *g, error *err);
 status schedule(compiler *c, error *err);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
-/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. */
-char *emit_program(compiler *c, const char **lacking);
+/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the
+   part of it behind the functions that kernels call. */
+char *emit_program(compiler *c, const char **body, const char **lacking);
 
 /* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
    (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the
