@@ -126,7 +126,7 @@ static void compiles_without_a_warning(void **state) {
     for (size_t i = 0; i < countof(files); i++) {
         char path[sizeof GOLDEN + 100];
         snprintf(path, sizeof path, "%s%s.c", GOLDEN, files[i].name);
-        const char *const arguments[] = {compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-fsyntax-only", path, NULL};
+        const char *const arguments[] = {compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-march=native", "-fsyntax-only", path, NULL};
         process_result result;
         error err = {0};
         status ran = process_run(arguments, 120, LIMIT_BYTES, &result, &err);

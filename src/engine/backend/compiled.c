@@ -245,9 +245,11 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
     return ASSAY_OK;
 }
 
-static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
+/* All of a plan but its code. */
+static status describe_plan(compiled_plan *p, const compile_options *how, const char *prefix, error *err) {
     compile_options options = *how;
     options.n_threads = omp_get_max_threads();
+    options.prefix = prefix;
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
     p->base.note = p->program.why;
@@ -261,20 +263,32 @@ static status prepare_plan(const compiled_backend *b, compiled_plan *p, const co
     for (int i = 0; i < p->program.n_buffers; i++) {
         TRY(make_memory(p, i, err));
     }
+    return ASSAY_OK;
+}
+
+static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
+    TRY(describe_plan(p, how, NULL, err));
     if (p->program.source[0] != '\0') {
-        TRY(module_build(p->program.source, &p->code, err));
+        TRY(module_build(p->program.source, BUILD_TO_LAST, &p->code, err));
         p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
     }
     return prepare_steps(b, p, err);
 }
 
-status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err) {
+static status new_plan(const graph *g, compiled_plan **out, error *err) {
     compiled_plan *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     p->base = (plan){.run = run, .output = output, .release = release};
     p->g = g;
+    *out = p;
+    return ASSAY_OK;
+}
+
+status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err) {
+    compiled_plan *p = NULL;
+    TRY(new_plan(g, &p, err));
     status result = prepare_plan(b, p, options, err);
     if (result != ASSAY_OK) {
         release(&p->base);
@@ -295,6 +309,59 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
     }
     *out = &p->base;
     return ASSAY_OK;
+}
+
+/* The code of plans that are described, and their steps. */
+static status build_many(const compiled_backend *b, compiled_plan *const *plans, int n, build_purpose purpose, error *err) {
+    arena memory = {0};
+    module *code = NULL;
+    char *source = NULL;
+    const compiled_program **programs = arena_make(&memory, (size_t)n, sizeof *programs);
+    status result = programs != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        programs[i] = &plans[i]->program;
+    }
+    result = result == ASSAY_OK ? compile_join(&memory, programs, n, &source, err) : result;
+    if (result == ASSAY_OK && source[0] != '\0') {
+        result = module_build(source, purpose, &code, err);
+    }
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        plans[i]->code = code != NULL ? module_share(code) : NULL;
+        result = prepare_steps(b, plans[i], err);
+    }
+    module_free(code);
+    arena_clear(&memory);
+    return result;
+}
+
+status compiled_prepare_many(backend *base, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err) {
+    const compiled_backend *b = (const compiled_backend *)base;
+    if (b->eager != NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s prepares one graph at a time", base->name);
+    }
+    compiled_plan **plans = calloc((size_t)n + 1, sizeof(compiled_plan *));
+    if (plans == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    }
+    status result = ASSAY_OK;
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        result = new_plan(graphs[i], &plans[i], err);
+        const char *prefix = result == ASSAY_OK ? arena_format(&plans[i]->memory, "graph_%d_", i) : NULL;
+        if (result == ASSAY_OK) {
+            result = prefix != NULL ? describe_plan(plans[i], &b->options, prefix, err)
+                                    : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+        }
+    }
+    result = result == ASSAY_OK ? build_many(b, plans, n, purpose, err) : result;
+    for (int i = 0; i < n && plans[i] != NULL; i++) {
+        if (result == ASSAY_OK) {
+            out[i] = &plans[i]->base;
+        } else {
+            release(&plans[i]->base);
+        }
+    }
+    free(plans);
+    return result;
 }
 
 static void close_compiled(backend *base) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The passes in order, and their result as plain data. */
 #include "base/text.h"
+#include "engine/compile/dialect.h"
 #include "engine/compile/passes.h"
 #include "engine/graph/dag_build.h"
 
@@ -126,8 +127,9 @@ static void arrange_variants(compiler *c, int step) {
             continue;
         }
         k->choice = (loop_choice)choice;
-        k->symbol = choice == 0 ? arena_format(c->memory, "kernel_%d", step)
-                                : arena_format(c->memory, "kernel_%d_%d", step, choice);
+        const char *prefix = c->options->prefix != NULL ? c->options->prefix : "";
+        k->symbol = choice == 0 ? arena_format(c->memory, "%skernel_%d", prefix, step)
+                                : arena_format(c->memory, "%skernel_%d_%d", prefix, step, choice);
         c->failed |= k->symbol == NULL;
         s->variants[s->n_variants++] = k;
     }
@@ -226,7 +228,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     }
     TRY(describe(c, g, out, err));
     const char *lacking = NULL;
-    out->source = c->failed ? NULL : any ? emit_program(c, &lacking) : arena_text(c->memory, "", 0);
+    out->body = "";
+    out->source = c->failed ? NULL : any ? emit_program(c, &out->body, &lacking) : arena_text(c->memory, "", 0);
     if (lacking != NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "the compiler has no %s", lacking);
     }
@@ -245,4 +248,24 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     }
     dag_clear(&c.g);
     return result;
+}
+
+status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err) {
+    text all = {0}, bodies = {0};
+    for (int i = 0; i < n; i++) {
+        text_add(&bodies, programs[i]->body);
+    }
+    if (bodies.length > 0) {
+        dialect_prelude(&all, text_get(&bodies));
+        text_add(&all, "\n");
+        text_add(&all, text_get(&bodies));
+    }
+    char *copy = all.failed || bodies.failed ? NULL : arena_text(memory, text_get(&all), all.length);
+    text_clear(&all);
+    text_clear(&bodies);
+    if (copy == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    *source = copy;
+    return ASSAY_OK;
 }

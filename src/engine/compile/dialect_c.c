@@ -326,7 +326,7 @@ static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Prag
                                     "#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n#endif\n";
 
 static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
-                                    "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n"
+                                    "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
 
 void dialect_prelude(text *out, const char *body) {

@@ -421,12 +421,14 @@ static void emit_kernel(emitter *m, const char *symbol) {
 }
 
 /* The kernels' text behind the functions that they call. */
-static char *with_prelude(compiler *c, const text *body) {
+static char *with_prelude(compiler *c, const text *kernels, const char **body) {
     text all = {0};
-    dialect_prelude(&all, text_get(body));
+    dialect_prelude(&all, text_get(kernels));
     text_add(&all, "\n");
-    text_add(&all, text_get(body));
+    size_t before = all.length;
+    text_add(&all, text_get(kernels));
     char *copy = all.failed ? NULL : arena_text(c->memory, all.data, all.length);
+    *body = copy != NULL ? copy + before : "";
     text_clear(&all);
     return copy;
 }
@@ -447,7 +449,7 @@ static bool begin(emitter *m, const kernel *k) {
     return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL;
 }
 
-char *emit_program(compiler *c, const char **lacking) {
+char *emit_program(compiler *c, const char **body, const char **lacking) {
     emitter m = {.c = c};
     bool memory = true;
     *lacking = NULL;
@@ -465,7 +467,7 @@ char *emit_program(compiler *c, const char **lacking) {
             }
         }
     }
-    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out) : NULL;
+    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out, body) : NULL;
     text_clear(&m.out);
     return source;
 }

@@ -154,8 +154,9 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none. */
 bool arrange_product(kernel *k);
 enum { PRODUCT_COLUMNS = 64 }; /* of one task */
-/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. */
-char *emit_program(compiler *c, const char **lacking);
+/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the
+   part of it behind the functions that kernels call. */
+char *emit_program(compiler *c, const char **body, const char **lacking);
 
 /* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
    (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the

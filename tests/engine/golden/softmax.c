@@ -16,6 +16,7 @@ typedef __UINT64_TYPE__ uint64_t;
 #define fabsf __builtin_fabsf
 #define fabs __builtin_fabs
 #define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 
