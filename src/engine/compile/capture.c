@@ -56,7 +56,9 @@ static bool take_apart(dag *g, const op_call *call, const outputs *out) {
     for (int k = 0; k < out->n; k++) {
         g->results[k] = (val){-1};
     }
-    if (row->is_view) {
+    if (row->is_view && (call->args[0].kind != ARG_TENSOR || (out->n > 0 && out->items[0].sparse != NULL))) {
+        v_refuse(g, "a sparse tensor");
+    } else if (row->is_view) {
         const tensor *base = call_tensor(call, 0);
         val known;
         bool computed = dag_known(g->capture, base, &known);

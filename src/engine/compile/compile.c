@@ -128,7 +128,7 @@ static void arrange_variants(compiler *c, int step) {
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
-            known |= s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes;
+            known |= k->is_product || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
         }
         if (known) {
             continue;
@@ -247,6 +247,7 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     compiler c = {.memory = memory, .options = options};
     compiled_program made;
     dag_init(&c.g, memory);
+    c.g.own_products = options->own_products;
     status result = compile(&c, g, &made, err);
     if (result == ASSAY_OK) {
         made.dag_text = dag_print(&c.g, memory);

@@ -343,8 +343,13 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
-    int n = k->n_buffers + emit_tasks(m, made + k->n_buffers);
-    emit_phases(m);
+    int n = k->n_buffers;
+    if (k->is_product) {
+        emit_product(m);
+    } else {
+        n += emit_tasks(m, made + k->n_buffers);
+        emit_phases(m);
+    }
     while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
         drop_unused(m, &made[n]);
     }
@@ -377,7 +382,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
-    m->rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
+    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;

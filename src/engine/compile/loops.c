@@ -252,6 +252,15 @@ static void join_loops(compiler *c, kernel *k) {
 
 /* --- the vector ---------------------------------------------------------------------------------------------------------------- */
 
+/* How often an access that depends on these variables happens, of all turns of all loops: a row's result is stored once. */
+static double share_of(const kernel *k, uint64_t variables) {
+    double share = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        share /= (variables >> v & 1) == 0 && k->variables[v].size > 0 ? (double)k->variables[v].size : 1;
+    }
+    return share;
+}
+
 static double vector_score(const kernel *k, int v) {
     double score = 0;
     bool scans = false;
@@ -260,7 +269,8 @@ static double vector_score(const kernel *k, int v) {
         scans |= r->kind == ROOT_SCAN || r->kind == ROOT_SCATTER;
         int64_t stride;
         if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
-            score += !index_stride(r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0;
+            double weight = share_of(k, r->kind == ROOT_REDUCE ? index_variables(r->at) : r->variables);
+            score += weight * (!index_stride(r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
         }
     }
     if (scans && k->variables[v].is_reduced) {
@@ -270,7 +280,7 @@ static double vector_score(const kernel *k, int v) {
         const expr *e = &k->exprs[i];
         int64_t stride;
         if (e->kind == EXPR_LOAD && (e->variables >> v & 1) != 0) {
-            score += !index_stride(e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0;
+            score += share_of(k, e->variables) * (!index_stride(e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0);
         }
     }
     return score;
@@ -292,7 +302,7 @@ static int best_variable(const kernel *k, int not_this) {
     double best = -1e8;
     int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
-        double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
+        double score = vector_score(k, v) - (k->variables[v].size < 4 ? 6 : k->variables[v].size < 8 ? 2.5 : 0);
         if (v == not_this || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
@@ -419,6 +429,9 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
+    if (arrange_product(k)) {
+        return true;
+    }
     choose_vector(c, k, choice);
     tile_loops(c, k);
     choose_tasks(k);

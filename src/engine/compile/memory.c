@@ -472,8 +472,7 @@ status schedule(compiler *c, error *err) {
         mark_live(&c->g, c->g.outputs[i].value, a.live);
     }
     for (int i = 0; i < c->g.n_kept; i++) {
-        a.live[c->g.kept[i].id] = true;
-        a.promoted[c->g.kept[i].id] = true;
+        a.promoted[c->g.kept[i].id] = a.live[c->g.kept[i].id];
     }
     /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. */
     enum { MOST_ROUNDS = 64 };

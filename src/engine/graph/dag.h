@@ -80,6 +80,7 @@ typedef struct dag {
     int32_t *buckets; /* of the table of nodes, by hash; 0 is empty, else 1 + the number */
     int n_outputs;
     dag_output *outputs;
+    bool own_products;   /* matrix products are to be sums, not library calls */
     int n_kept;
     val *kept;         /* values that must have memory although nothing asks for it (without fusion) */
     const char *refused; /* why the call at hand cannot be taken apart; NULL while it can */

@@ -264,13 +264,44 @@ val v_recip(dag *g, val x) {
 
 /* Whether every value of `narrow` is one of `wide`, so that going there and back changes nothing. */
 static bool holds(dtype wide, dtype narrow) {
-    return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
+    bool is_byte = narrow == ASSAY_I8 || narrow == ASSAY_U8 || narrow == ASSAY_B8; /* 8 bits: even bf16 has room for them */
+    return wide == narrow || (is_byte && dtype_is_floating(wide)) || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
 }
 
 static val cast_node(dag *g, val x, dtype t) {
     const dag_node n = *dag_at(g, x);
     return dag_intern(
         g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+}
+
+/* x in type t where that takes no work: one element, what was widened from t, a choice or a view of such. So what only moves
+   halves never widens them. */
+static bool without_cast(dag *g, val x, dtype t, val *out) {
+    const dag_node n = *dag_at(g, x);
+    if (n.kind == PRIM_CONSTANT) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && holds(n.dtype, t)) {
+        *out = n.sources[0];
+        return true;
+    }
+    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT;
+    if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !chooses) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    val then, otherwise;
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && without_cast(g, n.sources[0], t, &then)) {
+        *out = v_view(g, then, n.ndim, n.sizes, &n.view);
+        return true;
+    }
+    if (chooses && without_cast(g, n.sources[1], t, &then) &&
+        without_cast(g, n.sources[2], t, &otherwise)) {
+        *out = v_select(g, n.sources[0], then, otherwise);
+        return true;
+    }
+    return false;
 }
 
 val v_cast(dag *g, val x, dtype t) {
@@ -288,6 +319,10 @@ val v_cast(dag *g, val x, dtype t) {
     }
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
+    }
+    val same;
+    if (n.kind == PRIM_MAP && n.fn == FN_SELECT && without_cast(g, x, t, &same)) {
+        return same;
     }
     return cast_node(g, x, t);
 }

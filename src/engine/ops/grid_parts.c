@@ -53,7 +53,7 @@ static val padded(dag *g, const sampling *s, int d, val at, val *sign) {
     val low = real(g, at, 0), high = real(g, at, last);
     val moves = v_2(g, FN_AND, v_2(g, FN_GT, at, low), v_2(g, FN_LT, at, high));
     *sign = v_select(g, moves, *sign, low);
-    return v_2(g, FN_MINIMUM, v_2(g, FN_MAXIMUM, at, low), high);
+    return v_lesser(g, v_greater(g, at, low), high);
 }
 
 static void set_tap(dag *g, const sampling *s, int d, point_taps *out, int k, val at, val finite) {

@@ -42,8 +42,8 @@ static void cubic_weights(dag *g, val t, val *weight) {
 }
 
 static val clipped(dag *g, val x, int64_t size) {
-    val low = v_2(g, FN_MAXIMUM, x, v_int(g, v_dtype(g, x), 0));
-    return v_2(g, FN_MINIMUM, low, v_int(g, v_dtype(g, x), size - 1));
+    val low = v_greater(g, x, v_int(g, v_dtype(g, x), 0));
+    return v_lesser(g, low, v_int(g, v_dtype(g, x), size - 1));
 }
 
 static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
@@ -57,10 +57,10 @@ static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
     }
     at = a->align_corners ? v_mul(g, place, step) : v_add_real(g, v_mul(g, v_add_real(g, place, 0.5), step), -0.5);
     if (a->mode == RESAMPLE_LINEAR) {
-        at = a->in == a->out ? place : v_2(g, FN_MAXIMUM, at, v_real(g, t, 0));
+        at = a->in == a->out ? place : v_greater(g, at, v_real(g, t, 0));
     }
-    val first = v_2(g, FN_MINIMUM, v_1(g, FN_FLOOR, at), v_real(g, t, (double)(a->in - 1)));
-    val rest = v_2(g, FN_MINIMUM, v_2(g, FN_MAXIMUM, v_sub(g, at, first), v_real(g, t, 0)), v_real(g, t, 1));
+    val first = v_lesser(g, v_1(g, FN_FLOOR, at), v_real(g, t, (double)(a->in - 1)));
+    val rest = v_lesser(g, v_greater(g, v_sub(g, at, first), v_real(g, t, 0)), v_real(g, t, 1));
     val whole = v_cast(g, first, ASSAY_I64);
     if (a->mode == RESAMPLE_CUBIC) {
         cubic_weights(g, rest, out->weight);

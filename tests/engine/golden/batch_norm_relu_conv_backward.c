@@ -35,82 +35,97 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b13 = buffers[6];
     float *const b14 = buffers[7];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 16 * (task);
-        float a0[16];
-        for (int64_t l = 0; l < 16; l++) {
+        const int64_t v1 = task;
+        const float t13 = b1[v1];
+        const float t16 = b2[v1];
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
         }
         for (int64_t v0 = 0; v0 < 2; v0++) {
-            for (int64_t v2 = 0; v2 < 784; v2++) {
+            for (int64_t lane = 0; lane < 768; lane += 64) {
                 INDEPENDENT
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v1 = first_lane + l;
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
                     a0[l] += t0;
                 }
             }
+            INDEPENDENT
+            for (int64_t l = 0; l < 16; l++) {
+                const int64_t v2 = 768 + l;
+                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                a0[l] += t0;
+            }
         }
-        float *const r0 = a0;
-        for (int64_t l = 0; l < 16; l++) {
-            const int64_t v1 = first_lane + l;
-            b12[v1] = r0[l];
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] += a0[l + half];
+            }
         }
-        float t3[16];
-        INDEPENDENT
-        for (int64_t l = 0; l < 16; l++) {
-            t3[l] = r0[l] * 0.0006377550889737904f;
-        }
-        float a1[16];
-        for (int64_t l = 0; l < 16; l++) {
+        const float r0 = a0[0];
+        b12[v1] = r0;
+        const float t3 = r0 * 0.0006377550889737904f;
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
         }
         for (int64_t v0 = 0; v0 < 2; v0++) {
-            for (int64_t v2 = 0; v2 < 784; v2++) {
+            for (int64_t lane = 0; lane < 768; lane += 64) {
                 INDEPENDENT
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v1 = first_lane + l;
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    const float t4 = t0 - t3[l];
+                    const float t4 = t0 - t3;
                     const float t5 = t4 * t4;
                     a1[l] += t5;
                 }
             }
+            INDEPENDENT
+            for (int64_t l = 0; l < 16; l++) {
+                const int64_t v2 = 768 + l;
+                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                const float t4 = t0 - t3;
+                const float t5 = t4 * t4;
+                a1[l] += t5;
+            }
         }
-        float *const r1 = a1;
-        for (int64_t l = 0; l < 16; l++) {
-            const int64_t v1 = first_lane + l;
-            b13[v1] = r1[l];
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
         }
-        float t8[16];
-        float t10[16];
-        float t11[16];
-        float t12[16];
-        float t14[16];
-        INDEPENDENT
-        for (int64_t l = 0; l < 16; l++) {
-            const int64_t v1 = first_lane + l;
-            t8[l] = r1[l] * 0.0006377550889737904f;
-            t10[l] = t8[l] + 9.999999747378752e-06f;
-            t11[l] = __builtin_sqrtf(t10[l]);
-            t12[l] = 1.0f / t11[l];
-            const float t13 = b1[v1];
-            t14[l] = t12[l] * t13;
-            b7[v1] = t12[l];
-            b8[v1] = t14[l];
-        }
+        const float r1 = a1[0];
+        b13[v1] = r1;
+        const float t8 = r1 * 0.0006377550889737904f;
+        const float t10 = t8 + 9.999999747378752e-06f;
+        const float t11 = __builtin_sqrtf(t10);
+        const float t12 = 1.0f / t11;
+        const float t14 = t12 * t13;
+        b7[v1] = t12;
+        b8[v1] = t14;
         for (int64_t v0 = 0; v0 < 2; v0++) {
-            for (int64_t v2 = 0; v2 < 784; v2++) {
+            for (int64_t lane = 0; lane < 768; lane += 64) {
                 INDEPENDENT
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v1 = first_lane + l;
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    const float t4 = t0 - t3[l];
-                    const float t15 = t4 * t14[l];
-                    const float t16 = b2[v1];
+                    const float t4 = t0 - t3;
+                    const float t15 = t4 * t14;
                     const float t17 = t15 + t16;
                     const float t19 = maximum_f32(t17, 0.0f);
                     b14[50176 * v0 + 784 * v1 + v2] = t19;
                 }
+            }
+            INDEPENDENT
+            for (int64_t l = 0; l < 16; l++) {
+                const int64_t v2 = 768 + l;
+                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                const float t4 = t0 - t3;
+                const float t15 = t4 * t14;
+                const float t17 = t15 + t16;
+                const float t19 = maximum_f32(t17, 0.0f);
+                b14[50176 * v0 + 784 * v1 + v2] = t19;
             }
         }
     }

@@ -223,7 +223,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     return bad == 0;
 }
 
-/* %41 = sum f32[1024], %46 = sub f32[1024, 4096] */
+/* %43 = sum f32[1024], %48 = sub f32[1024, 4096] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const int64_t *const b1 = buffers[0];
     const float *const b2 = buffers[1];
@@ -233,15 +233,16 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
-        const int64_t t1 = b1[v0];
-        const uint8_t t3 = t1 != (-100);
-        const int64_t t5 = t3 ? t1 : 0;
-        const int64_t t6 = checked(t5, 4096, &bad);
-        const float t8 = b2[0];
-        const float t9 = -t8;
-        const float t10 = b8[0];
-        const float t11 = t9 / t10;
-        const float t13 = t3 ? t11 : 0.0f;
+        const int64_t t2 = b1[v0];
+        const uint8_t t4 = t2 != (-100);
+        const int64_t t6 = t4 ? t2 : 0;
+        const int64_t t7 = checked(t6, 4096, &bad);
+        const int32_t t8 = (int32_t)(t7);
+        const float t10 = b2[0];
+        const float t11 = -t10;
+        const float t12 = b8[0];
+        const float t13 = t11 / t12;
+        const float t15 = t4 ? t13 : 0.0f;
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
@@ -251,9 +252,10 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v1 = lane + l;
                 const int64_t t0 = v1;
-                const uint8_t t7 = t0 == t6;
-                const float t14 = t7 ? t13 : 0.0f;
-                a0[l] += t14;
+                const int32_t t1 = (int32_t)(t0);
+                const uint8_t t9 = t1 == t8;
+                const float t16 = t9 ? t15 : 0.0f;
+                a0[l] += t16;
             }
         }
         for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
@@ -267,13 +269,14 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v1 = lane + l;
                 const int64_t t0 = v1;
-                const uint8_t t7 = t0 == t6;
-                const float t14 = t7 ? t13 : 0.0f;
-                const float t16 = b3[4096 * v0 + v1];
-                const float t17 = exp_f32(t16);
-                const float t18 = t17 * r0;
-                const float t19 = t14 - t18;
-                b5[4096 * v0 + v1] = t19;
+                const int32_t t1 = (int32_t)(t0);
+                const uint8_t t9 = t1 == t8;
+                const float t16 = t9 ? t15 : 0.0f;
+                const float t18 = b3[4096 * v0 + v1];
+                const float t19 = exp_f32(t18);
+                const float t20 = t19 * r0;
+                const float t21 = t16 - t20;
+                b5[4096 * v0 + v1] = t21;
             }
         }
     }

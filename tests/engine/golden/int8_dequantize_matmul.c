@@ -52,17 +52,16 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 2;
         const int64_t first_lane = 1024 * (task % 2);
-        const uint16_t t3 = b1[v0];
-        const float t4 = f32_of_bf16(t3);
+        const uint16_t t2 = b1[v0];
+        const float t3 = f32_of_bf16(t2);
         INDEPENDENT
         for (int64_t l = 0; l < 1024; l++) {
             const int64_t v1 = first_lane + l;
             const int8_t t0 = b0[2048 * v0 + v1];
-            const uint16_t t1 = bf16_of_f32((float)(t0));
-            const float t2 = f32_of_bf16(t1);
-            const float t5 = t2 * t4;
-            const uint16_t t6 = bf16_of_f32(t5);
-            b4[2048 * v0 + v1] = t6;
+            const float t1 = (float)(t0);
+            const float t4 = t1 * t3;
+            const uint16_t t5 = bf16_of_f32(t4);
+            b4[2048 * v0 + v1] = t5;
         }
     }
     return 1;

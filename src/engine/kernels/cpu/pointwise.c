@@ -215,7 +215,8 @@ static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const 
         in->class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
         in->slot = CONSTANT;
         if (t == NULL) {
-            in->constant = call_number(plan->call, spec->operand[k]);
+            bool is_given = spec->has_constant && k == spec->n - 1;
+            in->constant = is_given ? spec->constant : call_number(plan->call, spec->operand[k]);
         } else if (tensor_numel(t) == 1) {
             in->cell = t; /* its value may change between runs */
         } else {

@@ -156,6 +156,8 @@ typedef struct pointwise_spec {
     int operand[POINTWISE_INPUTS]; /* the argument behind each, a tensor or a number */
     int n_scalars;
     number s[POINTWISE_SCALARS]; /* the loop's parameters */
+    bool has_constant;           /* the last operand is a number, and this one stands in its place: */
+    number constant;
 } pointwise_spec;
 
 /* Readies the plan to compute spec. UNSUPPORTED names a type that no loop serves; INVALID an output that lies across

@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/pointwise.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- operators whose arguments choose the loop
@@ -17,8 +18,21 @@ static number negative(number n) {
     return (number){.category = n.category, .i = (int64_t)(0 - (uint64_t)n.i), .f = -n.f, .im = -n.im};
 }
 
+/* Whether x + alpha * y is a sum of integers whose y is a number: the product is then taken once, here. */
+static bool product_is_constant(const op_call *call, int x, int y, number alpha) {
+    const arg *a = &call->args[x], *b = &call->args[y];
+    return a->kind == ARG_TENSOR && dtype_category_of(a->tensor->dtype) == CATEGORY_INTEGRAL && b->kind != ARG_TENSOR &&
+           call_number(call, y).category == CATEGORY_INTEGRAL && alpha.category == CATEGORY_INTEGRAL;
+}
+
 /* x + alpha * y */
 static status prepare_sum(kernel_plan *plan, int x, int y, number alpha, error *err) {
+    if (product_is_constant(plan->call, x, y, alpha)) {
+        uint64_t product = (uint64_t)alpha.i * (uint64_t)call_number(plan->call, y).i;
+        pointwise_spec sum = {.op = PW_ADD, .n = 2, .operand = {x, y}, .has_constant = true};
+        sum.constant = number_of_int((int64_t)product);
+        return pointwise_prepare(plan, &sum, err);
+    }
     return pointwise_prepare(
         plan,
         &(pointwise_spec){
@@ -28,6 +42,9 @@ static status prepare_sum(kernel_plan *plan, int x, int y, number alpha, error *
 
 /* x - alpha * y */
 static status prepare_difference(kernel_plan *plan, int x, int y, number alpha, error *err) {
+    if (!is_one(alpha) && product_is_constant(plan->call, x, y, alpha)) {
+        return prepare_sum(plan, x, y, negative(alpha), err);
+    }
     return pointwise_prepare(plan,
                              &(pointwise_spec){.op = is_one(alpha) ? PW_SUB : PW_ADD_SCALED,
                                                .n = 2,
@@ -289,7 +306,17 @@ static status prepare_mul(kernel_plan *plan, error *err) {
     return two(plan, PW_MUL, 0, 1, err);
 }
 
+/* Over a power of two: its inverse is exact, and so are products by it what the quotients are. */
 static status prepare_div(kernel_plan *plan, error *err) {
+    const arg *x = &plan->call->args[0], *y = &plan->call->args[1];
+    bool is_real = x->kind == ARG_TENSOR && y->kind != ARG_TENSOR && dtype_category_of(x->tensor->dtype) == CATEGORY_FLOATING;
+    number by = is_real ? call_number(plan->call, 1) : number_of_int(0);
+    int exponent = 0;
+    if (fabs(frexp(by.f, &exponent)) == 0.5 && abs(exponent) < 14 && by.im == 0) { /* in the range of every type */
+        pointwise_spec product = {.op = PW_MUL, .n = 2, .operand = {0, 1}, .has_constant = true};
+        product.constant = number_of_double(1 / by.f);
+        return pointwise_prepare(plan, &product, err);
+    }
     return two(plan, PW_DIV, 0, 1, err);
 }
 

@@ -244,9 +244,21 @@ static void fetch_ahead(const tiled *p, const tile *t) {
     }
 }
 
+/* What an operand's block holds: one that repeats along the tiles is brought in once. */
+typedef struct kept_rows {
+    int64_t offset, n0, n1;
+} kept_rows;
+
+static bool is_kept(kept_rows *kept, const tile *t, int slot) {
+    bool is_same = kept->offset == t->offset[slot] && kept->n0 == t->n0 && kept->n1 == t->n1; /* n0 is 0 at first */
+    *kept = (kept_rows){t->offset[slot], t->n0, t->n1};
+    return is_same;
+}
+
 static void run_tiles(tiled *p, int64_t from, int64_t to) {
     blocks b;
     tile t, ahead;
+    kept_rows kept[POINTWISE_INPUTS] = {{0}};
     fill_constants(p, &b);
     if (from < to) {
         find_tile(p, from, &ahead);
@@ -262,7 +274,7 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
         for (int k = 0; k < p->n; k++) {
             const source *in = &p->in[k];
             bool in_place = in->slot == CONSTANT || (p->by_tile ? in->is_flat : in->is_row);
-            if (!in_place) {
+            if (!in_place && !is_kept(&kept[k], &t, in->slot)) {
                 gather(p, in, &t, b.raw, b.in[k]);
             }
         }

@@ -18,6 +18,9 @@ enum { SHORT_RUN = 16 };
 /* The length below which the call for a row shows beside the row. */
 enum { SHORT_ROW = 16 * ROW_BLOCK };
 
+/* Elements of short rows that are converted at a time: they stay in L1. */
+enum { SHORT_BLOCK = 2 * ROW_BLOCK };
+
 static void add_parts(tensor *t, reduce_parts parts) {
     bool as_dimension = parts == PARTS_KEPT || parts == PARTS_REDUCED;
     if (!dtype_is_complex(t->dtype) || parts == PARTS_WHOLE) {
@@ -170,23 +173,39 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
 /* Rows too short to be called for one by one: as many as lie a constant stride apart are folded in one go. */
 static bool has_short_rows(const reduction *r) {
     const reduce_shape *s = &r->s;
-    int64_t size = (int64_t)s->l->size;
+    int64_t size = (int64_t)dtype_size(s->in);
+    bool is_direct = s->in == s->l->type;
+    /* Rows of another type are brought in several at a time, which must lie one behind the other. */
+    bool in_reach = is_direct ? s->kept.strides[0][0] % size == 0 : s->kept.strides[0][0] == s->reduced.numel * size;
     return s->l->fold_short[r->kind] != NULL && nest_runs(&s->reduced) == 1 && s->reduced.numel <= SHORT_ROW &&
-           s->in == s->l->type && s->reduced.strides[0][0] == size && s->kept.strides[0][0] % size == 0;
+           s->reduced.strides[0][0] == size && in_reach && (is_direct || s->reduced.numel <= SHORT_BLOCK);
+}
+
+/* n short rows from `at` on, n at most what a block holds where they are of another type. */
+static void fold_short_rows(const reduction *r, row_wide *totals, const char *at, int64_t n) {
+    const reduce_shape *s = &r->s;
+    alignas(64) char buffer[SHORT_BLOCK * sizeof(double)];
+    if (s->in == s->l->type) {
+        s->l->fold_short[r->kind](totals, at, n, s->kept.strides[0][0] / (int64_t)s->l->size, s->reduced.numel);
+        return;
+    }
+    s->l->load(buffer, at, s->in, (int64_t)dtype_size(s->in), n * s->reduced.numel);
+    s->l->fold_short[r->kind](totals, buffer, n, s->reduced.numel, s->reduced.numel);
 }
 
 static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
     enum { ROWS = 256 };
     const loop *kept = &r->s.kept;
     row_wide totals[ROWS];
+    int64_t in_block = r->s.in == r->s.l->type ? ROWS : SHORT_BLOCK / r->s.reduced.numel;
+    int64_t most = in_block < ROWS ? in_block : ROWS;
     while (from < to) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         loop_seek(kept, from, index, offset);
         int64_t n = kept->sizes[0] - index[0];
         n = n < to - from ? n : to - from;
-        n = n < ROWS ? n : ROWS;
-        r->s.l->fold_short[r->kind](totals, kept->data[0] + offset[0], n, kept->strides[0][0] / (int64_t)r->s.l->size,
-                                    r->s.reduced.numel);
+        n = n < most ? n : most;
+        fold_short_rows(r, totals, kept->data[0] + offset[0], n);
         for (int64_t i = 0; i < n; i++) {
             put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
         }

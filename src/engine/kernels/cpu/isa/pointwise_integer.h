@@ -145,6 +145,45 @@ static bool has_zero(const elem *y, int64_t n) {
     return zeros != 0;
 }
 
+/* Whether all numbers lie within 2^52: their quotients then round down, or towards 0, in double as they should. One that is
+   no whole number lies 1 / |y| or more from the next, and rounding it moves it by less. */
+static bool fit_double(const elem *x, int64_t n) {
+    const uint64_t most = UINT64_C(1) << 52;
+    int beyond = 0;
+#pragma omp simd reduction(| : beyond)
+    for (int64_t i = 0; i < n; i++) {
+        beyond |= (uint64_t)(int64_t)x[i] + most > 2 * most; /* unsigned: both sides at once */
+    }
+    return beyond == 0;
+}
+
+/* Quotients in double, for which there are vector instructions, where numbers are small enough: a block at a time. */
+ALWAYS_INLINE void quotients(const pointwise_chunk *c, elem (*f)(elem x, elem y), double (*round_off)(double)) {
+    enum { BLOCK = 256 };
+    elem *out = c->out;
+    const elem *x = c->in[0], *y = c->in[1];
+    int zeros = 0;
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        int64_t to = c->n - from < BLOCK ? c->n : from + BLOCK;
+        bool is_wide = sizeof(elem) == 8 && !(fit_double(x + from, to - from) && fit_double(y + from, to - from));
+        for (int64_t i = is_wide ? from : to; i < to; i++) {
+            zeros |= y[i] == 0;
+            out[i] = f(x[i], y[i]);
+        }
+#pragma omp simd reduction(| : zeros)
+        for (int64_t i = is_wide ? to : from; i < to; i++) {
+            int is_zero = y[i] == 0;
+            double quotient = (double)x[i] / (double)(y[i] + is_zero);
+            zeros |= is_zero;
+            out[i] = is_zero ? 0 : (elem)(int64_t)round_off(quotient);
+        }
+    }
+    if (zeros != 0) {
+#pragma omp atomic write
+        *c->is_fault = true;
+    }
+}
+
 ALWAYS_INLINE void division(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
@@ -313,11 +352,11 @@ static void logical_xor_loop(const pointwise_chunk *c) {
 }
 
 static void quotient_trunc_loop(const pointwise_chunk *c) {
-    division(c, quotient_trunc);
+    quotients(c, quotient_trunc, trunc);
 }
 
 static void quotient_floor_loop(const pointwise_chunk *c) {
-    division(c, quotient_floor);
+    quotients(c, quotient_floor, floor);
 }
 
 static void rest_floor_loop(const pointwise_chunk *c) {
