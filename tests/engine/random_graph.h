@@ -3,7 +3,8 @@
 
    A program grows line by line: a pattern is drawn, its operands are drawn from what is there or become new inputs, and the
    line stays if the graph reads. What is not continuous (comparisons, rounding, the place of a maximum) is asked only of
-   values that no arithmetic has touched: elsewhere a last bit may decide it, and no tolerance says how. */
+   values that no arithmetic has touched: elsewhere a last bit may decide it, and no tolerance says how. What has views is not
+   written in place. */
 #ifndef TESTS_ENGINE_RANDOM_GRAPH_H
 #define TESTS_ENGINE_RANDOM_GRAPH_H
 
@@ -23,6 +24,8 @@ typedef struct made_value {
     int64_t sizes[TENSOR_MAX_DIMS];
     bool exact;    /* no rounding has happened to it */
     bool overlaps; /* elements may share memory */
+    bool shares;   /* its memory may be another value's as well */
+    bool gone;     /* written: what it is now goes by another name */
     bool is_input;
     bool used;
 } made_value;
@@ -42,13 +45,13 @@ typedef struct maker {
     bool exact, overlaps;
 } maker;
 
-enum { KEEPS = 1, WRITES = 2, OVERLAPS = 4 };
+enum { KEEPS = 1, WRITES = 2, OVERLAPS = 4, VIEWS = 8 };
 
 /* Operands, by the letter behind '$': see the expander. */
 typedef struct pattern {
     const char *text;
     int n_outputs;
-    int flags; /* KEEPS: what is exact stays so; WRITES: into its first operand; OVERLAPS */
+    int flags; /* KEEPS: what is exact stays so; WRITES: into its first operand; VIEWS, OVERLAPS */
 } pattern;
 
 static const pattern patterns[] = {
@@ -81,11 +84,11 @@ static const pattern patterns[] = {
     {"native_layer_norm($f, $L, None, None, 1e-05)", 3, 0}, {"native_layer_norm($f, $L, $w, $w, 1e-05)", 3, 0},
     {"native_batch_norm($3, None, None, None, None, True, 0.1, 1e-05)", 3, 0}, {"_softmax_backward_data($f, $v, $d, $T)", 1, 0},
     /* views */
-    {"permute($a, $p)", 1, KEEPS}, {"permute($a, $p)", 1, KEEPS}, {"transpose.int($a, $d, $e)", 1, KEEPS}, {"view($a, $R)", 1, KEEPS},
-    {"_unsafe_view($a, $R)", 1, KEEPS}, {"slice.Tensor($a, $d, $S)", 1, KEEPS}, {"select.int($a, $d, $o)", 1, KEEPS},
-    {"expand($a, $E)", 1, KEEPS | OVERLAPS}, {"unsqueeze($a, $d)", 1, KEEPS}, {"squeeze.dim($a, $d)", 1, KEEPS},
-    {"split.Tensor($a, $C, $d)", 2, KEEPS}, {"t($m)", 1, KEEPS},
-    {"alias($a)", 1, KEEPS},
+    {"permute($a, $p)", 1, KEEPS | VIEWS}, {"permute($a, $p)", 1, KEEPS | VIEWS}, {"transpose.int($a, $d, $e)", 1, KEEPS | VIEWS}, {"view($a, $R)", 1, KEEPS | VIEWS},
+    {"_unsafe_view($a, $R)", 1, KEEPS | VIEWS}, {"slice.Tensor($a, $d, $S)", 1, KEEPS | VIEWS}, {"select.int($a, $d, $o)", 1, KEEPS | VIEWS},
+    {"expand($a, $E)", 1, KEEPS | VIEWS | OVERLAPS}, {"unsqueeze($a, $d)", 1, KEEPS | VIEWS}, {"squeeze.dim($a, $d)", 1, KEEPS | VIEWS},
+    {"split.Tensor($a, $C, $d)", 2, KEEPS | VIEWS}, {"t($m)", 1, KEEPS | VIEWS},
+    {"alias($a)", 1, KEEPS | VIEWS},
     /* moves */
     {"cat([$a, $c], $d)", 1, KEEPS}, {"cat([$f, $c, $c], $d)", 1, KEEPS}, {"stack([$a, $v], $d)", 1, KEEPS}, {"flip($a, $D)", 1, KEEPS},
     {"roll($a, [2], [$d])", 1, KEEPS}, {"repeat($f, $r)", 1, KEEPS}, {"constant_pad_nd($f, [1, 2], 0.5)", 1, KEEPS},
@@ -188,7 +191,7 @@ typedef bool maker_wants_fn(const maker *m, const made_value *v);
 static inline made_value *maker_find(maker *m, maker_wants_fn *wants) {
     int fit[MAKER_VALUES], n = 0;
     for (int i = 0; i < m->n_values; i++) {
-        if (wants(m, &m->values[i])) {
+        if (!m->values[i].gone && wants(m, &m->values[i])) {
             fit[n++] = i;
         }
     }
@@ -232,7 +235,7 @@ static inline bool maker_grids(const maker *m, const made_value *v) {
 }
 
 static inline bool maker_writable(const maker *m, const made_value *v) {
-    return maker_floats(m, v) && !v->overlaps;
+    return maker_floats(m, v) && !v->shares;
 }
 
 static inline bool maker_alike(const maker *m, const made_value *v) {

@@ -330,6 +330,7 @@ static inline bool maker_try(maker *m, const pattern *p) {
             memcpy(v->sizes, out->items[i].sizes, sizeof v->sizes);
             snprintf(v->name, sizeof v->name, "y%d", m->next_name + i);
             v->exact = m->exact && (p->flags & KEEPS) != 0;
+            v->shares = (p->flags & (VIEWS | WRITES)) != 0;
             v->overlaps = m->overlaps || (p->flags & OVERLAPS) != 0;
         }
         m->next_name += p->n_outputs;
@@ -350,9 +351,8 @@ static inline bool maker_grow(maker *m) {
     memcpy(before, m->values, sizeof before);
     maker_write_line(m, p);
     if (!m->failed && maker_try(m, p)) {
-        for (int i = 0; (p->flags & WRITES) != 0 && i < m->n_values; i++) {
-            m->values[i].exact = false; /* it may be a view of what was written */
-        }
+        m->x->shares |= (p->flags & VIEWS) != 0;
+        m->x->gone |= (p->flags & WRITES) != 0;
         return true;
     }
     memcpy(m->values, before, sizeof before);
@@ -373,8 +373,8 @@ static inline void random_graph(const op_table *table, uint64_t seed, uint64_t i
     int n = 0, last = 0;
     for (int i = 0; i < m->n_values; i++) {
         const made_value *v = &m->values[i];
-        last = v->is_input ? last : i;
-        if (!v->is_input && (maker_draw(m, 10) < (v->used ? 2 : 9))) {
+        last = v->is_input || v->gone ? last : i;
+        if (!v->is_input && !v->gone && (maker_draw(m, 10) < (v->used ? 2 : 9))) {
             text_addf(out, n++ > 0 ? ", %%%s" : " %%%s", v->name);
         }
     }

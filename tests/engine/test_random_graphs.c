@@ -131,9 +131,10 @@ static status run_plan(subject *s, const manner *how, error *err) {
             }
         }
         poison(s);
-        TRY(s->p->run(s->p, err));
-        TRY(compare(s, how->backend, err));
+        status result = s->p->run(s->p, err);
+        result = result == ASSAY_OK ? compare(s, how->backend, err) : result;
         keep_inputs(s, true);
+        TRY(result);
     }
     return ASSAY_OK;
 }

@@ -300,7 +300,7 @@ status compiled_prepare(compiled_backend *b, const graph *g, const compile_optio
 
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
-    compiled_plan *p;
+    compiled_plan *p = NULL;
     TRY(compiled_prepare(b, g, &b->options, &p, err));
     status result = b->eager != NULL ? tune_plan(b, p, err) : ASSAY_OK;
     if (result != ASSAY_OK) {

@@ -27,7 +27,7 @@ typedef struct emitter {
 void emit_line(emitter *m, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* An index expression, and the name or the literal that an expression goes by, as parts of a line. */
-void emit_index(const emitter *m, text *out, index_sum a);
+void emit_index(const emitter *m, text *out, index_sum a, int guard);
 void emit_name(const emitter *m, text *out, int i);
 /* The statement that gives expression i its name. */
 void emit_expr(emitter *m, int i);

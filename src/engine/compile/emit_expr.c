@@ -19,11 +19,11 @@ void emit_line(emitter *m, const char *format, ...) {
 
 /* --- index expressions ---------------------------------------------------------------------------------------------------- */
 
-static void add_atom(const emitter *m, text *out, const index_atom *atom) {
+static void add_atom(const emitter *m, text *out, const index_atom *atom, int guard) {
     if (atom->kind == ATOM_VARIABLE) {
         text_addf(out, "v%d", atom->id);
     } else if (atom->kind == ATOM_DATA) {
-        int e = expr_find(m->k, atom->id, atom->n_at, atom->at);
+        int e = expr_find(m->k, atom->id, atom->n_at, atom->at, guard);
         assert(e >= 0);
         text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
@@ -36,13 +36,13 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom) {
         bool quotient = atom->kind == ATOM_QUOTIENT;
         text_add(out, low >= 0 ? "(" : quotient ? "floor_quotient(" : "floor_rest(");
         text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? "(" : "");
-        emit_index(m, out, atom->of);
+        emit_index(m, out, atom->of, guard);
         text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? ")" : "");
         text_addf(out, low >= 0 ? (quotient ? " / %lld)" : " %% %lld)") : ", %lld)", (long long)atom->divisor);
     }
 }
 
-void emit_index(const emitter *m, text *out, index_sum a) {
+void emit_index(const emitter *m, text *out, index_sum a, int guard) {
     bool first = true;
     for (int i = 0; i < a.n; i++) {
         int64_t factor = a.terms[i].factor;
@@ -51,7 +51,7 @@ void emit_index(const emitter *m, text *out, index_sum a) {
         if (factor != 1) {
             text_addf(out, "%lld * ", (long long)factor);
         }
-        add_atom(m, out, a.terms[i].atom);
+        add_atom(m, out, a.terms[i].atom, guard);
         first = false;
     }
     if (first || a.constant != 0) {
@@ -85,13 +85,13 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
         text_add(out, i > 0 ? " & " : "");
         if (low < b->low) {
             text_add(out, "(");
-            emit_index(m, out, b->at);
+            emit_index(m, out, b->at, e->guard);
             text_addf(out, " >= %lld)", (long long)b->low);
         }
         text_add(out, low < b->low && high > b->high ? " & " : "");
         if (high > b->high) {
             text_add(out, "(");
-            emit_index(m, out, b->at);
+            emit_index(m, out, b->at, e->guard);
             text_addf(out, " <= %lld)", (long long)b->high);
         }
     }
@@ -112,11 +112,11 @@ static void add_value(emitter *m, text *out, int i) {
             text_add(out, " ? ");
         }
         text_addf(out, "b%d[", e->buffer);
-        emit_index(m, out, e->at);
+        emit_index(m, out, e->at, e->guard);
         text_add(out, e->guard >= 0 ? "] : 0" : "]");
         break;
     case EXPR_INDEX:
-        emit_index(m, out, e->at);
+        emit_index(m, out, e->at, e->guard);
         break;
     case EXPR_MAP: {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
@@ -136,7 +136,7 @@ static void add_value(emitter *m, text *out, int i) {
         break;
     case EXPR_RANDOM:
         text_addf(out, "random_bits(%s, %d, ", operands[0], e->stream);
-        emit_index(m, out, e->at);
+        emit_index(m, out, e->at, e->guard);
         text_add(out, ")");
         break;
     case EXPR_NUMBER:
@@ -233,7 +233,7 @@ void emit_want(emitter *m, int i) {
 }
 
 void emit_want_index(emitter *m, index_sum a) {
-    int reads[EXPR_MAX_READS], n = index_reads(m->k, a, reads, 0);
+    int reads[EXPR_MAX_READS], n = index_reads(m->k, a, -1, reads, 0);
     for (int r = 0; r < n; r++) {
         emit_want(m, reads[r]);
     }

@@ -224,7 +224,7 @@ static void emit_following(emitter *m) {
             emit_root(m, i);
         } else if (k->roots[i].buffer >= 0) {
             text at = {0};
-            emit_index(m, &at, k->roots[i].at);
+            emit_index(m, &at, k->roots[i].at, -1);
             emit_line(m, "b%d[%s] = r%d[l];", k->roots[i].buffer, text_get(&at), i);
             m->out.failed |= at.failed;
             text_clear(&at);

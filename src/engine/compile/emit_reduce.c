@@ -172,13 +172,13 @@ void emit_root(emitter *m, int i) {
     const root *r = &m->k->roots[i];
     text value = {0}, at = {0};
     emit_name(m, &value, r->expr);
-    emit_index(m, &at, r->at);
+    emit_index(m, &at, r->at, -1);
     char a[32], p[32];
     snprintf(a, sizeof a, m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
     snprintf(p, sizeof p, m->k->lanes > 1 ? "p%d[l]" : "p%d[0]", i);
     if (r->kind == ROOT_REDUCE && is_place(r->how)) {
         text position = {0};
-        emit_index(m, &position, r->place);
+        emit_index(m, &position, r->place, -1);
         emit_line(m, "const int64_t here%d = %s;", i, text_get(&position));
         char here[32];
         snprintf(here, sizeof here, "here%d", i);
@@ -215,7 +215,7 @@ static void emit_kept_results(emitter *m, int phase) {
             continue;
         }
         text at = {0};
-        emit_index(m, &at, r->at);
+        emit_index(m, &at, r->at, -1);
         if (m->rows) {
             int64_t rest = k->variables[k->vector].size % k->lanes;
             emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",

@@ -23,20 +23,22 @@ static int find_expr(const kernel *k, int id, int n_at, const index_sum *at, int
     return -1;
 }
 
-int expr_find(const kernel *k, int id, int n_at, const index_sum *at) {
-    return find_expr(k, id, n_at, at, -1, true);
+int expr_find(const kernel *k, int id, int n_at, const index_sum *at, int guard) {
+    int found = find_expr(k, id, n_at, at, guard, false);
+    found = found >= 0 ? found : find_expr(k, id, n_at, at, -1, false);
+    return found >= 0 ? found : find_expr(k, id, n_at, at, -1, true);
 }
 
-int index_reads(const kernel *k, index_sum a, int *reads, int n) {
+int index_reads(const kernel *k, index_sum a, int guard, int *reads, int n) {
     for (int i = 0; i < a.n; i++) {
         const index_atom *atom = a.terms[i].atom;
         if (atom->kind == ATOM_DATA) {
-            int e = expr_find(k, atom->id, atom->n_at, atom->at);
+            int e = expr_find(k, atom->id, atom->n_at, atom->at, guard);
             if (e >= 0 && n < EXPR_MAX_READS) {
                 reads[n++] = e;
             }
         } else if (atom->kind != ATOM_VARIABLE) {
-            n = index_reads(k, atom->of, reads, n);
+            n = index_reads(k, atom->of, guard, reads, n);
         }
     }
     return n;
@@ -50,9 +52,9 @@ int expr_reads(const kernel *k, const expr *e, int *reads) {
     if (e->kind == EXPR_LOAD && e->guard >= 0) {
         reads[n++] = e->guard;
     }
-    n = index_reads(k, e->at, reads, n);
+    n = index_reads(k, e->at, e->guard, reads, n);
     for (int i = 0; i < e->n_bounds; i++) {
-        n = index_reads(k, e->bounds[i].at, reads, n);
+        n = index_reads(k, e->bounds[i].at, e->guard, reads, n);
     }
     return n;
 }
@@ -149,7 +151,7 @@ static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_su
             }
             kept += low < bounds[kept].low || high > bounds[kept].high;
         }
-        expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = -1};
+        expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = guard};
         within = kept > 0 ? expr_append(c, k, &e, (val){-1}, NULL, 0) : -1;
         if (kept > 0 && within < 0) {
             return -1;

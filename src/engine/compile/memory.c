@@ -201,6 +201,7 @@ static bool is_written_there(const dag_node *n, const tensor *to) {
 typedef struct late_copy {
     val v;
     place to;
+    bool is_last; /* into memory that other kernels read: after all of them */
 } late_copy;
 
 /* Places for outputs; those whose value lies elsewhere are copied at the end. */
@@ -235,7 +236,7 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
         if (a->apart[i] && !is_leaf(n) && c->places[o->value.id].buffer < 0) {
             c->places[o->value.id] = work_place(c, o->value);
         }
-        copies[n_copies++] = (late_copy){o->value, {.buffer = buffer, .strides = o->to->strides}};
+        copies[n_copies++] = (late_copy){o->value, {.buffer = buffer, .strides = o->to->strides}, a->apart[i]};
     }
     return n_copies;
 }
@@ -450,8 +451,13 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
         }
     }
     schedule_values(c, a);
-    for (int i = 0; i < n_copies && !c->failed; i++) {
-        scheduled(c, schedule_value(c, copies[i].v, &copies[i].to), copies[i].to.buffer);
+    for (int last = 0; last < 2; last++) { /* what others read before is overwritten when they are done */
+        for (int i = 0; i < n_copies && !c->failed; i++) {
+            if (copies[i].is_last == (last == 1)) {
+                int step = last == 1 ? schedule_last(c, copies[i].v, &copies[i].to) : schedule_value(c, copies[i].v, &copies[i].to);
+                scheduled(c, step, copies[i].to.buffer);
+            }
+        }
     }
     c->failed |= c->g.failed || c->g.indices.failed;
     return c->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : ASSAY_OK;
@@ -472,8 +478,7 @@ status schedule(compiler *c, error *err) {
         mark_live(&c->g, c->g.outputs[i].value, a.live);
     }
     for (int i = 0; i < c->g.n_kept; i++) {
-        a.live[c->g.kept[i].id] = true;
-        a.promoted[c->g.kept[i].id] = true;
+        a.promoted[c->g.kept[i].id] = a.live[c->g.kept[i].id];
     }
     /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. */
     enum { MOST_ROUNDS = 64 };

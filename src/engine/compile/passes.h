@@ -167,12 +167,12 @@ int expr_append(compiler *c, kernel *k, const expr *e, val v, const index_sum *a
 /* Makes the expressions that DATA within a sum stands for. */
 bool expr_make_data(compiler *c, kernel *k, index_sum a, int guard);
 /* The expression that DATA of value `id` at `at` is, under any guard; -1 when it has not been made. */
-int expr_find(const kernel *k, int id, int n_at, const index_sum *at);
+int expr_find(const kernel *k, int id, int n_at, const index_sum *at, int guard);
 /* Whatever e reads, straight away: at most EXPR_MAX_READS expressions (operands, guard, DATA within its indices). */
 enum { EXPR_MAX_READS = 64 };
 int expr_reads(const kernel *k, const expr *e, int *reads);
 /* The same of an index expression; appends to reads, from n on, and answers how many there are then. */
-int index_reads(const kernel *k, index_sum a, int *reads, int n);
+int index_reads(const kernel *k, index_sum a, int guard, int *reads, int n);
 
 /* Where a value's elements lie, when it is a view of what has memory that strides can tell; false when it is not. */
 bool place_through(compiler *c, val v, place *out);

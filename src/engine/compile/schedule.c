@@ -272,13 +272,12 @@ static int add_step(compiler *c, const compiler_step *s) {
     return c->n_steps++;
 }
 
-/* The step that computes v into `to`; -1 when memory is out. */
-int schedule_value(compiler *c, val v, const place *to) {
+static int schedule_into(compiler *c, val v, const place *to, bool may_join) {
     domain d;
     domain_of(c, v, to, &d);
     primitive kind = dag_at(&c->g, v)->kind;
     bool alone = (kind == PRIM_SCAN || kind == PRIM_SCATTER) && !is_copied(c, v, to);
-    for (int s = c->n_steps - 1; s >= 0 && !alone && !c->options->no_fusion; s--) {
+    for (int s = c->n_steps - 1; s >= 0 && may_join && !alone && !c->options->no_fusion; s--) {
         if (join(c, s, v, to, &d)) {
             return s;
         }
@@ -305,6 +304,14 @@ int schedule_value(compiler *c, val v, const place *to) {
         return -1;
     }
     return add_step(c, &(compiler_step){.kernel = k});
+}
+
+int schedule_value(compiler *c, val v, const place *to) {
+    return schedule_into(c, v, to, true);
+}
+
+int schedule_last(compiler *c, val v, const place *to) {
+    return schedule_into(c, v, to, false);
 }
 
 int schedule_call(compiler *c, val v) {

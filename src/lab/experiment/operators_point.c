@@ -215,6 +215,8 @@ static status prepare_plan(point *p, size_t b, error *err) {
     }
     r->prepare_ns = (double)(to - from);
     r->fallback = p->plans[b]->is_fallback;
+    const char *note = p->plans[b]->note;
+    r->note = note != NULL ? arena_text(p->memory, note, strlen(note)) : NULL;
     return p->context->options->check_accuracy ? check_plan(p, b, err) : ASSAY_OK;
 }
 

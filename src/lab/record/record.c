@@ -81,6 +81,7 @@ static const field record_fields[] = {
     {"gbytes_per_s", FIELD_DOUBLE, .offset = offsetof(record, gbytes_per_s)},
     {"error", FIELD_OBJECT, .offset = offsetof(record, error), .inner = &error_set},
     {"fallback", FIELD_BOOL, .offset = offsetof(record, fallback)},
+    {"note", FIELD_TEXT, .offset = offsetof(record, note)},
     {"is_view", FIELD_BOOL, .offset = offsetof(record, is_view)},
     {"warnings", FIELD_TEXTS, .offset = offsetof(record, warnings), .count_offset = offsetof(record, n_warnings)},
     {"conditions", FIELD_PAIRS, .offset = offsetof(record, conditions), .count_offset = offsetof(record, n_conditions)},

@@ -78,6 +78,7 @@ typedef struct record {
     double gflops_per_s, gbytes_per_s;
     record_error_stats error;
     bool fallback;                 /* the backend handed the work to somebody else's kernel */
+    const char *note;              /* what a reader of the number should know of how the backend came by it, or NULL */
     bool is_view;                  /* moves no data by its definition */
     const char *const *warnings;   /* conditions that make the number doubtful */
     size_t n_warnings;

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled backend as a user meets it: what is wrong with the compiler, the cache or the disk is told, and the run goes
+on; `assay compile` and `assay cache`."""
+import os
+import resource
+import subprocess
+
+from cli_case import ASSAY, QUICK, RELU, SANITIZER, SOURCE, Case, main, records_of
+
+GRAPH = os.path.join(SOURCE, "suites", "graphs", "bias_gelu.graph")
+ROOT = os.geteuid() == 0
+
+# `assay` arguments, words of the one sentence that answers
+MISTAKES = [
+    (["compile"], ["OPERATOR INPUT", "FILE.graph"]),
+    (["compile", "--dump", "kernel", GRAPH], ["kernel", "kernels"]),
+    (["compile", "--dmp", "c", GRAPH], ["--dmp", "--dump"]),
+    (["compile", "--dtype", "f33", GRAPH], ["f33", "f32"]),
+    (["compile", "aten.relu", "((T([4], f32),), {})", "more"], ["more"]),
+    (["compile", "aten.rleu.default", "((T([4], f32),), {})"], ["aten.rleu.default", "relu"]),
+    (["compile", "aten.relu.default", "((T([4, f32),), {})"], ["expected"]),
+    (["compile", "nowhere.graph"], ["nowhere.graph"]),
+    (["cache", "infos"], ["infos", "info"]),
+    (["cache", "info", "clear"], ["clear"]),
+    (["operators", "--suite", "embedded", "--backend", "compiled:nosuch"], ["compiled:nosuch", "compiled:autotune", "compiled:nofuse"]),
+    (["operators", "--suite", "embedded", "--backend", "compiled:"], ["compiled:autotune"]),
+    (["operators", "--suite", "embedded", "--backend", "compild"], ["compild", "compiled"]),
+]
+
+
+class Compile(Case):
+    def setUp(self):
+        super().setUp()
+        self.inputs = self.write("model.txt", RELU)
+        self.env = {"XDG_CACHE_HOME": self.path("cache"), "ASSAY_CC": "cc"}
+
+    def script(self, name, text):
+        path = self.write(name, "#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+    def both(self, code=0, **env):
+        """Both inputs on eager, which must be well whatever becomes of the others, and on compiled, which are answered."""
+        records = self.records("--inputs", self.inputs, "--backend", "compiled", "--backend", "eager", code=code,
+                               env={**self.env, **env})
+        eager = [r for r in records if r["backend"] == "eager"]
+        self.assertEqual([(r["sample_index"], r["status"]) for r in eager], [(0, "ok"), (1, "ok")])
+        mine = [r for r in records if r["backend"] == "compiled"]
+        self.assertEqual(len(mine), 2)
+        return mine
+
+    def check_well(self, records, word=None):
+        for r in records:
+            self.assertEqual(r["status"], "ok", r)
+            self.assertFalse(r["fallback"])
+            if word is not None:
+                self.assertIn(word, r["note"] or "")
+
+    def entries(self):
+        return sorted(os.path.join(f, n) for f, _, names in os.walk(self.path("cache")) for n in names)
+
+    # --- the compiler ----------------------------------------------------------------------------------------------------
+
+    def test_no_compiler(self):
+        for r in self.both(code=1, ASSAY_CC="/nonexistent"):
+            self.assertEqual(r["status"], "failed")
+            for word in ("/nonexistent", "C compiler", "ASSAY_CC"):
+                self.assertIn(word, r["reason"])
+
+    def test_compiler_fails(self):
+        for r in self.both(ASSAY_CC=self.script("cc1", "echo broken today >&2\nexit 1\n")):
+            self.assertEqual(r["status"], "unsupported")
+            for word in ("cc1", "exit 1", "broken today"):
+                self.assertIn(word, r["reason"])
+
+    def test_compiler_is_killed(self):
+        for r in self.both(ASSAY_CC=self.script("cc2", "kill -9 $$\n")):
+            self.assertEqual(r["status"], "unsupported")
+            self.assertIn("signal 9", r["reason"])
+
+    def test_compiler_writes_nothing(self):
+        for r in self.both(code=1, ASSAY_CC=self.script("cc3", "exit 0\n")):
+            self.assertEqual(r["status"], "failed")
+            self.assertIn("program.so", r["reason"])
+
+    def test_compiler_hangs(self):
+        compiler = self.script("cc4", "sleep 60\n")
+        records = self.records("--inputs", self.inputs, "--backend", "compiled", "--backend", "eager", "--sample-timeout",
+                               "0.5", code=1, env={**self.env, "ASSAY_CC": compiler})
+        status = {(r["backend"], r["status"]) for r in records}
+        self.assertEqual(status, {("eager", "ok"), ("compiled", "timeout")})
+
+    def test_kernel_crashes(self):
+        compiler = self.script("cc5", """\
+for last; do :; done
+if [ "${last##*/}" = program.c ]; then
+    sed -i 's/^_Bool kernel_0(.*{$/&\\n    *(volatile int *)8 = 1;/' "$last"
+fi
+exec cc "$@"
+""")
+        for r in self.both(code=1, ASSAY_CC=compiler):
+            self.assertEqual(r["status"], "failed")
+            self.assertIn("SIG", r["reason"])
+
+    # --- the cache -------------------------------------------------------------------------------------------------------
+
+    def test_kept_and_damaged(self):
+        self.check_well(self.both())
+        kept = self.entries()
+        self.assertEqual(len(kept), 2)
+        for damage in ("cut", "flip", "empty", "other"):
+            with self.subTest(damage=damage):
+                for path in kept:
+                    with open(path, "rb") as f:
+                        whole = f.read()
+                    middle = len(whole) // 2
+                    changed = {"cut": whole[:middle], "empty": b"", "other": b"no code at all" * 100,
+                               "flip": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]}[damage]
+                    with open(path, "wb") as f:
+                        f.write(changed)
+                self.check_well(self.both())
+                self.assertEqual(self.entries(), kept)
+                for path in kept:
+                    self.assertGreater(os.path.getsize(path), 1000)
+        self.check_well(self.both(ASSAY_CC="cc"))
+
+    def test_kept_needs_no_compiler(self):
+        compiler = self.script("once", "exec cc \"$@\"\n")
+        self.check_well(self.both(ASSAY_CC=compiler))
+        before = os.stat(compiler)
+        with open(compiler, "r+") as f:
+            f.write("#!/bin/sh\nexit 1    \n")
+        os.utime(compiler, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.check_well(self.both(ASSAY_CC=compiler))
+        os.utime(compiler)  # an update: what it made is made anew
+        for r in self.both(ASSAY_CC=compiler):
+            self.assertEqual(r["status"], "unsupported")
+
+    def test_cache_cannot_be_written(self):
+        os.mkdir(self.path("closed"), 0o500)
+        places = {"/dev/full": None, self.inputs: None, "/proc": None}
+        if not ROOT:
+            places[self.path("closed")] = None
+        for place in places:
+            with self.subTest(place=place):
+                self.check_well(self.both(XDG_CACHE_HOME=place), "not kept")
+
+    def test_no_home(self):
+        env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+        run = subprocess.run([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
+                             capture_output=True, cwd=self.folder, env={**env, "ASSAY_CC": "cc"}, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        mine = [r for r in records_of(run.stdout.decode()) if r["backend"] == "compiled"]
+        self.check_well(mine, "XDG_CACHE_HOME")
+        run = subprocess.run([ASSAY, "cache", "info"], capture_output=True, env=env, timeout=60)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"HOME", run.stderr)
+
+    def test_disk_is_full(self):
+        if SANITIZER:
+            self.skipTest("a sanitizer writes files of its own")
+        self.both()
+        sizes = [os.path.getsize(p) for p in self.entries()]
+        compiler = self.script("unlimited", f"prlimit --fsize=unlimited --pid $$ 2>/dev/null\nexec cc \"$@\"\n")
+        # Files of this size at most: what the compiler makes does not fit into the cache.
+        records = self.limited(min(sizes) // 2, compiler)
+        for r in records:
+            self.assertIn(r["status"], ("ok", "unsupported", "failed"))
+            if r["status"] == "ok":
+                self.assertIn("not kept", r["note"])
+            else:
+                self.assertTrue(r["reason"])
+        self.assertEqual([p for p in self.entries() if os.path.getsize(p) < min(sizes)], [])
+
+    def limited(self, size, compiler):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        run = subprocess.run([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager",
+                              "--jsonl", "-"], capture_output=True, cwd=self.folder, preexec_fn=limit, timeout=120,
+                             env={**os.environ, "ASSAY_CC": compiler, "XDG_CACHE_HOME": self.path("small")})
+        records = records_of(run.stdout.decode())
+        self.assertEqual([r["status"] for r in records if r["backend"] == "eager"], ["ok"] * 2, run.stderr)
+        mine = [r for r in records if r["backend"] == "compiled"]
+        self.assertEqual(len(mine), 2)
+        return mine
+
+    def test_two_at_once(self):
+        runs = [subprocess.Popen([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **self.env}, cwd=self.folder)
+                for _ in range(3)]
+        for run in runs:
+            out, errors = run.communicate(timeout=120)
+            self.assertEqual(run.returncode, 0, errors)
+            self.check_well([r for r in records_of(out.decode()) if r["backend"] == "compiled"])
+        self.assertEqual(len(self.entries()), 2)
+
+    # --- configurations --------------------------------------------------------------------------------------------------
+
+    def test_configurations(self):
+        names = ["compiled", "compiled:nofuse", "compiled:autotune"]
+        records = self.records("--inputs", GRAPH, *[a for n in names for a in ("--backend", n)], env=self.env)
+        self.assertEqual({r["backend"] for r in records} - {"eager"}, set(names))
+        for r in records:
+            self.assertEqual(r["status"], "ok", r)
+
+    def test_mistakes(self):
+        for arguments, words in MISTAKES:
+            with self.subTest(arguments=arguments):
+                done = self.run_assay(*arguments, code=2)
+                self.assertEqual(done.stdout, "")
+                for word in words:
+                    self.assertIn(word, done.stderr)
+
+    # --- the verbs -------------------------------------------------------------------------------------------------------
+
+    def test_dumps(self):
+        graph = self.run_assay("compile", "--dump", "graph", GRAPH).stdout
+        self.assertIn("output %", graph)
+        kernels = self.run_assay("compile", "--dump", "kernels", GRAPH).stdout
+        self.assertIn("1 kernel, 0 calls", kernels)
+        code = self.run_assay("compile", GRAPH).stdout
+        self.assertEqual(code, self.run_assay("compile", "--dump", "c", GRAPH).stdout)
+        self.assertIn("_Bool kernel_0(", code)
+        done = subprocess.run(["cc", "-x", "c", "-fsyntax-only", "-"], input=code.encode(), capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        one = self.run_assay("compile", "--op", "aten.relu.default", "((T([4, 5], f32),), {})").stdout
+        self.assertIn("maximum_f32", one)
+        without = self.run_assay("compile", "--no-fusion", "--dump", "kernels", GRAPH).stdout
+        self.assertRegex(without, "[2-9] kernels")
+
+    def test_help(self):
+        for verb in ("compile", "cache"):
+            shown = self.run_assay(verb, "--help").stdout
+            self.assertIn(f"usage: assay {verb}", shown)
+            self.assertIn(verb, self.run_assay("--help").stdout)
+
+    def test_cache(self):
+        self.assertIn("0 entries", self.run_assay("cache", "info", env=self.env).stdout)
+        self.both()
+        shown = self.run_assay("cache", env=self.env).stdout
+        self.assertRegex(shown, r"^2 entries, .* of at most 256 MiB, in ")
+        self.assertIn(self.path("cache"), shown)
+        self.assertEqual(self.run_assay("cache", "clear", env=self.env).stdout, "removed 2 entries\n")
+        self.assertIn("0 entries", self.run_assay("cache", "info", env=self.env).stdout)
+        self.assertEqual(self.entries(), [])
+
+
+if __name__ == "__main__":
+    main()
