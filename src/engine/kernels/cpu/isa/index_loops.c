@@ -291,8 +291,8 @@ static inline lane16 lanes_of_f16(const char *from) {
 
 static inline lane16 lanes_of_bf16(const char *from) {
 #if defined(__AVX512F__) /* which GCC 12 makes seven instructions of */
-    __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from));
-    return (lane16)_mm512_slli_epi32(wide, 16);
+    __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from));
+    return (lane16)_mm512_slli_epi32(words, 16);
 #else
     half16 halves;
     memcpy(&halves, from, sizeof halves);
