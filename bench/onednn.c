@@ -3,7 +3,7 @@
    oneDNN's primitive on the same memory, on the layouts as they are and on layouts of oneDNN's choice. The faster of the two
    is oneDNN's own; reorders count. "alone" is the primitive on those layouts without the reorders.
 
-   usage: bench_onednn INPUTS [THREADS] [DTYPE] */
+   usage: bench_onednn INPUTS [THREADS, 0: all] [DTYPE]; inputs recorded in bf16 serve bf16 and f32 */
 #include "eager_call.h"
 #include "engine/kernels/cpu/onednn.h"
 #include "lab/measure/sample.h"
@@ -194,7 +194,7 @@ static status compare(eager_call *c, const char *name, own *ways, int n_ways, ch
         own_ns = fmin(own_ns, fastest(&series[i]));
         alone_ns = fmin(alone_ns, fastest(&series[i + 1]));
     }
-    printf("%-32.32s %-26.26s %10.0f %10.0f %10.0f %10.0f %8.0f%%\n", name, onednn_code(ways[0].part[0]), cost.flops / eager_ns,
+    printf("%-24.24s %-5s %-26.26s %10.0f %10.0f %10.0f %10.0f %8.0f%%\n", name, assay_dtype_name(c->out.items[0].dtype), onednn_code(ways[0].part[0]), cost.flops / eager_ns,
            eager_ns / 1000, own_ns / 1000, alone_ns / 1000, 100 * own_ns / eager_ns);
     return ASSAY_OK;
 }
@@ -236,14 +236,15 @@ int main(int argc, char **argv) {
     backend *eager = NULL;
     inputs set = {0};
     dtype_mode mode = DTYPE_F32;
-    omp_set_num_threads(argc > 2 ? atoi(argv[2]) : omp_get_max_threads());
+    int threads = argc > 2 ? atoi(argv[2]) : 0;
+    omp_set_num_threads(threads > 0 ? threads : omp_get_max_threads());
     if (argc < 2 || (argc > 3 && dtype_mode_find(argv[3], &mode, &err) != ASSAY_OK) ||
         inputs_read_path(&set, argv[1], &err) != ASSAY_OK || op_table_new(&table, &err) != ASSAY_OK ||
         backend_eager_open(table, &eager, &err) != ASSAY_OK) {
         fprintf(stderr, "bench_onednn: %s\n", argc < 2 ? "usage: bench_onednn INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
-    printf("%-32s %-26s %10s %10s %10s %10s %9s\n", "operator", "oneDNN's code", "GFLOP/s", "eager us", "own us", "alone us",
+    printf("%-24s %-5s %-26s %10s %10s %10s %10s %9s\n", "operator", "type", "oneDNN's code", "GFLOP/s", "eager us", "own us", "alone us",
            "of own");
     for (size_t i = 0; i < set.n_all; i++) {
         const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];

@@ -41,6 +41,12 @@ static status take_no_fusion(void *to, const char *value, error *err) {
     return ASSAY_OK;
 }
 
+static status take_own_products(void *to, const char *value, error *err) {
+    (void)value, (void)err;
+    ((options *)to)->compile.own_products = true;
+    return ASSAY_OK;
+}
+
 static status take_variants(void *to, const char *value, error *err) {
     (void)value, (void)err;
     ((options *)to)->compile.variants = true;
@@ -62,6 +68,8 @@ static const cli_option rows[] = {
                        "c: the emitted source (c)", take_dump},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
     {"--no-fusion", NULL, "a kernel for each value that an operator answers, as compiled:nofuse has it", take_no_fusion},
+    {"--own-products", NULL, "matrix products as kernels of the compiler's own, which compiled:autotune tries beside the library's",
+     take_own_products},
     {"--variants", NULL, "with --dump c: all the kernels that compiled:autotune chooses from", take_variants},
 };
 

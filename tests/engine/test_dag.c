@@ -466,6 +466,9 @@ static void casts_that_lose_nothing_go(void **state) {
     assert_int_not_equal(v_cast(g, v_cast(g, i, ASSAY_I32), ASSAY_I64).id, i.id); /* it wraps */
     assert_int_equal(v_truth(g, v_cast(g, b, ASSAY_F32)).id, b.id);
     assert_int_equal(v_truth(g, b).id, b.id);
+    val narrow = v_cast(g, v_select(g, b, v_cast(g, h, ASSAY_F32), v_real(g, ASSAY_F32, 0.1)), ASSAY_BF16);
+    assert_int_equal(narrow.id, v_select(g, b, h, v_real(g, ASSAY_BF16, 0.1)).id); /* a choice of halves stays one */
+    assert_int_equal(dag_at(g, v_cast(g, v_select(g, b, v_cast(g, h, ASSAY_F32), x), ASSAY_BF16))->kind, PRIM_CAST);
     assert_int_equal(v_dtype(g, v_truth(g, x)), ASSAY_B8);
     close_case(&c);
 }

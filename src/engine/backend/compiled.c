@@ -87,11 +87,18 @@ static status redirect(compiled_plan *p, const compile_step *s, op_call *call, e
     return ASSAY_OK;
 }
 
+/* A view's layout was found in prepare, and its memory is its source's. */
+static status run_nothing(kernel_plan *k) {
+    (void)k;
+    return ASSAY_OK;
+}
+
 static status prepare_call(const compiled_backend *b, compiled_plan *p, int index, error *err) {
     compiled_step *s = &p->steps[index];
     const compile_step *described = s->described;
     const kernel_row *kernel = kernel_find_cpu(b->kernels, described->call->op);
-    if (kernel == NULL) {
+    bool is_view = described->call->op->row->is_view;
+    if (kernel == NULL && !is_view) {
         return fail(err, ASSAY_UNSUPPORTED, "no kernel for %s", described->call->op->signature.full);
     }
     TRY(redirect(p, described, &s->call, err));
@@ -109,6 +116,10 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
         }
     }
     s->library = (kernel_plan){.call = &s->call, .out = &s->out, .memory = &p->memory};
+    if (is_view) {
+        s->library.run = run_nothing;
+        return ASSAY_OK;
+    }
     p->base.note = kernel->note != NULL ? kernel->note : p->base.note;
     return kernel->prepare(&s->library, err);
 }
@@ -152,8 +163,8 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
 
 static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
-    if (p->eager != NULL) {
-        return p->eager->run(p->eager, err);
+    if (p->instead != NULL) {
+        return p->instead->run(p->instead, err);
     }
     for (int i = 0; i < p->n_steps; i++) {
         TRY(compiled_run_step(p, i, err));
@@ -166,8 +177,8 @@ static status output(plan *base, int i, tensor *out, error *err) {
     if (i < 0 || i >= p->g->n_outputs) {
         return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
     }
-    if (p->eager != NULL) {
-        return p->eager->output(p->eager, i, out, err);
+    if (p->instead != NULL) {
+        return p->instead->output(p->instead, i, out, err);
     }
     int buffer = p->program.output_buffers[i];
     tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
@@ -186,8 +197,8 @@ static void release(plan *base) {
     for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
         tensor_clear(&p->tensors[i]);
     }
-    if (p->eager != NULL) {
-        p->eager->release(p->eager);
+    if (p->instead != NULL) {
+        p->instead->release(p->instead);
     }
     module_free(p->code);
     arena_clear(&p->memory);
@@ -234,9 +245,11 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
     return ASSAY_OK;
 }
 
-static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *err) {
-    compile_options options = b->options;
+/* All of a plan but its code. */
+static status describe_plan(compiled_plan *p, const compile_options *how, const char *prefix, error *err) {
+    compile_options options = *how;
     options.n_threads = omp_get_max_threads();
+    options.prefix = prefix;
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
     p->base.note = p->program.why;
@@ -250,28 +263,105 @@ static status prepare_plan(const compiled_backend *b, compiled_plan *p, error *e
     for (int i = 0; i < p->program.n_buffers; i++) {
         TRY(make_memory(p, i, err));
     }
-    if (p->program.source[0] != '\0') {
-        TRY(module_build(p->program.source, &p->code, err));
-        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
-    }
-    TRY(prepare_steps(b, p, err));
-    return b->eager != NULL ? tune_plan(p, b->eager, err) : ASSAY_OK;
+    return ASSAY_OK;
 }
 
-static status prepare(backend *base, const graph *g, plan **out, error *err) {
+static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
+    TRY(describe_plan(p, how, NULL, err));
+    if (p->program.source[0] != '\0') {
+        TRY(module_build(p->program.source, BUILD_TO_LAST, &p->code, err));
+        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
+    }
+    return prepare_steps(b, p, err);
+}
+
+static status new_plan(const graph *g, compiled_plan **out, error *err) {
     compiled_plan *p = calloc(1, sizeof *p);
     if (p == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     p->base = (plan){.run = run, .output = output, .release = release};
     p->g = g;
-    status result = prepare_plan((compiled_backend *)base, p, err);
+    *out = p;
+    return ASSAY_OK;
+}
+
+status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err) {
+    compiled_plan *p = NULL;
+    TRY(new_plan(g, &p, err));
+    status result = prepare_plan(b, p, options, err);
+    if (result != ASSAY_OK) {
+        release(&p->base);
+        return result;
+    }
+    *out = p;
+    return ASSAY_OK;
+}
+
+static status prepare(backend *base, const graph *g, plan **out, error *err) {
+    compiled_backend *b = (compiled_backend *)base;
+    compiled_plan *p;
+    TRY(compiled_prepare(b, g, &b->options, &p, err));
+    status result = b->eager != NULL ? tune_plan(b, p, err) : ASSAY_OK;
     if (result != ASSAY_OK) {
         release(&p->base);
         return result;
     }
     *out = &p->base;
     return ASSAY_OK;
+}
+
+/* The code of plans that are described, and their steps. */
+static status build_many(const compiled_backend *b, compiled_plan *const *plans, int n, build_purpose purpose, error *err) {
+    arena memory = {0};
+    module *code = NULL;
+    char *source = NULL;
+    const compiled_program **programs = arena_make(&memory, (size_t)n, sizeof *programs);
+    status result = programs != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        programs[i] = &plans[i]->program;
+    }
+    result = result == ASSAY_OK ? compile_join(&memory, programs, n, &source, err) : result;
+    if (result == ASSAY_OK && source[0] != '\0') {
+        result = module_build(source, purpose, &code, err);
+    }
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        plans[i]->code = code != NULL ? module_share(code) : NULL;
+        result = prepare_steps(b, plans[i], err);
+    }
+    module_free(code);
+    arena_clear(&memory);
+    return result;
+}
+
+status compiled_prepare_many(backend *base, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err) {
+    const compiled_backend *b = (const compiled_backend *)base;
+    if (b->eager != NULL) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s prepares one graph at a time", base->name);
+    }
+    compiled_plan **plans = calloc((size_t)n + 1, sizeof(compiled_plan *));
+    if (plans == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    }
+    status result = ASSAY_OK;
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        result = new_plan(graphs[i], &plans[i], err);
+        const char *prefix = result == ASSAY_OK ? arena_format(&plans[i]->memory, "graph_%d_", i) : NULL;
+        if (result == ASSAY_OK) {
+            result = prefix != NULL ? describe_plan(plans[i], &b->options, prefix, err)
+                                    : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+        }
+    }
+    result = result == ASSAY_OK ? build_many(b, plans, n, purpose, err) : result;
+    for (int i = 0; i < n && plans[i] != NULL; i++) {
+        if (result == ASSAY_OK) {
+            out[i] = &plans[i]->base;
+        } else {
+            release(&plans[i]->base);
+        }
+    }
+    free(plans);
+    return result;
 }
 
 static void close_compiled(backend *base) {
@@ -288,10 +378,15 @@ typedef struct configuration {
     const char *name; /* the column's */
     bool no_fusion;
     bool tunes;
+    bool own_products;
 } configuration;
 
 static const configuration configurations[] = {
-    {"compiled", false, false}, {"compiled:nofuse", true, false}, {"compiled:autotune", false, true}};
+    {"compiled", false, false, false},
+    {"compiled:nofuse", true, false, false},
+    {"compiled:autotune", false, true, false},
+    {"compiled:own-products", false, false, true},
+};
 
 status backend_compiled_open(const op_table *table, const char *name, backend **out, error *err) {
     const configuration *chosen = NULL;
@@ -299,13 +394,13 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         chosen = strcmp(configurations[i].name, name) == 0 ? &configurations[i] : chosen;
     }
     if (chosen == NULL) {
-        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune or compiled:nofuse, got %s", name);
+        return fail(err, ASSAY_NOT_FOUND, "expected compiled, compiled:autotune, compiled:nofuse or compiled:own-products, got %s", name);
     }
     compiled_backend *b = calloc(1, sizeof *b);
     if (b == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
-    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes};
+    b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,

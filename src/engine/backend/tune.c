@@ -148,25 +148,28 @@ static status tune_step(compiled_plan *p, int step, error *err) {
 
 /* --- the choice, kept -------------------------------------------------------------------------------------------------------- */
 
-/* A file of these, one for each step, and one more whose variant says whether eager was faster. */
+/* Who computes the whole: this plan, the same with products of its own, eager's kernels. */
+typedef enum winner_of_all { WINS_PLAN, WINS_OWN_PRODUCTS, WINS_EAGER, WINNERS } winner_of_all;
+
+/* A file of these, one for each step, and one more whose variant is a winner_of_all. */
 typedef struct choice {
     int32_t variant;
     int32_t threads;
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 1";
+    static const char version[] = "tune 2";
     int threads = omp_get_max_threads();
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
                             {p->program.dag_text, strlen(p->program.dag_text)},
-                            {module_identity(p->code), strlen(module_identity(p->code))},
+                            {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
                             {&threads, sizeof threads}};
     return cache_key_of(pieces, countof(pieces));
 }
 
 /* Choices of an earlier run; false when there are none that fit. */
-static bool recall(compiled_plan *p, const cache_key *key, bool *eager_wins) {
+static bool recall(compiled_plan *p, const cache_key *key, winner_of_all *wins) {
     char path[4096];
     text bytes = {0};
     bool good = cache_find(key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
@@ -176,7 +179,8 @@ static bool recall(compiled_plan *p, const cache_key *key, bool *eager_wins) {
         choice c;
         memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
         if (i == p->n_steps) {
-            *eager_wins = c.variant != 0;
+            good = c.variant >= 0 && c.variant < WINNERS;
+            *wins = good ? (winner_of_all)c.variant : WINS_PLAN;
         } else if (p->steps[i].kernel != NULL) {
             good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
                    compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
@@ -187,14 +191,14 @@ static bool recall(compiled_plan *p, const cache_key *key, bool *eager_wins) {
     return good;
 }
 
-static void keep(const compiled_plan *p, const cache_key *key, bool eager_wins) {
+static void keep(const compiled_plan *p, const cache_key *key, winner_of_all wins) {
     choice *all = calloc((size_t)p->n_steps + 1, sizeof *all);
     char path[4096];
     for (int i = 0; all != NULL && i < p->n_steps; i++) {
         all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
     }
     if (all != NULL) {
-        all[p->n_steps].variant = eager_wins;
+        all[p->n_steps].variant = (int32_t)wins;
         (void)cache_store(key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
     }
     free(all);
@@ -203,13 +207,15 @@ static void keep(const compiled_plan *p, const cache_key *key, bool eager_wins) 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
 
 typedef struct whole_race {
-    compiled_plan *p;
-    plan *eager;
+    plan *plans[WINNERS]; /* NULL: not in the race */
+    winner_of_all of[WINNERS];
+    int n;
 } whole_race;
 
 static status run_whole(void *self, int candidate, error *err) {
     whole_race *r = self;
-    return candidate == 0 ? r->p->base.run(&r->p->base, err) : r->eager->run(r->eager, err);
+    plan *p = r->plans[r->of[candidate]];
+    return p->run(p, err);
 }
 
 static bool has_kernels(const compiled_plan *p) {
@@ -221,69 +227,133 @@ static bool has_kernels(const compiled_plan *p) {
     return false;
 }
 
-static status tune_fresh(compiled_plan *p, backend *eager, plan **eager_plan, error *err) {
+/* Every step's kernel and threads; a library call is run once, because later steps read what it makes. */
+static status tune_steps(compiled_plan *p, error *err) {
     for (int i = 0; i < p->n_steps; i++) {
-        if (p->steps[i].kernel != NULL) {
-            TRY(tune_step(p, i, err));
-        } else {
-            TRY(compiled_run_step(p, i, err)); /* later steps read what it makes */
-        }
+        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, err) : compiled_run_step(p, i, err));
     }
-    plan *other;
-    if (eager->prepare(eager, p->g, &other, NULL) != ASSAY_OK) {
-        return ASSAY_OK; /* nothing to compare with */
-    }
-    whole_race r = {p, other};
-    double best_s[2];
-    status raced = race(run_whole, &r, 2, best_s, err);
-    if (raced == ASSAY_OK && winner(best_s, 2) == 1) {
-        *eager_plan = other;
-    } else {
-        other->release(other);
-    }
-    return raced;
+    return ASSAY_OK;
 }
 
-static void describe_choice(compiled_plan *p) {
-    size_t n = 0;
-    for (int i = 0; i < p->n_steps && n < sizeof p->note; i++) {
-        const compiled_step *s = &p->steps[i];
+/* The same graph with its matrix products as kernels; NULL when there are none. */
+static status with_own_products(compiled_backend *b, const compiled_plan *p, compiled_plan **out, error *err) {
+    bool calls = false;
+    for (int i = 0; i < p->n_steps; i++) {
+        calls |= p->steps[i].kernel == NULL && !p->steps[i].described->is_fallback;
+    }
+    *out = NULL;
+    if (!calls) {
+        return ASSAY_OK;
+    }
+    compile_options options = b->options;
+    options.own_products = true;
+    compiled_plan *own;
+    TRY(compiled_prepare(b, p->g, &options, &own, err));
+    if (strcmp(own->program.dag_text, p->program.dag_text) == 0) {
+        own->base.release(&own->base);
+        return ASSAY_OK;
+    }
+    *out = own;
+    return ASSAY_OK;
+}
+
+/* The plan that wins stays; the others go. */
+static void settle(compiled_plan *p, whole_race *r, winner_of_all wins) {
+    for (int i = 1; i < WINNERS; i++) {
+        if (r->plans[i] != NULL && i != (int)wins) {
+            r->plans[i]->release(r->plans[i]);
+        }
+    }
+    p->instead = wins == WINS_PLAN ? NULL : r->plans[wins];
+}
+
+static status race_whole(whole_race *r, winner_of_all *wins, error *err) {
+    double best_s[WINNERS];
+    for (int i = 0; i < WINNERS; i++) {
+        if (r->plans[i] != NULL) {
+            r->of[r->n++] = (winner_of_all)i;
+        }
+    }
+    TRY(race(run_whole, r, r->n, best_s, err));
+    *wins = r->of[winner(best_s, r->n)];
+    return ASSAY_OK;
+}
+
+static status tune_fresh(compiled_backend *b, compiled_plan *p, winner_of_all *wins, error *err) {
+    whole_race r = {.plans = {[WINS_PLAN] = &p->base}};
+    compiled_plan *own = NULL;
+    status result = tune_steps(p, err);
+    result = result == ASSAY_OK ? with_own_products(b, p, &own, err) : result;
+    if (own != NULL) {
+        r.plans[WINS_OWN_PRODUCTS] = &own->base;
+        result = result == ASSAY_OK ? tune_steps(own, err) : result;
+    }
+    if (result == ASSAY_OK) {
+        (void)b->eager->prepare(b->eager, p->g, &r.plans[WINS_EAGER], NULL); /* without one there is less to compare with */
+        result = race_whole(&r, wins, err);
+    }
+    if (result == ASSAY_OK && *wins == WINS_OWN_PRODUCTS) {
+        cache_key key = key_of(own);
+        keep(own, &key, WINS_PLAN);
+    }
+    settle(p, &r, result == ASSAY_OK ? *wins : WINS_PLAN);
+    return result;
+}
+
+/* What an earlier run found: the plans are made, nothing is run. */
+static status settle_as_before(compiled_backend *b, compiled_plan *p, winner_of_all wins, error *err) {
+    if (wins == WINS_EAGER) {
+        return b->eager->prepare(b->eager, p->g, &p->instead, err);
+    }
+    if (wins == WINS_OWN_PRODUCTS) {
+        compiled_plan *own = NULL;
+        winner_of_all itself;
+        TRY(with_own_products(b, p, &own, err));
+        if (own != NULL) {
+            cache_key key = key_of(own);
+            (void)recall(own, &key, &itself);
+            p->instead = &own->base;
+        }
+    }
+    return ASSAY_OK;
+}
+
+static void describe_choice(compiled_plan *p, winner_of_all wins) {
+    const compiled_plan *by = wins == WINS_OWN_PRODUCTS ? (const compiled_plan *)p->instead : p;
+    size_t n = (size_t)snprintf(p->note, sizeof p->note, "tuned: %s", wins == WINS_EAGER          ? "the eager kernels were faster"
+                                                                      : wins == WINS_OWN_PRODUCTS ? "products of its own; "
+                                                                                                  : "");
+    for (int i = 0; wins != WINS_EAGER && i < by->n_steps && n < sizeof p->note; i++) {
+        const compiled_step *s = &by->steps[i];
         if (s->kernel != NULL) {
-            n += (size_t)snprintf(p->note + n, sizeof p->note - n, "%s%s", n > 0 ? ", " : "tuned: ",
+            n += (size_t)snprintf(p->note + n, sizeof p->note - n, "%s%s", i > 0 ? ", " : "",
                                   s->described->variants[s->variant].name);
             if (s->threads > 0 && n < sizeof p->note) {
                 n += (size_t)snprintf(p->note + n, sizeof p->note - n, " on %d", s->threads);
             }
         }
     }
-    if (p->eager != NULL) {
-        snprintf(p->note, sizeof p->note, "tuned: the eager kernel was faster");
-        p->base.is_fallback = true;
-    }
-    p->base.note = p->note[0] != '\0' ? p->note : p->base.note;
+    p->base.is_fallback |= wins == WINS_EAGER;
+    p->base.note = p->note;
 }
 
-status tune_plan(compiled_plan *p, backend *eager, error *err) {
-    if (!has_kernels(p)) {
-        return ASSAY_OK; /* library calls alone: they are what eager runs */
+status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
+    if (p->n_steps == 0 || (!has_kernels(p) && p->program.is_fallback)) {
+        return ASSAY_OK; /* nothing to choose from */
     }
     cache_key key = key_of(p);
-    bool eager_wins = false;
-    plan *eager_plan = NULL;
-    if (recall(p, &key, &eager_wins)) {
-        if (eager_wins) {
-            TRY(eager->prepare(eager, p->g, &eager_plan, err));
-        }
+    winner_of_all wins = WINS_PLAN;
+    if (recall(p, &key, &wins)) {
+        TRY(settle_as_before(b, p, wins, err));
     } else {
         saved_inputs saved = {0};
         status tuned = save_written(&saved, p->g, err);
-        tuned = tuned == ASSAY_OK ? tune_fresh(p, eager, &eager_plan, err) : tuned;
+        tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &wins, err) : tuned;
         restore(&saved);
         forget(&saved);
         TRY(tuned);
-        keep(p, &key, eager_plan != NULL);
+        keep(p, &key, wins);
     }
-    p->eager = eager_plan;
-    describe_choice(p);
+    describe_choice(p, wins);
     return ASSAY_OK;
 }

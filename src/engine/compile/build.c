@@ -10,6 +10,7 @@
 #include <cpuid.h>
 #endif
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 struct module {
+    atomic_int holders;
     void *handle;
     bool was_kept;
     cache_key key;
@@ -28,11 +30,18 @@ enum { COMPILER_TIMEOUT_S = 120, COMPILER_OUTPUT_LIMIT = 1 << 16, PATH_BYTES = 4
 /* No -ffast-math: sums may only be reordered where the emitter says so, by its lanes. errno and floating-point traps are
    nobody's business here, and integers wrap. */
 static const char *const flags[] = {
-    "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+    "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
 #if defined(__x86_64__)
     "-mprefer-vector-width=512",
 #endif
-    "-w", "-Werror=implicit-function-declaration", "-fPIC", "-shared",
+    "-fPIC", "-shared",
+};
+
+/* What only one purpose asks for. */
+enum { PURPOSE_FLAGS = 3 };
+static const char *const purpose_flags[][PURPOSE_FLAGS] = {
+    [BUILD_TO_LAST] = {"-O3", "-w", "-Werror=implicit-function-declaration"},
+    [BUILD_TO_TEST] = {"-O1", "-Wall", "-Werror"},
 };
 
 static const char *compiler_name(void) {
@@ -40,9 +49,12 @@ static const char *compiler_name(void) {
     return named != NULL && named[0] != '\0' ? named : "cc";
 }
 
-static status compile_file(const char *source, const char *object, error *err) {
-    const char *arguments[countof(flags) + 5] = {compiler_name()};
+static status compile_file(const char *source, const char *object, build_purpose purpose, error *err) {
+    const char *arguments[countof(flags) + PURPOSE_FLAGS + 5] = {compiler_name()};
     size_t n = 1;
+    for (size_t i = 0; i < PURPOSE_FLAGS; i++) {
+        arguments[n++] = purpose_flags[purpose][i];
+    }
     for (size_t i = 0; i < countof(flags); i++) {
         arguments[n++] = flags[i];
     }
@@ -70,6 +82,7 @@ static status load(const char *object, module **out, error *err) {
     if (m == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to load compiled code");
     }
+    m->holders = 1;
     m->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
     if (m->handle == NULL) {
         free(m);
@@ -119,8 +132,12 @@ static cache_key key_of(const char *source) {
     uint32_t cpu[16];
     compiler_identity(compiler, sizeof compiler);
     cpu_identity(cpu);
-    cache_piece pieces[4 + countof(flags)] = {{source, strlen(source)}, {compiler, strlen(compiler)}, {cpu, sizeof cpu}};
+    cache_piece pieces[4 + countof(flags) + PURPOSE_FLAGS] = {{source, strlen(source)}, {compiler, strlen(compiler)}, {cpu, sizeof cpu}};
     size_t n = 3;
+    for (size_t i = 0; i < PURPOSE_FLAGS; i++) {
+        const char *flag = purpose_flags[BUILD_TO_LAST][i]; /* what is built for another purpose is not kept */
+        pieces[n++] = (cache_piece){flag, strlen(flag)};
+    }
     for (size_t i = 0; i < countof(flags); i++) {
         pieces[n++] = (cache_piece){flags[i], strlen(flags[i])};
     }
@@ -144,7 +161,8 @@ static status store_and_load(const cache_key *key, const char *object, module **
     return ASSAY_OK;
 }
 
-static status build_anew(const char *source, const cache_key *key, module **out, error *err) {
+/* key NULL: not to be kept. */
+static status build_anew(const char *source, build_purpose purpose, const cache_key *key, module **out, error *err) {
     const char *base = getenv("TMPDIR");
     char folder[PATH_BYTES], path[PATH_BYTES + 32], object[PATH_BYTES + 32];
     snprintf(folder, sizeof folder, "%s/assay-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
@@ -154,15 +172,18 @@ static status build_anew(const char *source, const cache_key *key, module **out,
     snprintf(path, sizeof path, "%s/program.c", folder);
     snprintf(object, sizeof object, "%s/program.so", folder);
     status result = file_write(path, source, strlen(source), err);
-    result = result == ASSAY_OK ? compile_file(path, object, err) : result;
-    result = result == ASSAY_OK ? store_and_load(key, object, out, err) : result;
+    result = result == ASSAY_OK ? compile_file(path, object, purpose, err) : result;
+    result = result == ASSAY_OK ? (key != NULL ? store_and_load(key, object, out, err) : load(object, out, err)) : result;
     unlink(path); /* what is loaded stays mapped */
     unlink(object);
     rmdir(folder);
     return result;
 }
 
-status module_build(const char *source, module **out, error *err) {
+status module_build(const char *source, build_purpose purpose, module **out, error *err) {
+    if (purpose != BUILD_TO_LAST) {
+        return build_anew(source, purpose, NULL, out, err);
+    }
     cache_key key = key_of(source);
     char kept[PATH_BYTES];
     if (cache_find(&key, ".so", kept, sizeof kept, NULL) == ASSAY_OK && load(kept, out, NULL) == ASSAY_OK) {
@@ -170,7 +191,7 @@ status module_build(const char *source, module **out, error *err) {
         (*out)->key = key;
         return ASSAY_OK;
     }
-    TRY(build_anew(source, &key, out, err));
+    TRY(build_anew(source, purpose, &key, out, err));
     (*out)->key = key;
     return ASSAY_OK;
 }
@@ -194,8 +215,13 @@ compiled_kernel_fn *module_find(const module *m, const char *symbol) {
     return function;
 }
 
+module *module_share(module *m) {
+    atomic_fetch_add(&m->holders, 1);
+    return m;
+}
+
 void module_free(module *m) {
-    if (m != NULL) {
+    if (m != NULL && atomic_fetch_sub(&m->holders, 1) == 1) {
         dlclose(m->handle);
         free(m);
     }

@@ -9,9 +9,17 @@
 /* A loaded program. */
 typedef struct module module;
 
+/* What a module is built for. */
+typedef enum build_purpose {
+    BUILD_TO_LAST,  /* fast code, kept for other runs */
+    BUILD_TO_TEST,  /* built quickly, every warning an error, not kept */
+} build_purpose;
+
 /* Builds source (one self-contained C file) by $ASSAY_CC, else cc, for the CPU that runs this, and loads it; or
    loads what an earlier run has kept (cache.h) of the same text, flags, compiler and CPU. Errors name the compiler and what it said: NOT_FOUND, UNSUPPORTED (it failed), TIMEOUT, IO, OUT_OF_MEMORY. Threads: any. */
-status module_build(const char *source, module **out, error *err);
+status module_build(const char *source, build_purpose purpose, module **out, error *err);
+/* One more holder of it, who calls module_free as well. */
+module *module_share(module *m);
 /* NULL when there is no such kernel. */
 compiled_kernel_fn *module_find(const module *m, const char *symbol);
 /* What a user should know (the cache could not be written), or NULL; whether the code came from the cache. */

@@ -39,6 +39,16 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
     v_result(g, 0, v_cast(g, result, out->items[0].dtype));
 }
 
+/* Nothing is computed and nothing but outputs is written: decompositions need not think of sizes of 0 in outputs. */
+static bool is_nothing(const op_call *call, const outputs *out) {
+    for (int k = 0; k < out->n; k++) {
+        if (tensor_numel(&out->items[k]) > 0) {
+            return false;
+        }
+    }
+    return call->op->row->written_args == 0;
+}
+
 /* Values of the call's outputs into results[]; false when it must stay a call. */
 static bool take_apart(dag *g, const op_call *call, const outputs *out) {
     const op_row *row = call->op->row;
@@ -46,12 +56,18 @@ static bool take_apart(dag *g, const op_call *call, const outputs *out) {
     for (int k = 0; k < out->n; k++) {
         g->results[k] = (val){-1};
     }
-    if (row->is_view) {
+    if (row->is_view && (call->args[0].kind != ARG_TENSOR || (out->n > 0 && out->items[0].sparse != NULL))) {
+        v_refuse(g, "a sparse tensor");
+    } else if (row->is_view) {
         const tensor *base = call_tensor(call, 0);
         val known;
         bool computed = dag_known(g->capture, base, &known);
         for (int k = 0; k < out->n; k++) {
             g->results[k] = computed ? v_as_strided(g, known, base, &out->items[k]) : v_tensor(g, &out->items[k]);
+        }
+    } else if (is_nothing(call, out)) {
+        for (int k = 0; k < out->n; k++) {
+            g->results[k] = v_int(g, out->items[k].dtype, 0);
         }
     } else if (row->decompose_scalar != NULL) {
         decompose_pointwise(g, call, out);
@@ -101,7 +117,7 @@ static status capture_node(dag *g, const graph_node *node, error *err) {
     for (int k = 0; !g->failed && k < node->out->n; k++) {
         dag_learn(g, &node->out->items[k], results[k], false);
     }
-    if (call->op->in_place && !g->failed && node->out->n > 0) {
+    if (call->op->in_place && !call->op->row->is_view && !g->failed && node->out->n > 0) {
         dag_learn(g, call_tensor(call, 0), results[0], true);
     }
     return g->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile %s", call->op->signature.full) : ASSAY_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The passes in order, and their result as plain data. */
 #include "base/text.h"
+#include "engine/compile/dialect.h"
 #include "engine/compile/passes.h"
 #include "engine/graph/dag_build.h"
 
@@ -9,17 +10,10 @@
 /* Without fusion every result of an operator has memory, so that no kernel computes two operators. */
 static status keep_results(compiler *c, error *err) {
     const dag_capture *known = c->g.capture;
-    c->g.kept = arena_make(c->memory, (size_t)known->n, sizeof *c->g.kept);
-    if (c->g.kept == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
-    }
     for (int i = 0; i < known->n; i++) {
-        primitive kind = dag_at(&c->g, known->values[i])->kind;
-        if (kind == PRIM_MAP || kind == PRIM_CAST) {
-            c->g.kept[c->g.n_kept++] = known->values[i];
-        }
+        v_keep(&c->g, known->values[i]);
     }
-    return ASSAY_OK;
+    return c->g.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : ASSAY_OK;
 }
 
 /* A reduction that only its own kernel reads needs no memory. */
@@ -127,14 +121,15 @@ static void arrange_variants(compiler *c, int step) {
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
-            known |= s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes;
+            known |= k->is_product || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
         }
         if (known) {
             continue;
         }
         k->choice = (loop_choice)choice;
-        k->symbol = choice == 0 ? arena_format(c->memory, "kernel_%d", step)
-                                : arena_format(c->memory, "kernel_%d_%d", step, choice);
+        const char *prefix = c->options->prefix != NULL ? c->options->prefix : "";
+        k->symbol = choice == 0 ? arena_format(c->memory, "%skernel_%d", prefix, step)
+                                : arena_format(c->memory, "%skernel_%d_%d", prefix, step, choice);
         c->failed |= k->symbol == NULL;
         s->variants[s->n_variants++] = k;
     }
@@ -233,7 +228,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     }
     TRY(describe(c, g, out, err));
     const char *lacking = NULL;
-    out->source = c->failed ? NULL : any ? emit_program(c, &lacking) : arena_text(c->memory, "", 0);
+    out->body = "";
+    out->source = c->failed ? NULL : any ? emit_program(c, &out->body, &lacking) : arena_text(c->memory, "", 0);
     if (lacking != NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "the compiler has no %s", lacking);
     }
@@ -244,6 +240,7 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     compiler c = {.memory = memory, .options = options};
     compiled_program made;
     dag_init(&c.g, memory);
+    c.g.own_products = options->own_products;
     status result = compile(&c, g, &made, err);
     if (result == ASSAY_OK) {
         made.dag_text = dag_print(&c.g, memory);
@@ -251,4 +248,24 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     }
     dag_clear(&c.g);
     return result;
+}
+
+status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err) {
+    text all = {0}, bodies = {0};
+    for (int i = 0; i < n; i++) {
+        text_add(&bodies, programs[i]->body);
+    }
+    if (bodies.length > 0) {
+        dialect_prelude(&all, text_get(&bodies));
+        text_add(&all, "\n");
+        text_add(&all, text_get(&bodies));
+    }
+    char *copy = all.failed || bodies.failed ? NULL : arena_text(memory, text_get(&all), all.length);
+    text_clear(&all);
+    text_clear(&bodies);
+    if (copy == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    *source = copy;
+    return ASSAY_OK;
 }

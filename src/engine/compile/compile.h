@@ -8,6 +8,8 @@
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many */
+    bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
+    const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
 } compile_options;
 
@@ -57,6 +59,7 @@ typedef struct compile_step {
 
 typedef struct compiled_program {
     char *source; /* one self-contained C file; "" when there are only calls */
+    const char *body; /* the part of it that is this program's own: behind the functions that its kernels call */
     int n_buffers;
     const compile_buffer *buffers;
     int n_steps;
@@ -69,6 +72,10 @@ typedef struct compiled_program {
 
 /* g outlives the program, which lives in `memory`. UNSUPPORTED names what cannot be compiled at all. */
 status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err);
+
+/* One self-contained C file of the kernels of n programs, which differ in their prefix, into the arena; "" when there are
+   only calls. OUT_OF_MEMORY. */
+status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err);
 
 /* What a kernel looks like: `buffers` as compile_step lists them; computes tasks first to last - 1; answers false when an
    index read from data is out of range (that element reads or writes nothing). */

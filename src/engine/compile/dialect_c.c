@@ -43,8 +43,8 @@ static const spelling spellings[FN_COUNT] = {
     [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
     [FN_LOG2] = {"log2_$t($a)", NULL, NULL, "(__builtin_clog$f($a) * 1.44269504088896340736)"},
     [FN_LOG1P] = {"__builtin_log1p$f($a)", NULL, NULL, NULL},
-    [FN_SIN] = {"sine_$t($a)", NULL, NULL, "__builtin_csin$f($a)"},
-    [FN_COS] = {"cosine_$t($a)", NULL, NULL, "__builtin_ccos$f($a)"},
+    [FN_SIN] = {"__builtin_sin$f($a)", NULL, NULL, "__builtin_csin$f($a)"},
+    [FN_COS] = {"__builtin_cos$f($a)", NULL, NULL, "__builtin_ccos$f($a)"},
     [FN_TANH] = {"tanh_$t($a)", NULL, NULL, "__builtin_ctanh$f($a)"},
     [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
     [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
@@ -63,7 +63,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_MUL] = {"$a * $b", "$a * $b", "$a & $b", "$a * $b"},
     [FN_DIV] = {"$a / $b", "div_$t($a, $b)", NULL, "$a / $b"},
     [FN_FLOOR_DIV] = {"floor_div_$t($a, $b)", "floor_div_$t($a, $b)", NULL, NULL},
-    [FN_FMOD] = {"__builtin_fmod$f($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
+    [FN_FMOD] = {"fmod_$t($a, $b)", "fmod_$t($a, $b)", NULL, NULL},
     [FN_REMAINDER] = {"remainder_$t($a, $b)", "remainder_$t($a, $b)", NULL, NULL},
     [FN_POW] = {"pow_$t($a, $b)", "pow_$t($a, $b)", NULL, "__builtin_cpow$f($a, $b)"},
     [FN_MINIMUM] = {"minimum_$t($a, $b)", "($a < $b ? $a : $b)", "$a & $b", NULL},
@@ -109,16 +109,25 @@ static const char *double_spelling(scalar_function f) {
     }
 }
 
-bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
-    const spelling *s = &spellings[f];
-    const char *form = dtype_is_floating(t)    ? s->floating
-                       : dtype_is_complex(t)   ? s->of_complex
-                       : t == ASSAY_B8         ? s->boolean
-                                               : s->integral;
-    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
-    if (form == NULL) {
-        return false;
-    }
+/* Functions of f32 that hold nearly everywhere without a branch or a call, and where they do not. */
+typedef struct quick_form {
+    const char *form;
+    const char *fails;
+} quick_form;
+
+static const quick_form quick_forms[FN_COUNT] = {
+    [FN_SIN] = {"sin_f32($a)", "angle_is_large($a)"},
+    [FN_COS] = {"cos_f32($a)", "angle_is_large($a)"},
+    [FN_FMOD] = {"fmod_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+    [FN_REMAINDER] = {"remainder_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+    [FN_FLOOR_DIV] = {"floor_div_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+};
+
+bool dialect_has_quick(scalar_function f, dtype t) {
+    return t == ASSAY_F32 && quick_forms[f].form != NULL;
+}
+
+static void fill_in(text *out, const char *form, dtype t, const char *const *operands) {
     bool single = t == ASSAY_F32 || t == ASSAY_C64;
     for (; *form != '\0'; form++) {
         if (*form != '$') {
@@ -134,6 +143,27 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
             text_add(out, operands[*form - 'a']);
         }
     }
+}
+
+void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands) {
+    fill_in(out, quick_forms[f].form, t, operands);
+}
+
+void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands) {
+    fill_in(out, quick_forms[f].fails, t, operands);
+}
+
+bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
+    const spelling *s = &spellings[f];
+    const char *form = dtype_is_floating(t)    ? s->floating
+                       : dtype_is_complex(t)   ? s->of_complex
+                       : t == ASSAY_B8         ? s->boolean
+                                               : s->integral;
+    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
+    if (form == NULL) {
+        return false;
+    }
+    fill_in(out, form, t, operands);
     return true;
 }
 
@@ -211,6 +241,7 @@ void dialect_number(text *out, dtype t, number n) {
 typedef struct paragraph {
     const char *at;
     size_t length;
+    const char *code; /* behind the comment before it */
     char name[48];
     bool wanted;
 } paragraph;
@@ -250,11 +281,17 @@ static bool name_of(const char *at, const char *end, char *name, size_t size) {
     return true;
 }
 
+/* What a comment before it says calls nothing. */
+static const char *code_of(const char *source, size_t length) {
+    const char *end = memcmp(source, "/*", 2) == 0 ? memmem(source, length, "*/", 2) : NULL;
+    return end != NULL ? end + 2 : source;
+}
+
 static int paragraphs_of(const char *source, paragraph *list, int n) {
     while (*source != '\0' && n < MOST_PARAGRAPHS) {
         const char *end = strstr(source, "\n\n");
         size_t length = end != NULL ? (size_t)(end - source) : strlen(source);
-        paragraph p = {.at = source, .length = length};
+        paragraph p = {.at = source, .length = length, .code = code_of(source, length)};
         if (name_of(source, source + length, p.name, sizeof p.name) && strcmp(p.name, "VECTOR_INLINE") != 0) {
             list[n++] = p;
         }
@@ -284,8 +321,12 @@ static const char prelude_types[] =
     "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
     "#define VECTOR_INLINE static inline __attribute__((always_inline))\n";
 
+/* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. */
+static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                                    "#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n#endif\n";
+
 static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
-                                    "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n"
+                                    "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
 
 void dialect_prelude(text *out, const char *body) {
@@ -296,11 +337,12 @@ void dialect_prelude(text *out, const char *body) {
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */
         list[i].wanted = mentions(body, strlen(body), list[i].name);
         for (int j = i + 1; j < n && !list[i].wanted; j++) {
-            list[i].wanted = list[j].wanted && mentions(list[j].at, list[j].length, list[i].name);
+            list[i].wanted = list[j].wanted && mentions(list[j].code, list[j].length - (size_t)(list[j].code - list[j].at), list[i].name);
         }
         any |= list[i].wanted;
     }
     text_add(out, prelude_types);
+    text_add(out, mentions(body, strlen(body), "INDEPENDENT") ? prelude_lanes : "");
     text_add(out, any ? prelude_words : "");
     for (int i = 0; i < n; i++) {
         if (list[i].wanted) {

@@ -3,9 +3,48 @@
    innermost loop runs over the lanes of one vector variable, so that any C compiler makes vector code of it. */
 #include "engine/compile/emit.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- names that may turn out not to be needed --------------------------------------------------------------------------------- */
+
+/* A line that gives `name` to something. */
+typedef struct definition {
+    size_t from, to; /* its place in the text */
+    char name[24];
+} definition;
+
+/* A name, the first word of what the format makes, and its value, as a line that begins with its type. */
+PRINTF_LIKE(4, 5)
+static void define(emitter *m, definition *d, const char *type, const char *format, ...) {
+    char value[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(value, " "), value);
+    d->from = m->out.length;
+    emit_line(m, "%s%s;", type, value);
+    d->to = m->out.length;
+}
+
+/* Takes the line out again when nothing behind it, up to the end of the text so far, says the name: C compilers warn of such. */
+static void drop_unused(emitter *m, const definition *d) {
+    if (m->out.failed) {
+        return;
+    }
+    size_t n = strlen(d->name);
+    for (const char *at = m->out.data + d->to; (at = strstr(at, d->name)) != NULL; at += n) {
+        if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+            return;
+        }
+    }
+    memmove(m->out.data + d->from, m->out.data + d->to, m->out.length - d->to + 1);
+    m->out.length -= d->to - d->from;
+}
 
 /* --- a phase -------------------------------------------------------------------------------------------------------------------- */
 
@@ -29,25 +68,86 @@ static void emit_body(emitter *m, int phase, bool before) {
     }
 }
 
-static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
-    bool *named = malloc((size_t)m->k->n_exprs);
-    if (named == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(named, m->named, (size_t)m->k->n_exprs);
-    emit_line(m, "#pragma GCC ivdep");
+/* Opens the loop over lanes; n 0: as many as n_lanes says. */
+static void open_lanes(emitter *m, int64_t n, const char *from, definition *name) {
+    emit_line(m, "INDEPENDENT");
     if (n > 0) {
         emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
     } else {
         emit_line(m, "for (int64_t l = 0; l < n_lanes; l++) {");
     }
     m->depth++;
-    emit_line(m, "const int64_t v%d = %s + l;", m->k->vector, from);
-    emit_body(m, phase, false);
+    define(m, name, "const int64_t ", "v%d = %s + l", m->k->vector, from);
+}
+
+static void close_lanes(emitter *m, definition *name, const bool *named) {
+    drop_unused(m, name);
     m->depth--;
     emit_line(m, "}");
     memcpy(m->named, named, (size_t)m->k->n_exprs);
+}
+
+/* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
+   written with the forms that branch and call. */
+static void emit_quick_lanes(emitter *m, int phase, int64_t n, const char *from, const bool *named, bool *all_wanted) {
+    definition name;
+    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
+    emit_line(m, "uint64_t rare = 0;");
+    open_lanes(m, n, from, &name);
+    m->quick = true;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
+            continue;
+        }
+        memset(m->wanted, 0, (size_t)m->k->n_exprs);
+        for (int s = 0; s < m->k->exprs[i].n_sources; s++) {
+            emit_want(m, m->k->exprs[i].sources[s]);
+        }
+        for (int e = 0; e < m->k->n_exprs; e++) {
+            if (m->wanted[e] && !m->named[e]) {
+                emit_expr(m, e);
+            }
+        }
+        emit_quick_check(m, i);
+    }
+    close_lanes(m, &name, named);
+    memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
+    for (int quick = 1; quick >= 0; quick--) {
+        emit_line(m, quick ? "if (rare == 0) {" : "} else {");
+        m->depth++;
+        m->quick = quick;
+        open_lanes(m, n, from, &name);
+        emit_body(m, phase, false);
+        close_lanes(m, &name, named);
+        m->depth--;
+    }
+    emit_line(m, "}");
+}
+
+static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
+    size_t n_exprs = (size_t)m->k->n_exprs;
+    bool *named = malloc(2 * n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, n_exprs);
+    bool quick = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        quick |= m->wanted[i] && !m->named[i] && emit_has_quick(m, i);
+    }
+    if (quick) {
+        emit_line(m, "{");
+        m->depth++;
+        emit_quick_lanes(m, phase, n, from, named, named + n_exprs);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        definition name;
+        open_lanes(m, n, from, &name);
+        emit_body(m, phase, false);
+        close_lanes(m, &name, named);
+    }
     free(named);
 }
 
@@ -167,11 +267,12 @@ static void emit_row_lanes(emitter *m, int phase) {
     if (any) {
         memcpy(named, m->named, (size_t)k->n_exprs);
         int64_t rest = k->variables[k->vector].size % k->lanes;
-        emit_line(m, "#pragma GCC ivdep");
+        emit_line(m, "INDEPENDENT");
         emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
              (long long)k->lanes);
         m->depth++;
-        emit_line(m, "const int64_t v%d = first_lane + l;", k->vector);
+        definition name;
+        define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
         for (int i = 0; i < k->n_exprs; i++) {
             if (is_ready(m, i, phase)) {
                 m->kept[i] = kept_now[i];
@@ -180,6 +281,7 @@ static void emit_row_lanes(emitter *m, int phase) {
             }
         }
         emit_row_stores(m, phase);
+        drop_unused(m, &name);
         m->depth--;
         emit_line(m, "}");
         memcpy(m->named, named, (size_t)k->n_exprs);
@@ -206,8 +308,10 @@ static void emit_row(emitter *m, int phase) {
 
 /* --- a kernel --------------------------------------------------------------------------------------------------------------------- */
 
-static void emit_tasks(emitter *m) {
+/* Which element, or which lanes, each of a task's variables stands for; answers how many definitions that makes. */
+static int emit_tasks(emitter *m, definition *made) {
     const kernel *k = m->k;
+    int n = 0;
     int64_t below = k->n_task_items;
     for (int i = 0; i < k->n_tasks; i++) {
         int v = k->tasks[i];
@@ -221,16 +325,17 @@ static void emit_tasks(emitter *m) {
             snprintf(value, sizeof value, i == 0 ? "task / %lld" : "task / %lld %% %lld", (long long)below, (long long)size);
         }
         if (blocks) {
-            emit_line(m, "const int64_t first_lane = %lld * (%s);", (long long)k->lanes, value);
+            define(m, &made[n++], "const int64_t ", "first_lane = %lld * (%s)", (long long)k->lanes, value);
             if (k->variables[v].size % k->lanes != 0) {
-                emit_line(m, "const int64_t n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld;",
-                     (long long)k->variables[v].size, (long long)k->lanes, (long long)k->variables[v].size,
-                     (long long)k->lanes);
+                define(m, &made[n++], "const int64_t ", "n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld",
+                       (long long)k->variables[v].size, (long long)k->lanes, (long long)k->variables[v].size,
+                       (long long)k->lanes);
             }
         } else {
-            emit_line(m, "const int64_t v%d = %s;", v, value);
+            define(m, &made[n++], "const int64_t ", "v%d = %s", v, value);
         }
     }
+    return n;
 }
 
 static void emit_phases(emitter *m) {
@@ -259,7 +364,7 @@ static void emit_phases(emitter *m) {
     }
 }
 
-static void emit_parameters(emitter *m) {
+static void emit_parameters(emitter *m, definition *made) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_buffers; i++) {
         const compile_buffer *b = &m->c->buffers[k->buffers[i]];
@@ -267,7 +372,9 @@ static void emit_parameters(emitter *m) {
         for (int r = 0; r < k->n_roots; r++) {
             written |= k->roots[r].buffer == k->buffers[i];
         }
-        emit_line(m, "%s%s *const b%d = buffers[%d];", written ? "" : "const ", dialect_type(b->dtype), k->buffers[i], i);
+        char type[64];
+        snprintf(type, sizeof type, "%s%s *const ", written ? "" : "const ", dialect_type(b->dtype));
+        define(m, &made[i], type, "b%d = buffers[%d]", k->buffers[i], i);
     }
 }
 
@@ -283,15 +390,28 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     m->depth = 1;
     emit_choose_saved(m);
-    emit_parameters(m);
+    definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
+    if (made == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    emit_parameters(m, made);
     emit_declare_saved(m);
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
     }
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
-    emit_tasks(m);
-    emit_phases(m);
+    int n = k->n_buffers;
+    if (k->is_product) {
+        emit_product(m);
+    } else {
+        n += emit_tasks(m, made + k->n_buffers);
+        emit_phases(m);
+    }
+    while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
+        drop_unused(m, &made[n]);
+    }
     m->depth--;
     emit_line(m, "}");
     emit_line(m, k->checks ? "return bad == 0;" : "return 1;");
@@ -301,12 +421,14 @@ static void emit_kernel(emitter *m, const char *symbol) {
 }
 
 /* The kernels' text behind the functions that they call. */
-static char *with_prelude(compiler *c, const text *body) {
+static char *with_prelude(compiler *c, const text *kernels, const char **body) {
     text all = {0};
-    dialect_prelude(&all, text_get(body));
+    dialect_prelude(&all, text_get(kernels));
     text_add(&all, "\n");
-    text_add(&all, text_get(body));
+    size_t before = all.length;
+    text_add(&all, text_get(kernels));
     char *copy = all.failed ? NULL : arena_text(c->memory, all.data, all.length);
+    *body = copy != NULL ? copy + before : "";
     text_clear(&all);
     return copy;
 }
@@ -319,7 +441,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
-    m->rows = k->vector >= 0 && !k->variables[k->vector].is_reduced;
+    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
@@ -327,7 +449,7 @@ static bool begin(emitter *m, const kernel *k) {
     return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL;
 }
 
-char *emit_program(compiler *c, const char **lacking) {
+char *emit_program(compiler *c, const char **body, const char **lacking) {
     emitter m = {.c = c};
     bool memory = true;
     *lacking = NULL;
@@ -345,7 +467,7 @@ char *emit_program(compiler *c, const char **lacking) {
             }
         }
     }
-    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out) : NULL;
+    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out, body) : NULL;
     text_clear(&m.out);
     return source;
 }

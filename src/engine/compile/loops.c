@@ -252,6 +252,15 @@ static void join_loops(compiler *c, kernel *k) {
 
 /* --- the vector ---------------------------------------------------------------------------------------------------------------- */
 
+/* How often an access that depends on these variables happens, of all turns of all loops: a row's result is stored once. */
+static double share_of(const kernel *k, uint64_t variables) {
+    double share = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        share /= (variables >> v & 1) == 0 && k->variables[v].size > 0 ? (double)k->variables[v].size : 1;
+    }
+    return share;
+}
+
 static double vector_score(const kernel *k, int v) {
     double score = 0;
     bool scans = false;
@@ -260,7 +269,8 @@ static double vector_score(const kernel *k, int v) {
         scans |= r->kind == ROOT_SCAN || r->kind == ROOT_SCATTER;
         int64_t stride;
         if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
-            score += !index_stride(r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0;
+            double weight = share_of(k, r->kind == ROOT_REDUCE ? index_variables(r->at) : r->variables);
+            score += weight * (!index_stride(r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
         }
     }
     if (scans && k->variables[v].is_reduced) {
@@ -270,7 +280,7 @@ static double vector_score(const kernel *k, int v) {
         const expr *e = &k->exprs[i];
         int64_t stride;
         if (e->kind == EXPR_LOAD && (e->variables >> v & 1) != 0) {
-            score += !index_stride(e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0;
+            score += share_of(k, e->variables) * (!index_stride(e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0);
         }
     }
     return score;
@@ -285,14 +295,14 @@ static bool scatters(const kernel *k) {
     return false;
 }
 
-enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
+enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, LANES_APART = 4, TILE = 32 };
 
 /* The variable with the best score but for one (-1: of all). */
 static int best_variable(const kernel *k, int not_this) {
     double best = -1e8;
     int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
-        double score = vector_score(k, v) - (k->variables[v].size < 8 ? 2.5 : 0);
+        double score = vector_score(k, v) - (k->variables[v].size < 4 ? 6 : k->variables[v].size < 8 ? 2.5 : 0);
         if (v == not_this || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
@@ -302,6 +312,16 @@ static int best_variable(const kernel *k, int not_this) {
         }
     }
     return found;
+}
+
+static bool scans(const kernel *k) {
+    return k->n_roots > 0 && k->roots[0].kind == ROOT_SCAN;
+}
+
+/* Whether the first root's elements are neighbours along v. */
+static bool is_dense(const kernel *k, int v) {
+    int64_t stride;
+    return index_stride(k->roots[0].at, v, &stride) && stride == 1;
 }
 
 /* Below this much traffic one thread does it all. */
@@ -319,6 +339,7 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     }
     const loop_variable *v = &k->variables[k->vector];
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
+    lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
     /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */
@@ -419,6 +440,9 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
+    if (arrange_product(k)) {
+        return true;
+    }
     choose_vector(c, k, choice);
     tile_loops(c, k);
     choose_tasks(k);

@@ -85,6 +85,15 @@ typedef struct loop_variable {
 /* Ways to arrange loops that the tuner can try. */
 typedef enum loop_choice { LOOPS_PLAIN, LOOPS_WIDE, LOOPS_NARROW, LOOPS_OTHER_VECTOR, LOOPS_CHOICES } loop_choice;
 
+/* A sum of products of what only rows and what only columns decide: computed in blocks, by emit_product.c. */
+typedef struct product_form {
+    int root;                 /* the reduction */
+    int left, right;          /* expressions */
+    int row, column, inner;   /* variables */
+    int64_t row_block;        /* rows of one task */
+    bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
+} product_form;
+
 typedef struct kernel {
     int n_variables;
     loop_variable variables[KERNEL_MAX_VARIABLES];
@@ -108,6 +117,8 @@ typedef struct kernel {
     const char *title;
     const char *symbol;
     loop_choice choice;
+    bool is_product;
+    product_form product;
 } kernel;
 
 /* --- the passes ------------------------------------------------------------------------------------------------------- */
@@ -140,8 +151,12 @@ status capture(compiler *c, const graph *g, error *err);
 status schedule(compiler *c, error *err);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
-/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. */
-char *emit_program(compiler *c, const char **lacking);
+/* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none. */
+bool arrange_product(kernel *k);
+enum { PRODUCT_COLUMNS = 64 }; /* of one task */
+/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the
+   part of it behind the functions that kernels call. */
+char *emit_program(compiler *c, const char **body, const char **lacking);
 
 /* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
    (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the

@@ -3,19 +3,19 @@
    program needs, so each function stands in one of its own, after those that it calls. No header is needed. */
 
 VECTOR_INLINE float maximum_f32(float a, float b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE float minimum_f32(float a, float b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE double maximum_f64(double a, double b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE double minimum_f64(double a, double b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 VECTOR_INLINE float sign_f32(float x) {
@@ -57,12 +57,9 @@ VECTOR_INLINE float pow_f32(float x, float y) {
     return pow_signed(pow_magnitude(x, y), x, y);
 }
 
-VECTOR_INLINE float sine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? sin_f32(x) : __builtin_sinf(x);
-}
-
-VECTOR_INLINE float cosine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? cos_f32(x) : __builtin_cosf(x);
+/* Where sin_f32 and cos_f32 have no digits left. */
+VECTOR_INLINE uint64_t angle_is_large(float x) {
+    return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
 VECTOR_INLINE float normal_cdf_f32(float x) {
@@ -86,23 +83,69 @@ VECTOR_INLINE double sigmoid_f64(double x) {
     return 1 / (1 + __builtin_exp(-x));
 }
 
+/* A quotient below 2^28 has, times the divisor, 52 bits: the rest is exact in double. The quotient is so near an integer
+   when it rounds to one that it is at most 1 too large, which the rest's sign shows. Others are libm's, which takes long. */
+VECTOR_INLINE float fmod_near_f32(float a, float b) {
+    double quotient = __builtin_trunc((double)a / (double)b);
+    double rest = quotient == 0 ? (double)a : (double)a - quotient * (double)b;
+    double more = a < 0 ? -fabs((double)b) : fabs((double)b);
+    rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
+    return copysignf((float)rest, a);
+}
+
+/* Where that does not hold; NaN and division by zero among it. */
+VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
+    return !(fabs((double)a / (double)b) < 0x1p28);
+}
+
+VECTOR_INLINE float fmod_f32(float a, float b) {
+    return quotient_is_far(a, b) ? __builtin_fmodf(a, b) : fmod_near_f32(a, b);
+}
+
+/* The same; the product's digits beyond a double's are kept by a fused subtraction. */
+VECTOR_INLINE double fmod_f64(double a, double b) {
+    double quotient = __builtin_trunc(a / b);
+    if (fabs(quotient) < 0x1p52) {
+        double rest = quotient == 0 ? a : __builtin_fma(-quotient, b, a);
+        double more = a < 0 ? -fabs(b) : fabs(b);
+        rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
+        return __builtin_copysign(rest, a);
+    }
+    return __builtin_fmod(a, b);
+}
+
 /* The remainder with the divisor's sign. */
-VECTOR_INLINE float remainder_f32(float a, float b) {
-    float rest = __builtin_fmodf(a, b);
+VECTOR_INLINE float with_sign_of_divisor(float rest, float b) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+VECTOR_INLINE float remainder_near_f32(float a, float b) {
+    return with_sign_of_divisor(fmod_near_f32(a, b), b);
+}
+
+VECTOR_INLINE float remainder_f32(float a, float b) {
+    return with_sign_of_divisor(fmod_f32(a, b), b);
+}
+
 VECTOR_INLINE double remainder_f64(double a, double b) {
-    double rest = __builtin_fmod(a, b);
+    double rest = fmod_f64(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 /* The floor of the exact quotient, by the remainder: rounding a / b first can be off by one. */
-VECTOR_INLINE float floor_div_f32(float a, float b) {
-    float whole = (a - remainder_f32(a, b)) / b;
+VECTOR_INLINE float floor_div_by_rest(float a, float b, float rest) {
+    float whole = (a - rest) / b;
     float near = __builtin_floorf(whole);
     near = whole - near > 0.5f ? near + 1 : near;
     return b == 0 ? a / b : whole == 0 ? __builtin_copysignf(0, a / b) : near;
+}
+
+VECTOR_INLINE float floor_div_near_f32(float a, float b) {
+    return floor_div_by_rest(a, b, remainder_near_f32(a, b));
+}
+
+VECTOR_INLINE float floor_div_f32(float a, float b) {
+    return floor_div_by_rest(a, b, remainder_f32(a, b));
 }
 
 VECTOR_INLINE double floor_div_f64(double a, double b) {
@@ -242,4 +285,65 @@ VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
 VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
     double size = __builtin_cabs(x);
     return size == 0 ? 0 : x / size;
+}
+
+#if defined(__AVX512F__)
+#define BLOCK_LANES 16
+#define BLOCK_VECTORS 4
+#else
+#define BLOCK_LANES 8
+#define BLOCK_VECTORS 2
+#endif
+typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
+
+/* Some rows of left (256 apart) times BLOCK_VECTORS vectors of columns of right (rows 64 apart), added to sums (rows 64
+   apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const float *left, const float *right, int64_t n_inner, float *sums,
+                                 int first) {
+    block_vector sum[6][BLOCK_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k++) {
+        block_vector column[BLOCK_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < BLOCK_VECTORS; v++) {
+                sum[i][v] += left[256 * i + k] * column[v];
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+/* Panels of up to 256 inner steps: left n_rows by 256, right 256 by 64 columns. */
+VECTOR_INLINE void multiply_add(const float *left, const float *right, int64_t n_rows, int64_t n_inner, float *sums,
+                                int first) {
+    for (int64_t column = 0; column < 64; column += BLOCK_LANES * BLOCK_VECTORS) {
+        int64_t i = 0;
+        for (; i + 6 <= n_rows; i += 6) {
+            multiply_rows(6, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+        for (; i + 2 <= n_rows; i += 2) {
+            multiply_rows(2, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+        for (; i < n_rows; i++) {
+            multiply_rows(1, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+        }
+    }
 }

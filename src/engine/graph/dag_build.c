@@ -264,13 +264,44 @@ val v_recip(dag *g, val x) {
 
 /* Whether every value of `narrow` is one of `wide`, so that going there and back changes nothing. */
 static bool holds(dtype wide, dtype narrow) {
-    return wide == narrow || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
+    bool is_byte = narrow == ASSAY_I8 || narrow == ASSAY_U8 || narrow == ASSAY_B8; /* 8 bits: even bf16 has room for them */
+    return wide == narrow || (is_byte && dtype_is_floating(wide)) || (dtype_promote(wide, narrow) == wide && dtype_category_of(wide) == dtype_category_of(narrow));
 }
 
 static val cast_node(dag *g, val x, dtype t) {
     const dag_node n = *dag_at(g, x);
     return dag_intern(
         g, &(dag_node){.kind = PRIM_CAST, .dtype = t, .ndim = n.ndim, .sizes = n.sizes, .n_sources = 1, .sources = &x});
+}
+
+/* x in type t where that takes no work: one element, what was widened from t, a choice or a view of such. So what only moves
+   halves never widens them. */
+static bool without_cast(dag *g, val x, dtype t, val *out) {
+    const dag_node n = *dag_at(g, x);
+    if (n.kind == PRIM_CONSTANT) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && holds(n.dtype, t)) {
+        *out = n.sources[0];
+        return true;
+    }
+    bool chooses = n.kind == PRIM_MAP && n.fn == FN_SELECT;
+    if (dag_numel(&n) == 1 && n.kind != PRIM_VIEW && !chooses) {
+        *out = v_cast(g, x, t);
+        return true;
+    }
+    val then, otherwise;
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && without_cast(g, n.sources[0], t, &then)) {
+        *out = v_view(g, then, n.ndim, n.sizes, &n.view);
+        return true;
+    }
+    if (chooses && without_cast(g, n.sources[1], t, &then) &&
+        without_cast(g, n.sources[2], t, &otherwise)) {
+        *out = v_select(g, n.sources[0], then, otherwise);
+        return true;
+    }
+    return false;
 }
 
 val v_cast(dag *g, val x, dtype t) {
@@ -288,6 +319,10 @@ val v_cast(dag *g, val x, dtype t) {
     }
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
+    }
+    val same;
+    if (n.kind == PRIM_MAP && n.fn == FN_SELECT && without_cast(g, x, t, &same)) {
+        return same;
     }
     return cast_node(g, x, t);
 }
@@ -373,6 +408,10 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
         }
     }
     bool places = how == RED_ARGMAX || how == RED_ARGMIN;
+    if (dag_numel(&n) == 0 && (how == RED_SUM || how == RED_PROD)) { /* loops over nothing have nothing to be named by */
+        val none = v_int(g, n.dtype, how == RED_PROD);
+        return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
+    }
     val result = x;
     if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
         result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
@@ -391,6 +430,9 @@ val v_scan(dag *g, reduction how, val x, int dim) {
         return (val){0};
     }
     dag_node n = *dag_at(g, x);
+    if (dag_numel(&n) == 0) {
+        return x;
+    }
     return dag_intern(g, &(dag_node){.kind = PRIM_SCAN,
                                      .dtype = n.dtype,
                                      .ndim = n.ndim,
@@ -398,6 +440,26 @@ val v_scan(dag *g, reduction how, val x, int dim) {
                                      .n_sources = 1,
                                      .sources = &x,
                                      .reduce = {how, (uint64_t)1 << dim}});
+}
+
+val v_keep(dag *g, val x) {
+    primitive kind = stopped(g) ? PRIM_CONSTANT : dag_at(g, x)->kind;
+    if (kind != PRIM_MAP && kind != PRIM_CAST) {
+        return x;
+    }
+    if (g->n_kept == g->kept_capacity) { /* the arena keeps the old lists: no more than the new ones */
+        int capacity = 2 * g->kept_capacity + 16;
+        val *kept = arena_make(g->memory, (size_t)capacity, sizeof *kept);
+        if (kept == NULL) {
+            g->failed = true;
+            return x;
+        }
+        memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
+        g->kept = kept;
+        g->kept_capacity = capacity;
+    }
+    g->kept[g->n_kept++] = x;
+    return x;
 }
 
 val v_join(dag *g, int n, const val *pieces, int dim) {

@@ -266,12 +266,32 @@ val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at) {
     return v_view(g, line, ndim, sizes, &(view_map){.n_at = 1, .at = &at});
 }
 
-index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
+static index_sum index_of(dag *g, val x, const index_sum *at, int64_t size, bool is_sure) {
     if (g->failed || g->refused != NULL) {
         return index_constant(0);
     }
     val wide = v_cast(g, x, ASSAY_I64);
-    return index_data(&g->indices, wide.id, v_ndim(g, wide), at, size);
+    dag_node n = *dag_at(g, wide);
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0) { /* what is looked at is read where it is */
+        index_sum inner[TENSOR_MAX_DIMS];
+        for (int i = 0; i < n.view.n_at; i++) {
+            inner[i] = index_replace(&g->indices, n.view.at[i], n.ndim, at);
+        }
+        return index_of(g, n.sources[0], inner, size, is_sure);
+    }
+    if (n.kind == PRIM_CONSTANT && n.number.i >= 0 && n.number.i < size) {
+        return index_constant(n.number.i);
+    }
+    return is_sure ? index_data_within(&g->indices, wide.id, n.ndim, at, size)
+                   : index_data(&g->indices, wide.id, n.ndim, at, size);
+}
+
+index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
+    return index_of(g, x, at, size, false);
+}
+
+index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size) {
+    return index_of(g, x, at, size, true);
 }
 
 val v_gather(dag *g, val x, int dim, val index) {
@@ -293,6 +313,9 @@ val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds) {
         return (val){0};
     }
     const dag_node from = *dag_at(g, base);
+    if (dag_numel(dag_at(g, updates)) == 0) {
+        return base;
+    }
     val sources[MAX_SOURCES] = {base, updates};
     int n = sources_of(where, 2, sources);
     return dag_intern(g, &(dag_node){.kind = PRIM_SCATTER,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The discrete Fourier transform over some dimensions. N: the product of their sizes. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 
@@ -286,10 +287,16 @@ static void fft_cost(const op_call *call, const outputs *out, op_cost *cost) {
 
 static const op_family family_transform = {.name = "transform", .cost = fft_cost};
 
+static void fft_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "a Fourier transform is the library's algorithm");
+}
+
 static const op_row rows[] = {
     {.signature = "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
      .doc = "The discrete Fourier transform of complex numbers over the given dimensions, or its inverse.",
      .family = &family_transform,
+     .decompose = fft_parts,
      .infer = fft_infer,
      .reference_element = fft_element},
 };

@@ -220,6 +220,11 @@ static double nonzero_element(ref_ctx *ctx, int out, int64_t flat, double *norm)
 
 static const op_family family_search = {.name = "search"};
 
+static void nonzero_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "the shape hangs on the values");
+}
+
 static const op_row rows[] = {
     {.signature = "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
      .doc = "The elements of self at the places that integer indices and masks name, after the rules of NumPy's indexing.",
@@ -245,6 +250,7 @@ static const op_row rows[] = {
     {.signature = "nonzero(Tensor self) -> Tensor",
      .doc = "The coordinates of the elements that are not zero, in row-major order, one row each.",
      .family = &family_search,
+     .decompose = nonzero_parts,
      .infer = nonzero_infer,
      .reference_element = nonzero_element},
 };

@@ -10,6 +10,14 @@ static bool stopped(const dag *g) {
     return g->failed || g->refused != NULL;
 }
 
+val v_greater(dag *g, val x, val y) {
+    return v_select(g, v_2(g, FN_GT, x, y), x, y);
+}
+
+val v_lesser(dag *g, val x, val y) {
+    return v_select(g, v_2(g, FN_LT, x, y), x, y);
+}
+
 /* i64; below 0 it counts from the end. */
 val v_wrapped_index(dag *g, val index, int64_t size) {
     val i = v_cast(g, index, ASSAY_I64), zero = v_int(g, ASSAY_I64, 0);

@@ -343,8 +343,14 @@ static void nll_backward_parts(dag *g, const op_call *call, const outputs *out) 
     }
     value = v_select(g, r.valid, value, v_real(g, t, 0));
     val class = v_view(g, v_iota(g, 1, &l.n_classes, 0), 1, &l.n_rows, &(view_map){.n_at = 1, .at = &r.class});
-    val here = v_2(g, FN_EQ, v_iota(g, 2, sizes, 1), v_reshape(g, class, 2, per_row));
-    val spread = v_select(g, here, v_reshape(g, value, 2, per_row), v_real(g, t, 0));
+    val column = v_iota(g, 2, sizes, 1);
+    if (l.n_classes <= INT32_MAX) { /* as wide as what is written, or nearly: they are compared for every element */
+        class = v_cast(g, class, ASSAY_I32);
+        column = v_cast(g, column, ASSAY_I32);
+    }
+    value = v_cast(g, value, out->items[0].dtype);
+    val here = v_2(g, FN_EQ, column, v_reshape(g, class, 2, per_row));
+    val spread = v_select(g, here, v_reshape(g, value, 2, per_row), v_int(g, v_dtype(g, value), 0));
     v_result(g, 0, v_reshape(g, spread, out->items[0].ndim, out->items[0].sizes));
 }
 

@@ -312,18 +312,52 @@ static void vector_sum_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, reads ? v_add(g, product, v_mul(g, v_arg(g, call, 0), v_constant(g, t, beta))) : product);
 }
 
+/* self [.., M, K] times mat2 [.., K, N] as [.., M, 1, K] times [.., 1, N, K], summed. */
+static val product_as_sum(dag *g, const op_call *call, int a) {
+    val x = v_arg(g, call, a), y = v_arg(g, call, a + 1);
+    int ndim = call_tensor(call, a)->ndim;
+    val rows = v_unsqueeze(g, x, ndim - 1), columns = v_unsqueeze(g, v_transpose(g, y, ndim - 2, ndim - 1), ndim - 2);
+    return v_reduce(g, RED_SUM, v_mul(g, rows, columns), (uint64_t)1 << ndim, false);
+}
+
+/* A single row or column moves as much as it computes. Otherwise the library's product, unless the compiler's own is wanted. */
+static bool is_sum(const dag *g, const op_call *call, int a, const outputs *out) {
+    const tensor *y = &out->items[0];
+    int64_t k = call_tensor(call, a)->sizes[y->ndim - 1], rows = y->sizes[y->ndim - 2], columns = y->sizes[y->ndim - 1];
+    bool vector = rows == 1 || columns == 1;
+    return k > 1 && primitive_compute_type(y->dtype) == ASSAY_F32 && (vector || (g->own_products && rows > 1 && columns > 1));
+}
+
+static void product_parts(dag *g, const op_call *call, const outputs *out) {
+    if (!is_sum(g, call, 0, out)) {
+        v_library(g, call, out);
+        return;
+    }
+    v_result(g, 0, product_as_sum(g, call, 0));
+}
+
+static void product_sum_parts(dag *g, const op_call *call, const outputs *out) {
+    number beta = call_number(call, 3), alpha = call_number(call, 4);
+    if (!is_sum(g, call, 1, out)) {
+        v_library(g, call, out);
+        return;
+    }
+    val product = v_mul_real(g, product_as_sum(g, call, 1), alpha.f);
+    v_result(g, 0, beta.f != 0 ? v_add(g, product, v_mul_real(g, v_arg(g, call, 0), beta.f)) : product);
+}
+
 static const op_row rows[] = {
     {.signature = "mm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "The matrix product of self [M, K] and mat2 [K, N].",
      .family = &family_product,
      .infer = mm_infer,
-     .decompose = v_library,
+     .decompose = product_parts,
      .reference_element = product_element},
     {.signature = "bmm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "A matrix product for each batch: self [B, M, K], mat2 [B, K, N].",
      .family = &family_product,
      .infer = bmm_infer,
-     .decompose = v_library,
+     .decompose = product_parts,
      .reference_element = product_element},
     {.signature = "mv(Tensor self, Tensor vec) -> Tensor",
      .doc = "The matrix self [M, K] times the vector vec [K].",
@@ -341,13 +375,13 @@ static const op_row rows[] = {
      .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmm_infer,
-     .decompose = v_library,
+     .decompose = product_sum_parts,
      .reference_element = sum_element},
     {.signature = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "addmm for each batch.",
      .family = &family_product_sum,
      .infer = baddbmm_infer,
-     .decompose = v_library,
+     .decompose = product_sum_parts,
      .reference_element = sum_element},
     {.signature = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",

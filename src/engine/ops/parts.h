@@ -15,6 +15,10 @@ op_decompose_fn index_parts, index_put_parts, index_select_parts, gather_parts, 
 op_decompose_fn scatter_add_parts, index_add_parts;
 op_decompose_fn embedding_parts, embedding_backward_parts, embedding_bag_parts, embedding_bag_sample_backward_parts;
 
+/* The greater and the lesser of what is no NaN: one comparison, where FN_MAXIMUM must ask twice (and C compilers give up on
+   vectors when such a choice is converted). */
+val v_greater(dag *g, val x, val y);
+val v_lesser(dag *g, val x, val y);
 /* An index in i64; below 0 it counts from the end of `size`. */
 val v_wrapped_index(dag *g, val index, int64_t size);
 

@@ -10,6 +10,7 @@
 /* A pool and what it reads, for v_sum_of_taps. */
 typedef struct pooling {
     pool_shape s;
+    int64_t first[2]; /* the first window of the part at hand */
     val from;
 } pooling;
 
@@ -26,9 +27,15 @@ static index_sum plus(dag *g, index_sum a, index_sum b) {
     return index_add(&g->indices, a, b);
 }
 
+/* Where window o of the part at hand begins along dimension d. */
+static index_sum window_at(dag *g, const pooling *p, int d, index_sum o) {
+    return v_line(g, o, p->s.stride[d], p->first[d] * p->s.stride[d] - p->s.pad[d]);
+}
+
 /* Elements row, column of the windows (of out's sizes, dimensions behind those being free); `fill` over the edge. */
-static val window_view(dag *g, const pool_shape *s, val x, int ndim, const int64_t *sizes, index_sum row, index_sum column,
+static val window_view(dag *g, const pooling *p, val x, int ndim, const int64_t *sizes, index_sum row, index_sum column,
                        number fill) {
+    const pool_shape *s = &p->s;
     index_sum at[TENSOR_MAX_DIMS], k[2] = {row, column};
     view_bound bounds[2];
     int first = v_ndim(g, x) - 2;
@@ -37,18 +44,62 @@ static val window_view(dag *g, const pool_shape *s, val x, int ndim, const int64
         at[d] = v_dim(g, sizes, d);
     }
     for (int d = 0; d < 2; d++) {
-        index_sum start = v_line(g, v_dim(g, sizes, first + d), s->stride[d], -s->pad[d]);
+        index_sum start = window_at(g, p, d, v_dim(g, sizes, first + d));
         at[first + d] = plus(g, start, v_line(g, k[d], s->dilation[d], 0));
         keep_within(&map, bounds, at[first + d], 0, s->in[d] - 1);
     }
     return v_view(g, x, ndim, sizes, &map);
 }
 
-static void window_sizes(dag *g, const pool_shape *s, val x, int64_t *sizes) {
-    int first = v_ndim(g, x) - 2;
-    memcpy(sizes, v_sizes(g, x), (size_t)first * sizeof *sizes);
-    sizes[first] = s->out[0];
-    sizes[first + 1] = s->out[1];
+/* --- parts ------------------------------------------------------------------------------------------------------------------ */
+
+/* What the windows of one part come to; up to two values, of `sizes`. */
+typedef void part_fn(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made);
+
+/* Windows that hang over an edge ask of each element whether it is there. Those within ask nothing, so they are a part of
+   their own: at most three parts along each dimension, which are joined. */
+static int parts_along(const pool_shape *s, int d, int64_t *ends) {
+    int64_t low = (s->pad[d] + s->stride[d] - 1) / s->stride[d];
+    int64_t room = s->in[d] - 1 + s->pad[d] - (s->kernel[d] - 1) * s->dilation[d];
+    int64_t high = room < 0 ? 0 : room / s->stride[d] + 1;
+    high = high < s->out[d] ? high : s->out[d];
+    int n = 0;
+    if (low > 0 && low < high) {
+        ends[n++] = low;
+    }
+    if (low < high && high < s->out[d]) {
+        ends[n++] = high;
+    }
+    ends[n++] = s->out[d];
+    return n;
+}
+
+static void in_parts(dag *g, const op_call *call, const pooling *whole, part_fn *part, int n_values, val *made) {
+    enum { MOST = 3, VALUES = 2 };
+    int64_t row_ends[MOST], column_ends[MOST], sizes[TENSOR_MAX_DIMS];
+    int n_rows = parts_along(&whole->s, 0, row_ends), n_columns = parts_along(&whole->s, 1, column_ends);
+    val rows[VALUES][MOST], columns[VALUES][MOST], values[VALUES];
+    int h = v_ndim(g, whole->from) - 2;
+    memcpy(sizes, v_sizes(g, whole->from), (size_t)h * sizeof *sizes);
+    for (int r = 0; r < n_rows; r++) {
+        for (int c = 0; c < n_columns && !g->failed && g->refused == NULL; c++) {
+            pooling p = *whole;
+            p.first[0] = r > 0 ? row_ends[r - 1] : 0;
+            p.first[1] = c > 0 ? column_ends[c - 1] : 0;
+            sizes[h] = row_ends[r] - p.first[0];
+            sizes[h + 1] = column_ends[c] - p.first[1];
+            part(g, call, &p, sizes, values);
+            for (int i = 0; i < n_values; i++) {
+                columns[i][c] = v_expand(g, values[i], h + 2, sizes);
+            }
+        }
+        for (int i = 0; i < n_values && !g->failed && g->refused == NULL; i++) {
+            rows[i][r] = v_join(g, n_columns, columns[i], h + 1);
+        }
+    }
+    for (int i = 0; i < n_values; i++) {
+        made[i] = g->failed || g->refused != NULL ? whole->from : v_join(g, n_rows, rows[i], h);
+    }
 }
 
 /* --- the largest ------------------------------------------------------------------------------------------------------------ */
@@ -58,8 +109,14 @@ static number lowest(dtype t) {
 }
 
 /* How far into its window, along d, the first element lies that is not padding; in i32. */
-static val first_inside(dag *g, const pool_shape *s, int d, int ndim, const int64_t *sizes) {
-    index_sum start = v_line(g, v_dim(g, sizes, ndim - 2 + d), s->stride[d], -s->pad[d]);
+static val first_inside(dag *g, const pooling *p, int d, int ndim, const int64_t *sizes) {
+    const pool_shape *s = &p->s;
+    index_sum start = window_at(g, p, d, v_dim(g, sizes, ndim - 2 + d));
+    int64_t low, high;
+    index_range(start, &low, &high);
+    if (low >= 0) {
+        return v_int(g, ASSAY_I32, 0);
+    }
     val at = v_cast(g, v_coordinate(g, ndim, sizes, start), ASSAY_I32), zero = v_int(g, ASSAY_I32, 0);
     val inside = v_cast(g, v_coordinate(g, ndim, sizes, index_remainder(&g->indices, start, s->dilation[d])), ASSAY_I32);
     inside = s->dilation[d] == 1 ? zero : inside;
@@ -67,25 +124,24 @@ static val first_inside(dag *g, const pool_shape *s, int d, int ndim, const int6
 }
 
 /* The index in the plane of each window's first place, padding or not. */
-static val window_start(dag *g, const pool_shape *s, int ndim, const int64_t *sizes) {
-    index_sum y = v_line(g, v_dim(g, sizes, ndim - 2), s->stride[0], -s->pad[0]);
-    index_sum x = v_line(g, v_dim(g, sizes, ndim - 1), s->stride[1], -s->pad[1]);
-    return v_coordinate(g, ndim, sizes, plus(g, v_line(g, y, s->in[1], 0), x));
+static val window_start(dag *g, const pooling *p, int ndim, const int64_t *sizes) {
+    index_sum y = window_at(g, p, 0, v_dim(g, sizes, ndim - 2)), x = window_at(g, p, 1, v_dim(g, sizes, ndim - 1));
+    return v_coordinate(g, ndim, sizes, plus(g, v_line(g, y, p->s.in[1], 0), x));
 }
 
 /* Element after element, as ATen walks a window: a larger one or NaN takes the place. */
-static void max_of_few(dag *g, const pool_shape *s, val x, const int64_t *sizes, val *most, val *index) {
+static void max_of_few(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made) {
+    (void)call;
+    const pool_shape *s = &p->s;
+    val x = p->from, best = v_constant(g, v_dtype(g, x), lowest(v_dtype(g, x)));
     dtype t = v_dtype(g, x);
     int ndim = v_ndim(g, x);
-    bool pads = s->pad[0] > 0 || s->pad[1] > 0;
-    val offset = v_int(g, ASSAY_I32, 0), best = v_constant(g, t, lowest(t));
-    if (pads) {
-        val y = first_inside(g, s, 0, ndim, sizes), x0 = first_inside(g, s, 1, ndim, sizes);
-        offset = v_add(g, v_mul(g, y, v_int(g, ASSAY_I32, s->in[1])), x0);
-    }
+    bool pads = p->first[0] * s->stride[0] < s->pad[0] || p->first[1] * s->stride[1] < s->pad[1];
+    val y = first_inside(g, p, 0, ndim, sizes), x0 = first_inside(g, p, 1, ndim, sizes);
+    val offset = v_add(g, v_mul(g, y, v_int(g, ASSAY_I32, s->in[1])), x0);
     for (int64_t i = 0; i < s->kernel[0] * s->kernel[1] && !g->failed && g->refused == NULL; i++) {
         int64_t row = i / s->kernel[1], column = i % s->kernel[1];
-        val here = window_view(g, s, x, ndim, sizes, index_constant(row), index_constant(column), lowest(t));
+        val here = window_view(g, p, x, ndim, sizes, index_constant(row), index_constant(column), lowest(t));
         if (i == 0 && !pads) {
             best = here;
             continue;
@@ -96,13 +152,16 @@ static void max_of_few(dag *g, const pool_shape *s, val x, const int64_t *sizes,
         best = v_select(g, wins, here, best);
         offset = v_select(g, wins, its, offset);
     }
-    *most = best;
-    *index = v_add(g, window_start(g, s, ndim, sizes), v_cast(g, offset, ASSAY_I64));
+    made[0] = best;
+    made[1] = v_add(g, window_start(g, p, ndim, sizes), v_cast(g, offset, ASSAY_I64));
 }
 
 /* Two reductions: the largest, then the first place that holds it (of NaN the last). A place counts down from n, a NaN's up
    from n + 1. */
-static void max_of_many(dag *g, const pool_shape *s, val x, const int64_t *sizes, val *most, val *index) {
+static void max_of_many(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made) {
+    (void)call;
+    const pool_shape *s = &p->s;
+    val x = p->from;
     dtype t = v_dtype(g, x);
     int ndim = v_ndim(g, x);
     int64_t all[TENSOR_MAX_DIMS], n = s->kernel[0] * s->kernel[1];
@@ -111,10 +170,10 @@ static void max_of_many(dag *g, const pool_shape *s, val x, const int64_t *sizes
     all[ndim + 1] = s->kernel[1];
     uint64_t window = (uint64_t)3 << ndim;
     index_sum row = v_dim(g, all, ndim), column = v_dim(g, all, ndim + 1);
-    val taps = window_view(g, s, x, ndim + 2, all, row, column, lowest(t));
-    *most = v_reduce(g, RED_MAX, taps, window, false);
+    val taps = window_view(g, p, x, ndim + 2, all, row, column, lowest(t));
+    made[0] = v_reduce(g, RED_MAX, taps, window, false);
     /* Padding holds the lowest number too, but is no place. */
-    val inside = window_view(g, s, v_expand(g, v_int(g, ASSAY_B8, 1), ndim, v_sizes(g, x)), ndim + 2, all, row, column,
+    val inside = window_view(g, p, v_expand(g, v_int(g, ASSAY_B8, 1), ndim, v_sizes(g, x)), ndim + 2, all, row, column,
                              number_of_int(0));
     index_sum place = plus(g, v_line(g, row, s->kernel[1], 0), column);
     val down = v_cast(g, v_coordinate(g, ndim + 2, all, v_line(g, place, -1, n)), ASSAY_I32);
@@ -128,26 +187,20 @@ static void max_of_many(dag *g, const pool_shape *s, val x, const int64_t *sizes
     val width = v_int(g, ASSAY_I32, s->kernel[1]);
     val y = v_mul(g, v_2(g, FN_DIV, tap, width), v_int(g, ASSAY_I32, s->dilation[0] * s->in[1]));
     val offset = v_add(g, y, v_mul(g, v_2(g, FN_FMOD, tap, width), v_int(g, ASSAY_I32, s->dilation[1])));
-    *index = v_add(g, window_start(g, s, ndim, sizes), v_cast(g, offset, ASSAY_I64));
+    made[1] = v_add(g, window_start(g, p, ndim, sizes), v_cast(g, offset, ASSAY_I64));
 }
 
 void max_pool_parts(dag *g, const op_call *call, const outputs *out) {
     (void)out;
-    pool_shape s;
-    int64_t sizes[TENSOR_MAX_DIMS];
-    val x = v_arg(g, call, 0), most, index;
-    if (pool_shape_of(call, 0, 1, 4, call_bool(call, 5), &s, NULL) != ASSAY_OK || s.in[0] * s.in[1] >= INT32_MAX / 4) {
+    pooling p = {.from = v_arg(g, call, 0)};
+    val made[2];
+    if (pool_shape_of(call, 0, 1, 4, call_bool(call, 5), &p.s, NULL) != ASSAY_OK || p.s.in[0] * p.s.in[1] >= INT32_MAX / 4) {
         v_refuse(g, "planes too large to number");
         return;
     }
-    window_sizes(g, &s, x, sizes);
-    if (s.kernel[0] * s.kernel[1] <= V_FEW_TAPS) {
-        max_of_few(g, &s, x, sizes, &most, &index);
-    } else {
-        max_of_many(g, &s, x, sizes, &most, &index);
-    }
-    v_result(g, 0, most);
-    v_result(g, 1, index);
+    in_parts(g, call, &p, p.s.kernel[0] * p.s.kernel[1] <= V_FEW_TAPS ? max_of_few : max_of_many, 2, made);
+    v_result(g, 0, made[0]);
+    v_result(g, 1, made[1]);
 }
 
 /* The indices say where each gradient goes, whatever the windows: planes in parallel, each in order. */
@@ -172,12 +225,13 @@ void max_pool_backward_parts(dag *g, const op_call *call, const outputs *out) {
 
 static val avg_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
     const pooling *p = self;
-    return window_view(g, &p->s, p->from, ndim, sizes, row, column, number_of_int(0));
+    return window_view(g, p, p->from, ndim, sizes, row, column, number_of_int(0));
 }
 
 /* How many elements windows cover along dimension d: of the input, or with the padding, which ends at the padded edge. */
-static val covered(dag *g, const pool_shape *s, int d, bool padded, int ndim, const int64_t *sizes) {
-    index_sum start = v_line(g, v_dim(g, sizes, ndim - 2 + d), s->stride[d], -s->pad[d]);
+static val covered(dag *g, const pooling *p, int d, bool padded, int ndim, const int64_t *sizes) {
+    const pool_shape *s = &p->s;
+    index_sum start = window_at(g, p, d, v_dim(g, sizes, ndim - 2 + d));
     val from = v_cast(g, v_coordinate(g, ndim, sizes, start), ASSAY_I32);
     val to = v_add(g, from, v_int(g, ASSAY_I32, s->kernel[d]));
     to = v_2(g, FN_MINIMUM, to, v_int(g, ASSAY_I32, s->in[d] + (padded ? s->pad[d] : 0)));
@@ -200,31 +254,47 @@ static int64_t one_divisor(const op_call *call, const pool_shape *s, int count_a
     return s->kernel[0] * s->kernel[1];
 }
 
-static val divisor(dag *g, const pool_shape *s, bool padded, int ndim, const int64_t *sizes, dtype t) {
-    val n = v_mul(g, covered(g, s, 0, padded, ndim, sizes), covered(g, s, 1, padded, ndim, sizes));
+static val divisor(dag *g, const pooling *p, bool padded, int ndim, const int64_t *sizes, dtype t) {
+    val n = v_mul(g, covered(g, p, 0, padded, ndim, sizes), covered(g, p, 1, padded, ndim, sizes));
     return v_cast(g, v_2(g, FN_MAXIMUM, n, v_int(g, ASSAY_I32, 1)), t);
+}
+
+/* Whether every window of the part lies within the input. */
+static bool is_within(const pooling *p, int ndim, const int64_t *sizes) {
+    bool within = true;
+    for (int d = 0; d < 2; d++) {
+        int64_t last = p->first[d] + sizes[ndim - 2 + d] - 1;
+        within = within && p->first[d] * p->s.stride[d] >= p->s.pad[d] &&
+                 last * p->s.stride[d] - p->s.pad[d] + p->s.kernel[d] <= p->s.in[d];
+    }
+    return within;
+}
+
+static void avg_part(dag *g, const op_call *call, const pooling *p, const int64_t *sizes, val *made) {
+    int ndim = v_ndim(g, p->from);
+    dtype t = v_dtype(g, p->from);
+    val sum = v_sum_of_taps(g, ndim, sizes, p->s.kernel[0], p->s.kernel[1], avg_tap, p);
+    int64_t by = one_divisor(call, &p->s, 5);
+    by = by == 0 && is_within(p, ndim, sizes) ? p->s.kernel[0] * p->s.kernel[1] : by;
+    if (by == 0) {
+        made[0] = v_div(g, sum, divisor(g, p, call_bool(call, 5), ndim, sizes, t));
+    } else {
+        made[0] = dtype_is_floating(t) ? v_mul_real(g, sum, 1 / (double)by) : v_div(g, sum, v_int(g, t, by));
+    }
 }
 
 void avg_pool_parts(dag *g, const op_call *call, const outputs *out) {
     pooling p = {.from = v_arg(g, call, 0)};
-    int64_t sizes[TENSOR_MAX_DIMS];
+    val made[1];
+    (void)out;
     if (pool_shape_of(call, 0, 1, -1, call_bool(call, 4), &p.s, NULL) != ASSAY_OK) {
         v_refuse(g, "windows that do not fit");
         return;
     }
     p.s.dilation[0] = p.s.dilation[1] = 1;
-    bool whole = !dtype_is_floating(v_dtype(g, p.from));
-    p.from = whole ? v_cast(g, p.from, ASSAY_I64) : p.from;
-    window_sizes(g, &p.s, p.from, sizes);
-    int ndim = out->items[0].ndim;
-    dtype t = v_dtype(g, p.from);
-    val sum = v_sum_of_taps(g, ndim, sizes, p.s.kernel[0], p.s.kernel[1], avg_tap, &p);
-    int64_t by = one_divisor(call, &p.s, 5);
-    if (by != 0) {
-        v_result(g, 0, whole ? v_div(g, sum, v_int(g, t, by)) : v_mul_real(g, sum, 1 / (double)by));
-    } else {
-        v_result(g, 0, v_div(g, sum, divisor(g, &p.s, call_bool(call, 5), ndim, sizes, t)));
-    }
+    p.from = dtype_is_floating(v_dtype(g, p.from)) ? p.from : v_cast(g, p.from, ASSAY_I64);
+    in_parts(g, call, &p, avg_part, 1, made);
+    v_result(g, 0, made[0]);
 }
 
 /* Windows that cover place y: those before floor((y + pad) / stride), the k-th of them, and it still reaches y. */
@@ -259,7 +329,7 @@ void avg_pool_backward_parts(dag *g, const op_call *call, const outputs *out) {
         int ndim = v_ndim(g, p.from);
         int64_t sizes[TENSOR_MAX_DIMS];
         memcpy(sizes, v_sizes(g, p.from), (size_t)ndim * sizeof *sizes);
-        p.from = v_div(g, p.from, divisor(g, &p.s, call_bool(call, 6), ndim, sizes, v_dtype(g, p.from)));
+        p.from = v_div(g, p.from, divisor(g, &p, call_bool(call, 6), ndim, sizes, v_dtype(g, p.from)));
     }
     for (int d = 0; d < 2; d++) {
         reach[d] = (p.s.kernel[d] - 1) / p.s.stride[d] + 1;

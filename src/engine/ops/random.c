@@ -120,6 +120,9 @@ static status bernoulli_p_check(const op_call *call, const outputs *actual, erro
 static status bernoulli_p_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0);
     TRY(check_probability(call, call_float(call, 1), err));
+    if (dtype_is_complex(self->dtype)) {
+        return fail(err, ASSAY_INVALID, "%s: a complex tensor takes no draws", call->op->signature.full);
+    }
     return outputs_add(out, self->dtype, self->ndim, self->sizes, err);
 }
 

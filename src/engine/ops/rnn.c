@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrent networks: tanh, relu, LSTM, GRU. T steps, B sequences, R rows (step and sequence), widths I, H, O (schema/rnn.h).
    The reference walks cell by cell and row by row; its backward runs the forward again and keeps every gate. */
+#include "engine/graph/dag.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
@@ -585,6 +586,11 @@ static void rnn_backward_cost(const op_call *call, const outputs *out, op_cost *
 
 static const op_family family_rnn = {.name = "recurrent network", .inputs = rnn_inputs};
 
+static void rnn_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "a recurrent network is the library's algorithm");
+}
+
 /* roundings: ATen's own steps round the hidden state to the tensor's type at every step. */
 static const op_row rows[] = {
     {.signature = "_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, "
@@ -592,6 +598,7 @@ static const op_row rows[] = {
                   "bool bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
      .doc = "A recurrent network over whole sequences: relu, tanh, LSTM or GRU cells, by mode.",
      .family = &family_rnn,
+     .decompose = rnn_parts,
      .infer = rnn_infer,
      .cost = rnn_cost,
      .reference = rnn_reference,
@@ -603,6 +610,7 @@ static const op_row rows[] = {
                   "-> (Tensor, Tensor, Tensor, Tensor[])",
      .doc = "The gradients of a recurrent network's inputs, first states and weights; it runs the forward again.",
      .family = &family_rnn,
+     .decompose = rnn_parts,
      .infer = rnn_backward_infer,
      .cost = rnn_backward_cost,
      .reference = rnn_backward_reference,

@@ -35,8 +35,15 @@ static double fill_number(const double *x, const op_call *call) {
     return x[1] != 0 ? call_float(call, 2) : x[0];
 }
 
+static bool fills_truth(const op_call *call) {
+    return call_tensor(call, 0)->dtype == ASSAY_B8; /* a fraction cut down to 0 is true all the same */
+}
+
 static int64_t fill_number_int(const int64_t *x, const op_call *call) {
     number value = call_number(call, 2);
+    if (x[1] != 0 && fills_truth(call)) {
+        return value.f != 0;
+    }
     return x[1] == 0 ? x[0] : value.category <= CATEGORY_INTEGRAL ? value.i : (int64_t)value.f;
 }
 
@@ -51,7 +58,10 @@ static double fill_tensor(const double *x, const op_call *call) {
 }
 
 static int64_t fill_tensor_int(const int64_t *x, const op_call *call) {
-    (void)call;
+    if (x[1] != 0 && fills_truth(call)) {
+        const tensor *value = call_tensor(call, 2);
+        return element_load(value->dtype, tensor_data(value)) != 0;
+    }
     return x[1] != 0 ? x[2] : x[0];
 }
 

@@ -257,6 +257,10 @@ void converter_run(const converter *c, void *dst, const void *src, int64_t n) {
 
 static void run_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
     size_t row_bytes = (size_t)n0 << m->dst_log2;
+    if (m->stream && row_bytes >= 128 && row_bytes < BUFFER_BYTES) {
+        loops->stream_rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
+        return;
+    }
     if (!m->stream || row_bytes < BUFFER_BYTES) {
         loops->rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
         return;
@@ -368,7 +372,9 @@ static void run_unit(const move *m, const copy_loops *loops, char *dst, const ch
         run_strided(m, loops, dst, src, n0, n1);
         break;
     case MOVE_TURN:
-        loops->transpose(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0]);
+        if (!m->stream || !loops->stream_transposed(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0])) {
+            loops->transpose(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0]);
+        }
         break;
     case MOVE_CONVERT:
         run_convert(m, loops, dst, src, n0, n1);

@@ -23,7 +23,7 @@ typedef struct direct {
     int sizes[1 + POINTWISE_INPUTS]; /* of an element of the output and of each operand */
     int operand[POINTWISE_INPUTS];   /* positions among the arguments */
     int n;
-    bool is_fault;
+    bool is_fault, streams;
 } direct;
 _Static_assert(sizeof(direct) <= KERNEL_INLINE_BYTES, "a direct plan must fit the inline state");
 
@@ -64,7 +64,7 @@ static status run_direct_parallel(kernel_plan *plan) {
             part.in[k] = (const char *)part.in[k] + from * d->sizes[1 + k];
         }
         d->loop(&part);
-        if (part.streams) {
+        if (d->streams) {
             pointwise_move_tables[isa_best()]->settle();
         }
         parallel_leave(watch);
@@ -185,14 +185,20 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     }
     d->chunk.n = tensor_numel(out);
     d->sizes[0] = pointwise_classes[c->out_class].size;
+    const pointwise_loops *loops = pointwise_classes[c->class].loops[isa_best()];
     d->n = spec->n;
     d->chunk.out = tensor_data(out);
-    d->chunk.streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES &&
-                       (uintptr_t)d->chunk.out % STREAM_LINE_BYTES == 0;
+    d->streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES;
+    if (d->streams) {
+        loops = pointwise_classes[c->class].streaming[isa_best()];
+        if (loops == NULL || (uintptr_t)d->chunk.out % STREAM_LINE_BYTES != 0) {
+            return false;
+        }
+    }
     memcpy(d->s, spec->s, sizeof d->s);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
-    d->loop = pointwise_classes[c->class].loops[isa_best()]->op[c->op];
+    d->loop = loops->op[c->op];
     plan->state = d;
     plan->rebind = rebind_direct;
     plan->run = traffic(d) < PARALLEL_MIN_BYTES ? run_direct : run_direct_parallel;
@@ -267,7 +273,7 @@ static bool rows_are_dense(const loop *l, int slot, int64_t size) {
     return l->strides[slot][0] == size || l->sizes[0] == 1;
 }
 
-static void choose_tiles(tiled *p, bool in_place) {
+static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
     loop *l = &p->nest;
     int64_t out_size = (int64_t)dtype_size(p->out_dtype);
     p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
@@ -278,7 +284,7 @@ static void choose_tiles(tiled *p, bool in_place) {
         widest = own > widest ? own : widest;
         widest = raw > widest ? raw : widest;
     }
-    bool stages = p->streams && !p->out_is_native;
+    bool stages = p->streams && !(p->out_is_native && loop_can_stream);
     int64_t block = (stages ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
     bool turned = bring_dense_dimension(p);
     if (l->sizes[0] < MIN_ROW) {
@@ -320,7 +326,7 @@ static bool lines_align(const tiled *p, int64_t size) {
     return all % STREAM_LINE_BYTES == 0 && (!p->by_tile || p->out_is_flat);
 }
 
-static void choose_places(tiled *p) {
+static void choose_places(tiled *p, bool loop_can_stream) {
     const loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
         source *in = &p->in[k];
@@ -332,7 +338,7 @@ static void choose_places(tiled *p) {
     int64_t size = (int64_t)dtype_size(p->out_dtype);
     p->out_is_flat = tiles_are_dense(p, 0, size);
     p->streams = p->streams && (p->out_is_flat || p->tile[0] * size >= 512);
-    p->loop_streams = p->streams && p->out_is_native && lines_align(p, size);
+    p->loop_streams = p->streams && loop_can_stream && p->out_is_native && lines_align(p, size);
     p->out_is_row = p->out_is_native && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
 }
 
@@ -363,8 +369,12 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
             l->strides[k][1] = 0;
         }
     }
-    choose_tiles(p, plan->call->op->in_place);
-    choose_places(p);
+    bool loop_can_stream = pointwise_classes[c->class].streaming[p->isa] != NULL;
+    choose_tiles(p, plan->call->op->in_place, loop_can_stream);
+    choose_places(p, loop_can_stream);
+    if (p->loop_streams) {
+        p->loop = pointwise_classes[c->class].streaming[p->isa]->op[c->op];
+    }
     plan->state = p;
     plan->run = pointwise_run_tiled;
     return ASSAY_OK;
@@ -418,7 +428,6 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
         return false;
     }
     d->chunk.n = n;
-    d->chunk.streams = false;
     d->chunk.out = tensor_data(out);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;
@@ -479,7 +488,6 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
         return false;
     }
     memcpy(d->s, spec->s, sizeof d->s);
-    d->chunk.streams = false;
     d->chunk.out = tensor_data(out);
     d->chunk.s = d->s;
     d->chunk.is_fault = &d->is_fault;

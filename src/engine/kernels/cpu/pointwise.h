@@ -106,9 +106,6 @@ typedef struct pointwise_chunk {
     int64_t n;
     const number *s; /* POINTWISE_SCALARS numbers */
     bool *is_fault;  /* set where an integer is divided by 0 */
-    /* Results go past the caches where the loop can: out lies on a line of 64 bytes and is no input. Whoever asks for it
-       settles the stores (pointwise_moves). */
-    bool streams;
 } pointwise_chunk;
 
 typedef void pointwise_loop(const pointwise_chunk *c);
@@ -144,6 +141,10 @@ extern const pointwise_loops pointwise_i32_baseline, pointwise_i32_avx2, pointwi
 extern const pointwise_loops pointwise_i64_baseline, pointwise_i64_avx2, pointwise_i64_avx512;
 extern const pointwise_loops pointwise_f32_baseline, pointwise_f32_avx2, pointwise_f32_avx512;
 extern const pointwise_loops pointwise_f64_baseline, pointwise_f64_avx2, pointwise_f64_avx512;
+/* The same, but results go past the caches, as far as the operator has such a loop: out lies on a line of 64 bytes and is no
+   input, and the stores are settled by the caller (pointwise_moves). */
+extern const pointwise_loops pointwise_f32_streaming_baseline, pointwise_f32_streaming_avx2, pointwise_f32_streaming_avx512;
+extern const pointwise_loops pointwise_f64_streaming_baseline, pointwise_f64_streaming_avx2, pointwise_f64_streaming_avx512;
 extern const pointwise_loops pointwise_c64_baseline, pointwise_c64_avx2, pointwise_c64_avx512;
 extern const pointwise_loops pointwise_c128_baseline, pointwise_c128_avx2, pointwise_c128_avx512;
 extern const pointwise_moves pointwise_moves_baseline, pointwise_moves_avx2, pointwise_moves_avx512;

@@ -15,10 +15,11 @@
 #endif
 
 const class_facts pointwise_classes[CLASS_COUNT] = {
-    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8)},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16)},
-    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32)}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64)},
-    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32)}, [CLASS_F64] = {8, ISA_TABLES(pointwise_f64)},
-    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64)}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128)},
+    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), {NULL}},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), {NULL}},
+    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), {NULL}}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), {NULL}},
+    [CLASS_F32] = {4, ISA_TABLES(pointwise_f32), ISA_TABLES(pointwise_f32_streaming)},
+    [CLASS_F64] = {8, ISA_TABLES(pointwise_f64), ISA_TABLES(pointwise_f64_streaming)},
+    [CLASS_C64] = {8, ISA_TABLES(pointwise_c64), {NULL}}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128), {NULL}},
 };
 
 const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(pointwise_moves);
@@ -193,7 +194,7 @@ static void put(const tiled *p, char *to, int64_t stride, const char *from, char
 
 static void run_rows(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
-    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault, .streams = p->loop_streams};
+    pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
     for (int64_t r = 0; r < t->n1; r++) {
         char *out = p->nest.data[0] + t->offset[0] + r * out_strides[1];
         for (int k = 0; k < p->n; k++) {
@@ -213,7 +214,7 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
 static void run_whole(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
     char *out = p->nest.data[0] + t->offset[0];
-    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault, .streams = p->loop_streams};
+    pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault};
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];

@@ -19,6 +19,7 @@ enum {
 typedef struct class_facts {
     int size;
     const pointwise_loops *loops[ISA_COUNT];
+    const pointwise_loops *streaming[ISA_COUNT]; /* NULL: none */
 } class_facts;
 
 extern const class_facts pointwise_classes[CLASS_COUNT];

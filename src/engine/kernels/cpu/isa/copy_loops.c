@@ -410,10 +410,46 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
 /* --- past the caches
  * ----------------------------------------------------------------------------------------------------------- */
 
+/* Short rows far apart: the CPU does not read ahead by itself from one to the next. */
+static void stream_rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
+    enum { ROWS_AHEAD = 16 };
+    for (int64_t i = 0; i < n; i++) {
+        for (size_t at = 0; i + ROWS_AHEAD < n && at < row_bytes; at += STREAM_LINE) {
+            __builtin_prefetch(src + (i + ROWS_AHEAD) * ss + (ptrdiff_t)at);
+        }
+        stream_bytes(dst + i * ds, src + i * ss, row_bytes);
+    }
+    stream_settle();
+}
+
+/* Where a tile's rows are whole lines they go straight past the caches. True when all was done so. */
+static int stream_transposed(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    int edge = log2 == 2 ? TILE_32 : log2 == 3 ? TILE_64 : 0;
+    if (edge << log2 != STREAM_LINE || ((uintptr_t)dst | (uintptr_t)ds) % STREAM_LINE != 0 || ni % edge != 0 || nj % edge != 0) {
+        return 0;
+    }
+    for (int64_t j = 0; j < nj; j += edge) {
+        for (int64_t i = 0; i < ni; i += edge) {
+            char tile[16 * STREAM_LINE];
+            const char *from = src + i * ss + (j << log2);
+            for (int k = 0; j + edge < nj && k < edge; k++) {
+                __builtin_prefetch(from + k * ss + STREAM_LINE);
+            }
+            (log2 == 2 ? tile_32 : tile_64)(tile, from, STREAM_LINE, ss);
+            for (int k = 0; k < edge; k++) {
+                stream_line(dst + (i << log2) + (j + k) * ds, tile + k * STREAM_LINE);
+            }
+        }
+    }
+    stream_settle();
+    return 1;
+}
+
 static void stream(char *dst, const char *src, size_t n_bytes) {
     stream_bytes(dst, src, n_bytes);
     stream_settle();
 }
 
 const copy_loops ISA_SYMBOL(copy_loops) = {
-    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .fill = fill};
+    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .stream_rows = stream_rows,
+    .stream_transposed = stream_transposed, .fill = fill};

@@ -19,6 +19,10 @@ typedef struct copy_loops {
                       ptrdiff_t src_stride);
     /* As memcpy, but past the caches: for outputs that no cache can hold. */
     void (*stream)(char *dst, const char *src, size_t n_bytes);
+    /* rows and transpose, past the caches; the latter answers 0, with nothing done, where its tiles are no whole lines. */
+    void (*stream_rows)(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t dst_stride, ptrdiff_t src_stride);
+    int (*stream_transposed)(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t dst_stride,
+                             ptrdiff_t src_stride);
     /* n elements of the one at value (which repeats through its 16 bytes); stream: past the caches. */
     void (*fill)(char *dst, const char value[16], int log2, int64_t n, int stream);
 } copy_loops;

@@ -218,5 +218,9 @@ static void cos_loop(const pointwise_chunk *c) {
     }
 }
 
+#if POINTWISE_STREAMS
+#define REAL_LOOPS ISA_SYMBOL(pointwise_f32_streaming)
+#else
 #define REAL_LOOPS ISA_SYMBOL(pointwise_f32)
+#endif
 #include "engine/kernels/cpu/isa/pointwise_real.h"

@@ -110,5 +110,9 @@ static void cos_loop(const pointwise_chunk *c) {
     unary(c, cos);
 }
 
+#if POINTWISE_STREAMS
+#define REAL_LOOPS ISA_SYMBOL(pointwise_f64_streaming)
+#else
 #define REAL_LOOPS ISA_SYMBOL(pointwise_f64)
+#endif
 #include "engine/kernels/cpu/isa/pointwise_real.h"

@@ -14,9 +14,13 @@
    writing go on side by side: in turns of 2 KiB they took up to half as long again (Sapphire Rapids, 2026-11). */
 enum { STREAM_BLOCK = 64 /* elements */, AHEAD_BYTES = 2048 };
 
-/* The elements that a streaming loop serves by blocks; the rest is left to the loop behind. */
+/* The elements that a streaming loop serves by blocks; the rest is left to the loop behind. A table of its own: even unused
+   the blocks would cost a small call some 20 instructions. */
+#if !defined(POINTWISE_STREAMS)
+#define POINTWISE_STREAMS 0
+#endif
 ALWAYS_INLINE int64_t in_blocks(const pointwise_chunk *c) {
-    return c->streams ? c->n / STREAM_BLOCK * STREAM_BLOCK : 0;
+    return POINTWISE_STREAMS ? c->n / STREAM_BLOCK * STREAM_BLOCK : 0;
 }
 
 /* A block of an operand further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */

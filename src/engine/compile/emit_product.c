@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products as text. A task is a block of rows by PRODUCT_COLUMNS columns: both factors are brought into f32 panels a
+   stretch of the inner dimension at a time, whatever their types, layouts and what was fused into reading them; blocks of
+   rows and vectors of columns are multiplied from there (the prelude's multiply_add); what follows the product is computed
+   from the sums. Letters: M rows, N columns, K inner. */
+#include "engine/compile/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 192, STRETCH = 256 };
+
+/* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
+
+static int the_variable(uint64_t set) {
+    return set != 0 && (set & (set - 1)) == 0 ? __builtin_ctzll(set) : -1;
+}
+
+static uint64_t reduced_set(const kernel *k) {
+    uint64_t set = 0;
+    for (int v = 0; v < k->n_variables; v++) {
+        set |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
+    }
+    return set;
+}
+
+/* The kernel's one reduction, when what follows it is only a row's own. */
+static int only_sum(const kernel *k, uint64_t reduced) {
+    int found = -1;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->phase == 0 && found < 0) {
+            found = i;
+        } else if (r->kind != ROOT_STORE || (r->variables & reduced) != 0) {
+            return -1;
+        }
+    }
+    return found;
+}
+
+/* Whether the loads behind an expression run along variable a rather than b. */
+static bool runs_along(const kernel *k, int e, int a, int b) {
+    int reads[EXPR_MAX_READS], n = expr_reads(k, &k->exprs[e], reads);
+    int64_t of_a, of_b;
+    if (k->exprs[e].kind == EXPR_LOAD && index_stride(k->exprs[e].at, a, &of_a) && index_stride(k->exprs[e].at, b, &of_b) &&
+        of_a == 1 && of_b != 1) {
+        return true;
+    }
+    for (int i = 0; i < n; i++) {
+        if (runs_along(k, reads[i], a, b)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arrange_product(kernel *k) {
+    uint64_t reduced = reduced_set(k);
+    int inner = the_variable(reduced), sum = k->has_classes && inner >= 0 ? only_sum(k, reduced) : -1;
+    if (sum < 0) {
+        return false;
+    }
+    const expr *e = &k->exprs[k->roots[sum].expr];
+    if (e->kind != EXPR_MAP || e->fn != FN_MUL) {
+        return false;
+    }
+    int left = e->sources[0], right = e->sources[1];
+    uint64_t of_left = k->exprs[left].variables & ~reduced, of_right = k->exprs[right].variables & ~reduced;
+    int row = the_variable(of_left & ~of_right), column = the_variable(of_right & ~of_left);
+    if (row < 0 || column < 0 || ((k->exprs[left].variables & k->exprs[right].variables) & reduced) == 0) {
+        return false;
+    }
+    /* Columns are the ones to lie in vectors: what the output has nearest to each other. */
+    int64_t along_row, along_column;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->buffer >= 0 && index_stride(r->at, row, &along_row) && index_stride(r->at, column, &along_column) &&
+            along_row == 1 && along_column > 1) {
+            int other = row;
+            row = column;
+            column = other;
+            other = left;
+            left = right;
+            right = other;
+            break;
+        }
+    }
+    int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
+    if (n_rows < 2 || n_columns < 8 || k->variables[inner].size < 8) {
+        return false;
+    }
+    k->is_product = true;
+    k->vector = column;
+    k->lanes = PRODUCT_COLUMNS;
+    int64_t row_block = n_rows < ROWS_MOST ? n_rows : ROWS_MOST;
+    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column)};
+    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
+    for (int v = 0; v < k->n_variables; v++) {
+        if (!k->variables[v].is_reduced && v != row && v != column) {
+            k->tasks[k->n_tasks++] = v;
+            k->n_task_items *= k->variables[v].size;
+        }
+    }
+    return true;
+}
+
+/* --- writing it ------------------------------------------------------------------------------------------------------------------ */
+
+/* Which task: the batch, the block of columns, the block of rows, from slow to fast, so that neighbours share columns. */
+static void emit_place(emitter *m) {
+    const kernel *k = m->k;
+    const product_form *p = &k->product;
+    int64_t rows = k->variables[p->row].size, columns = k->variables[p->column].size;
+    int64_t row_blocks = (rows + p->row_block - 1) / p->row_block;
+    int64_t column_blocks = (columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS;
+    emit_line(m, "const int64_t first_row = task %% %lld * %lld;", (long long)row_blocks, (long long)p->row_block);
+    emit_line(m, "const int64_t n_rows = %lld - first_row < %lld ? %lld - first_row : %lld;", (long long)rows,
+              (long long)p->row_block, (long long)rows, (long long)p->row_block);
+    emit_line(m, "const int64_t first_column = task / %lld %% %lld * %d;", (long long)row_blocks, (long long)column_blocks,
+              PRODUCT_COLUMNS);
+    emit_line(m, "const int64_t n_columns = %lld - first_column < %d ? %lld - first_column : %d;", (long long)columns,
+              PRODUCT_COLUMNS, (long long)columns, PRODUCT_COLUMNS);
+    int64_t below = row_blocks * column_blocks;
+    for (int i = k->n_tasks - 1; i >= 0; i--) {
+        int v = k->tasks[i];
+        emit_line(m, "const int64_t v%d = task / %lld %% %lld;", v, (long long)below, (long long)k->variables[v].size);
+        below *= k->variables[v].size;
+    }
+}
+
+/* What expression e needs and has no name for yet, in a loop whose variables have theirs. */
+static void emit_needs(emitter *m, int e) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->wanted[i] = false;
+    }
+    emit_want(m, e);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i]) {
+            emit_expr(m, i);
+        }
+    }
+}
+
+/* A loop over the lanes l of variable v from `from` on, whose body stores expression e at `to`. */
+static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *to) {
+    bool *named = malloc((size_t)m->k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)m->k->n_exprs);
+    emit_line(m, "INDEPENDENT");
+    emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
+    m->depth++;
+    emit_line(m, "const int64_t v%d = %s + l;", v, from);
+    emit_needs(m, e);
+    text value = {0};
+    emit_name(m, &value, e);
+    emit_line(m, "%s = %s;", to, text_get(&value));
+    m->out.failed |= value.failed;
+    text_clear(&value);
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->named, named, (size_t)m->k->n_exprs);
+    free(named);
+}
+
+static void emit_left(emitter *m) {
+    const product_form *p = &m->k->product;
+    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
+    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left, "left[256 * i + l]");
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_right(emitter *m) {
+    const product_form *p = &m->k->product;
+    if (p->right_runs_inward) {
+        emit_line(m, "for (int64_t i = 0; i < n_columns; i++) {");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_column + i;", p->column);
+        emit_line(m, "float run[256];");
+        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[l]");
+        emit_line(m, "for (int64_t l = 0; l < n_inner; l++) {");
+        emit_line(m, "    right[64 * l + i] = run[l];");
+        emit_line(m, "}");
+    } else {
+        emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
+        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right, "right[64 * i + l]");
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_following(emitter *m) {
+    const kernel *k = m->k;
+    const product_form *p = &k->product;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
+    emit_line(m, "const float *const r%d = sums + 64 * i;", p->root);
+    emit_line(m, "INDEPENDENT");
+    emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_column + l;", p->column);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (i != p->root) {
+            emit_want(m, k->roots[i].expr);
+            emit_want_index(m, k->roots[i].at);
+        }
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i]) {
+            emit_expr(m, i);
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (i != p->root) {
+            emit_root(m, i);
+        } else if (k->roots[i].buffer >= 0) {
+            text at = {0};
+            emit_index(m, &at, k->roots[i].at);
+            emit_line(m, "b%d[%s] = r%d[l];", k->roots[i].buffer, text_get(&at), i);
+            m->out.failed |= at.failed;
+            text_clear(&at);
+        }
+    }
+    m->depth--;
+    emit_line(m, "}");
+    m->depth--;
+    emit_line(m, "}");
+}
+
+void emit_product(emitter *m) {
+    const product_form *p = &m->k->product;
+    long long inner = m->k->variables[p->inner].size;
+    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64, "the text above says so");
+    emit_place(m);
+    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * PRODUCT_COLUMNS);
+    emit_line(m, "float left[%lld], right[%d] __attribute__((aligned(64)));", (long long)p->row_block * STRETCH,
+              STRETCH * PRODUCT_COLUMNS);
+    emit_line(m, "for (int64_t l = n_columns < %d ? 0 : %d; l < %d; l++) {", PRODUCT_COLUMNS, STRETCH * PRODUCT_COLUMNS,
+              STRETCH * PRODUCT_COLUMNS);
+    emit_line(m, "    right[l] = 0; /* columns that are not there */");
+    emit_line(m, "}");
+    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, STRETCH);
+    m->depth++;
+    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, STRETCH, inner, STRETCH);
+    emit_left(m);
+    emit_right(m);
+    emit_line(m, "multiply_add(left, right, n_rows, n_inner, sums, first_inner == 0);");
+    m->depth--;
+    emit_line(m, "}");
+    emit_following(m);
+}

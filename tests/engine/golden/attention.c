@@ -1,0 +1,226 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^n for n in [-126, 127]. */
+VECTOR_INLINE float power_of_two(int32_t n) {
+    return float_of_bits((uint32_t)(n + 127) << 23);
+}
+
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
+VECTOR_INLINE float exp_rest(float x, float *shifted) {
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
+    float r = x - n * 0x1.63p-1f;
+    return r - n * -0x1.bd0106p-13f;
+}
+
+/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
+VECTOR_INLINE float exp_series(float r) {
+    float p = 0.001381452757f;
+    p = p * r + 0.008368750669f;
+    p = p * r + 0.04166839134f;
+    p = p * r + 0.1666652035f;
+    return p * r + 0.4999999343f;
+}
+
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+VECTOR_INLINE float exp_f32(float x) {
+    float clipped = x > 89.0f ? 89.0f : x;
+    clipped = clipped < -104.0f ? -104.0f : clipped;
+    float shifted, r = exp_rest(clipped, &shifted);
+    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* %3 = view f32[48, 128, 64] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    float *const b9 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task / 128 % 6;
+        const int64_t v2 = task % 128;
+        const int64_t first_lane = 64 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 64; l++) {
+            const int64_t v3 = first_lane + l;
+            const float t0 = b0[49152 * v0 + 64 * v1 + 384 * v2 + v3];
+            b9[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
+        }
+    }
+    return 1;
+}
+
+/* %4 = view f32[48, 64, 128] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b1 = buffers[0];
+    float *const b10 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 12;
+        const int64_t v1 = task / 2 % 6;
+        const int64_t v3 = task % 2;
+        const int64_t first_lane = 128 * (task % 1);
+        for (int64_t v4 = 0; v4 < 32; v4++) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 128; l++) {
+                const int64_t v2 = first_lane + l;
+                const float t0 = b1[49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4];
+                b10[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %5 = view f32[48, 128, 64] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b2 = buffers[0];
+    float *const b13 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task / 128 % 6;
+        const int64_t v2 = task % 128;
+        const int64_t first_lane = 64 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 64; l++) {
+            const int64_t v3 = first_lane + l;
+            const float t0 = b2[49152 * v0 + 64 * v1 + 384 * v2 + v3];
+            b13[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
+        }
+    }
+    return 1;
+}
+
+/* %16 = max f32[8, 6, 128], %21 = sum f32[8, 6, 128], %25 = mul f32[8, 6, 128, 128] */
+_Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
+    const double *const b3 = buffers[0];
+    const float *const b4 = buffers[1];
+    const float *const b5 = buffers[2];
+    float *const b8 = buffers[3];
+    float *const b11 = buffers[4];
+    float *const b12 = buffers[5];
+    float saved8[128];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task % 768;
+        const double t1 = b3[0];
+        const float t2 = (float)(t1);
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t0 = b5[98304 * v0 + 128 * v1 + v2];
+                const float t3 = t0 / t2;
+                const float t4 = b4[128 * v0 + v2];
+                const float t5 = t3 + t4;
+                a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] = ((a0[l + half] > a0[l]) | (a0[l + half] != a0[l + half])) ? a0[l + half] : a0[l];
+            }
+        }
+        const float r0 = a0[0];
+        b11[768 * v0 + v1] = r0;
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t0 = b5[98304 * v0 + 128 * v1 + v2];
+                const float t3 = t0 / t2;
+                const float t4 = b4[128 * v0 + v2];
+                const float t5 = t3 + t4;
+                const float t7 = t5 - r0;
+                const float t8 = exp_f32(t7);
+                saved8[v2] = t8;
+                a1[l] += t8;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
+        }
+        const float r1 = a1[0];
+        b12[768 * v0 + v1] = r1;
+        const float t11 = 1.0f / r1;
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t8 = saved8[v2];
+                const float t12 = t8 * t11;
+                b8[98304 * v0 + 128 * v1 + v2] = t12;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %30 = view f32[8, 128, 384] */
+_Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b6 = buffers[0];
+    float *const b7 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task / 128 % 6;
+        const int64_t v2 = task % 128;
+        const int64_t first_lane = 64 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 64; l++) {
+            const int64_t v3 = first_lane + l;
+            const float t0 = b6[49152 * v0 + 8192 * v1 + 64 * v2 + v3];
+            b7[49152 * v0 + 64 * v1 + 384 * v2 + v3] = t0;
+        }
+    }
+    return 1;
+}
+

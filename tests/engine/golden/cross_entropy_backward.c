@@ -1,0 +1,285 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+VECTOR_INLINE double double_of_bits(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint64_t bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^n for n in [-126, 127]. */
+VECTOR_INLINE float power_of_two(int32_t n) {
+    return float_of_bits((uint32_t)(n + 127) << 23);
+}
+
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
+VECTOR_INLINE float exp_rest(float x, float *shifted) {
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
+    float r = x - n * 0x1.63p-1f;
+    return r - n * -0x1.bd0106p-13f;
+}
+
+/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
+VECTOR_INLINE float exp_series(float r) {
+    float p = 0.001381452757f;
+    p = p * r + 0.008368750669f;
+    p = p * r + 0.04166839134f;
+    p = p * r + 0.1666652035f;
+    return p * r + 0.4999999343f;
+}
+
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+VECTOR_INLINE float exp_f32(float x) {
+    float clipped = x > 89.0f ? 89.0f : x;
+    clipped = clipped < -104.0f ? -104.0f : clipped;
+    float shifted, r = exp_rest(clipped, &shifted);
+    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by
+   its bits, then the series of artanh in (m - 1) / (m + 1). Doubles hold every float normalised. */
+VECTOR_INLINE double log2_wide(float x) {
+    uint64_t bits = bits_of_double((double)x);
+    uint64_t above = bits - 0x3fe6a09e667f3bcdu; /* from sqrt(1/2) on */
+    int32_t e = (int32_t)((int64_t)above >> 52);
+    double m = double_of_bits((above & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu);
+    double s = (m - 1) / (m + 1), z = s * s;
+    double p = 1.0 / 15;
+    p = p * z + 1.0 / 13;
+    p = p * z + 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    return e + (p * z + 1) * s * 2.885390081777926814719849362;
+}
+
+VECTOR_INLINE float log_f32(float x) {
+    float value = (float)(log2_wide(x) * 0.693147180559945309417);
+    value = x == INFINITY ? INFINITY : value;
+    value = x == 0 ? -INFINITY : value;
+    return x >= 0 ? value : NAN;
+}
+
+/* An index read from data: out of range it is noted and looks at element 0. */
+VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
+    *bad |= (uint64_t)i >= (uint64_t)size;
+    return (uint64_t)i < (uint64_t)size ? i : 0;
+}
+
+/* %1 = max f32[1024], %6 = sum f32[1024], %10 = sub f32[1024, 4096] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    float *const b3 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 4096; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[4096 * v0 + v1];
+                a0[l] = ((t0 > a0[l]) | (t0 != t0)) ? t0 : a0[l];
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] = ((a0[l + half] > a0[l]) | (a0[l + half] != a0[l + half])) ? a0[l + half] : a0[l];
+            }
+        }
+        const float r0 = a0[0];
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 4096; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[4096 * v0 + v1];
+                const float t2 = t0 - r0;
+                const float t3 = exp_f32(t2);
+                a1[l] += t3;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
+        }
+        const float r1 = a1[0];
+        const float t5 = log_f32(r1);
+        for (int64_t lane = 0; lane < 4096; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[4096 * v0 + v1];
+                const float t2 = t0 - r0;
+                const float t6 = t2 - t5;
+                b3[4096 * v0 + v1] = t6;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %22 = sum f32[], %23 = sum f32[], %24 = div f32[] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    const int64_t *const b1 = buffers[0];
+    const float *const b3 = buffers[1];
+    float *const b4 = buffers[2];
+    float *const b8 = buffers[3];
+    uint64_t bad = 0;
+    for (int64_t task = first; task < last; task++) {
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = 0;
+        }
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 1024; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v0 = lane + l;
+                const int64_t t0 = b1[v0];
+                const uint8_t t2 = t0 != (-100);
+                const float t5 = t2 ? 1.0f : 0.0f;
+                const int64_t t8 = t2 ? t0 : 0;
+                const float t9 = b3[4096 * v0 + checked(t8, 4096, &bad)];
+                const float t10 = -t9;
+                const float t11 = t2 ? t10 : 0.0f;
+                a0[l] += t5;
+                a1[l] += t11;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] += a0[l + half];
+            }
+        }
+        const float r0 = a0[0];
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
+        }
+        const float r1 = a1[0];
+        b8[0] = r0;
+        const float t13 = r1 / r0;
+        b4[0] = t13;
+    }
+    return bad == 0;
+}
+
+/* %43 = sum f32[1024], %48 = sub f32[1024, 4096] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    const int64_t *const b1 = buffers[0];
+    const float *const b2 = buffers[1];
+    const float *const b3 = buffers[2];
+    float *const b5 = buffers[3];
+    const float *const b8 = buffers[4];
+    uint64_t bad = 0;
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t t2 = b1[v0];
+        const uint8_t t4 = t2 != (-100);
+        const int64_t t6 = t4 ? t2 : 0;
+        const int64_t t7 = checked(t6, 4096, &bad);
+        const int32_t t8 = (int32_t)(t7);
+        const float t10 = b2[0];
+        const float t11 = -t10;
+        const float t12 = b8[0];
+        const float t13 = t11 / t12;
+        const float t15 = t4 ? t13 : 0.0f;
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 4096; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const int64_t t0 = v1;
+                const int32_t t1 = (int32_t)(t0);
+                const uint8_t t9 = t1 == t8;
+                const float t16 = t9 ? t15 : 0.0f;
+                a0[l] += t16;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] += a0[l + half];
+            }
+        }
+        const float r0 = a0[0];
+        for (int64_t lane = 0; lane < 4096; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const int64_t t0 = v1;
+                const int32_t t1 = (int32_t)(t0);
+                const uint8_t t9 = t1 == t8;
+                const float t16 = t9 ? t15 : 0.0f;
+                const float t18 = b3[4096 * v0 + v1];
+                const float t19 = exp_f32(t18);
+                const float t20 = t19 * r0;
+                const float t21 = t16 - t20;
+                b5[4096 * v0 + v1] = t21;
+            }
+        }
+    }
+    return bad == 0;
+}
+

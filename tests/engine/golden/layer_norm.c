@@ -1,0 +1,88 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* %1 = sum f32[32], %4 = mul f32[32, 1], %8 = sum f32[32], %15 = div f32[32, 1], %23 = add f32[32, 768] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const float *const b1 = buffers[1];
+    const float *const b2 = buffers[2];
+    float *const b3 = buffers[3];
+    float *const b4 = buffers[4];
+    float *const b5 = buffers[5];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 768; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[768 * v0 + v1];
+                a0[l] += t0;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] += a0[l + half];
+            }
+        }
+        const float r0 = a0[0];
+        const float t3 = r0 * 0.0013020833721384406f;
+        b4[v0] = t3;
+        float a2[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a2[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 768; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[768 * v0 + v1];
+                const float t4 = t0 - t3;
+                const float t5 = t4 * t4;
+                a2[l] += t5;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a2[l] += a2[l + half];
+            }
+        }
+        const float r2 = a2[0];
+        const float t8 = r2 * 0.0013020833721384406f;
+        const float t10 = t8 + 9.999999747378752e-06f;
+        const float t11 = __builtin_sqrtf(t10);
+        const float t12 = 1.0f / t11;
+        b5[v0] = t12;
+        for (int64_t lane = 0; lane < 768; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t0 = b0[768 * v0 + v1];
+                const float t4 = t0 - t3;
+                const float t13 = t4 * t12;
+                const float t14 = b1[v1];
+                const float t15 = t13 * t14;
+                const float t16 = b2[v1];
+                const float t17 = t15 + t16;
+                b3[768 * v0 + v1] = t17;
+            }
+        }
+    }
+    return 1;
+}
+

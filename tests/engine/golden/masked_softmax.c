@@ -1,0 +1,144 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^n for n in [-126, 127]. */
+VECTOR_INLINE float power_of_two(int32_t n) {
+    return float_of_bits((uint32_t)(n + 127) << 23);
+}
+
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
+VECTOR_INLINE float exp_rest(float x, float *shifted) {
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
+    float r = x - n * 0x1.63p-1f;
+    return r - n * -0x1.bd0106p-13f;
+}
+
+/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
+VECTOR_INLINE float exp_series(float r) {
+    float p = 0.001381452757f;
+    p = p * r + 0.008368750669f;
+    p = p * r + 0.04166839134f;
+    p = p * r + 0.1666652035f;
+    return p * r + 0.4999999343f;
+}
+
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+VECTOR_INLINE float exp_f32(float x) {
+    float clipped = x > 89.0f ? 89.0f : x;
+    clipped = clipped < -104.0f ? -104.0f : clipped;
+    float shifted, r = exp_rest(clipped, &shifted);
+    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* %10 = max f32[16, 12, 128], %15 = sum f32[16, 12, 128], %20 = mul f32[16, 12, 128, 128] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const double *const b1 = buffers[1];
+    const uint8_t *const b2 = buffers[2];
+    float *const b3 = buffers[3];
+    float saved9[128];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 1536;
+        const int64_t v1 = task % 1536;
+        const double t3 = b1[0];
+        const float t4 = (float)(t3);
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const uint8_t t0 = b2[128 * v0 + v2];
+                const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                const float t5 = t2 * t4;
+                const float t6 = t0 ? -__builtin_inff() : t5;
+                a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] = ((a0[l + half] > a0[l]) | (a0[l + half] != a0[l + half])) ? a0[l + half] : a0[l];
+            }
+        }
+        const float r0 = a0[0];
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const uint8_t t0 = b2[128 * v0 + v2];
+                const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                const float t5 = t2 * t4;
+                const float t6 = t0 ? -__builtin_inff() : t5;
+                const float t8 = t6 - r0;
+                const float t9 = exp_f32(t8);
+                saved9[v2] = t9;
+                a1[l] += t9;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
+        }
+        const float r1 = a1[0];
+        const float t12 = 1.0f / r1;
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t9 = saved9[v2];
+                const float t13 = t9 * t12;
+                b3[196608 * v0 + 128 * v1 + v2] = t13;
+            }
+        }
+    }
+    return 1;
+}
+

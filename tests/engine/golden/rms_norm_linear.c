@@ -1,0 +1,100 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+VECTOR_INLINE float f32_of_bf16(uint16_t x) {
+    return float_of_bits((uint32_t)x << 16);
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+VECTOR_INLINE uint16_t bf16_of_f32(float x) {
+    uint32_t bits = bits_of_float(x);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
+    uint32_t quiet = bits | 0x400000u;
+    return (uint16_t)((x == x ? rounded : quiet) >> 16);
+}
+
+/* %4 = sum f32[128], %22 = cast bf16[128, 1024] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const uint16_t *const b0 = buffers[0];
+    const double *const b1 = buffers[1];
+    const uint16_t *const b2 = buffers[2];
+    float *const b5 = buffers[3];
+    uint16_t *const b6 = buffers[4];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const double t7 = b1[0];
+        const float t8 = (float)(t7);
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 1024; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const uint16_t t0 = b0[1024 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                const float t2 = t1 * t1;
+                a0[l] += t2;
+            }
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] += a0[l + half];
+            }
+        }
+        const float r0 = a0[0];
+        b5[v0] = r0;
+        const float t6 = r0 * 0.0009765625f;
+        const float t9 = t6 + t8;
+        const float t10 = __builtin_sqrtf(t9);
+        const float t11 = 1.0f / t10;
+        for (int64_t lane = 0; lane < 1024; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const uint16_t t0 = b0[1024 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                const float t12 = t1 * t11;
+                const uint16_t t13 = b2[v1];
+                const float t14 = f32_of_bf16(t13);
+                const float t15 = t12 * t14;
+                const uint16_t t16 = bf16_of_f32(t15);
+                b6[1024 * v0 + v1] = t16;
+            }
+        }
+    }
+    return 1;
+}
+

@@ -1,0 +1,252 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+VECTOR_INLINE uint64_t bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+#define ROUND_MAGIC_F64 0x1.8p52
+
+/* Beyond this the reduction below loses digits; callers go to libm for a block that holds larger arguments. */
+#define TRIGONOMETRY_LIMIT 1e6f
+
+/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits:
+   pi/2 in two parts, the first of 33 bits, which n < 2^20 multiplies exactly. */
+VECTOR_INLINE float quarter_turns(float x, uint32_t *n) {
+    double shifted = (double)x * 0.636619772367581343 + ROUND_MAGIC_F64;
+    *n = (uint32_t)bits_of_double(shifted);
+    double turns = shifted - ROUND_MAGIC_F64;
+    return (float)((double)x - turns * 1.57079632673412561417 - turns * 6.07710050650619224932e-11);
+}
+
+VECTOR_INLINE float sine_of_turns(float r, uint32_t n) {
+    float z = r * r;
+    float s = -1.9515295891e-4f;
+    s = s * z + 8.3321608736e-3f;
+    s = s * z + -1.6666654611e-1f;
+    s = s * z * r + r;
+    float c = 2.443315711809948e-5f;
+    c = c * z + -1.388731625493765e-3f;
+    c = c * z + 4.166664568298827e-2f;
+    c = c * z * z - 0.5f * z + 1.0f;
+    float value = (n & 1) != 0 ? c : s;
+    return float_of_bits(bits_of_float(value) ^ (n & 2) << 30);
+}
+
+/* 2 ulp for |x| up to TRIGONOMETRY_LIMIT. */
+VECTOR_INLINE float sin_f32(float x) {
+    uint32_t n;
+    float r = quarter_turns(x, &n);
+    return sine_of_turns(r, n);
+}
+
+VECTOR_INLINE float cos_f32(float x) {
+    uint32_t n;
+    float r = quarter_turns(x, &n);
+    return sine_of_turns(r, n + 1);
+}
+
+VECTOR_INLINE float sine_f32(float x) {
+    return fabsf(x) <= TRIGONOMETRY_LIMIT ? sin_f32(x) : __builtin_sinf(x);
+}
+
+VECTOR_INLINE float cosine_f32(float x) {
+    return fabsf(x) <= TRIGONOMETRY_LIMIT ? cos_f32(x) : __builtin_cosf(x);
+}
+
+/* %4 = mul f32[1024, 32], %4 = mul f32[1024, 32] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const float *const b1 = buffers[1];
+    float *const b14 = buffers[2];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 32 * (task % 1);
+        const float t0 = b0[v0];
+        INDEPENDENT
+        for (int64_t l = 0; l < 32; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t1 = b1[v1];
+            const float t2 = t0 * t1;
+            b14[64 * v0 + v1] = t2;
+            b14[64 * v0 + v1 + 32] = t2;
+        }
+    }
+    return 1;
+}
+
+/* %6 = cos f32[1024, 64], %7 = sin f32[1024, 64] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    float *const b8 = buffers[0];
+    float *const b9 = buffers[1];
+    const float *const b14 = buffers[2];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_lane = 1024 * (task);
+        INDEPENDENT
+        for (int64_t l = 0; l < 1024; l++) {
+            const int64_t v0 = first_lane + l;
+            const float t0 = b14[v0];
+            const float t1 = cosine_f32(t0);
+            const float t2 = sine_f32(t0);
+            b8[v0] = t1;
+            b9[v0] = t2;
+        }
+    }
+    return 1;
+}
+
+/* %10 = neg f32[1, 16, 1024, 32] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b3 = buffers[0];
+    float *const b13 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 32 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 32; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b3[64 * v0 + v1];
+            const float t1 = -t0;
+            b13[64 * v0 + v1] = t1;
+        }
+    }
+    return 1;
+}
+
+/* %8 = input f32[1, 16, 1024, 32] */
+_Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b2 = buffers[0];
+    float *const b13 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 32 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 32; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b2[64 * v0 + v1];
+            b13[64 * v0 + v1 + 32] = t0;
+        }
+    }
+    return 1;
+}
+
+/* %18 = add f32[1, 16, 1024, 64] */
+_Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b4 = buffers[0];
+    const float *const b8 = buffers[1];
+    const float *const b9 = buffers[2];
+    float *const b10 = buffers[3];
+    const float *const b13 = buffers[4];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 64;
+        const int64_t first_lane = 1024 * (task % 64);
+        INDEPENDENT
+        for (int64_t l = 0; l < 1024; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b4[65536 * v0 + v1];
+            const float t1 = b8[v1];
+            const float t2 = t0 * t1;
+            const float t3 = b13[65536 * v0 + v1];
+            const float t4 = b9[v1];
+            const float t5 = t3 * t4;
+            const float t6 = t2 + t5;
+            b10[65536 * v0 + v1] = t6;
+        }
+    }
+    return 1;
+}
+
+/* %21 = neg f32[1, 16, 1024, 32] */
+_Bool kernel_5(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b6 = buffers[0];
+    float *const b12 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 32 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 32; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b6[64 * v0 + v1];
+            const float t1 = -t0;
+            b12[64 * v0 + v1] = t1;
+        }
+    }
+    return 1;
+}
+
+/* %19 = input f32[1, 16, 1024, 32] */
+_Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b5 = buffers[0];
+    float *const b12 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 32 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 32; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b5[64 * v0 + v1];
+            b12[64 * v0 + v1 + 32] = t0;
+        }
+    }
+    return 1;
+}
+
+/* %26 = add f32[1, 16, 1024, 64] */
+_Bool kernel_7(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b7 = buffers[0];
+    const float *const b8 = buffers[1];
+    const float *const b9 = buffers[2];
+    float *const b11 = buffers[3];
+    const float *const b12 = buffers[4];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 64;
+        const int64_t first_lane = 1024 * (task % 64);
+        INDEPENDENT
+        for (int64_t l = 0; l < 1024; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b7[65536 * v0 + v1];
+            const float t1 = b8[v1];
+            const float t2 = t0 * t1;
+            const float t3 = b12[65536 * v0 + v1];
+            const float t4 = b9[v1];
+            const float t5 = t3 * t4;
+            const float t6 = t2 + t5;
+            b11[65536 * v0 + v1] = t6;
+        }
+    }
+    return 1;
+}
+

@@ -1,0 +1,173 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 2^n for n in [-126, 127]. */
+VECTOR_INLINE float power_of_two(int32_t n) {
+    return float_of_bits((uint32_t)(n + 127) << 23);
+}
+
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
+VECTOR_INLINE float exp_rest(float x, float *shifted) {
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
+    float r = x - n * 0x1.63p-1f;
+    return r - n * -0x1.bd0106p-13f;
+}
+
+/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
+VECTOR_INLINE float exp_series(float r) {
+    float p = 0.001381452757f;
+    p = p * r + 0.008368750669f;
+    p = p * r + 0.04166839134f;
+    p = p * r + 0.1666652035f;
+    return p * r + 0.4999999343f;
+}
+
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+VECTOR_INLINE float exp_f32(float x) {
+    float clipped = x > 89.0f ? 89.0f : x;
+    clipped = clipped < -104.0f ? -104.0f : clipped;
+    float shifted, r = exp_rest(clipped, &shifted);
+    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+VECTOR_INLINE float f32_of_bf16(uint16_t x) {
+    return float_of_bits((uint32_t)x << 16);
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+VECTOR_INLINE uint16_t bf16_of_f32(float x) {
+    uint32_t bits = bits_of_float(x);
+    uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
+    uint32_t quiet = bits | 0x400000u;
+    return (uint16_t)((x == x ? rounded : quiet) >> 16);
+}
+
+/* %2 = max f32[64], %7 = sum f32[64], %13 = cast bf16[64, 1000] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const uint16_t *const b0 = buffers[0];
+    uint16_t *const b1 = buffers[1];
+    float saved4[1000];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task;
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 960; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const uint16_t t0 = b0[1000 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+            }
+        }
+        INDEPENDENT
+        for (int64_t l = 0; l < 40; l++) {
+            const int64_t v1 = 960 + l;
+            const uint16_t t0 = b0[1000 * v0 + v1];
+            const float t1 = f32_of_bf16(t0);
+            a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a0[l] = ((a0[l + half] > a0[l]) | (a0[l + half] != a0[l + half])) ? a0[l + half] : a0[l];
+            }
+        }
+        const float r0 = a0[0];
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 960; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const uint16_t t0 = b0[1000 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                const float t3 = t1 - r0;
+                const float t4 = exp_f32(t3);
+                saved4[v1] = t4;
+                a1[l] += t4;
+            }
+        }
+        INDEPENDENT
+        for (int64_t l = 0; l < 40; l++) {
+            const int64_t v1 = 960 + l;
+            const uint16_t t0 = b0[1000 * v0 + v1];
+            const float t1 = f32_of_bf16(t0);
+            const float t3 = t1 - r0;
+            const float t4 = exp_f32(t3);
+            saved4[v1] = t4;
+            a1[l] += t4;
+        }
+        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
+            for (int64_t l = 0; l < n - half; l++) {
+                a1[l] += a1[l + half];
+            }
+        }
+        const float r1 = a1[0];
+        const float t7 = 1.0f / r1;
+        for (int64_t lane = 0; lane < 960; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v1 = lane + l;
+                const float t4 = saved4[v1];
+                const float t8 = t4 * t7;
+                const uint16_t t9 = bf16_of_f32(t8);
+                b1[1000 * v0 + v1] = t9;
+            }
+        }
+        INDEPENDENT
+        for (int64_t l = 0; l < 40; l++) {
+            const int64_t v1 = 960 + l;
+            const float t4 = saved4[v1];
+            const float t8 = t4 * t7;
+            const uint16_t t9 = bf16_of_f32(t8);
+            b1[1000 * v0 + v1] = t9;
+        }
+    }
+    return 1;
+}
+

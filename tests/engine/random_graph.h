@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs of operators as text. A seed and a number give the same program on every machine.
+
+   A program grows line by line: a pattern is drawn, its operands are drawn from what is there or become new inputs, and the
+   line stays if the graph reads. What is not continuous (comparisons, rounding, the place of a maximum) is asked only of
+   values that no arithmetic has touched: elsewhere a last bit may decide it, and no tolerance says how. */
+#ifndef TESTS_ENGINE_RANDOM_GRAPH_H
+#define TESTS_ENGINE_RANDOM_GRAPH_H
+
+#include "base/rng.h"
+#include "engine/graph/graph_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAKER_VALUES = 96, MAKER_NODES = 12, MAKER_ELEMENTS = 20000, MAKER_DIMS = 5 };
+
+typedef struct made_value {
+    char name[8];
+    dtype dtype;
+    int ndim;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    bool exact;    /* no rounding has happened to it */
+    bool overlaps; /* elements may share memory */
+    bool is_input;
+    bool used;
+} made_value;
+
+typedef struct maker {
+    rng r;
+    const op_table *table;
+    text lines;   /* the program so far */
+    text pending; /* inputs that the line at hand needs */
+    text call;    /* the line at hand */
+    int n_values, n_kept, next_name;
+    made_value values[MAKER_VALUES];
+    made_value *x; /* the line's first operand */
+    int dim;       /* along which it works; -1: not chosen */
+    int64_t count; /* indices drawn for that dimension */
+    bool failed;   /* the line cannot be */
+    bool exact, overlaps;
+} maker;
+
+enum { KEEPS = 1, WRITES = 2, OVERLAPS = 4 };
+
+/* Operands, by the letter behind '$': see the expander. */
+typedef struct pattern {
+    const char *text;
+    int n_outputs;
+    int flags; /* KEEPS: what is exact stays so; WRITES: into its first operand; OVERLAPS */
+} pattern;
+
+static const pattern patterns[] = {
+    /* element by element */
+    {"relu($f)", 1, KEEPS}, {"neg($f)", 1, KEEPS}, {"abs($f)", 1, KEEPS}, {"exp($f)", 1, 0}, {"tanh($f)", 1, 0},
+    {"sigmoid($f)", 1, 0}, {"gelu($f)", 1, 0}, {"silu($f)", 1, 0}, {"erf($f)", 1, 0}, {"cos($f)", 1, 0}, {"sin($f)", 1, 0},
+    {"sqrt($q)", 1, 0}, {"rsqrt($q)", 1, 0}, {"log2($q)", 1, 0}, {"reciprocal($q)", 1, 0}, {"leaky_relu($f, 0.1)", 1, 0},
+    {"hardswish($f)", 1, 0}, {"elu($f)", 1, 0}, {"hardtanh($f, -1, 1)", 1, 0},
+    {"pow.Tensor_Scalar($f, 2)", 1, 0}, {"clamp($f, -0.5, 1.5)", 1, 0}, {"floor($F)", 1, KEEPS}, {"sgn($F)", 1, KEEPS},
+    {"round($F)", 1, KEEPS}, {"add.Tensor($f, $y)", 1, 0}, {"add.Tensor($f, $y)", 1, 0},
+    {"sub.Tensor($f, $y)", 1, 0}, {"mul.Tensor($f, $y)", 1, 0}, {"mul.Tensor($f, $y)", 1, 0}, {"div.Tensor($f, $Q)", 1, 0},
+    {"maximum($f, $y)", 1, 0}, {"minimum($f, $y)", 1, 0}, {"add.Tensor($i, $Y)", 1, KEEPS}, {"sub.Tensor($i, $Y)", 1, KEEPS},
+    {"mul.Scalar($f, $n)", 1, 0}, {"add.Scalar($f, $n)", 1, 0}, {"rsub.Scalar($f, $n)", 1, 0}, {"addcmul($f, $v, $v)", 1, 0},
+    {"gt.Tensor($F, $Y)", 1, KEEPS}, {"eq.Tensor($i, $Y)", 1, KEEPS},
+    {"le.Scalar($F, $n)", 1, KEEPS}, {"ne.Scalar($i, 3)", 1, KEEPS}, {"where.self($b, $y, $y)", 1, KEEPS},
+    {"masked_fill.Scalar($f, $z, $n)", 1, 0}, {"logical_and($b, $v)", 1, KEEPS}, {"bitwise_not($b)", 1, KEEPS},
+    {"remainder.Scalar($i, 3)", 1, KEEPS}, {"bitwise_and.Tensor($i, $v)", 1, KEEPS},
+    {"threshold_backward($f, $V, 0)", 1, 0}, {"gelu_backward($f, $v)", 1, 0}, {"sigmoid_backward($f, $v)", 1, 0},
+    /* types */
+    {"_to_copy($f, dtype=$t)", 1, 0}, {"_to_copy($i, dtype=$t)", 1, 0}, {"_to_copy($b, dtype=$t)", 1, KEEPS},
+    {"_to_copy($i, dtype=i64)", 1, KEEPS}, {"_to_copy($i, dtype=i32)", 1, KEEPS}, {"_to_copy($f, dtype=f64)", 1, KEEPS},
+    {"clone($f)", 1, KEEPS}, {"clone($f, memory_format=torch.contiguous_format)", 1, KEEPS}, {"new_zeros($f, $R)", 1, KEEPS},
+    {"fill.Scalar($f, $n)", 1, KEEPS},
+    /* reductions, scans, norms */
+    {"sum.dim_IntList($f, $D, $k)", 1, 0}, {"sum.dim_IntList($i, $D, $k)", 1, KEEPS}, {"sum.default($f)", 1, 0},
+    {"sum.dim_IntList($b, $D, $k)", 1, KEEPS}, {"mean.dim($f, $D, $k)", 1, 0}, {"mean($f)", 1, 0},
+    {"max($f)", 1, KEEPS}, {"max.dim($F, $d, $k)", 2, KEEPS}, {"min.dim($F, $d, $k)", 2, KEEPS},
+    {"any.dim($b, $d, $k)", 1, KEEPS}, {"all($b)", 1, KEEPS}, {"var.correction($f, $D, correction=0, keepdim=$k)", 1, 0}, {"norm.ScalarOpt_dim($f, 2, $D, $k)", 1, 0}, {"cumsum($f, $d)", 1, 0}, {"cumsum($i, $d)", 1, KEEPS},
+    {"_softmax($f, $d, False)", 1, 0}, {"_softmax($f, $d, False)", 1, 0}, {"_log_softmax($f, $d, False)", 1, 0},
+    {"native_layer_norm($f, $L, None, None, 1e-05)", 3, 0}, {"native_layer_norm($f, $L, $w, $w, 1e-05)", 3, 0},
+    {"native_batch_norm($3, None, None, None, None, True, 0.1, 1e-05)", 3, 0}, {"_softmax_backward_data($f, $v, $d, $T)", 1, 0},
+    /* views */
+    {"permute($a, $p)", 1, KEEPS}, {"permute($a, $p)", 1, KEEPS}, {"transpose.int($a, $d, $e)", 1, KEEPS}, {"view($a, $R)", 1, KEEPS},
+    {"_unsafe_view($a, $R)", 1, KEEPS}, {"slice.Tensor($a, $d, $S)", 1, KEEPS}, {"select.int($a, $d, $o)", 1, KEEPS},
+    {"expand($a, $E)", 1, KEEPS | OVERLAPS}, {"unsqueeze($a, $d)", 1, KEEPS}, {"squeeze.dim($a, $d)", 1, KEEPS},
+    {"split.Tensor($a, $C, $d)", 2, KEEPS}, {"t($m)", 1, KEEPS},
+    {"alias($a)", 1, KEEPS},
+    /* moves */
+    {"cat([$a, $c], $d)", 1, KEEPS}, {"cat([$f, $c, $c], $d)", 1, KEEPS}, {"stack([$a, $v], $d)", 1, KEEPS}, {"flip($a, $D)", 1, KEEPS},
+    {"roll($a, [2], [$d])", 1, KEEPS}, {"repeat($f, $r)", 1, KEEPS}, {"constant_pad_nd($f, [1, 2], 0.5)", 1, KEEPS},
+    {"index_select($a, $d, $I)", 1, KEEPS}, {"gather($a, $d, $G)", 1, KEEPS}, {"embedding($m, $J)", 1, KEEPS},
+    {"index.Tensor($a, [$J])", 1, KEEPS}, {"index_add($f, $d, $I, $A)", 1, 0}, {"scatter_add($f, $d, $G, $B)", 1, 0}, {"tril($m)", 1, KEEPS}, {"triu($m, 1)", 1, KEEPS},
+    /* products */
+    {"mm($m, $M)", 1, 0}, {"mm($m, $M)", 1, 0}, {"bmm($3, $N)", 1, 0}, {"mv($m, $M)", 1, 0},
+    /* in place */
+    {"relu_($X)", 1, WRITES}, {"add_.Tensor($X, $u)", 1, WRITES}, {"mul_.Tensor($X, $u)", 1, WRITES}, {"copy_($X, $u)", 1, WRITES},
+    {"sub_.Tensor($X, $y)", 1, WRITES}, {"fill_.Scalar($X, $n)", 1, WRITES},
+};
+
+static inline int maker_draw(maker *m, int n) {
+    return (int)rng_range(&m->r, 0, n);
+}
+
+static inline dtype maker_floating(maker *m) {
+    static const dtype types[] = {ASSAY_F32, ASSAY_F32, ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64};
+    return types[maker_draw(m, countof(types))];
+}
+
+static inline int64_t maker_size(maker *m) {
+    static const int64_t sizes[] = {1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 33, 64};
+    return maker_draw(m, 150) == 0 ? 0 : maker_draw(m, 25) == 0 ? 130 : sizes[maker_draw(m, countof(sizes))];
+}
+
+static inline int64_t made_elements(int ndim, const int64_t *sizes) {
+    int64_t n = 1;
+    for (int d = 0; d < ndim; d++) {
+        n *= sizes[d];
+    }
+    return n;
+}
+
+/* The strides of an input: dense, dense in another order of dimensions, or with gaps. */
+static inline void maker_add_strides(maker *m, const made_value *v) {
+    int order[TENSOR_MAX_DIMS], way = maker_draw(m, 5);
+    if (v->ndim == 0 || way < 3) {
+        return;
+    }
+    int64_t strides[TENSOR_MAX_DIMS], stride = way == 4 ? 2 : 1;
+    for (int d = 0; d < v->ndim; d++) {
+        order[d] = d;
+    }
+    for (int d = v->ndim - 1; d > 0 && way == 3; d--) {
+        int other = maker_draw(m, d + 1), kept = order[d];
+        order[d] = order[other];
+        order[other] = kept;
+    }
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        strides[order[d]] = stride;
+        stride *= v->sizes[order[d]] > 0 ? v->sizes[order[d]] : 1;
+        stride += way == 4 ? 3 : 0;
+    }
+    text_add(&m->pending, ", stride=(");
+    for (int d = 0; d < v->ndim; d++) {
+        text_addf(&m->pending, d > 0 ? ", %lld" : "%lld", (long long)strides[d]);
+    }
+    text_add(&m->pending, v->ndim == 1 ? ",)" : ")");
+}
+
+/* A new input; low = high: no range. */
+static inline made_value *maker_input(maker *m, dtype t, int ndim, const int64_t *sizes, int64_t low, int64_t high) {
+    if (m->n_values == MAKER_VALUES || ndim > MAKER_DIMS || made_elements(ndim, sizes) > MAKER_ELEMENTS) {
+        m->failed = true;
+        return &m->values[0];
+    }
+    made_value *v = &m->values[m->n_values++];
+    *v = (made_value){.dtype = t, .ndim = ndim, .exact = true, .is_input = true};
+    memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
+    snprintf(v->name, sizeof v->name, "x%d", m->next_name++);
+    text_addf(&m->pending, "%%%s = input(T([", v->name);
+    for (int d = 0; d < ndim; d++) {
+        text_addf(&m->pending, d > 0 ? ", %lld" : "%lld", (long long)sizes[d]);
+    }
+    text_addf(&m->pending, "], %s", assay_dtype_name(t));
+    maker_add_strides(m, v);
+    text_add(&m->pending, ")");
+    if (low < high) {
+        text_addf(&m->pending, t == ASSAY_I64 || t == ASSAY_I32 ? ", low=%lld, high=%lld" : ", low=%lld.0, high=%lld.0", (long long)low,
+                  (long long)high);
+    }
+    text_add(&m->pending, ")\n");
+    return v;
+}
+
+static inline made_value *maker_any_input(maker *m, dtype t, int ndim) {
+    int64_t sizes[TENSOR_MAX_DIMS], n = 1;
+    for (int d = 0; d < ndim; d++) {
+        sizes[d] = maker_size(m);
+        sizes[d] = n * sizes[d] > MAKER_ELEMENTS / 4 ? 3 : sizes[d];
+        n *= sizes[d];
+    }
+    return maker_input(m, t, ndim, sizes, 0, 0);
+}
+
+typedef bool maker_wants_fn(const maker *m, const made_value *v);
+
+/* One of the values so far that fits, or NULL. */
+static inline made_value *maker_find(maker *m, maker_wants_fn *wants) {
+    int fit[MAKER_VALUES], n = 0;
+    for (int i = 0; i < m->n_values; i++) {
+        if (wants(m, &m->values[i])) {
+            fit[n++] = i;
+        }
+    }
+    if (n == 0) {
+        return NULL;
+    }
+    int at = maker_draw(m, n), other = maker_draw(m, n);
+    return &m->values[fit[at > other ? at : other]]; /* rather a late one: programs that are deep */
+}
+
+static inline bool maker_floats(const maker *m, const made_value *v) {
+    (void)m;
+    return dtype_is_floating(v->dtype);
+}
+
+static inline bool maker_exact_floats(const maker *m, const made_value *v) {
+    return maker_floats(m, v) && v->exact;
+}
+
+static inline bool maker_integers(const maker *m, const made_value *v) {
+    (void)m;
+    return (v->dtype == ASSAY_I64 || v->dtype == ASSAY_I32) && v->exact;
+}
+
+static inline bool maker_booleans(const maker *m, const made_value *v) {
+    (void)m;
+    return v->dtype == ASSAY_B8;
+}
+
+static inline bool maker_all(const maker *m, const made_value *v) {
+    (void)m, (void)v;
+    return true;
+}
+
+static inline bool maker_matrices(const maker *m, const made_value *v) {
+    return maker_floats(m, v) && v->ndim == 2;
+}
+
+static inline bool maker_grids(const maker *m, const made_value *v) {
+    return maker_floats(m, v) && v->ndim == 3;
+}
+
+static inline bool maker_writable(const maker *m, const made_value *v) {
+    return maker_floats(m, v) && !v->overlaps;
+}
+
+static inline bool maker_alike(const maker *m, const made_value *v) {
+    return v->dtype == m->x->dtype && v->ndim == m->x->ndim && memcmp(v->sizes, m->x->sizes, (size_t)v->ndim * sizeof *v->sizes) == 0;
+}
+
+static inline bool maker_exact_alike(const maker *m, const made_value *v) {
+    return maker_alike(m, v) && v->exact;
+}
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The emitted C of some graphs as text: a refactoring leaves it as it is, a change of it is seen in review. --bless writes
+   what is emitted now to the golden files. And every golden file compiles without a warning, under gcc and under clang. */
+#include "base/file.h"
+#include "base/process.h"
+#include "engine/compile/compile.h"
+#include "engine/graph/graph_text.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GOLDEN TEST_SOURCE "/tests/engine/golden/"
+#define SUITE TEST_SOURCE "/suites/graphs/"
+
+enum { THREADS = 2, LIMIT_BYTES = 1 << 20 }; /* how many threads there are to share work out to decides some loops */
+
+/* Where a graph is read from; its C stands in GOLDEN. */
+typedef struct golden {
+    const char *folder;
+    const char *name;
+} golden;
+
+static const golden files[] = {
+    {GOLDEN, "softmax"},
+    {GOLDEN, "layer_norm"},
+    {GOLDEN, "transpose"},
+    {GOLDEN, "index_add"},
+    {SUITE, "attention"},
+    {SUITE, "batch_norm_relu_conv_backward"},
+    {SUITE, "bias_dropout_residual_layer_norm"},
+    {SUITE, "bias_gelu_backward"},
+    {SUITE, "cross_entropy_backward"},
+    {SUITE, "embedding_bags"},
+    {SUITE, "int8_dequantize_matmul"},
+    {SUITE, "masked_softmax"},
+    {SUITE, "rms_norm_linear"},
+    {SUITE, "rotary_embedding"},
+    {SUITE, "swiglu"},
+};
+
+static op_table *table;
+static bool bless;
+
+static int open_table(void **state) {
+    (void)state;
+    return op_table_new(&table, NULL) != ASSAY_OK;
+}
+
+static int close_table(void **state) {
+    (void)state;
+    op_table_free(table);
+    return 0;
+}
+
+static void must(status result, const error *err, const char *name) {
+    if (result != ASSAY_OK) {
+        print_error("%s: %s\n", name, err->message);
+    }
+    assert_int_equal(result, ASSAY_OK);
+}
+
+/* The C of a graph, in the arena. */
+static const char *emit(arena *memory, const golden *f) {
+    char path[sizeof SUITE + 100];
+    error err = {0};
+    text source = {0};
+    graph g;
+    compiled_program program;
+    snprintf(path, sizeof path, "%s%s.graph", f->folder, f->name);
+    must(file_read(path, LIMIT_BYTES, &source, &err), &err, path);
+    must(graph_read(memory, table, source.data, source.length, &(bind_options){0}, &g, &err), &err, path);
+    must(graph_allocate(&g, &device_cpu, &err), &err, path); /* views and what they share */
+    must(compile_graph(memory, &g, &(compile_options){.n_threads = THREADS}, &program, &err), &err, path);
+    text_clear(&source);
+    graph_clear(&g);
+    return program.source;
+}
+
+/* The first line in which they differ, and what it is in each. */
+static void show_difference(const char *name, const char *expected, const char *actual) {
+    int line = 1;
+    const char *e = expected, *a = actual;
+    for (size_t i = 0; expected[i] == actual[i] && expected[i] != '\0'; i++) {
+        if (expected[i] == '\n') {
+            line++;
+            e = expected + i + 1;
+            a = actual + i + 1;
+        }
+    }
+    print_error("%s%s.c:%d: golden  %.*s\n", GOLDEN, name, line, (int)strcspn(e, "\n"), e);
+    print_error("%s%s.c:%d: emitted %.*s\n", GOLDEN, name, line, (int)strcspn(a, "\n"), a);
+}
+
+static void emitted_code_is_as_it_was(void **state) {
+    (void)state;
+    int differ = 0;
+    for (size_t i = 0; i < countof(files); i++) {
+        char path[sizeof GOLDEN + 100];
+        arena memory = {0};
+        error err = {0};
+        text expected = {0};
+        const char *actual = emit(&memory, &files[i]);
+        assert_true(actual[0] != '\0');
+        snprintf(path, sizeof path, "%s%s.c", GOLDEN, files[i].name);
+        if (bless) {
+            must(file_write(path, actual, strlen(actual), &err), &err, path);
+        }
+        must(file_read(path, LIMIT_BYTES, &expected, &err), &err, path);
+        if (strcmp(text_get(&expected), actual) != 0) {
+            show_difference(files[i].name, text_get(&expected), actual);
+            differ++;
+        }
+        text_clear(&expected);
+        arena_clear(&memory);
+    }
+    if (differ > 0) {
+        print_error("%d of %d differ: look at the change, then run test_golden --bless\n", differ, (int)countof(files));
+    }
+    assert_int_equal(differ, 0);
+}
+
+static void compiles_without_a_warning(void **state) {
+    const char *compiler = *state;
+    for (size_t i = 0; i < countof(files); i++) {
+        char path[sizeof GOLDEN + 100];
+        snprintf(path, sizeof path, "%s%s.c", GOLDEN, files[i].name);
+        const char *const arguments[] = {compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-march=native", "-fsyntax-only", path, NULL};
+        process_result result;
+        error err = {0};
+        status ran = process_run(arguments, 120, LIMIT_BYTES, &result, &err);
+        if (ran == ASSAY_NOT_FOUND) {
+            print_message("there is no %s\n", compiler);
+            skip();
+        }
+        must(ran, &err, compiler);
+        if (result.exit_code != 0 || result.signal != 0) {
+            print_error("%s:\n%s\n", path, text_get(&result.errors));
+        }
+        assert_true(result.exit_code == 0 && result.signal == 0);
+        process_result_clear(&result);
+    }
+}
+
+int main(int argc, char **argv) {
+    bless = argc == 2 && strcmp(argv[1], "--bless") == 0;
+    if (argc > 1 && !bless) {
+        print_error("usage: %s [--bless]\n", argv[0]);
+        return 2;
+    }
+    static char gcc[] = "gcc", clang[] = "clang";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(emitted_code_is_as_it_was),
+        cmocka_unit_test_prestate(compiles_without_a_warning, gcc),
+        cmocka_unit_test_prestate(compiles_without_a_warning, clang),
+    };
+    return cmocka_run_group_tests(tests, open_table, close_table);
+}
