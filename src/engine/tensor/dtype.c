@@ -205,13 +205,17 @@ float f16_to_float(uint16_t bits) {
 /* Rounds a double to `bits` bits of significand with the least exponent `lowest`, to nearest even. The result is exact
    in float, so that the narrow encodings below do no rounding of their own. */
 static float round_to(double value, int bits, int lowest) {
-    if (value == 0 || !isfinite(value)) {
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    int exponent = (int)(word >> 52 & 0x7ff) - 1022; /* value is less than 2^exponent */
+    if (exponent > 129) { /* infinite in every narrow type, or NaN */
         return (float)value;
     }
-    int exponent;
-    frexp(value, &exponent);
     int quantum = exponent - bits < lowest ? lowest : exponent - bits;
-    return (float)ldexp(rint(ldexp(value, -quantum)), quantum);
+    double magic = 0; /* 1.5 * 2^(52 + quantum): what is added to it rounds to whole quanta */
+    word = (uint64_t)(52 + quantum + 1023) << 52 | UINT64_C(1) << 51;
+    memcpy(&magic, &word, sizeof magic);
+    return (float)copysign(value + magic - magic, value);
 }
 
 static uint16_t encode_f16(float exact) {
