@@ -348,7 +348,8 @@ status compiled_prepare_many(backend *base, const graph *const *graphs, int n, b
         result = new_plan(graphs[i], &plans[i], err);
         const char *prefix = result == ASSAY_OK ? arena_format(&plans[i]->memory, "graph_%d_", i) : NULL;
         if (result == ASSAY_OK) {
-            result = prefix != NULL ? describe_plan(plans[i], &b->options, prefix, err) : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+            result = prefix != NULL ? describe_plan(plans[i], &b->options, prefix, err)
+                                    : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
         }
     }
     result = result == ASSAY_OK ? build_many(b, plans, n, purpose, err) : result;

@@ -117,7 +117,7 @@ static status capture_node(dag *g, const graph_node *node, error *err) {
     for (int k = 0; !g->failed && k < node->out->n; k++) {
         dag_learn(g, &node->out->items[k], results[k], false);
     }
-    if (call->op->in_place && !g->failed && node->out->n > 0) {
+    if (call->op->in_place && !call->op->row->is_view && !g->failed && node->out->n > 0) {
         dag_learn(g, call_tensor(call, 0), results[0], true);
     }
     return g->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile %s", call->op->signature.full) : ASSAY_OK;

@@ -10,17 +10,10 @@
 /* Without fusion every result of an operator has memory, so that no kernel computes two operators. */
 static status keep_results(compiler *c, error *err) {
     const dag_capture *known = c->g.capture;
-    c->g.kept = arena_make(c->memory, (size_t)known->n, sizeof *c->g.kept);
-    if (c->g.kept == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
-    }
     for (int i = 0; i < known->n; i++) {
-        primitive kind = dag_at(&c->g, known->values[i])->kind;
-        if (kind == PRIM_MAP || kind == PRIM_CAST) {
-            c->g.kept[c->g.n_kept++] = known->values[i];
-        }
+        v_keep(&c->g, known->values[i]);
     }
-    return ASSAY_OK;
+    return c->g.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : ASSAY_OK;
 }
 
 /* A reduction that only its own kernel reads needs no memory. */

@@ -8,8 +8,8 @@
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many */
-    const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
+    const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
 } compile_options;
 

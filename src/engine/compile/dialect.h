@@ -10,6 +10,10 @@
 const char *dialect_type(dtype t);
 /* f of operands, themselves written already, that have type t. False when the language has no such function of that type. */
 bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands);
+/* Some functions have a quick form too, without branch or call, which fails for rare operands: a number other than 0 then. */
+bool dialect_has_quick(scalar_function f, dtype t);
+void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands);
+void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands);
 /* x, of type `from`, as one of type `to`. */
 void dialect_cast(text *out, dtype from, dtype to, const char *x);
 /* A constant of type t. */

@@ -43,8 +43,8 @@ static const spelling spellings[FN_COUNT] = {
     [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
     [FN_LOG2] = {"log2_$t($a)", NULL, NULL, "(__builtin_clog$f($a) * 1.44269504088896340736)"},
     [FN_LOG1P] = {"__builtin_log1p$f($a)", NULL, NULL, NULL},
-    [FN_SIN] = {"sine_$t($a)", NULL, NULL, "__builtin_csin$f($a)"},
-    [FN_COS] = {"cosine_$t($a)", NULL, NULL, "__builtin_ccos$f($a)"},
+    [FN_SIN] = {"__builtin_sin$f($a)", NULL, NULL, "__builtin_csin$f($a)"},
+    [FN_COS] = {"__builtin_cos$f($a)", NULL, NULL, "__builtin_ccos$f($a)"},
     [FN_TANH] = {"tanh_$t($a)", NULL, NULL, "__builtin_ctanh$f($a)"},
     [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
     [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
@@ -109,16 +109,25 @@ static const char *double_spelling(scalar_function f) {
     }
 }
 
-bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
-    const spelling *s = &spellings[f];
-    const char *form = dtype_is_floating(t)    ? s->floating
-                       : dtype_is_complex(t)   ? s->of_complex
-                       : t == ASSAY_B8         ? s->boolean
-                                               : s->integral;
-    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
-    if (form == NULL) {
-        return false;
-    }
+/* Functions of f32 that hold nearly everywhere without a branch or a call, and where they do not. */
+typedef struct quick_form {
+    const char *form;
+    const char *fails;
+} quick_form;
+
+static const quick_form quick_forms[FN_COUNT] = {
+    [FN_SIN] = {"sin_f32($a)", "angle_is_large($a)"},
+    [FN_COS] = {"cos_f32($a)", "angle_is_large($a)"},
+    [FN_FMOD] = {"fmod_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+    [FN_REMAINDER] = {"remainder_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+    [FN_FLOOR_DIV] = {"floor_div_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+};
+
+bool dialect_has_quick(scalar_function f, dtype t) {
+    return t == ASSAY_F32 && quick_forms[f].form != NULL;
+}
+
+static void fill_in(text *out, const char *form, dtype t, const char *const *operands) {
     bool single = t == ASSAY_F32 || t == ASSAY_C64;
     for (; *form != '\0'; form++) {
         if (*form != '$') {
@@ -134,6 +143,27 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
             text_add(out, operands[*form - 'a']);
         }
     }
+}
+
+void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands) {
+    fill_in(out, quick_forms[f].form, t, operands);
+}
+
+void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands) {
+    fill_in(out, quick_forms[f].fails, t, operands);
+}
+
+bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
+    const spelling *s = &spellings[f];
+    const char *form = dtype_is_floating(t)    ? s->floating
+                       : dtype_is_complex(t)   ? s->of_complex
+                       : t == ASSAY_B8         ? s->boolean
+                                               : s->integral;
+    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
+    if (form == NULL) {
+        return false;
+    }
+    fill_in(out, form, t, operands);
     return true;
 }
 

@@ -68,13 +68,8 @@ static void emit_body(emitter *m, int phase, bool before) {
     }
 }
 
-static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
-    bool *named = malloc((size_t)m->k->n_exprs);
-    if (named == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(named, m->named, (size_t)m->k->n_exprs);
+/* Opens the loop over lanes; n 0: as many as n_lanes says. */
+static void open_lanes(emitter *m, int64_t n, const char *from, definition *name) {
     emit_line(m, "INDEPENDENT");
     if (n > 0) {
         emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
@@ -82,13 +77,77 @@ static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
         emit_line(m, "for (int64_t l = 0; l < n_lanes; l++) {");
     }
     m->depth++;
-    definition name;
-    define(m, &name, "const int64_t ", "v%d = %s + l", m->k->vector, from);
-    emit_body(m, phase, false);
-    drop_unused(m, &name);
+    define(m, name, "const int64_t ", "v%d = %s + l", m->k->vector, from);
+}
+
+static void close_lanes(emitter *m, definition *name, const bool *named) {
+    drop_unused(m, name);
     m->depth--;
     emit_line(m, "}");
     memcpy(m->named, named, (size_t)m->k->n_exprs);
+}
+
+/* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
+   written with the forms that branch and call. */
+static void emit_quick_lanes(emitter *m, int phase, int64_t n, const char *from, const bool *named, bool *all_wanted) {
+    definition name;
+    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
+    emit_line(m, "uint64_t rare = 0;");
+    open_lanes(m, n, from, &name);
+    m->quick = true;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
+            continue;
+        }
+        memset(m->wanted, 0, (size_t)m->k->n_exprs);
+        for (int s = 0; s < m->k->exprs[i].n_sources; s++) {
+            emit_want(m, m->k->exprs[i].sources[s]);
+        }
+        for (int e = 0; e < m->k->n_exprs; e++) {
+            if (m->wanted[e] && !m->named[e]) {
+                emit_expr(m, e);
+            }
+        }
+        emit_quick_check(m, i);
+    }
+    close_lanes(m, &name, named);
+    memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
+    for (int quick = 1; quick >= 0; quick--) {
+        emit_line(m, quick ? "if (rare == 0) {" : "} else {");
+        m->depth++;
+        m->quick = quick;
+        open_lanes(m, n, from, &name);
+        emit_body(m, phase, false);
+        close_lanes(m, &name, named);
+        m->depth--;
+    }
+    emit_line(m, "}");
+}
+
+static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
+    size_t n_exprs = (size_t)m->k->n_exprs;
+    bool *named = malloc(2 * n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, n_exprs);
+    bool quick = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        quick |= m->wanted[i] && !m->named[i] && emit_has_quick(m, i);
+    }
+    if (quick) {
+        emit_line(m, "{");
+        m->depth++;
+        emit_quick_lanes(m, phase, n, from, named, named + n_exprs);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        definition name;
+        open_lanes(m, n, from, &name);
+        emit_body(m, phase, false);
+        close_lanes(m, &name, named);
+    }
     free(named);
 }
 

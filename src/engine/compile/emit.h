@@ -18,6 +18,7 @@ typedef struct emitter {
     bool *wanted;    /* in the phase at hand */
     int phase;       /* the phase at hand */
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
+    bool quick;      /* quick forms hold in the loop at hand */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */
 } emitter;
@@ -30,6 +31,10 @@ void emit_index(const emitter *m, text *out, index_sum a, int guard);
 void emit_name(const emitter *m, text *out, int i);
 /* The statement that gives expression i its name. */
 void emit_expr(emitter *m, int i);
+/* Whether expression i is a function with a quick form, which is written while m->quick holds; a statement that notes in `rare`
+   where that fails. */
+bool emit_has_quick(const emitter *m, int i);
+void emit_quick_check(emitter *m, int i);
 /* Whether it belongs to a whole row: no reduced variable decides it. */
 bool emit_is_row(const emitter *m, const expr *e);
 /* Marks what expression i, or an index, needs that has no name yet. */

@@ -25,9 +25,11 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
     } else if (atom->kind == ATOM_DATA) {
         int e = expr_find(m->k, atom->id, atom->n_at, atom->at, guard);
         assert(e >= 0);
-        text_add(out, "checked(");
+        text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
-        text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+        if (!atom->is_sure) {
+            text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+        }
     } else {
         int64_t low, high;
         index_range(atom->of, &low, &high);
@@ -118,7 +120,9 @@ static void add_value(emitter *m, text *out, int i) {
         break;
     case EXPR_MAP: {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
-        if (!dialect_function(out, e->fn, t, operands)) {
+        if (m->quick && dialect_has_quick(e->fn, t)) {
+            dialect_quick(out, e->fn, t, operands);
+        } else if (!dialect_function(out, e->fn, t, operands)) {
             m->failed = true;
             m->lacking = i;
         }
@@ -141,6 +145,29 @@ static void add_value(emitter *m, text *out, int i) {
     }
     for (int s = 0; s < e->n_sources; s++) {
         out->failed |= operand[s].failed;
+        text_clear(&operand[s]);
+    }
+}
+
+bool emit_has_quick(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
+}
+
+void emit_quick_check(emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    text operand[EXPR_MAX_SOURCES] = {{0}}, fails = {0};
+    const char *operands[EXPR_MAX_SOURCES];
+    for (int s = 0; s < e->n_sources; s++) {
+        emit_name(m, &operand[s], e->sources[s]);
+        operands[s] = text_get(&operand[s]);
+    }
+    dialect_quick_fails(&fails, e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype, operands);
+    emit_line(m, "rare |= %s;", text_get(&fails));
+    m->out.failed |= fails.failed;
+    text_clear(&fails);
+    for (int s = 0; s < e->n_sources; s++) {
+        m->out.failed |= operand[s].failed;
         text_clear(&operand[s]);
     }
 }

@@ -77,6 +77,64 @@ void emit_accumulators(emitter *m, int phase) {
     }
 }
 
+/* x and y to one, whatever they are: of floating extremes only where neither is NaN. */
+static void add_joined(const root *r, text *out, const char *x, const char *y) {
+    bool logical = r->dtype == ASSAY_B8;
+    if (r->how == RED_SUM || r->how == RED_PROD) {
+        text_addf(out, "%s %s %s", x, r->how == RED_SUM ? (logical ? "|" : "+") : logical ? "&" : "*", y);
+    } else {
+        text_addf(out, "%s %s %s ? %s : %s", x, r->how == RED_MAX ? ">" : "<", y, x, y);
+    }
+}
+
+/* Lanes of root i to one, in halves: the rounding error of a sum grows with its depth. The last few are taken by names, which
+   wait for no memory. A NaN is looked for beforehand, so that comparisons need no branch for it. */
+static void emit_lanes_in_halves(emitter *m, int i) {
+    enum { BY_NAME = 8 };
+    const root *r = &m->k->roots[i];
+    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype);
+    const char *type = dialect_type(r->dtype);
+    int64_t n = m->k->lanes;
+    char x[64], y[64];
+    text joined = {0};
+    if (extreme) {
+        emit_line(m, "uint32_t nan%d = 0;", i);
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
+        emit_line(m, "    nan%d |= a%d[l] != a%d[l];", i, i, i);
+        emit_line(m, "}");
+    }
+    for (int64_t half; n > BY_NAME; n = half) {
+        half = (n + 1) / 2;
+        snprintf(x, sizeof x, "a%d[l]", i);
+        snprintf(y, sizeof y, "a%d[l + %lld]", i, (long long)half);
+        text_reset(&joined);
+        add_joined(r, &joined, x, y);
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)(n - half));
+        emit_line(m, "    a%d[l] = %s;", i, text_get(&joined));
+        emit_line(m, "}");
+    }
+    for (int64_t l = 0; l < n; l++) {
+        emit_line(m, "const %s a%d_%lld_%lld = a%d[%lld];", type, i, (long long)n, (long long)l, i, (long long)l);
+    }
+    for (int64_t half; n > 1; n = half) {
+        half = (n + 1) / 2;
+        for (int64_t l = 0; l < half; l++) {
+            snprintf(x, sizeof x, "a%d_%lld_%lld", i, (long long)n, (long long)l);
+            snprintf(y, sizeof y, "a%d_%lld_%lld", i, (long long)n, (long long)(l + half));
+            text_reset(&joined);
+            if (l + half < n) {
+                add_joined(r, &joined, x, y);
+            } else {
+                text_add(&joined, x);
+            }
+            emit_line(m, "const %s a%d_%lld_%lld = %s;", type, i, (long long)half, (long long)l, text_get(&joined));
+        }
+    }
+    emit_line(m, extreme ? "const %s r%d = nan%d ? __builtin_nan(\"\") : a%d_1_0;" : "const %s r%d = a%d_1_0;", type, i, i, i);
+    m->out.failed |= joined.failed;
+    text_clear(&joined);
+}
+
 /* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
 static void emit_lanes_together(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
@@ -84,7 +142,7 @@ static void emit_lanes_together(emitter *m, int phase) {
         if (r->phase != phase || r->kind != ROOT_REDUCE) {
             continue;
         }
-        char a[32], at[32], x[32], p[32];
+        char a[32], at[32], x[48], p[32];
         bool placed = is_place(r->how);
         if (m->rows) {
             emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
@@ -95,7 +153,6 @@ static void emit_lanes_together(emitter *m, int phase) {
             snprintf(at, sizeof at, "p%d[0]", i);
             snprintf(x, sizeof x, "a%d[l]", i);
             snprintf(p, sizeof p, "p%d[l]", i);
-            /* In halves: the rounding error of a sum grows with its depth. */
             if (placed) {
                 emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
                 m->depth++;
@@ -103,18 +160,8 @@ static void emit_lanes_together(emitter *m, int phase) {
                 m->depth--;
                 emit_line(m, "}");
             } else {
-                emit_line(m, "for (int64_t half = %lld, n = %lld; n > 1; n = half, half = (half + 1) / 2) {",
-                     (long long)(m->k->lanes + 1) / 2, (long long)m->k->lanes);
-                m->depth++;
-                emit_line(m, "for (int64_t l = 0; l < n - half; l++) {");
-                m->depth++;
-                snprintf(a, sizeof a, "a%d[l]", i);
-                snprintf(x, sizeof x, "a%d[l + half]", i);
-                emit_take(m, r, a, x);
-                m->depth--;
-                emit_line(m, "}");
-                m->depth--;
-                emit_line(m, "}");
+                emit_lanes_in_halves(m, i);
+                continue;
             }
         }
         emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);

@@ -108,7 +108,7 @@ bool expr_make_data(compiler *c, kernel *k, index_sum a, int guard) {
             if (expr_of(c, k, (val){atom->id}, atom->at, guard) < 0) {
                 return false;
             }
-            k->checks = true;
+            k->checks |= !atom->is_sure;
         } else if (atom->kind != ATOM_VARIABLE && !expr_make_data(c, k, atom->of, guard)) {
             return false;
         }

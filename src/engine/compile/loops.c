@@ -295,7 +295,7 @@ static bool scatters(const kernel *k) {
     return false;
 }
 
-enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, TILE = 32 };
+enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, LANES_APART = 4, TILE = 32 };
 
 /* The variable with the best score but for one (-1: of all). */
 static int best_variable(const kernel *k, int not_this) {
@@ -314,6 +314,16 @@ static int best_variable(const kernel *k, int not_this) {
     return found;
 }
 
+static bool scans(const kernel *k) {
+    return k->n_roots > 0 && k->roots[0].kind == ROOT_SCAN;
+}
+
+/* Whether the first root's elements are neighbours along v. */
+static bool is_dense(const kernel *k, int v) {
+    int64_t stride;
+    return index_stride(k->roots[0].at, v, &stride) && stride == 1;
+}
+
 /* Below this much traffic one thread does it all. */
 static const double SHARED_BYTES = 128 * 1024;
 
@@ -329,6 +339,7 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     }
     const loop_variable *v = &k->variables[k->vector];
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
+    lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
     /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */

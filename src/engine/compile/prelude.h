@@ -57,12 +57,9 @@ VECTOR_INLINE float pow_f32(float x, float y) {
     return pow_signed(pow_magnitude(x, y), x, y);
 }
 
-VECTOR_INLINE float sine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? sin_f32(x) : __builtin_sinf(x);
-}
-
-VECTOR_INLINE float cosine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? cos_f32(x) : __builtin_cosf(x);
+/* Where sin_f32 and cos_f32 have no digits left. */
+VECTOR_INLINE uint64_t angle_is_large(float x) {
+    return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
 VECTOR_INLINE float normal_cdf_f32(float x) {
@@ -88,15 +85,21 @@ VECTOR_INLINE double sigmoid_f64(double x) {
 
 /* A quotient below 2^28 has, times the divisor, 52 bits: the rest is exact in double. The quotient is so near an integer
    when it rounds to one that it is at most 1 too large, which the rest's sign shows. Others are libm's, which takes long. */
-VECTOR_INLINE float fmod_f32(float a, float b) {
+VECTOR_INLINE float fmod_near_f32(float a, float b) {
     double quotient = __builtin_trunc((double)a / (double)b);
-    if (fabs(quotient) < 0x1p28) {
-        double rest = quotient == 0 ? (double)a : (double)a - quotient * (double)b;
-        double more = a < 0 ? -fabs((double)b) : fabs((double)b);
-        rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
-        return copysignf((float)rest, a);
-    }
-    return __builtin_fmodf(a, b);
+    double rest = quotient == 0 ? (double)a : (double)a - quotient * (double)b;
+    double more = a < 0 ? -fabs((double)b) : fabs((double)b);
+    rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
+    return copysignf((float)rest, a);
+}
+
+/* Where that does not hold; NaN and division by zero among it. */
+VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
+    return !(fabs((double)a / (double)b) < 0x1p28);
+}
+
+VECTOR_INLINE float fmod_f32(float a, float b) {
+    return quotient_is_far(a, b) ? __builtin_fmodf(a, b) : fmod_near_f32(a, b);
 }
 
 /* The same; the product's digits beyond a double's are kept by a fused subtraction. */
@@ -112,9 +115,16 @@ VECTOR_INLINE double fmod_f64(double a, double b) {
 }
 
 /* The remainder with the divisor's sign. */
-VECTOR_INLINE float remainder_f32(float a, float b) {
-    float rest = fmod_f32(a, b);
+VECTOR_INLINE float with_sign_of_divisor(float rest, float b) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+VECTOR_INLINE float remainder_near_f32(float a, float b) {
+    return with_sign_of_divisor(fmod_near_f32(a, b), b);
+}
+
+VECTOR_INLINE float remainder_f32(float a, float b) {
+    return with_sign_of_divisor(fmod_f32(a, b), b);
 }
 
 VECTOR_INLINE double remainder_f64(double a, double b) {
@@ -123,11 +133,19 @@ VECTOR_INLINE double remainder_f64(double a, double b) {
 }
 
 /* The floor of the exact quotient, by the remainder: rounding a / b first can be off by one. */
-VECTOR_INLINE float floor_div_f32(float a, float b) {
-    float whole = (a - remainder_f32(a, b)) / b;
+VECTOR_INLINE float floor_div_by_rest(float a, float b, float rest) {
+    float whole = (a - rest) / b;
     float near = __builtin_floorf(whole);
     near = whole - near > 0.5f ? near + 1 : near;
     return b == 0 ? a / b : whole == 0 ? __builtin_copysignf(0, a / b) : near;
+}
+
+VECTOR_INLINE float floor_div_near_f32(float a, float b) {
+    return floor_div_by_rest(a, b, remainder_near_f32(a, b));
+}
+
+VECTOR_INLINE float floor_div_f32(float a, float b) {
+    return floor_div_by_rest(a, b, remainder_f32(a, b));
 }
 
 VECTOR_INLINE double floor_div_f64(double a, double b) {

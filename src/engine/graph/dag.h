@@ -82,7 +82,8 @@ typedef struct dag {
     dag_output *outputs;
     bool own_products;   /* matrix products are to be sums, not library calls */
     int n_kept;
-    val *kept;         /* values that must have memory although nothing asks for it (without fusion) */
+    val *kept;         /* values that must have memory although nothing asks for it: tables, results without fusion */
+    int kept_capacity;
     const char *refused; /* why the call at hand cannot be taken apart; NULL while it can */
     bool failed;         /* memory is out: values are meaningless from here */
     val *results;      /* of the call at hand: by output */
@@ -162,6 +163,8 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
 val v_scan(dag *g, reduction how, val x, int dim);
 /* base with updates set, or added, at `where` (variables are the updates' dimensions). */
 val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds);
+/* x, computed once and kept in memory: a table that many places read. */
+val v_keep(dag *g, val x);
 /* n values side by side along dim; those without elements may have any sizes. */
 val v_join(dag *g, int n, const val *pieces, int dim);
 /* i64: the expression itself, as a number (variable d is dimension d). */
@@ -170,6 +173,8 @@ val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at);
 val v_random(dag *g, const op_call *call, int ndim, const int64_t *sizes, int stream);
 /* An index expression that reads element `at` (of x's dimensions) of x, which lies within 0 and size - 1 or is an error when run. */
 index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size);
+/* The same of a value that is computed so that it lies there, whatever the inputs are: nobody checks. */
+index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size);
 /* Output k of another operator of the table, computed by the kernel library (contraction, convolution). */
 val v_call(dag *g, const op_call *call, const outputs *out, int k);
 /* The whole call by the library, for good: a decomposition for rows that are contractions themselves. */

@@ -442,6 +442,26 @@ val v_scan(dag *g, reduction how, val x, int dim) {
                                      .reduce = {how, (uint64_t)1 << dim}});
 }
 
+val v_keep(dag *g, val x) {
+    primitive kind = stopped(g) ? PRIM_CONSTANT : dag_at(g, x)->kind;
+    if (kind != PRIM_MAP && kind != PRIM_CAST) {
+        return x;
+    }
+    if (g->n_kept == g->kept_capacity) { /* the arena keeps the old lists: no more than the new ones */
+        int capacity = 2 * g->kept_capacity + 16;
+        val *kept = arena_make(g->memory, (size_t)capacity, sizeof *kept);
+        if (kept == NULL) {
+            g->failed = true;
+            return x;
+        }
+        memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
+        g->kept = kept;
+        g->kept_capacity = capacity;
+    }
+    g->kept[g->n_kept++] = x;
+    return x;
+}
+
 val v_join(dag *g, int n, const val *pieces, int dim) {
     val *kept = arena_make(g->memory, (size_t)n, sizeof *kept);
     if (stopped(g) || kept == NULL) {

@@ -284,7 +284,7 @@ val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at) {
     return v_view(g, line, ndim, sizes, &(view_map){.n_at = 1, .at = &at});
 }
 
-index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
+static index_sum index_of(dag *g, val x, const index_sum *at, int64_t size, bool is_sure) {
     if (g->failed || g->refused != NULL) {
         return index_constant(0);
     }
@@ -295,12 +295,21 @@ index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
         for (int i = 0; i < n.view.n_at; i++) {
             inner[i] = index_replace(&g->indices, n.view.at[i], n.ndim, at);
         }
-        return v_index_of(g, n.sources[0], inner, size);
+        return index_of(g, n.sources[0], inner, size, is_sure);
     }
     if (n.kind == PRIM_CONSTANT && n.number.i >= 0 && n.number.i < size) {
         return index_constant(n.number.i);
     }
-    return index_data(&g->indices, wide.id, n.ndim, at, size);
+    return is_sure ? index_data_within(&g->indices, wide.id, n.ndim, at, size)
+                   : index_data(&g->indices, wide.id, n.ndim, at, size);
+}
+
+index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
+    return index_of(g, x, at, size, false);
+}
+
+index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size) {
+    return index_of(g, x, at, size, true);
 }
 
 val v_gather(dag *g, val x, int dim, val index) {

@@ -19,6 +19,7 @@ static int order_of_atoms(const index_atom *a, const index_atom *b) {
     order = order != 0 ? order : order_i64(a->id, b->id);
     order = order != 0 ? order : order_i64(a->divisor, b->divisor);
     order = order != 0 ? order : order_i64(a->high, b->high);
+    order = order != 0 ? order : order_i64(a->is_sure, b->is_sure);
     order = order != 0 ? order : order_of_sums(&a->of, &b->of);
     order = order != 0 ? order : order_i64(a->n_at, b->n_at);
     for (int i = 0; order == 0 && i < a->n_at; i++) {
@@ -67,18 +68,26 @@ index_sum index_variable(index_pool *p, int id, int64_t size) {
     return sum_of_atom(p, &atom);
 }
 
-index_sum index_data(index_pool *p, int id, int n_at, const index_sum *at, int64_t size) {
+static index_sum data_of(index_pool *p, int id, int n_at, const index_sum *at, int64_t size, bool is_sure) {
     index_sum *copy = arena_make(p->memory, (size_t)n_at, sizeof *copy);
     if (copy == NULL) {
         p->failed = true;
         return index_constant(0);
     }
-    index_atom atom = {.kind = ATOM_DATA, .id = id, .n_at = n_at, .at = copy, .high = size > 0 ? size - 1 : 0};
+    index_atom atom = {.kind = ATOM_DATA, .id = id, .is_sure = is_sure, .n_at = n_at, .at = copy, .high = size > 0 ? size - 1 : 0};
     for (int i = 0; i < n_at; i++) {
         copy[i] = at[i];
         atom.variables |= index_variables(at[i]);
     }
     return alone(p, &atom);
+}
+
+index_sum index_data(index_pool *p, int id, int n_at, const index_sum *at, int64_t size) {
+    return data_of(p, id, n_at, at, size, false);
+}
+
+index_sum index_data_within(index_pool *p, int id, int n_at, const index_sum *at, int64_t size) {
+    return data_of(p, id, n_at, at, size, true);
 }
 
 void index_range(index_sum a, int64_t *low, int64_t *high) {
@@ -384,7 +393,7 @@ index_sum index_replace(index_pool *p, index_sum a, int n, const index_sum *by) 
             for (int k = 0; k < atom->n_at; k++) {
                 at[k] = index_replace(p, atom->at[k], n, by);
             }
-            value = index_data(p, atom->id, atom->n_at, at, atom->high + 1);
+            value = data_of(p, atom->id, atom->n_at, at, atom->high + 1, atom->is_sure);
         } else {
             index_sum of = index_replace(p, atom->of, n, by);
             value = atom->kind == ATOM_QUOTIENT ? index_quotient(p, of, atom->divisor)

@@ -32,6 +32,7 @@ struct index_atom {
     int id;             /* the variable's number; the value that DATA reads */
     int64_t divisor;    /* > 1 */
     index_sum of;
+    bool is_sure;       /* DATA: computed so that it lies within its bounds; else it is checked when run */
     int n_at;           /* DATA: where in that value */
     const index_sum *at;
     int64_t low, high;  /* the values it can take, both included */
@@ -50,6 +51,8 @@ index_sum index_variable(index_pool *p, int id, int64_t size);
 /* An element, known to lie from 0 to size - 1, of value `id` at the coordinates given. It stays even where only 0 is left:
    reading it is what finds an index out of range. */
 index_sum index_data(index_pool *p, int id, int n_at, const index_sum *at, int64_t size);
+/* The same of a value that is computed so that it cannot lie elsewhere. */
+index_sum index_data_within(index_pool *p, int id, int n_at, const index_sum *at, int64_t size);
 index_sum index_add(index_pool *p, index_sum a, index_sum b);
 index_sum index_scale(index_pool *p, index_sum a, int64_t factor);
 index_sum index_quotient(index_pool *p, index_sum a, int64_t divisor);

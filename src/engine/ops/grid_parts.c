@@ -9,7 +9,7 @@
 /* One axis of every point: which elements it reads, what they weigh and how that changes with the grid's coordinate. */
 typedef struct point_taps {
     int n;
-    val index[RESAMPLE_MAX_TAPS]; /* i64, 0 where it is not valid */
+    val index[RESAMPLE_MAX_TAPS]; /* 0 where it is not valid */
     val valid[RESAMPLE_MAX_TAPS];
     val weight[RESAMPLE_MAX_TAPS];
     val slope[RESAMPLE_MAX_TAPS];
@@ -59,7 +59,7 @@ static val padded(dag *g, const sampling *s, int d, val at, val *sign) {
 static void set_tap(dag *g, const sampling *s, int d, point_taps *out, int k, val at, val finite) {
     val inside = v_2(g, FN_AND, v_2(g, FN_GE, at, real(g, at, 0)), v_2(g, FN_LE, at, real(g, at, (double)(s->size[d] - 1))));
     out->valid[k] = v_2(g, FN_AND, inside, finite);
-    out->index[k] = v_cast(g, v_select(g, out->valid[k], at, real(g, at, 0)), ASSAY_I64);
+    out->index[k] = v_cast(g, v_select(g, out->valid[k], at, real(g, at, 0)), ASSAY_I32); /* as wide as f32 */
 }
 
 /* The cubic convolution kernel with A = -0.75 at distances 1 + t, t, 1 - t, 2 - t, and its slopes. */
@@ -76,7 +76,7 @@ static void cubic_taps(dag *g, val t, double per_unit, point_taps *out) {
 }
 
 /* Axis d from the grid's coordinates in -1 to 1. */
-static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
+static void compute_taps(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
     double half = (double)(s->align ? s->size[d] - 1 : s->size[d]) / 2;
     val at = v_mul_real(g, v_add_real(g, coordinate, 1), half), sign;
     at = s->align ? at : v_add_real(g, at, -0.5);
@@ -107,6 +107,16 @@ static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps
     out->slope[0] = v_mul_real(g, sign, -half);
 }
 
+/* Computed once, as tables: every channel reads them. */
+static void taps_of(dag *g, const sampling *s, int d, val coordinate, point_taps *out) {
+    compute_taps(g, s, d, coordinate, out);
+    for (int k = 0; k < out->n; k++) {
+        out->index[k] = v_keep(g, out->index[k]);
+        out->valid[k] = v_keep(g, out->valid[k]);
+        out->weight[k] = v_keep(g, out->weight[k]);
+    }
+}
+
 /* Both axes of a call whose settings start at mode_arg; points [N, 1, H, W]. */
 static void points_of(dag *g, const op_call *call, int input_arg, int mode_arg, sampling *s, point_taps taps[2]) {
     const tensor *input = call_tensor(call, input_arg), *grid = call_tensor(call, input_arg + 1);
@@ -122,8 +132,8 @@ static void points_of(dag *g, const op_call *call, int input_arg, int mode_arg, 
 /* Pixel (r, c) of every point's taps, 0 where there is none. */
 static val pixel_of(dag *g, val x, const sampling *s, const point_taps taps[2], int r, int c, const int64_t *sizes) {
     index_sum here[4] = {v_dim(g, sizes, 0), index_constant(0), v_dim(g, sizes, 2), v_dim(g, sizes, 3)};
-    index_sum at[4] = {here[0], v_dim(g, sizes, 1), v_index_of(g, taps[0].index[r], here, s->size[0]),
-                       v_index_of(g, taps[1].index[c], here, s->size[1])};
+    index_sum at[4] = {here[0], v_dim(g, sizes, 1), v_index_within(g, taps[0].index[r], here, s->size[0]),
+                       v_index_within(g, taps[1].index[c], here, s->size[1])};
     val pixel = v_view(g, x, 4, sizes, &(view_map){.n_at = 4, .at = at});
     return v_select(g, v_2(g, FN_AND, taps[0].valid[r], taps[1].valid[c]), pixel, real(g, x, 0));
 }
@@ -174,7 +184,7 @@ static val image_gradient(dag *g, val grad, const sampling *s, const point_taps 
     for (int d = 0; d < 2 && !g->failed && g->refused == NULL; d++) {
         index_sum here[5] = {at[0], index_constant(0), v_dim(g, sizes, 2), v_dim(g, sizes, 3), v_dim(g, sizes, 4 + d)};
         int64_t spread[6] = {points[0], 1, points[2], points[3], d == 0 ? n : 1, d == 0 ? 1 : n};
-        at[2 + d] = v_index_of(g, among_taps(g, taps[d].index, n, points), here, s->size[d]);
+        at[2 + d] = v_index_within(g, among_taps(g, taps[d].index, n, points), here, s->size[d]);
         updates = v_mul(g, updates, v_reshape(g, among_taps(g, taps[d].weight, n, points), 6, spread));
         val valid = v_reshape(g, among_taps(g, taps[d].valid, n, points), 6, spread);
         both = d == 0 ? valid : v_2(g, FN_AND, both, valid);

@@ -12,7 +12,7 @@
 /* What positions along one axis read: values of the axis alone. */
 typedef struct axis_taps {
     int n;
-    val index[RESAMPLE_MAX_TAPS]; /* i64, inside */
+    val index[RESAMPLE_MAX_TAPS]; /* whole numbers, inside */
     val weight[RESAMPLE_MAX_TAPS];
 } axis_taps;
 
@@ -42,17 +42,17 @@ static void cubic_weights(dag *g, val t, val *weight) {
 }
 
 static val clipped(dag *g, val x, int64_t size) {
-    val low = v_greater(g, x, v_int(g, v_dtype(g, x), 0));
-    return v_lesser(g, low, v_int(g, v_dtype(g, x), size - 1));
+    val low = v_2(g, FN_MAXIMUM, x, v_int(g, v_dtype(g, x), 0));
+    return v_2(g, FN_MINIMUM, low, v_int(g, v_dtype(g, x), size - 1));
 }
 
-static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
+static void compute_taps(dag *g, const resample_axis *a, axis_taps *out) {
     dtype t = a->in_double ? ASSAY_F64 : ASSAY_F32;
     val place = v_cast(g, v_iota(g, 1, &a->out, 0), t), step = v_real(g, t, step_of(a)), at;
     out->n = (int)a->mode;
     if (a->mode == RESAMPLE_NEAREST) { /* in f32 whatever the type */
         at = v_mul(g, v_cast(g, v_iota(g, 1, &a->out, 0), ASSAY_F32), v_cast(g, step, ASSAY_F32));
-        out->index[0] = clipped(g, v_cast(g, v_1(g, FN_FLOOR, at), ASSAY_I64), a->in);
+        out->index[0] = clipped(g, v_cast(g, v_1(g, FN_FLOOR, at), ASSAY_I32), a->in);
         return;
     }
     at = a->align_corners ? v_mul(g, place, step) : v_add_real(g, v_mul(g, v_add_real(g, place, 0.5), step), -0.5);
@@ -61,7 +61,7 @@ static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
     }
     val first = v_lesser(g, v_1(g, FN_FLOOR, at), v_real(g, t, (double)(a->in - 1)));
     val rest = v_lesser(g, v_greater(g, v_sub(g, at, first), v_real(g, t, 0)), v_real(g, t, 1));
-    val whole = v_cast(g, first, ASSAY_I64);
+    val whole = v_cast(g, first, ASSAY_I32); /* as wide as f32, which vectors like */
     if (a->mode == RESAMPLE_CUBIC) {
         cubic_weights(g, rest, out->weight);
     } else {
@@ -70,7 +70,18 @@ static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
     }
     for (int k = 0; k < out->n; k++) {
         int64_t shift = a->mode == RESAMPLE_CUBIC ? k - 1 : k;
-        out->index[k] = clipped(g, v_add(g, whole, v_int(g, ASSAY_I64, shift)), a->in);
+        out->index[k] = clipped(g, v_add(g, whole, v_int(g, ASSAY_I32, shift)), a->in);
+    }
+}
+
+/* Computed once, as tables: every row and plane reads them. */
+static void taps_along(dag *g, const resample_axis *a, axis_taps *out) {
+    compute_taps(g, a, out);
+    for (int k = 0; k < out->n; k++) {
+        out->index[k] = v_keep(g, out->index[k]);
+        if (a->mode != RESAMPLE_NEAREST) {
+            out->weight[k] = v_keep(g, out->weight[k]);
+        }
     }
 }
 
@@ -113,7 +124,7 @@ static index_sum nearest_at(dag *g, const resample_axis *a, index_sum place) {
     }
     axis_taps taps;
     taps_along(g, a, &taps);
-    return v_index_of(g, taps.index[0], &place, a->in);
+    return v_index_within(g, taps.index[0], &place, a->in);
 }
 
 void upsample_nearest_parts(dag *g, const op_call *call, const outputs *out) {
@@ -144,9 +155,9 @@ static void upsample_smooth(dag *g, const op_call *call, const outputs *out, res
     at[1] = v_dim(g, sizes, 1);
     for (int r = 0; r < rows.n && !g->failed && g->refused == NULL; r++) {
         val row = {-1};
-        at[2] = v_index_of(g, rows.index[r], &y, axes[0].in);
+        at[2] = v_index_within(g, rows.index[r], &y, axes[0].in);
         for (int c = 0; c < columns.n; c++) {
-            at[3] = v_index_of(g, columns.index[c], &place, axes[1].in);
+            at[3] = v_index_within(g, columns.index[c], &place, axes[1].in);
             val pixel = v_view(g, x, 4, sizes, &(view_map){.n_at = 4, .at = at});
             pixel = v_mul(g, pixel, along(g, columns.weight[c], 3));
             row = c == 0 ? pixel : v_add(g, row, pixel);
@@ -244,7 +255,7 @@ void upsample_bilinear_backward_parts(dag *g, const op_call *call, const outputs
         taps_along(g, &axes[d], &taps);
         val index = side_by_side(g, taps.index, axes[d].out), weight = side_by_side(g, taps.weight, axes[d].out);
         index_sum here[2] = {v_dim(g, sizes, 2 + d), v_dim(g, sizes, 4 + d)};
-        at[2 + d] = v_index_of(g, index, here, axes[d].in);
+        at[2 + d] = v_index_within(g, index, here, axes[d].in);
         updates = v_mul(g, updates, among_taps(g, weight, 2 + d));
     }
     val zeros = v_expand(g, v_int(g, v_dtype(g, grad), 0), 4, t->sizes);

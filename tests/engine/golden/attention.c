@@ -159,12 +159,35 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a0[l] = ((a0[l + half] > a0[l]) | (a0[l + half] != a0[l + half])) ? a0[l + half] : a0[l];
-            }
+        uint32_t nan0 = 0;
+        for (int64_t l = 0; l < 64; l++) {
+            nan0 |= a0[l] != a0[l];
         }
-        const float r0 = a0[0];
+        for (int64_t l = 0; l < 32; l++) {
+            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
+        }
+        const float a0_8_0 = a0[0];
+        const float a0_8_1 = a0[1];
+        const float a0_8_2 = a0[2];
+        const float a0_8_3 = a0[3];
+        const float a0_8_4 = a0[4];
+        const float a0_8_5 = a0[5];
+        const float a0_8_6 = a0[6];
+        const float a0_8_7 = a0[7];
+        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
+        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
+        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
+        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
+        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
+        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
+        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         b11[768 * v0 + v1] = r0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -184,12 +207,31 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 a1[l] += t8;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a1[l] += a1[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a1[l] = a1[l] + a1[l + 32];
         }
-        const float r1 = a1[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a1[l] = a1[l] + a1[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a1[l] = a1[l] + a1[l + 8];
+        }
+        const float a1_8_0 = a1[0];
+        const float a1_8_1 = a1[1];
+        const float a1_8_2 = a1[2];
+        const float a1_8_3 = a1[3];
+        const float a1_8_4 = a1[4];
+        const float a1_8_5 = a1[5];
+        const float a1_8_6 = a1[6];
+        const float a1_8_7 = a1[7];
+        const float a1_4_0 = a1_8_0 + a1_8_4;
+        const float a1_4_1 = a1_8_1 + a1_8_5;
+        const float a1_4_2 = a1_8_2 + a1_8_6;
+        const float a1_4_3 = a1_8_3 + a1_8_7;
+        const float a1_2_0 = a1_4_0 + a1_4_2;
+        const float a1_2_1 = a1_4_1 + a1_4_3;
+        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float r1 = a1_1_0;
         b12[768 * v0 + v1] = r1;
         const float t11 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {

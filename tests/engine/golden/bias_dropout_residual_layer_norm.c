@@ -81,12 +81,31 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a2[l] += t15;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a2[l] += a2[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a2[l] = a2[l] + a2[l + 32];
         }
-        const float r2 = a2[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a2[l] = a2[l] + a2[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a2[l] = a2[l] + a2[l + 8];
+        }
+        const float a2_8_0 = a2[0];
+        const float a2_8_1 = a2[1];
+        const float a2_8_2 = a2[2];
+        const float a2_8_3 = a2[3];
+        const float a2_8_4 = a2[4];
+        const float a2_8_5 = a2[5];
+        const float a2_8_6 = a2[6];
+        const float a2_8_7 = a2[7];
+        const float a2_4_0 = a2_8_0 + a2_8_4;
+        const float a2_4_1 = a2_8_1 + a2_8_5;
+        const float a2_4_2 = a2_8_2 + a2_8_6;
+        const float a2_4_3 = a2_8_3 + a2_8_7;
+        const float a2_2_0 = a2_4_0 + a2_4_2;
+        const float a2_2_1 = a2_4_1 + a2_4_3;
+        const float a2_1_0 = a2_2_0 + a2_2_1;
+        const float r2 = a2_1_0;
         const float t18 = r2 * 0.0013020833721384406f;
         b10[v0] = t18;
         float a4[64];
@@ -104,12 +123,31 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a4[l] += t20;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a4[l] += a4[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a4[l] = a4[l] + a4[l + 32];
         }
-        const float r4 = a4[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a4[l] = a4[l] + a4[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a4[l] = a4[l] + a4[l + 8];
+        }
+        const float a4_8_0 = a4[0];
+        const float a4_8_1 = a4[1];
+        const float a4_8_2 = a4[2];
+        const float a4_8_3 = a4[3];
+        const float a4_8_4 = a4[4];
+        const float a4_8_5 = a4[5];
+        const float a4_8_6 = a4[6];
+        const float a4_8_7 = a4[7];
+        const float a4_4_0 = a4_8_0 + a4_8_4;
+        const float a4_4_1 = a4_8_1 + a4_8_5;
+        const float a4_4_2 = a4_8_2 + a4_8_6;
+        const float a4_4_3 = a4_8_3 + a4_8_7;
+        const float a4_2_0 = a4_4_0 + a4_4_2;
+        const float a4_2_1 = a4_4_1 + a4_4_3;
+        const float a4_1_0 = a4_2_0 + a4_2_1;
+        const float r4 = a4_1_0;
         const float t22 = r4 * 0.0013020833721384406f;
         const float t24 = t22 + 9.999999747378752e-06f;
         const float t25 = __builtin_sqrtf(t24);

@@ -35,12 +35,31 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t0;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a0[l] += a0[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a0[l] = a0[l] + a0[l + 32];
         }
-        const float r0 = a0[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a0[l] = a0[l] + a0[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a0[l] = a0[l] + a0[l + 8];
+        }
+        const float a0_8_0 = a0[0];
+        const float a0_8_1 = a0[1];
+        const float a0_8_2 = a0[2];
+        const float a0_8_3 = a0[3];
+        const float a0_8_4 = a0[4];
+        const float a0_8_5 = a0[5];
+        const float a0_8_6 = a0[6];
+        const float a0_8_7 = a0[7];
+        const float a0_4_0 = a0_8_0 + a0_8_4;
+        const float a0_4_1 = a0_8_1 + a0_8_5;
+        const float a0_4_2 = a0_8_2 + a0_8_6;
+        const float a0_4_3 = a0_8_3 + a0_8_7;
+        const float a0_2_0 = a0_4_0 + a0_4_2;
+        const float a0_2_1 = a0_4_1 + a0_4_3;
+        const float a0_1_0 = a0_2_0 + a0_2_1;
+        const float r0 = a0_1_0;
         const float t3 = r0 * 0.0013020833721384406f;
         b4[v0] = t3;
         float a2[64];
@@ -57,12 +76,31 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a2[l] += t5;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a2[l] += a2[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a2[l] = a2[l] + a2[l + 32];
         }
-        const float r2 = a2[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a2[l] = a2[l] + a2[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a2[l] = a2[l] + a2[l + 8];
+        }
+        const float a2_8_0 = a2[0];
+        const float a2_8_1 = a2[1];
+        const float a2_8_2 = a2[2];
+        const float a2_8_3 = a2[3];
+        const float a2_8_4 = a2[4];
+        const float a2_8_5 = a2[5];
+        const float a2_8_6 = a2[6];
+        const float a2_8_7 = a2[7];
+        const float a2_4_0 = a2_8_0 + a2_8_4;
+        const float a2_4_1 = a2_8_1 + a2_8_5;
+        const float a2_4_2 = a2_8_2 + a2_8_6;
+        const float a2_4_3 = a2_8_3 + a2_8_7;
+        const float a2_2_0 = a2_4_0 + a2_4_2;
+        const float a2_2_1 = a2_4_1 + a2_4_3;
+        const float a2_1_0 = a2_2_0 + a2_2_1;
+        const float r2 = a2_1_0;
         const float t8 = r2 * 0.0013020833721384406f;
         const float t10 = t8 + 9.999999747378752e-06f;
         const float t11 = __builtin_sqrtf(t10);

@@ -69,12 +69,31 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t2;
             }
         }
-        for (int64_t half = 32, n = 64; n > 1; n = half, half = (half + 1) / 2) {
-            for (int64_t l = 0; l < n - half; l++) {
-                a0[l] += a0[l + half];
-            }
+        for (int64_t l = 0; l < 32; l++) {
+            a0[l] = a0[l] + a0[l + 32];
         }
-        const float r0 = a0[0];
+        for (int64_t l = 0; l < 16; l++) {
+            a0[l] = a0[l] + a0[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a0[l] = a0[l] + a0[l + 8];
+        }
+        const float a0_8_0 = a0[0];
+        const float a0_8_1 = a0[1];
+        const float a0_8_2 = a0[2];
+        const float a0_8_3 = a0[3];
+        const float a0_8_4 = a0[4];
+        const float a0_8_5 = a0[5];
+        const float a0_8_6 = a0[6];
+        const float a0_8_7 = a0[7];
+        const float a0_4_0 = a0_8_0 + a0_8_4;
+        const float a0_4_1 = a0_8_1 + a0_8_5;
+        const float a0_4_2 = a0_8_2 + a0_8_6;
+        const float a0_4_3 = a0_8_3 + a0_8_7;
+        const float a0_2_0 = a0_4_0 + a0_4_2;
+        const float a0_2_1 = a0_4_1 + a0_4_3;
+        const float a0_1_0 = a0_2_0 + a0_2_1;
+        const float r0 = a0_1_0;
         b5[v0] = r0;
         const float t6 = r0 * 0.0009765625f;
         const float t9 = t6 + t8;

@@ -79,12 +79,9 @@ VECTOR_INLINE float cos_f32(float x) {
     return sine_of_turns(r, n + 1);
 }
 
-VECTOR_INLINE float sine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? sin_f32(x) : __builtin_sinf(x);
-}
-
-VECTOR_INLINE float cosine_f32(float x) {
-    return fabsf(x) <= TRIGONOMETRY_LIMIT ? cos_f32(x) : __builtin_cosf(x);
+/* Where sin_f32 and cos_f32 have no digits left. */
+VECTOR_INLINE uint64_t angle_is_large(float x) {
+    return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
 /* %4 = mul f32[1024, 32], %4 = mul f32[1024, 32] */
@@ -115,14 +112,36 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b14 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_lane = 1024 * (task);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v0 = first_lane + l;
-            const float t0 = b14[v0];
-            const float t1 = cosine_f32(t0);
-            const float t2 = sine_f32(t0);
-            b8[v0] = t1;
-            b9[v0] = t2;
+        {
+            uint64_t rare = 0;
+            INDEPENDENT
+            for (int64_t l = 0; l < 1024; l++) {
+                const int64_t v0 = first_lane + l;
+                const float t0 = b14[v0];
+                rare |= angle_is_large(t0);
+                rare |= angle_is_large(t0);
+            }
+            if (rare == 0) {
+                INDEPENDENT
+                for (int64_t l = 0; l < 1024; l++) {
+                    const int64_t v0 = first_lane + l;
+                    const float t0 = b14[v0];
+                    const float t1 = cos_f32(t0);
+                    const float t2 = sin_f32(t0);
+                    b8[v0] = t1;
+                    b9[v0] = t2;
+                }
+            } else {
+                INDEPENDENT
+                for (int64_t l = 0; l < 1024; l++) {
+                    const int64_t v0 = first_lane + l;
+                    const float t0 = b14[v0];
+                    const float t1 = __builtin_cosf(t0);
+                    const float t2 = __builtin_sinf(t0);
+                    b8[v0] = t1;
+                    b9[v0] = t2;
+                }
+            }
         }
     }
     return 1;

@@ -64,7 +64,11 @@ static void turn(int64_t k, int64_t n, double *re, double *im) {
     *im = sin(angle);
 }
 
-static int next_radix(int64_t n) {
+/* eights: the loops may take eight at a time (whole vectors in as many registers as that needs). 16 is better cut in halves. */
+static int next_radix(int64_t n, bool eights) {
+    if (eights && n % 8 == 0 && n != 16) {
+        return 8;
+    }
     if (n % 4 == 0) {
         return 4;
     }
@@ -78,7 +82,7 @@ static int next_radix(int64_t n) {
 
 static bool is_smooth(int64_t n) {
     while (n > 1) {
-        int r = next_radix(n);
+        int r = next_radix(n, false);
         if (r == 0) {
             return false;
         }
@@ -87,9 +91,9 @@ static bool is_smooth(int64_t n) {
     return true;
 }
 
-static status make_passes(const fft_state *s, arena *memory, fft_line *line, error *err) {
+static status make_passes(const fft_state *s, arena *memory, fft_line *line, bool eights, error *err) {
     for (int64_t n = line->n; n > 1;) {
-        int radix = next_radix(n);
+        int radix = next_radix(n, eights);
         int64_t m = n / radix;
         char *table = arena_make(memory, (size_t)m * (size_t)(radix - 1), 2 * s->part);
         char *roots = arena_make(memory, (size_t)radix, 2 * s->part);
@@ -115,13 +119,19 @@ static status make_passes(const fft_state *s, arena *memory, fft_line *line, err
     return ASSAY_OK;
 }
 
-/* Bluestein (1970): k j = (k^2 + j^2 - (k - j)^2) / 2 makes the sum a convolution with a chirp. Its transform is worked out
-   in double by the same passes. */
-static status make_chirp(fft_state *s, arena *memory, fft_line *line, error *err) {
+/* Of the convolution below. */
+static int64_t chirp_length(int64_t n) {
     int64_t size = 1;
-    while (size < 2 * line->n - 1) {
+    while (size < 2 * n - 1) {
         size *= 2;
     }
+    return size;
+}
+
+/* Bluestein (1970): k j = (k^2 + j^2 - (k - j)^2) / 2 makes the sum a convolution with a chirp. Its transform is worked out
+   in double by the same passes. */
+static status make_chirp(fft_state *s, arena *memory, fft_line *line, bool eights, error *err) {
+    int64_t size = chirp_length(line->n);
     fft_state wide = *s;
     wide.part = sizeof(double);
     fft_line *inner = arena_make(memory, 1, sizeof *inner), *exact = arena_make(memory, 1, sizeof *exact);
@@ -131,8 +141,8 @@ static status make_chirp(fft_state *s, arena *memory, fft_line *line, error *err
         return no_memory(err);
     }
     inner->n = exact->n = size;
-    TRY(make_passes(s, memory, inner, err));
-    TRY(make_passes(&wide, memory, exact, err));
+    TRY(make_passes(s, memory, inner, eights, err));
+    TRY(make_passes(&wide, memory, exact, false, err));
     fft_buffer a = {work, work + size}, b = {work + 2 * size, work + 3 * size};
     for (int64_t k = 0; k < line->n; k++) {
         double re, im;
@@ -210,10 +220,12 @@ static status make_pass(fft_state *s, arena *memory, fft_pass *p, int dim, const
         }
     }
     join_lanes(p);
-    TRY(is_smooth(p->line.n) ? make_passes(s, memory, &p->line, err) : make_chirp(s, memory, &p->line, err));
-    int64_t length = p->line.inner != NULL ? p->line.inner->n : p->line.n, fit = BUFFER_ELEMENTS / length;
+    bool is_plain = is_smooth(p->line.n);
+    int64_t length = is_plain ? p->line.n : chirp_length(p->line.n), fit = BUFFER_ELEMENTS / length;
     p->w = fit < 1 ? 1 : fit > FFT_LANES ? FFT_LANES : fit;
     p->w = p->w > p->lanes ? p->lanes : p->w;
+    bool eights = isa_best() == ISA_AVX512 && pitch_of(p->w) == FFT_LANES;
+    TRY(is_plain ? make_passes(s, memory, &p->line, eights, err) : make_chirp(s, memory, &p->line, eights, err));
     size_t elements = (size_t)length * (size_t)pitch_of(p->w);
     s->capacity = s->capacity > elements ? s->capacity : elements;
     return ASSAY_OK;
@@ -228,7 +240,8 @@ static void run_lines(const fft_state *s, const fft_pass *p, int64_t unit, char 
         rest /= p->sizes[d];
     }
     size_t array = array_bytes(s), element = 2 * s->part;
-    fft_lanes in_lanes = {w, pitch_of(w), p->src_lane}, out_lanes = {w, pitch_of(w), p->dst_lane};
+    int64_t pitch = pitch_of(p->w); /* of the last, smaller group as well: its passes are the same */
+    fft_lanes in_lanes = {w, pitch, p->src_lane}, out_lanes = {w, pitch, p->dst_lane};
     fft_buffer a = {buffers, buffers + array}, b = {buffers + 2 * array, buffers + 3 * array};
     /* With its parts exchanged on the way in and out, a forward transform is an inverse one. */
     fft_buffer in = s->inverse ? (fft_buffer){a.im, a.re} : a;

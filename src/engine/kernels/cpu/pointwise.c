@@ -128,7 +128,8 @@ static status choose(const op_call *call, const pointwise_spec *spec, dtype comp
     if (compute == ASSAY_B8 && spec->op == PW_ADD_SCALED) {
         c->class = CLASS_I32; /* scaled sums are true where they are not 0 */
     }
-    if (is_move(spec->op) && dtype_size(compute) == 2 && out == compute) {
+    bool is_sign = (spec->op == PW_NEG || spec->op == PW_ABS) && dtype_is_floating(compute); /* one bit decides it */
+    if ((is_move(spec->op) || is_sign) && dtype_size(compute) == 2 && out == compute) {
         bool same = true;
         for (int k = spec->op == PW_WHERE ? 1 : 0; k < spec->n; k++) {
             const tensor *t = operand_tensor(call, spec, k);

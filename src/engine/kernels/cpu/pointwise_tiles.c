@@ -160,6 +160,12 @@ static void gather(const tiled *p, const source *in, const tile *t, char *raw, c
         }
         return;
     }
+    if (converts && strides[0] == 0) { /* a number for each row: converted once */
+        int64_t wide = pointwise_classes[in->class].size;
+        loops->load(raw, in->dtype, from, strides[1], t->n1);
+        p->move->copy_rows(to, raw, 0, wide, t->n0, t->n1, wide);
+        return;
+    }
     char *dense = converts ? raw : to;
     if (strides[0] == size || strides[0] == 0) {
         p->move->copy_rows(dense, from, strides[0], strides[1], t->n0, t->n1, size);

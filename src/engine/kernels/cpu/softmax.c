@@ -58,9 +58,9 @@ static void forward_short_lines(const softmax *s, int64_t from, int64_t to, char
     }
 }
 
-static bool has_short_lines(const softmax *s) {
+static bool has_short_lines(const softmax *s, int n_operands) {
     bool is_dense = s->n > 1 && s->n <= ROW_BLOCK / 2 && s->lines.ndim == 1;
-    for (int k = X; k <= Y; k++) {
+    for (int k = 0; k < n_operands; k++) {
         is_dense = is_dense && s->stride[k] == (int64_t)dtype_size(s->type[k]) && s->lines.strides[k][0] == s->n * s->stride[k];
     }
     return is_dense;
@@ -166,6 +166,32 @@ static void backward_lines(const softmax *s, int64_t from, int64_t to, char *wor
     }
 }
 
+/* Short lines one behind the other in all three: brought in and stored as many as fit a block at once. */
+static void backward_short_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    const row_loops *l = s->l;
+    int64_t most = ROW_BLOCK / s->n, line = s->n * (int64_t)l->size, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    char *more = work + ROW_BLOCK * l->size, *made = more + ROW_BLOCK * l->size;
+    for (int64_t i = from; i < to; i += most) {
+        int64_t rows = to - i < most ? to - i : most, n = rows * s->n;
+        loop_seek(&s->lines, i, index, offset);
+        char *out = s->lines.data[Y] + offset[Y];
+        const char *g = row_fetch(l, work, s->lines.data[X] + offset[X], s->type[X], s->stride[X], n);
+        const char *y = row_fetch(l, more, s->lines.data[G] + offset[G], s->type[G], s->stride[G], n);
+        char *target = row_target(l, made, out, s->type[Y], s->stride[Y]);
+        for (int64_t at = 0; at < rows * line; at += line) {
+            row_wide sum = {.f = 0};
+            if (s->logarithm) {
+                l->fold[ROW_SUM](&sum, g + at, s->n);
+                l->log_softmax_back(target + at, g + at, y + at, sum.f, s->n);
+            } else {
+                sum.f = l->dot(g + at, y + at, s->n);
+                l->softmax_back(target + at, g + at, y + at, sum.f, s->n);
+            }
+        }
+        row_put(l, out, s->type[Y], s->stride[Y], target, n);
+    }
+}
+
 static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
@@ -213,9 +239,9 @@ static void choose_way(softmax *s, bool backward) {
         return;
     }
     s->units = s->lines.numel;
-    if (!backward && has_short_lines(s)) {
-        s->work_bytes = ROW_BLOCK * size;
-        s->run_units = forward_short_lines;
+    if (has_short_lines(s, backward ? OPERANDS : Y + 1)) {
+        s->work_bytes = (backward ? 3 : 1) * ROW_BLOCK * size;
+        s->run_units = backward ? backward_short_lines : forward_short_lines;
         return;
     }
     bool fits = s->n * size <= LINE_BYTES;

@@ -10,6 +10,13 @@
 
 static const copy_loops *const copies = &ISA_SYMBOL(copy_loops);
 
+/* Whether a square of a vector's edge fits the registers. */
+#if defined(__AVX512F__)
+enum { SQUARES_FIT = 1 };
+#else
+enum { SQUARES_FIT = 0 };
+#endif
+
 #define REAL         float
 #define COMPLEX_LOG2 3
 #define EVENS        0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30

@@ -48,13 +48,70 @@ static void NAMED(join)(REAL *restrict y, int64_t n, int64_t stride, int64_t w, 
     }
 }
 
-/* Lines that are contiguous in memory are turned round whole first, in spare. */
+/* A square of numbers turned round: rows i and i + VEC / 2 are interleaved, log2 VEC times. */
+static inline void NAMED(turn_square)(NAMED(vec) a[NAMED(VEC)]) {
+    NAMED(vec) b[NAMED(VEC)];
+    for (int width = 1; width < NAMED(VEC); width *= 2) {
+        for (int i = 0; i < NAMED(VEC) / 2; i++) {
+            b[2 * i] = __builtin_shufflevector(a[i], a[i + NAMED(VEC) / 2], JOINED_LOW);
+            b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + NAMED(VEC) / 2], JOINED_HIGH);
+        }
+        memcpy(a, b, sizeof b);
+    }
+}
+
+/* VEC lines, contiguous and lane_stride numbers apart, to rows of re and im: a complex line is one of numbers, whose rows are
+   real and imaginary parts in turn. Answers how many of the n elements it took. */
+static int64_t NAMED(turn_in)(const REAL *x, int64_t n, int64_t lane_stride, int64_t pitch, REAL *re, REAL *im) {
+    int64_t e = 0;
+    for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
+        NAMED(vec) a[NAMED(VEC)];
+        for (int i = 0; i < NAMED(VEC); i++) {
+            a[i] = NAMED(get)(x + i * lane_stride + 2 * e);
+        }
+        NAMED(turn_square)(a);
+        for (int k = 0; k < NAMED(VEC) / 2; k++) {
+            NAMED(put)(re + (e + k) * pitch, a[2 * k]);
+            NAMED(put)(im + (e + k) * pitch, a[2 * k + 1]);
+        }
+    }
+    return e;
+}
+
+static int64_t NAMED(turn_out)(REAL *y, int64_t n, int64_t lane_stride, int64_t pitch, const REAL *re, const REAL *im, REAL by) {
+    int64_t e = 0;
+    for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
+        NAMED(vec) a[NAMED(VEC)];
+        for (int k = 0; k < NAMED(VEC) / 2; k++) {
+            a[2 * k] = by * NAMED(get)(re + (e + k) * pitch);
+            a[2 * k + 1] = by * NAMED(get)(im + (e + k) * pitch);
+        }
+        NAMED(turn_square)(a);
+        for (int i = 0; i < NAMED(VEC); i++) {
+            NAMED(put)(y + i * lane_stride + 2 * e, a[i]);
+        }
+    }
+    return e;
+}
+
+/* Lines that are contiguous in memory are turned round: in registers where there are enough, else whole first, in spare. */
 static void NAMED(load)(const void *src, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer to, void *spare) {
     const REAL *x = src;
     REAL *re = to.re, *im = to.im;
     int64_t w = lanes.w;
+    bool by_squares = SQUARES_FIT && stride == 1 && w % NAMED(VEC) == 0;
     if (lanes.stride == 1) {
         NAMED(part)(x, n, stride, w, lanes.pitch, re, im);
+    } else if (by_squares) {
+        for (int64_t l = 0; l < w; l += NAMED(VEC)) {
+            int64_t e = NAMED(turn_in)(x + 2 * l * lanes.stride, n, 2 * lanes.stride, lanes.pitch, re + l, im + l);
+            for (; e < n; e++) {
+                for (int64_t i = l; i < l + NAMED(VEC); i++) {
+                    re[e * lanes.pitch + i] = x[2 * (e + i * lanes.stride)];
+                    im[e * lanes.pitch + i] = x[2 * (e + i * lanes.stride) + 1];
+                }
+            }
+        }
     } else if (stride == 1) {
         copies->transpose(spare, src, COMPLEX_LOG2, w, n, (ptrdiff_t)(w * 2 * (int64_t)sizeof(REAL)),
                           (ptrdiff_t)(lanes.stride * 2 * (int64_t)sizeof(REAL)));
@@ -73,8 +130,19 @@ static void NAMED(store)(void *dst, int64_t n, int64_t stride, fft_lanes lanes, 
     REAL *y = dst, by = (REAL)scale;
     const REAL *re = from.re, *im = from.im;
     int64_t w = lanes.w;
+    bool by_squares = SQUARES_FIT && stride == 1 && w % NAMED(VEC) == 0;
     if (lanes.stride == 1) {
         NAMED(join)(y, n, stride, w, lanes.pitch, re, im, by);
+    } else if (by_squares) {
+        for (int64_t l = 0; l < w; l += NAMED(VEC)) {
+            int64_t e = NAMED(turn_out)(y + 2 * l * lanes.stride, n, 2 * lanes.stride, lanes.pitch, re + l, im + l, by);
+            for (; e < n; e++) {
+                for (int64_t i = l; i < l + NAMED(VEC); i++) {
+                    y[2 * (e + i * lanes.stride)] = by * re[e * lanes.pitch + i];
+                    y[2 * (e + i * lanes.stride) + 1] = by * im[e * lanes.pitch + i];
+                }
+            }
+        }
     } else if (stride == 1) {
         NAMED(join)(spare, n, w, w, lanes.pitch, re, im, by);
         copies->transpose(dst, spare, COMPLEX_LOG2, n, w, (ptrdiff_t)(lanes.stride * 2 * (int64_t)sizeof(REAL)),
@@ -142,9 +210,18 @@ static void NAMED(radix_3)(const REAL *xr, const REAL *xi, REAL *restrict yr, RE
 
 /* The same with whole vectors, for len a multiple of VEC. All loads of a step come before its stores. */
 static inline void NAMED(turned)(REAL *yr, REAL *yi, NAMED(vec) r, NAMED(vec) i, const REAL *t) {
+    if (t == NULL) { /* the last pass turns nothing */
+        NAMED(put)(yr, r);
+        NAMED(put)(yi, i);
+        return;
+    }
     REAL c = t[0], s = t[1];
     NAMED(put)(yr, r * c - i * s);
     NAMED(put)(yi, r * s + i * c);
+}
+
+static inline const REAL *NAMED(after)(const REAL *t, int n) {
+    return t == NULL ? NULL : t + n;
 }
 
 static void NAMED(vec_2)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
@@ -166,7 +243,7 @@ static void NAMED(vec_3)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(put)(yr + i, r0 + sr);
         NAMED(put)(yi + i, i0 + si);
         NAMED(turned)(yr + i + len, yi + i + len, mr + dr, mi + di, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, mr - dr, mi - di, t + 2);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, mr - dr, mi - di, NAMED(after)(t, 2));
     }
 }
 
@@ -180,8 +257,8 @@ static void NAMED(vec_4)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(put)(yr + i, ar + cr);
         NAMED(put)(yi + i, ai + ci);
         NAMED(turned)(yr + i + len, yi + i + len, br + dr, bi + di, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, ar - cr, ai - ci, t + 2);
-        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, br - dr, bi - di, t + 4);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, ar - cr, ai - ci, NAMED(after)(t, 2));
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, br - dr, bi - di, NAMED(after)(t, 4));
     }
 }
 
@@ -199,9 +276,45 @@ static void NAMED(vec_5)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(put)(yr + i, r0 + ar + br);
         NAMED(put)(yi + i, i0 + ai + bi);
         NAMED(turned)(yr + i + len, yi + i + len, mr + ni, mi - nr, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, pr + qi, pi - qr, t + 2);
-        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, pr - qi, pi + qr, t + 4);
-        NAMED(turned)(yr + i + 4 * len, yi + i + 4 * len, mr - ni, mi + nr, t + 6);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, pr + qi, pi - qr, NAMED(after)(t, 2));
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, pr - qi, pi + qr, NAMED(after)(t, 4));
+        NAMED(turned)(yr + i + 4 * len, yi + i + 4 * len, mr - ni, mi + nr, NAMED(after)(t, 6));
+    }
+}
+
+/* The even ones of eight are a transform of four sums, the odd ones of four differences turned by eighths. */
+static inline void NAMED(four)(const NAMED(vec) r[4], const NAMED(vec) i[4], REAL *yr, REAL *yi, int64_t step, const REAL *t,
+                               int first) {
+    NAMED(vec) ar = r[0] + r[2], ai = i[0] + i[2], br = r[0] - r[2], bi = i[0] - i[2], cr = r[1] + r[3], ci = i[1] + i[3];
+    NAMED(vec) dr = i[1] - i[3], di = r[3] - r[1]; /* -i times the difference */
+    if (first == 0) {
+        NAMED(put)(yr, ar + cr);
+        NAMED(put)(yi, ai + ci);
+    } else {
+        NAMED(turned)(yr, yi, ar + cr, ai + ci, t);
+    }
+    NAMED(turned)(yr + step, yi + step, br + dr, bi + di, NAMED(after)(t, 2 * first + 2));
+    NAMED(turned)(yr + 2 * step, yi + 2 * step, ar - cr, ai - ci, NAMED(after)(t, 2 * first + 6));
+    NAMED(turned)(yr + 3 * step, yi + 3 * step, br - dr, bi - di, NAMED(after)(t, 2 * first + 10));
+}
+
+static void NAMED(vec_8)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+    const REAL root = (REAL)0.70710678118654752440;
+    for (int64_t i = 0; i < len; i += NAMED(VEC)) {
+        NAMED(vec) ar[4], ai[4], br[4], bi[4];
+        for (int k = 0; k < 4; k++) {
+            NAMED(vec) r0 = NAMED(get)(xr + i + k * in), r4 = NAMED(get)(xr + i + (k + 4) * in);
+            NAMED(vec) i0 = NAMED(get)(xi + i + k * in), i4 = NAMED(get)(xi + i + (k + 4) * in);
+            ar[k] = r0 + r4;
+            ai[k] = i0 + i4;
+            br[k] = r0 - r4;
+            bi[k] = i0 - i4;
+        }
+        NAMED(vec) one_r = root * (br[1] + bi[1]), one_i = root * (bi[1] - br[1]);
+        NAMED(vec) three_r = root * (bi[3] - br[3]), three_i = -root * (br[3] + bi[3]);
+        NAMED(vec) odd_r[4] = {br[0], one_r, bi[2], three_r}, odd_i[4] = {bi[0], one_i, -br[2], three_i};
+        NAMED(four)(ar, ai, yr + i, yi + i, 2 * len, t, 0);
+        NAMED(four)(odd_r, odd_i, yr + i + len, yi + i + len, 2 * len, t, 1);
     }
 }
 
@@ -237,14 +350,17 @@ static fft_buffer NAMED(passes)(const fft_line *line, int64_t w, fft_buffer a, f
         for (int64_t p = 0; p < m; p++, t += 2 * (radix - 1)) {
             const REAL *xr = (const REAL *)a.re + p * len, *xi = (const REAL *)a.im + p * len;
             REAL *yr = (REAL *)b.re + p * radix * len, *yi = (REAL *)b.im + p * radix * len;
-            if (whole && radix == 4) {
-                NAMED(vec_4)(xr, xi, yr, yi, len, in, t);
+            const REAL *turns = m > 1 ? t : NULL;
+            if (whole && radix == 8) {
+                NAMED(vec_8)(xr, xi, yr, yi, len, in, turns);
+            } else if (whole && radix == 4) {
+                NAMED(vec_4)(xr, xi, yr, yi, len, in, turns);
             } else if (whole && radix == 5) {
-                NAMED(vec_5)(xr, xi, yr, yi, len, in, t);
+                NAMED(vec_5)(xr, xi, yr, yi, len, in, turns);
             } else if (whole && radix == 3) {
-                NAMED(vec_3)(xr, xi, yr, yi, len, in, t);
+                NAMED(vec_3)(xr, xi, yr, yi, len, in, turns);
             } else if (whole && radix == 2) {
-                NAMED(vec_2)(xr, xi, yr, yi, len, in, t);
+                NAMED(vec_2)(xr, xi, yr, yi, len, in, turns);
             } else if (radix == 4) {
                 NAMED(radix_4)(xr, xi, yr, yi, len, in, t);
             } else if (radix == 2) {

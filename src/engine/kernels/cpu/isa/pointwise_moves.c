@@ -122,16 +122,53 @@ static void settle(void) {
     stream_settle();
 }
 
-/* One value n times: the first copy doubles until it fills the row. */
-static void repeat(char *to, const char *from, int64_t n, int64_t size) {
-    if (n == 0) {
-        return;
+/* One value n times, for the sizes of numbers in vector code. */
+static void repeat_1(uint8_t *to, const char *from, int64_t n) {
+    memset(to, *(const uint8_t *)from, (size_t)n);
+}
+
+static void repeat_2(uint16_t *to, const char *from, int64_t n) {
+    uint16_t x = *(const uint16_t *)(const void *)from;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = x;
     }
-    memcpy(to, from, (size_t)size);
-    for (int64_t have = 1; have < n;) {
-        int64_t more = n - have < have ? n - have : have;
-        memcpy(to + have * size, to, (size_t)(more * size));
-        have += more;
+}
+
+static void repeat_4(float *to, const char *from, int64_t n) {
+    float x = *(const float *)(const void *)from;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = x;
+    }
+}
+
+static void repeat_8(uint64_t *to, const char *from, int64_t n) {
+    uint64_t x = *(const uint64_t *)(const void *)from;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = x;
+    }
+}
+
+static void repeat(void *to, const char *from, int64_t n, int64_t size) {
+    switch (size) {
+    case 1:
+        repeat_1(to, from, n);
+        return;
+    case 2:
+        repeat_2(to, from, n);
+        return;
+    case 4:
+        repeat_4(to, from, n);
+        return;
+    case 8:
+        repeat_8(to, from, n);
+        return;
+    default:
+        for (int64_t i = 0; i < n; i++) {
+            memcpy((char *)to + i * size, from, (size_t)size);
+        }
     }
 }
 
@@ -139,13 +176,7 @@ static void copy_rows(void *to, const char *from, int64_t inner, int64_t outer, 
                       int64_t size) {
     char *out = to;
     for (int64_t o = 0; o < n_outer; o++, out += n_inner * size, from += outer) {
-        if (inner == 0 && size == 4) {
-            float x = *(const float *)(const void *)from, *row = (float *)(void *)out;
-#pragma omp simd
-            for (int64_t i = 0; i < n_inner; i++) {
-                row[i] = x;
-            }
-        } else if (inner == 0) {
+        if (inner == 0) {
             repeat(out, from, n_inner, size);
         } else {
             memcpy(out, from, (size_t)(n_inner * size));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise moves of 16-bit elements, whatever they mean: f16, bf16 and i16 need no conversion to be chosen between.
- */
+/* Element-wise moves of 16-bit elements, whatever they mean: f16, bf16 and i16 need no conversion to be chosen between, nor
+   the first two for what becomes of their sign. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,8 +35,24 @@ static void fill(void *to, number of, int64_t n) {
     }
 }
 
+ALWAYS_INLINE elem other_sign(elem x) {
+    return x ^ 0x8000;
+}
+
+ALWAYS_INLINE elem no_sign(elem x) {
+    return x & 0x7fff;
+}
+
+static void neg_loop(const pointwise_chunk *c) {
+    unary(c, other_sign);
+}
+
+static void abs_loop(const pointwise_chunk *c) {
+    unary(c, no_sign);
+}
+
 const pointwise_loops ISA_SYMBOL(pointwise_u16) = {
-    .op = {[PW_COPY] = copy_loop, [PW_WHERE] = where_loop},
+    .op = {[PW_COPY] = copy_loop, [PW_WHERE] = where_loop, [PW_NEG] = neg_loop, [PW_ABS] = abs_loop},
     .load = load,
     .store = store,
     .fill = fill,
