@@ -41,7 +41,7 @@ static const char *const flags[] = {
 enum { PURPOSE_FLAGS = 3 };
 static const char *const purpose_flags[][PURPOSE_FLAGS] = {
     [BUILD_TO_LAST] = {"-O3", "-w", "-Werror=implicit-function-declaration"},
-    [BUILD_TO_TEST] = {"-O1", "-Wall", "-Werror"},
+    [BUILD_TO_TEST] = {"-O0", "-Wall", "-Werror"},
 };
 
 static const char *compiler_name(void) {

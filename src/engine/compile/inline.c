@@ -100,6 +100,11 @@ bool expr_make_data(compiler *c, kernel *k, index_sum a, int guard) {
     for (int i = 0; i < a.n; i++) {
         const index_atom *atom = a.terms[i].atom;
         if (atom->kind == ATOM_DATA) {
+            for (int d = 0; d < atom->n_at; d++) { /* the place of an index may be read from data itself */
+                if (!expr_make_data(c, k, atom->at[d], guard)) {
+                    return false;
+                }
+            }
             if (expr_of(c, k, (val){atom->id}, atom->at, guard) < 0) {
                 return false;
             }

@@ -148,18 +148,36 @@ val v_transpose(dag *g, val x, int a, int b) {
     return v_permute(g, x, order);
 }
 
-/* Coordinates of the element at `flat` where dimension d lies `strides[d]` apart; strides need not be in order, but no
-   two elements may share a place. */
-static void coordinates(dag *g, index_sum flat, int ndim, const int64_t *sizes, const int64_t *strides, index_sum *at) {
-    int64_t widest = 0;
+/* The dimension with the largest stride below `below` that counts: -1 when there is none. Of equal ones the first. */
+static int next_inward(int ndim, const int64_t *sizes, const int64_t *strides, int64_t below) {
+    int found = -1;
     for (int d = 0; d < ndim; d++) {
-        widest = sizes[d] > 1 && strides[d] > widest ? strides[d] : widest;
+        if (sizes[d] > 1 && strides[d] > 0 && strides[d] < below && (found < 0 || strides[d] > strides[found])) {
+            found = d;
+        }
     }
+    return found;
+}
+
+/* Coordinates of the element at `flat` where dimension d lies `strides[d]` apart; strides need not be in order, and there may
+   be gaps, but no two elements may share a place, save along strides of 0, where each is as good as the first. */
+static void coordinates(dag *g, index_sum flat, int ndim, const int64_t *sizes, const int64_t *strides, index_sum *at) {
+    bool dense = true;
     for (int d = 0; d < ndim; d++) {
         at[d] = index_constant(0);
-        if (sizes[d] > 1) {
-            at[d] = index_quotient(&g->indices, flat, strides[d]);
-            at[d] = strides[d] == widest ? at[d] : index_remainder(&g->indices, at[d], sizes[d]);
+    }
+    int outer = next_inward(ndim, sizes, strides, INT64_MAX);
+    for (int d = outer, next; d >= 0; d = next) {
+        next = next_inward(ndim, sizes, strides, strides[d]);
+        dense = dense && (next < 0 || strides[d] == strides[next] * sizes[next]);
+    }
+    index_sum rest = flat;
+    for (int d = outer; d >= 0; d = next_inward(ndim, sizes, strides, strides[d])) {
+        at[d] = index_quotient(&g->indices, dense ? flat : rest, strides[d]);
+        if (dense) { /* the simpler form */
+            at[d] = d == outer ? at[d] : index_remainder(&g->indices, at[d], sizes[d]);
+        } else {
+            rest = strides[d] > 1 ? index_remainder(&g->indices, rest, strides[d]) : index_constant(0);
         }
     }
 }
