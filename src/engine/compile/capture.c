@@ -145,6 +145,12 @@ static void add_output(dag *g, val v, const tensor *to) {
     }
 }
 
+/* A view of an input is that input's memory: whoever writes the input writes it. */
+static bool is_view_of_input(const graph *g, const tensor *t) {
+    int node, output;
+    return t->storage != NULL && graph_find_maker(g, t, &node, &output) && g->nodes[node].call.op->row->is_view;
+}
+
 status capture(compiler *c, const graph *graph_in, error *err) {
     dag *g = &c->g;
     dag_capture *known = arena_make(c->memory, 1, sizeof *known);
@@ -165,7 +171,9 @@ status capture(compiler *c, const graph *graph_in, error *err) {
         bool made = dag_known(known, t, &v);
         assert(made);
         (void)made;
-        add_output(g, v, t);
+        if (!is_view_of_input(graph_in, t)) {
+            add_output(g, v, t);
+        }
     }
     for (int i = 0; i < known->n; i++) {
         if (known->written[i]) {
