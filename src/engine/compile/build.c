@@ -38,10 +38,10 @@ static const char *const flags[] = {
 };
 
 /* What only one purpose asks for. */
-enum { PURPOSE_FLAGS = 3 };
+enum { PURPOSE_FLAGS = 4 };
 static const char *const purpose_flags[][PURPOSE_FLAGS] = {
-    [BUILD_TO_LAST] = {"-O3", "-w", "-Werror=implicit-function-declaration"},
-    [BUILD_TO_TEST] = {"-O0", "-Wall", "-Werror"},
+    [BUILD_TO_LAST] = {"-O3", "-w", "-Werror=implicit-function-declaration", "-std=gnu17"},
+    [BUILD_TO_TEST] = {"-O0", "-Wall", "-Werror", "-Wno-tautological-compare"},
 };
 
 static const char *compiler_name(void) {

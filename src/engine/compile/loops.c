@@ -214,7 +214,7 @@ static void check_junction(void *self, index_sum a) {
 }
 
 static bool runs_on(const kernel *k, int outer, int inner) {
-    if (k->variables[outer].is_reduced != k->variables[inner].is_reduced) {
+    if (k->variables[outer].is_reduced != k->variables[inner].is_reduced || k->variables[inner].size == 0) {
         return false;
     }
     junction j = {outer, inner, k->variables[inner].size, true};

@@ -379,7 +379,7 @@ static const tensor *memory_of(const compiler *c, int buffer) {
 }
 
 /* Whether reading e's element and writing r's is safe although both lie in one tensor's memory: they are the same element,
-   read just before it is written. */
+   read just before it is written. In a kernel of several phases a later one may read it again. */
 static bool same_element(compiler *c, const expr *e, const root *r) {
     index_sum read = index_add(&c->g.indices, e->at, index_constant(memory_of(c, e->buffer)->offset));
     index_sum write = index_add(&c->g.indices, r->at, index_constant(memory_of(c, r->buffer)->offset));
@@ -414,7 +414,7 @@ static bool keep_apart(compiler *c, attempt *a) {
                     const expr *x = &reader->exprs[e];
                     const tensor *from = x->kind == EXPR_LOAD ? memory_of(c, x->buffer) : NULL;
                     conflict |= from != NULL && from->storage == to->storage && x->buffer != r->buffer &&
-                                t >= s && !(t == s && same_element(c, x, r));
+                                t >= s && !(t == s && reader->n_phases == 1 && same_element(c, x, r));
                 }
             }
             if (conflict && !a->apart[output]) {
