@@ -333,10 +333,12 @@ static inline bool maker_try(maker *m, const pattern *p) {
             v->shares = (p->flags & (VIEWS | WRITES)) != 0;
             v->overlaps = m->overlaps || (p->flags & OVERLAPS) != 0;
         }
+        graph_clear(&g);
+    }
+    if (good) {
         m->next_name += p->n_outputs;
         text_add(&m->lines, text_get(&m->pending));
         text_add(&m->lines, text_get(&line));
-        graph_clear(&g);
     }
     text_clear(&line);
     text_clear(&all);
