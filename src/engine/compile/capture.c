@@ -103,6 +103,66 @@ static void call_library(dag *g, const op_call *call, const outputs *out) {
     /* What the kernel writes besides its outputs it writes itself, in place. */
 }
 
+/* --- writes through aliases ------------------------------------------------------------------------------------------------- */
+
+/* The tensor whose memory t shows, through views and in-place results. */
+static const tensor *root_of(const graph *g, const tensor *t) {
+    int node, output;
+    while (graph_find_maker(g, t, &node, &output)) {
+        const op_call *call = &g->nodes[node].call;
+        if (!(call->op->row->is_view || call->op->in_place) || call->args[0].kind != ARG_TENSOR) {
+            break;
+        }
+        t = call->args[0].tensor;
+    }
+    return t;
+}
+
+static bool is_used_after(const graph *g, const tensor *t, int node) {
+    for (int i = node + 1; i < g->n_nodes; i++) {
+        const op_call *call = &g->nodes[i].call;
+        for (int a = 0; a < call->op->signature.n_params; a++) {
+            const arg *x = &call->args[a];
+            if (x->kind == ARG_TENSOR && x->tensor == t) {
+                return true;
+            }
+            for (int k = 0; x->kind == ARG_TENSORS && k < x->n; k++) {
+                if (x->tensors[k] == t) {
+                    return true;
+                }
+            }
+        }
+    }
+    for (int i = 0; i < g->n_outputs; i++) {
+        if (g->outputs[i] == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A value is what it was when it was made: one that shows memory which a later node writes through another name would have
+   to change. Such graphs are for eager. */
+static status refuse_hidden_write(const graph *g, int node, error *err) {
+    const op_call *call = &g->nodes[node].call;
+    if (!call->op->in_place || call->op->row->is_view || call->args[0].kind != ARG_TENSOR) {
+        return ASSAY_OK;
+    }
+    const tensor *written = call->args[0].tensor, *origin = root_of(g, written);
+    bool hidden = origin != written && is_used_after(g, origin, node);
+    for (int i = 0; i < node; i++) {
+        for (int k = 0; k < g->nodes[i].out->n; k++) {
+            const tensor *t = &g->nodes[i].out->items[k];
+            hidden |= t != written && root_of(g, t) == origin && is_used_after(g, t, node);
+        }
+    }
+    return hidden ? fail(err, ASSAY_UNSUPPORTED,
+                         "%s writes memory that another value of the graph shows and that is used afterwards: the compiler "
+                         "does not follow that",
+                         call->op->signature.full)
+                  : ASSAY_OK;
+}
+
 static status capture_node(dag *g, const graph_node *node, error *err) {
     const op_call *call = &node->call;
     if (node->out->n > MOST_RESULTS) {
@@ -159,6 +219,7 @@ status capture(compiler *c, const graph *graph_in, error *err) {
     }
     g->capture = known;
     for (int i = 0; i < graph_in->n_nodes; i++) {
+        TRY(refuse_hidden_write(graph_in, i, err));
         TRY(capture_node(g, &graph_in->nodes[i], err));
     }
     g->outputs = arena_make(c->memory, (size_t)(graph_in->n_outputs + known->n), sizeof *g->outputs);
