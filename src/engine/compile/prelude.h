@@ -261,18 +261,16 @@ VECTOR_INLINE int64_t floor_rest(int64_t a, int64_t b) {
     return a % b + (a % b < 0 ? b : 0);
 }
 
-/* 32 bits by Philox 4x32-10 (Salmon and others, SC 2011): the first word of the block that the place and the stream name. */
+/* 32 bits by Philox 2x32-10 (Salmon and others, SC 2011): the first word of the block that the place names, under a key made
+   of the seed and the stream. One multiplication a round; a block gives its second word away. */
 VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)((uint64_t)seed >> 32);
-    uint32_t c0 = (uint32_t)place, c1 = (uint32_t)((uint64_t)place >> 32), c2 = (uint32_t)stream, c3 = 0;
+    uint32_t key = (uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu;
+    uint32_t c0 = (uint32_t)place, c1 = (uint32_t)((uint64_t)place >> 32) ^ (uint32_t)((uint64_t)seed >> 32);
     for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+        uint64_t product = (uint64_t)0xD256D193u * c0;
+        c0 = (uint32_t)(product >> 32) ^ key ^ c1;
+        c1 = (uint32_t)product;
+        key += 0x9E3779B9u;
     }
     return c0;
 }
