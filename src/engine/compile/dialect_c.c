@@ -43,8 +43,8 @@ static const spelling spellings[FN_COUNT] = {
     [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
     [FN_LOG2] = {"log2_$t($a)", NULL, NULL, "(__builtin_clog$f($a) * 1.44269504088896340736)"},
     [FN_LOG1P] = {"__builtin_log1p$f($a)", NULL, NULL, NULL},
-    [FN_SIN] = {"__builtin_sin$f($a)", NULL, NULL, "__builtin_csin$f($a)"},
-    [FN_COS] = {"__builtin_cos$f($a)", NULL, NULL, "__builtin_ccos$f($a)"},
+    [FN_SIN] = {"sine_$t($a)", NULL, NULL, "__builtin_csin$f($a)"},
+    [FN_COS] = {"cosine_$t($a)", NULL, NULL, "__builtin_ccos$f($a)"},
     [FN_TANH] = {"tanh_$t($a)", NULL, NULL, "__builtin_ctanh$f($a)"},
     [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
     [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
@@ -202,15 +202,18 @@ static void add_real(text *out, double value, bool single) {
         return;
     }
     if (isinf(value)) {
-        text_addf(out, "%s__builtin_inf%s()", value < 0 ? "-" : "", single ? "f" : "");
+        text_addf(out, value < 0 ? "(-__builtin_inf%s())" : "__builtin_inf%s()", single ? "f" : "");
         return;
     }
+    bool negative = signbit(value) != 0; /* in brackets: a minus may stand before it */
+    text_add(out, negative ? "(" : "");
     size_t before = out->length;
     text_add_double(out, value);
     if (!out->failed && strpbrk(out->data + before, ".e") == NULL) {
         text_add(out, ".0");
     }
     text_add(out, single ? "f" : "");
+    text_add(out, negative ? ")" : "");
 }
 
 void dialect_number(text *out, dtype t, number n) {

@@ -62,6 +62,15 @@ VECTOR_INLINE uint64_t angle_is_large(float x) {
     return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
+/* The same digits as the quick forms wherever those hold. */
+VECTOR_INLINE float sine_f32(float x) {
+    return angle_is_large(x) ? __builtin_sinf(x) : sin_f32(x);
+}
+
+VECTOR_INLINE float cosine_f32(float x) {
+    return angle_is_large(x) ? __builtin_cosf(x) : cos_f32(x);
+}
+
 VECTOR_INLINE float normal_cdf_f32(float x) {
     float size = normal_size(x), tail = normal_tail(size, exp_half_square(size));
     return x > 0 ? 1.0f - tail : tail;

@@ -94,7 +94,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t0 = b2[128 * v0 + v2];
                 const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                 const float t5 = t2 * t4;
-                const float t6 = t0 ? -__builtin_inff() : t5;
+                const float t6 = t0 ? (-__builtin_inff()) : t5;
                 a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
             }
         }
@@ -138,7 +138,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t0 = b2[128 * v0 + v2];
                 const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                 const float t5 = t2 * t4;
-                const float t6 = t0 ? -__builtin_inff() : t5;
+                const float t6 = t0 ? (-__builtin_inff()) : t5;
                 const float t8 = t6 - r0;
                 const float t9 = exp_f32(t8);
                 saved9[v2] = t9;

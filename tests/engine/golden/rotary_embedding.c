@@ -84,6 +84,15 @@ VECTOR_INLINE uint64_t angle_is_large(float x) {
     return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
+/* The same digits as the quick forms wherever those hold. */
+VECTOR_INLINE float sine_f32(float x) {
+    return angle_is_large(x) ? __builtin_sinf(x) : sin_f32(x);
+}
+
+VECTOR_INLINE float cosine_f32(float x) {
+    return angle_is_large(x) ? __builtin_cosf(x) : cos_f32(x);
+}
+
 /* %4 = mul f32[1024, 32], %4 = mul f32[1024, 32] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
@@ -136,8 +145,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 for (int64_t l = 0; l < 1024; l++) {
                     const int64_t v0 = first_lane + l;
                     const float t0 = b14[v0];
-                    const float t1 = __builtin_cosf(t0);
-                    const float t2 = __builtin_sinf(t0);
+                    const float t1 = cosine_f32(t0);
+                    const float t2 = sine_f32(t0);
                     b8[v0] = t1;
                     b9[v0] = t2;
                 }
