@@ -48,8 +48,6 @@ struct put {
     ptrdiff_t run_dst, run_src;
     bool is_run;         /* it is contiguous on both sides */
     double bytes;
-    bool one_by_one;     /* single elements are added as they come: no sorting */
-    float *wide;         /* then, of f16 and bf16: the slots' sums */
 };
 
 static bool sums_init(sums *s, dtype t) {
@@ -191,13 +189,6 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to sort the indices of %s", plan->call->op->signature.full);
     }
     TRY(value_offsets(p, ix, value_strides));
-    dtype t = dst->dtype;
-    bool half = t == ASSAY_F16 || t == ASSAY_BF16;
-    p->one_by_one = by_lists && p->units == 1 && p->n_slot_dims <= 1 && (half || t == ASSAY_F32) && options->alpha == 1;
-    if (p->one_by_one && half) {
-        p->wide = arena_make(plan->memory, (size_t)p->n_slots, sizeof *p->wide);
-        p->one_by_one = p->wide != NULL;
-    }
     double slices = (double)ix->index_numel * (double)p->units * (double)p->run_n * (double)size;
     p->bytes = slices * 3 + (options->mode == PUT_SUM ? tensor_bytes(dst) : 0);
     *out = p;
@@ -328,50 +319,10 @@ static void write_part(const put *p, int64_t unit, int64_t from, int64_t n) {
     }
 }
 
-/* Elements that lie alone are added in the order of their indices by one thread: sorting them first would take longer than
-   all the additions. */
-static void add_one_by_one(put *p) {
-    ptrdiff_t step = p->n_slot_dims == 1 ? p->slot_strides[0] : 0, size = (ptrdiff_t)1 << p->log2;
-    const sums *s = &p->sums;
-    if (p->wide == NULL) {
-        for (int64_t k = 0; k < p->at.numel; k++) {
-            float *to = (float *)(void *)(p->dst + p->slot_of[k] * step);
-            *to += *(const float *)(const void *)(p->values + p->k_offsets[k]);
-        }
-        return;
-    }
-    char narrow[BLOCK * sizeof(uint16_t)];
-    float block[BLOCK];
-    for (int64_t at = 0; at < p->n_slots; at += BLOCK) {
-        int64_t n = p->n_slots - at < BLOCK ? p->n_slots - at : BLOCK;
-        p->copies->strided(narrow, p->dst + at * step, p->log2, n, size, step);
-        s->to(p->wide + at, narrow, n);
-    }
-    for (int64_t at = 0; at < p->at.numel; at += BLOCK) {
-        int64_t n = p->at.numel - at < BLOCK ? p->at.numel - at : BLOCK;
-        for (int64_t k = 0; k < n; k++) {
-            memcpy(narrow + k * size, p->values + p->k_offsets[at + k], sizeof(uint16_t));
-        }
-        s->to(block, narrow, n);
-        for (int64_t k = 0; k < n; k++) {
-            p->wide[p->slot_of[at + k]] += block[k];
-        }
-    }
-    for (int64_t at = 0; at < p->n_slots; at += BLOCK) {
-        int64_t n = p->n_slots - at < BLOCK ? p->n_slots - at : BLOCK;
-        s->from(narrow, p->wide + at, n);
-        p->copies->strided(p->dst + at * step, narrow, p->log2, n, step, size);
-    }
-}
-
 status put_run(put *p, error *err) {
     TRY(places_find(&p->at, err));
     if (!find_slots(p)) {
         return places_fail(&p->at, err);
-    }
-    if (p->one_by_one) {
-        add_one_by_one(p);
-        return ASSAY_OK;
     }
     sort(p);
 #pragma omp parallel num_threads(parallel_threads(p->bytes))
