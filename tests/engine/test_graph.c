@@ -338,9 +338,37 @@ static void random_values_are_taken_from_the_outputs(void **state) {
     arena_clear(&memory);
 }
 
+/* An index that the compiled kernel reads is checked when it runs: nothing outside of a tensor is touched. */
+static void compiled_code_finds_indices_out_of_range(void **state) {
+    (void)state;
+    static const char source[] = "graph pick\n%x = input(T([5, 3], f32))\n%i = input(T([4], i64), low=0, high=5)\n"
+                                 "%y = index_select(%x, 0, %i)\nreturn %y\n";
+    arena memory = {0};
+    graph g;
+    backend *compiled;
+    plan *p;
+    error err = {0};
+    read_graph(&memory, source, DTYPE_AS_RECORDED, &g);
+    make_ready(&g);
+    assert_int_equal(backend_compiled_open(table, "compiled", &compiled, NULL), ASSAY_OK);
+    assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
+    assert_int_equal(p->run(p, &err), ASSAY_OK);
+    int64_t *indices = (int64_t *)(void *)tensor_data(graph_find_value(&g, "i"));
+    for (int64_t wrong = -6; wrong <= 5; wrong += 11) {
+        indices[2] = wrong;
+        assert_int_equal(p->run(p, &err), ASSAY_INVALID);
+        assert_non_null(strstr(err.message, "out of range"));
+    }
+    p->release(p);
+    compiled->close(compiled);
+    graph_clear(&g);
+    arena_clear(&memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_what_the_text_says),
+        cmocka_unit_test(compiled_code_finds_indices_out_of_range),
         cmocka_unit_test(refuses_strangers),
         cmocka_unit_test(verification_sees_a_changed_shape),
         cmocka_unit_test(inputs_are_what_their_consumers_need),
