@@ -20,6 +20,7 @@ typedef struct compiled_step {
     int64_t n_tasks;
     int variant;                /* of the described step's: whose kernel and tasks these are */
     int threads;                /* 0: by the work that there is */
+    compiled_kernel_fn *in_parts; /* of the first variant, whose tasks fall into the parts of its chain */
     void **buffers;
     const compile_step *described;
     op_call call; /* with this plan's own tensors */
@@ -37,6 +38,8 @@ typedef struct compiled_plan {
     int64_t *seeds;
     int n_steps;
     compiled_step *steps;
+    bool whole;         /* chains are not used: each step is run whole */
+    struct chain_memory *chains; /* by the program's chains */
     plan *instead;      /* runs instead, where the tuner found it faster: another plan of the same graph; NULL */
     char note[512];
 } compiled_plan;

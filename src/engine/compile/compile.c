@@ -144,7 +144,7 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
     }
     for (int v = 0; v < s->n_variants; v++) {
         variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
-                                        choice_name(s->variants[v]->choice)};
+                                        choice_name(s->variants[v]->choice), s->variants[v]->in_parts};
     }
     *out = (compile_step){.n_variants = s->n_variants,
                           .variants = variants,
@@ -226,7 +226,14 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
             arrange_variants(c, s);
         }
     }
+    int n_chains = 0;
+    const chain *chains = NULL;
+    if (!c->failed) {
+        TRY(find_chains(c, &n_chains, &chains, err));
+    }
     TRY(describe(c, g, out, err));
+    out->n_chains = n_chains;
+    out->chains = chains;
     const char *lacking = NULL;
     out->body = "";
     out->source = c->failed ? NULL : any ? emit_program(c, &out->body, &lacking) : arena_text(c->memory, "", 0);

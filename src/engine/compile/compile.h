@@ -22,6 +22,7 @@ typedef struct compile_buffer {
     const tensor *tensor; /* INPUT, OUTPUT: the graph's; CALL: the call's inferred output */
     uint64_t seed;        /* SEED: its one 64-bit value */
     int64_t n_elems;      /* WORK */
+    int64_t part_elems;   /* WORK: of one part, when only the steps of one chain touch it; 0: not so */
     int step;             /* that writes it; -1: an input */
     int output;           /* CALL: which of the step's outputs it is; OUTPUT: which of the graph's */
 } compile_buffer;
@@ -38,6 +39,7 @@ typedef struct compile_variant {
     const char *symbol; /* of the kernel in the source */
     int64_t n_tasks;    /* independent pieces */
     const char *name;   /* what is special about it */
+    bool in_parts;      /* its tasks can be run by the parts of the chain that the step is in */
 } compile_variant;
 
 typedef struct compile_step {
@@ -57,6 +59,13 @@ typedef struct compile_step {
     const char *why;
 } compile_step;
 
+/* Steps that can be run part by part: all of them for part 0, then for part 1, in any order of the parts and at the same time;
+   part p of a step is its tasks p * n_tasks / parts to (p + 1) * n_tasks / parts - 1. */
+typedef struct chain {
+    int first, n_steps;
+    int64_t parts;
+} chain;
+
 typedef struct compiled_program {
     char *source; /* one self-contained C file; "" when there are only calls */
     const char *body; /* the part of it that is this program's own: behind the functions that its kernels call */
@@ -64,6 +73,8 @@ typedef struct compiled_program {
     const compile_buffer *buffers;
     int n_steps;
     const compile_step *steps;
+    int n_chains;
+    const chain *chains; /* in the order of their steps */
     const int *output_buffers; /* by the graph's outputs; -1: the tensor is an input's own memory */
     bool is_fallback;   /* some operator was not taken apart */
     const char *why;

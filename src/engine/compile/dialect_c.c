@@ -291,7 +291,8 @@ enum { MOST_PARAGRAPHS = 256 };
 /* The word after the type on a paragraph's line of code. */
 static bool name_of(const char *at, const char *end, char *name, size_t size) {
     const char *code = at;
-    while (code < end && strncmp(code, "VECTOR_INLINE ", 14) != 0 && strncmp(code, "#define ", 8) != 0) {
+    while (code < end && strncmp(code, "VECTOR_INLINE ", 14) != 0 && strncmp(code, "static ", 7) != 0 &&
+           strncmp(code, "#define ", 8) != 0) {
         const char *line = memchr(code, '\n', (size_t)(end - code));
         code = line != NULL ? line + 1 : end;
     }

@@ -579,54 +579,110 @@ VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* Some rows of left (256 apart) times BLOCK_VECTORS vectors of columns of right (rows 64 apart), added to sums (rows 64
-   apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const float *left, const float *right, int64_t n_inner, float *sums,
-                                 int first) {
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, const float *right,
+                                 int64_t n_inner, float *sums, int first) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
         }
     }
     for (int64_t k = 0; k < n_inner; k++) {
         block_vector column[BLOCK_VECTORS];
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
         }
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-            for (int v = 0; v < BLOCK_VECTORS; v++) {
-                sum[i][v] += left[256 * i + k] * column[v];
+            for (int v = 0; v < vectors; v++) {
+                sum[i][v] += left[left_stride * i + k] * column[v];
             }
         }
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
         }
     }
 }
 
-/* Panels of up to 256 inner steps: left n_rows by 256, right 256 by 64 columns. */
-VECTOR_INLINE void multiply_add(const float *left, const float *right, int64_t n_rows, int64_t n_inner, float *sums,
-                                int first) {
-    for (int64_t column = 0; column < 64; column += BLOCK_LANES * BLOCK_VECTORS) {
-        int64_t i = 0;
-        for (; i + 6 <= n_rows; i += 6) {
-            multiply_rows(6, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, const float *right,
+                                    int64_t n_rows, int64_t n_inner, float *sums, int first) {
+    int64_t i = 0;
+    for (; i + 6 <= n_rows; i += 6) {
+        multiply_rows(6, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+    }
+    if (i + 4 <= n_rows) {
+        multiply_rows(4, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        i += 4;
+    }
+    if (i + 2 <= n_rows) {
+        multiply_rows(2, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        i += 2;
+    }
+    if (i < n_rows) {
+        multiply_rows(1, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+    }
+}
+
+/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
+static void multiply_add(const float *left, int64_t left_stride, const float *right, int64_t n_rows, int64_t n_inner,
+                         int64_t n_columns, float *sums, int first) {
+    int64_t column = 0;
+    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+    }
+    if (column + BLOCK_LANES < n_columns) {
+        multiply_vectors(2, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+        column += 2 * BLOCK_LANES;
+    }
+    if (column < n_columns) {
+        multiply_vectors(1, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+    }
+}
+
+typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
+/* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
+   rounds, each of which exchanges what differs in one bit of row and column. */
+static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
+    int64_t k = 0;
+    for (; k + 8 <= n_inner; k += 8) {
+        tile_vector a[8], b[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[i] = *(const tile_vector *)(columns + 256 * i + k);
         }
-        for (; i + 2 <= n_rows; i += 2) {
-            multiply_rows(2, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+#pragma GCC unroll 4
+        for (int i = 0; i < 8; i += 2) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+            b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
         }
-        for (; i < n_rows; i++) {
-            multiply_rows(1, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const int at = i + (i & 2);
+            a[at] = __builtin_shufflevector(b[at], b[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[at + 2] = __builtin_shufflevector(b[at], b[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+            b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            *(tile_vector *)(panel + 64 * (k + i)) = b[i];
+        }
+    }
+    for (; k < n_inner; k++) {
+        for (int i = 0; i < 8; i++) {
+            panel[64 * k + i] = columns[256 * i + k];
         }
     }
 }
