@@ -269,7 +269,7 @@ static void settle(compiled_plan *p, whole_race *r, winner_of_all wins) {
 
 static status race_whole(whole_race *r, winner_of_all *wins, error *err) {
     double best_s[WINNERS];
-    for (int i = 0; i < WINNERS; i++) {
+    for (int i = WINNERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
         if (r->plans[i] != NULL) {
             r->of[r->n++] = (winner_of_all)i;
         }
