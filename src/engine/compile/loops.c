@@ -342,13 +342,20 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
-    /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */
-    int64_t others = 1, least = 16;
+    if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
+        k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    }
+    /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A
+       line of memory is the least worth a lane. */
+    int64_t others = 1, least = 16, threads = c->options->n_threads;
     for (int i = 0; i < k->n_variables; i++) {
         others *= i != k->vector && !k->variables[i].is_reduced ? k->variables[i].size : 1;
     }
-    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && others * (v->size / k->lanes) < 2 * c->options->n_threads &&
-           k->bytes > SHARED_BYTES) {
+    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && k->bytes > SHARED_BYTES && threads > 1) {
+        int64_t tasks = others * ((v->size + k->lanes - 1) / k->lanes);
+        if (tasks >= 4 * threads || (tasks >= threads && tasks % threads == 0)) {
+            break;
+        }
         k->lanes /= 2;
     }
 }

@@ -34,16 +34,12 @@ VECTOR_INLINE int64_t sign_i64(int64_t x) {
     return (x > 0) - (x < 0);
 }
 
-/* e^x - 1: a Taylor polynomial near 0, where the difference would cancel. */
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1): digits are kept near 0. In halves of 2^n, which lets n be 128. 2 ulp. */
 VECTOR_INLINE float expm1_f32(float x) {
-    float p = 1.0f / 5040;
-    p = p * x + 1.0f / 720;
-    p = p * x + 1.0f / 120;
-    p = p * x + 1.0f / 24;
-    p = p * x + 1.0f / 6;
-    p = p * x + 0.5f;
-    p = p * x * x + x;
-    return fabsf(x) < 0.35f ? p : exp_f32(x) - 1.0f;
+    float shifted, r = exp_rest(x < -87.0f ? -87.0f : x, &shifted);
+    float m = exp_series(r) * (r * r) + r, half = float_of_bits((bits_of_float(shifted) - 1) << 23);
+    float value = 2 * (half * m + (half - 0.5f));
+    return x > 89.0f ? INFINITY : value;
 }
 
 VECTOR_INLINE float log_f32(float x) {
@@ -199,6 +195,49 @@ VECTOR_INLINE int64_t floor_div_i64(int64_t a, int64_t b) {
     return div_i64(a, b) - (remainder_i64(a, b) != fmod_i64(a, b));
 }
 
+/* Quotients by way of double: below 2^51 an integer is exact in it, and a quotient that is not whole stays further from the
+   next whole number than rounding moves it. Where that does not hold, division by zero among it: */
+VECTOR_INLINE uint64_t no_near_i64(int64_t a, int64_t b) {
+    return (((uint64_t)a + (1ull << 51)) >> 52) | (((uint64_t)b + (1ull << 51)) >> 52) | (uint64_t)(b == 0);
+}
+
+VECTOR_INLINE int64_t div_near_i64(int64_t a, int64_t b) {
+    return (int64_t)((double)a / (double)b);
+}
+
+VECTOR_INLINE int64_t floor_div_near_i64(int64_t a, int64_t b) {
+    return (int64_t)__builtin_floor((double)a / (double)b);
+}
+
+VECTOR_INLINE int64_t fmod_near_i64(int64_t a, int64_t b) {
+    return a - div_near_i64(a, b) * b;
+}
+
+VECTOR_INLINE int64_t remainder_near_i64(int64_t a, int64_t b) {
+    return a - floor_div_near_i64(a, b) * b;
+}
+
+VECTOR_INLINE uint64_t no_near_i32(int32_t a, int32_t b) {
+    (void)a;
+    return b == 0;
+}
+
+VECTOR_INLINE int32_t div_near_i32(int32_t a, int32_t b) {
+    return (int32_t)(int64_t)((double)a / (double)b);
+}
+
+VECTOR_INLINE int32_t floor_div_near_i32(int32_t a, int32_t b) {
+    return (int32_t)(int64_t)__builtin_floor((double)a / (double)b);
+}
+
+VECTOR_INLINE int32_t fmod_near_i32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a - (uint32_t)div_near_i32(a, b) * (uint32_t)b);
+}
+
+VECTOR_INLINE int32_t remainder_near_i32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a - (uint32_t)floor_div_near_i32(a, b) * (uint32_t)b);
+}
+
 /* By squaring; a negative exponent leaves 1, -1 or 0. */
 VECTOR_INLINE int64_t pow_i64(int64_t a, int64_t b) {
     if (b < 0) {
@@ -247,6 +286,89 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
 }
 
+/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
+VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f32_of_f16(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f16_of_f32(from[l]);
+    }
+#endif
+}
+
+/* Elements of this size, of n, before the next line of memory. */
+VECTOR_INLINE int64_t lanes_to_line(const void *at, int64_t size_bytes, int64_t n) {
+    int64_t lanes = (int64_t)(-(__UINTPTR_TYPE__)at & 63) / size_bytes;
+    return lanes < n ? lanes : n;
+}
+
+/* Asks for memory that is read soon. */
+VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
+/* Whole lines past the caches; as memcpy does where they are none. */
+VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
+#if defined(__AVX512F__)
+    typedef float line __attribute__((vector_size(64), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 64) {
+            __asm__("vmovntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "v"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#elif defined(__SSE2__)
+    typedef float line __attribute__((vector_size(16), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 16) {
+            __asm__("movntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "x"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Makes what was stored past the caches visible to other threads. */
+VECTOR_INLINE void stream_settle(void) {
+#if defined(__SSE2__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 VECTOR_INLINE float _Complex c64_of_c32(uint32_t x) {
     return __builtin_complex(f32_of_f16((uint16_t)x), f32_of_f16((uint16_t)(x >> 16)));
 }
@@ -282,6 +404,43 @@ VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
         key += 0x9E3779B9u;
     }
     return c0;
+}
+
+/* Of 64 places in a row. Only the low half of each 64-bit lane counts: the instruction multiplies no other, and compilers
+   multiply all of it where they are left to choose. */
+VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int64_t place) {
+#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
+    typedef uint64_t words __attribute__((vector_size(64)));
+    const words offsets = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    typedef uint64_t words __attribute__((vector_size(32)));
+    const words offsets = {0, 1, 2, 3};
+#endif
+    const int lanes = sizeof(words) / 8;
+    const words factor = (words){0} + 0xD256D193u;
+    for (int l = 0; l < 64; l += lanes) {
+        uint64_t key = (uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu;
+        words c0 = offsets + (uint64_t)(place + l), c1 = (c0 >> 32) ^ ((uint64_t)seed >> 32), product;
+        for (int round = 0; round < 10; round++) {
+#if defined(__AVX512F__)
+            __asm__("vpmuludq %2, %1, %0" : "=v"(product) : "v"(c0), "v"(factor));
+#else
+            __asm__("vpmuludq %2, %1, %0" : "=x"(product) : "x"(c0), "x"(factor));
+#endif
+            c0 = (product >> 32) ^ key ^ c1;
+            c1 = product;
+            key += 0x9E3779B9u;
+        }
+        for (int i = 0; i < lanes; i++) {
+            to[l + i] = (uint32_t)c0[i];
+        }
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = (uint32_t)random_bits(seed, stream, place + l);
+    }
+#endif
 }
 
 VECTOR_INLINE float _Complex sign_c64(float _Complex x) {

@@ -32,11 +32,6 @@ VECTOR_INLINE uint32_t bits_of_float(float value) {
     return bits;
 }
 
-/* 2^n for n in [-126, 127]. */
-VECTOR_INLINE float power_of_two(int32_t n) {
-    return float_of_bits((uint32_t)(n + 127) << 23);
-}
-
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
 #define ROUND_MAGIC_F32 0x1.8p23f
 
@@ -61,14 +56,20 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-VECTOR_INLINE float exp_f32(float x) {
-    float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted, r = exp_rest(clipped, &shifted);
-    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
 /* %3 = view f32[48, 128, 64] */
@@ -99,11 +100,18 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task / 2 % 6;
         const int64_t v3 = task % 2;
         const int64_t first_lane = 128 * (task % 1);
+        float turned0[32][128];
+        for (int64_t l = 0; l < 128; l++) {
+            const int64_t v2 = first_lane + l;
+            for (int64_t v4 = 0; v4 < 32; v4++) {
+                turned0[v4][l] = b1[49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4];
+            }
+        }
         for (int64_t v4 = 0; v4 < 32; v4++) {
             INDEPENDENT
             for (int64_t l = 0; l < 128; l++) {
                 const int64_t v2 = first_lane + l;
-                const float t0 = b1[49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4];
+                const float t0 = turned0[v4][l];
                 b10[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
             }
         }
@@ -202,7 +210,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t4 = b4[128 * v0 + v2];
                 const float t5 = t3 + t4;
                 const float t7 = t5 - r0;
-                const float t8 = exp_f32(t7);
+                const float t8 = exp_negative_f32(t7);
                 saved8[v2] = t8;
                 a1[l] += t8;
             }

@@ -87,6 +87,25 @@ static bool library_takes(const conv_shape *s) {
     return true;
 }
 
+/* oneDNN 2.6's gradient of the weights in bf16 on AMX tiles works on blocks of rows where outputs lie as inputs do and are
+   over 128 KiB: it divides the number of rows until a block is below 48 KiB. Blocks of no more rows than the padding give
+   wrong sums (8 x 400 by a kernel of 3 x 3), and where one row is over 48 KiB the search never ends (64 x 752). A row is 16
+   channels of both sides, each with a margin of up to 32 columns. A block of up to n rows comes of n^2 or 2 n + 1. */
+static bool library_takes_bf16(const conv_sum *c) {
+    enum { H = WINDOW_DIMS - 2, W = WINDOW_DIMS - 1, BLOCKED_BYTES = 128 * 1024, BLOCK_BYTES = 48 * 1024 };
+    const conv_shape *s = c->spec.shape;
+    bool in_place = s->spatial < WINDOW_DIMS;
+    for (int d = H; d <= W; d++) {
+        in_place = in_place && s->stride[d] == 1 && s->dilation[d] == 1 && s->narrow[d] == s->wide[d];
+    }
+    if (c->spec.direction != ONEDNN_TO_WEIGHT || !in_place) {
+        return true;
+    }
+    int64_t row_bytes = 2 * 16 * 2 * (s->narrow[W] + 32), pad = s->pad[H];
+    int64_t rows = pad * pad > 2 * pad + 1 ? pad * pad : 2 * pad + 1;
+    return row_bytes * s->narrow[H] <= BLOCKED_BYTES || row_bytes * rows <= BLOCK_BYTES;
+}
+
 /* Own loops know no bias: one that is read is added behind them. */
 static void take_bias_apart(conv_sum *c) {
     if (c->spec.direction == ONEDNN_TO_NARROW && c->side[BIAS] != NULL) {
@@ -102,7 +121,7 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
         take_bias_apart(c);
         return ASSAY_OK;
     }
-    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && c->added != NULL);
+    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && (c->added != NULL || !library_takes_bf16(c)));
     c->compute = is_half ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
     c->spec.bias = c->side[BIAS] != NULL;
     if ((c->compute == ASSAY_F32 || c->compute == ASSAY_BF16) && library_takes(c->spec.shape)) {
