@@ -223,54 +223,9 @@ static void cumsum_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, x);
 }
 
-/* Few of a short line are found one after the other: the largest of those that come behind the last one found, and the first
-   place where it stands. */
-enum { MOST_TAKEN = 8, LONGEST_LINE = 1024 };
-
-/* What stands behind the element `value` at `place`: smaller, or equal and later. NaN is the largest. */
-static val comes_behind(dag *g, val x, val here, val value, val place) {
-    val later = v_2(g, FN_AND, v_2(g, FN_EQ, x, value), v_2(g, FN_GT, here, place));
-    val behind = v_2(g, FN_OR, v_2(g, FN_LT, x, value), later);
-    if (!dtype_is_floating(v_dtype(g, x))) {
-        return behind;
-    }
-    val x_nan = v_1(g, FN_IS_NAN, x), value_nan = v_1(g, FN_IS_NAN, value);
-    val among = v_2(g, FN_OR, v_1(g, FN_NOT, x_nan), v_2(g, FN_GT, here, place));
-    return v_select(g, v_expand(g, value_nan, v_ndim(g, x), v_sizes(g, x)), among, behind);
-}
-
 static void topk_parts(dag *g, const op_call *call, const outputs *out) {
-    const tensor *t = &out->items[0], *self = call_tensor(call, 0);
-    int64_t k = call_int(call, 1);
-    int dim = 0;
-    if (self->ndim == 0 || dim_wrap(call_int(call, 2), self->ndim, &dim, NULL) != ASSAY_OK || k < 1 || k > MOST_TAKEN ||
-        self->sizes[dim] > LONGEST_LINE || self->sizes[dim] < 2 || !call_bool(call, 3)) {
-        v_refuse(g, "an order is not made of primitives");
-        return;
-    }
-    val x = v_arg(g, call, 0), values[MOST_TAKEN], places[MOST_TAKEN];
-    int ndim = t->ndim;
-    const int64_t *sizes = self->sizes;
-    dtype type = v_dtype(g, x);
-    uint64_t line = (uint64_t)1 << dim;
-    val here = v_cast(g, v_iota(g, ndim, sizes, dim), ASSAY_I32), nowhere = v_int(g, ASSAY_I32, INT32_MAX);
-    val least = dtype_is_floating(type) ? v_real(g, type, -INFINITY) : v_int(g, type, type == ASSAY_I64 ? INT64_MIN : INT32_MIN);
-    for (int64_t i = 0; i < k; i++) {
-        val left = x, behind = {-1};
-        if (i > 0) {
-            behind = comes_behind(g, x, here, values[i - 1], places[i - 1]);
-            left = v_select(g, behind, x, least);
-        }
-        values[i] = v_reduce(g, RED_MAX, left, line, true);
-        val found = v_2(g, FN_EQ, x, values[i]);
-        if (dtype_is_floating(type)) {
-            found = v_2(g, FN_OR, found, v_2(g, FN_AND, v_1(g, FN_IS_NAN, x), v_1(g, FN_IS_NAN, v_expand(g, values[i], ndim, sizes))));
-        }
-        found = i > 0 ? v_2(g, FN_AND, found, behind) : found;
-        places[i] = v_reduce(g, RED_MIN, v_select(g, found, here, nowhere), line, true);
-    }
-    v_result(g, 0, k > 1 ? v_join(g, (int)k, values, dim) : values[0]);
-    v_result(g, 1, v_cast(g, k > 1 ? v_join(g, (int)k, places, dim) : places[0], ASSAY_I64));
+    (void)call, (void)out;
+    v_refuse(g, "an order is not made of primitives");
 }
 
 static const op_row rows[] = {
