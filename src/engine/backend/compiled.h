@@ -20,6 +20,7 @@ typedef struct compiled_step {
     int64_t n_tasks;
     int variant;                /* of the described step's: whose kernel and tasks these are */
     int threads;                /* 0: by the work that there is */
+    double best_s;              /* the fastest run that the tuner has seen */
     compiled_kernel_fn *in_parts; /* of the first variant, whose tasks fall into the parts of its chain */
     void **buffers;
     const compile_step *described;

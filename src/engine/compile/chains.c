@@ -38,8 +38,27 @@ static bool partition_of(const kernel *k, int64_t parts, partition *out) {
     return rest == 1 && k->n_task_items % parts == 0;
 }
 
-/* Whether what part p touches of a buffer are the elements p * extent to (p + 1) * extent - 1, or some of them. */
-static bool is_of_part(compiler *c, const kernel *k, const partition *p, index_sum at, int64_t extent) {
+/* The least and the greatest that expression e's offset comes to after this change of variables. Where it has a guard, the
+   coordinates lie within the value's sizes whenever it looks. */
+static void offset_range(compiler *c, const kernel *k, const expr *e, index_sum at, const index_sum *by, int64_t *low,
+                         int64_t *high) {
+    if (e == NULL || e->guard < 0) {
+        index_range(index_replace(&c->g.indices, at, k->n_variables, by), low, high);
+        return;
+    }
+    const place *there = &c->places[e->value];
+    *low = *high = there->offset;
+    for (int d = 0; d < e->n_coordinates; d++) {
+        int64_t from, to, last = dag_at(&c->g, (val){e->value})->sizes[d] - 1;
+        index_range(index_replace(&c->g.indices, e->coordinates[d], k->n_variables, by), &from, &to);
+        *low += (from < 0 ? 0 : from) * there->strides[d];
+        *high += (to > last ? last : to) * there->strides[d];
+    }
+}
+
+/* Whether what part p touches of a buffer (by expression e, NULL: by a store) are the elements p * extent to
+   (p + 1) * extent - 1, or some of them. */
+static bool is_of_part(compiler *c, const kernel *k, const partition *p, const expr *e, index_sum at, int64_t extent) {
     index_sum by[KERNEL_MAX_VARIABLES];
     for (int v = 0; v < k->n_variables; v++) {
         by[v] = index_variable(&c->g.indices, v, k->variables[v].size);
@@ -55,7 +74,7 @@ static bool is_of_part(compiler *c, const kernel *k, const partition *p, index_s
         by[v] = run > 1 ? index_variable(&c->g.indices, v, run) : index_constant(0);
     }
     int64_t low, high;
-    index_range(index_replace(&c->g.indices, at, k->n_variables, by), &low, &high);
+    offset_range(c, k, e, at, by, &low, &high);
     return low >= 0 && high < extent && !c->g.indices.failed;
 }
 
@@ -131,12 +150,13 @@ static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int firs
             return false;
         }
         for (int e = 0; e < k->n_exprs; e++) {
-            if (k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == b && !is_of_part(c, k, &p, k->exprs[e].at, n / parts)) {
+            const expr *x = &k->exprs[e];
+            if (x->kind == EXPR_LOAD && x->buffer == b && !is_of_part(c, k, &p, x, x->at, n / parts)) {
                 return false;
             }
         }
         for (int r = 0; r < k->n_roots; r++) {
-            if (k->roots[r].buffer == b && !is_of_part(c, k, &p, k->roots[r].at, n / parts)) {
+            if (k->roots[r].buffer == b && !is_of_part(c, k, &p, NULL, k->roots[r].at, n / parts)) {
                 return false;
             }
         }

@@ -9,6 +9,7 @@ typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many */
     bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
+    uint64_t library_products; /* of them, by number, those that are library calls after all */
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
 } compile_options;
@@ -53,6 +54,7 @@ typedef struct compile_step {
     double flops;
     bool checks;        /* the kernel can find an index out of range */
     const char *title;
+    int product;        /* the number of the matrix product or convolution that it computes; -1: of none */
     const op_call *call;
     const outputs *out;
     bool is_fallback;
@@ -73,6 +75,7 @@ typedef struct compiled_program {
     const compile_buffer *buffers;
     int n_steps;
     const compile_step *steps;
+    int n_products;     /* that can be library calls or kernels */
     int n_chains;
     const chain *chains; /* in the order of their steps */
     const int *output_buffers; /* by the graph's outputs; -1: the tensor is an input's own memory */

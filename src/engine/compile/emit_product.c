@@ -292,10 +292,13 @@ void emit_product(emitter *m) {
         emit_line(m, "float left[%lld];", (long long)p->row_block * STRETCH);
     }
     emit_line(m, "float right[%d] __attribute__((aligned(64)));", STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "for (int64_t l = n_columns < %d ? 0 : %d; l < %d; l++) {", PRODUCT_COLUMNS, STRETCH * PRODUCT_COLUMNS,
-              STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "    right[l] = 0; /* columns that are not there */");
-    emit_line(m, "}");
+    if (m->k->variables[p->column].size % 16 != 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", inner < STRETCH ? (int)inner : STRETCH);
+        emit_line(m, "    for (int64_t l = n_columns; l %% 16 != 0; l++) {");
+        emit_line(m, "        right[64 * i + l] = 0;");
+        emit_line(m, "    }");
+        emit_line(m, "}");
+    }
     /* Of what is summed over, panels run along one variable. */
     text begins = {0};
     text_add(&begins, "first_inner == 0");

@@ -514,6 +514,25 @@ val v_call(dag *g, const op_call *call, const outputs *out, int k) {
                                      .call = {.call = call, .out = out, .output = k}});
 }
 
+bool v_owns_product(dag *g, const op_call *call) {
+    if (g->products == NULL) {
+        g->products = arena_make(g->memory, DAG_MOST_PRODUCTS, sizeof *g->products);
+        g->failed |= g->products == NULL;
+    }
+    if (g->failed || g->n_products == DAG_MOST_PRODUCTS) {
+        return g->own_products;
+    }
+    g->products[g->n_products] = (dag_product){call, {-1}};
+    int which = g->n_products++;
+    return g->own_products && (g->library_products >> which & 1) == 0;
+}
+
+void v_owned_product(dag *g, val sum) {
+    if (g->products != NULL && g->n_products > 0) {
+        g->products[g->n_products - 1].value = sum;
+    }
+}
+
 void v_library(dag *g, const op_call *call, const outputs *out) {
     for (int k = 0; k < out->n; k++) {
         v_result(g, k, v_call(g, call, out, k));
