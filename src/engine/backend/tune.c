@@ -317,7 +317,7 @@ static void settle(compiled_plan *p, whole_race *r, const settled *who) {
 
 static status race_whole(whole_race *r, uint32_t library_products, settled *wins, error *err) {
     double best_s[2 * COMPUTERS];
-    for (int i = 0; i < COMPUTERS; i++) {
+    for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
         bool has_chains = r->plans[i] != NULL && i != BY_EAGER && ((compiled_plan *)r->plans[i])->program.n_chains > 0;
         for (int whole = 0; r->plans[i] != NULL && whole <= has_chains; whole++) {
             r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};

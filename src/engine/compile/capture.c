@@ -46,7 +46,7 @@ static bool is_nothing(const op_call *call, const outputs *out) {
             return false;
         }
     }
-    return call->op->row->written_args == 0;
+    return call->op->row->written_args == 0 && !call->op->row->sizes_by_values;
 }
 
 /* Values of the call's outputs into results[]; false when it must stay a call. */

@@ -360,7 +360,7 @@ static const char prelude_types[] =
     "typedef __INT8_TYPE__ int8_t;\ntypedef __INT16_TYPE__ int16_t;\ntypedef __INT32_TYPE__ int32_t;\n"
     "typedef __INT64_TYPE__ int64_t;\ntypedef __UINT8_TYPE__ uint8_t;\ntypedef __UINT16_TYPE__ uint16_t;\n"
     "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
-    "#define VECTOR_INLINE static inline __attribute__((always_inline))\n";
+    "#define VECTOR_INLINE static inline __attribute__((always_inline, unused))\n";
 
 /* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. */
 static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"

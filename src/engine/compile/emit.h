@@ -69,9 +69,10 @@ void emit_want_phase(emitter *m, int phase);
    vector variable. */
 void emit_body(emitter *m, int phase, bool before);
 
-/* Lanes l from `first` to before `last`, as words; the vector variable is `from` + l. */
+/* Lanes l from `first` to before `last`, as words, or `block` of them from `first` on; the vector variable is `from` + l. */
 typedef struct lane_range {
     const char *first, *last, *from;
+    int block;
 } lane_range;
 
 void emit_range(emitter *m, int phase, const lane_range *range);

@@ -169,7 +169,7 @@ void emit_want_phase(emitter *m, int phase) {
 /* --- a block ---------------------------------------------------------------------------------------------------------------- */
 
 const char *emit_block_lane(const emitter *m) {
-    return strcmp(m->block, "0") == 0 ? "l" : "l - block";
+    return strcmp(m->block, "0") == 0 ? "l" : "i";
 }
 
 static void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
@@ -325,8 +325,8 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     emit_before_block(m, phase);
     close_scope(m, &start);
     emit_want_phase(m, phase);
-    snprintf(last, sizeof last, strcmp(block, "0") == 0 ? "%.0s%d" : "%s + %d", block, BLOCK_LANES);
-    emit_range(m, phase, &(lane_range){block, last, from});
+    snprintf(last, sizeof last, "%d", BLOCK_LANES);
+    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : BLOCK_LANES});
     open_scope(m, from, &start);
     emit_after_block(m);
     close_scope(m, &start);
@@ -341,7 +341,7 @@ static bool is_turned(const emitter *m, int i) {
     int reads[EXPR_MAX_READS], across = m->k->n_loops == 1 ? m->k->loops[0] : -1;
     int64_t along, stride;
     return across >= 0 && m->k->variables[across].tile > 0 && m->wanted[i] && !m->named[i] && e->kind == EXPR_LOAD &&
-           e->guard < 0 && index_reads(m->k, e->at, -1, reads, 0) == 0 && index_stride(e->at, across, &stride) &&
+           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 && index_stride(e->at, across, &stride) &&
            stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
 }
 
@@ -353,24 +353,24 @@ void emit_turned(emitter *m) {
             continue;
         }
         const expr *e = &k->exprs[i];
-        definition name;
+        const loop_variable *across = &k->variables[k->loops[0]], *vector = &k->variables[k->vector];
+        int64_t stride = 0;
         text index = {0};
-        emit_line(m, "%s turned%d[%lld][%lld];", dialect_type(e->dtype), i, (long long)k->variables[k->loops[0]].size,
-                  (long long)k->lanes);
-        if (k->variables[k->vector].size % k->lanes == 0) {
-            emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)k->lanes);
-        } else {
-            emit_line(m, "for (int64_t l = 0; l < n_lanes; l++) {");
-        }
-        m->depth++;
-        emit_define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
-        emit_open_loop(m, k->loops[0]);
+        char n_across[96];
+        (void)index_stride(e->at, k->vector, &stride);
         emit_index(m, &index, e->at, -1);
-        emit_line(m, "turned%d[v%d][l] = b%d[%s];", i, k->loops[0], e->buffer, text_get(&index));
-        for (int level = 0; level < 2; level++) {
-            m->depth--;
-            emit_line(m, "}");
-        }
+        snprintf(n_across, sizeof n_across, across->limit % across->tile == 0 ? "%lld" : "%lld * (v%d + 1) <= %lld ? %lld : %lld",
+                 (long long)across->tile, across->block, (long long)across->limit, (long long)across->tile,
+                 (long long)(across->limit % across->tile));
+        emit_line(m, "%s turned%d[%lld][%lld];", dialect_type(e->dtype), i, (long long)across->tile, (long long)k->lanes);
+        emit_line(m, "{");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
+        emit_line(m, "turn_%d(turned%d, %lld, b%d + %s, %lld, %s,", 8 * (int)dtype_size(e->dtype), i, (long long)k->lanes, e->buffer,
+                  text_get(&index), (long long)stride, n_across);
+        emit_line(m, vector->size % k->lanes == 0 ? "        %lld);" : "        n_lanes);", (long long)k->lanes);
+        m->depth--;
+        emit_line(m, "}");
         m->out.failed |= index.failed;
         text_clear(&index);
     }
@@ -409,14 +409,14 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
     emit_address_call(m, "head = lanes_to_line(", r->buffer, r->at, after);
     close_scope(m, &start);
     choose_none(m);
-    emit_range(m, phase, &(lane_range){"0", "head", from});
+    emit_range(m, phase, &(lane_range){"0", "head", from, 0});
 }
 
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     char count[32], whole[32], rest[96];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
     if ((n > 0 && n < BLOCK_LANES) || !choose(m, phase)) {
-        emit_range(m, phase, &(lane_range){"0", count, from});
+        emit_range(m, phase, &(lane_range){"0", count, from, 0});
         return;
     }
     int unaligned = unaligned_root(m);
@@ -443,7 +443,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     choose_none(m);
     emit_want_phase(m, phase);
     if (!is_known || n % BLOCK_LANES != 0) {
-        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from});
+        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0});
     }
     m->depth--;
     emit_line(m, "}");

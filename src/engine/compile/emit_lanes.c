@@ -56,15 +56,32 @@ void emit_body(emitter *m, int phase, bool before) {
     }
 }
 
-static void open_lanes(emitter *m, const lane_range *range, definition *name) {
+/* The loop over lanes, and what it gives names to. */
+typedef struct lanes {
+    definition lane, variable;
+} lanes;
+
+/* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
+static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
     emit_line(m, "INDEPENDENT");
-    emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
+    if (range->block > 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
+    } else {
+        emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
+    }
     m->depth++;
-    emit_define(m, name, "const int64_t ", "v%d = %s + l", m->k->vector, range->from);
+    if (range->block > 0) {
+        emit_define(m, &l->lane, "const int64_t ", "l = %s + i", range->first);
+    }
+    emit_define(m, &l->variable, "const int64_t ", strcmp(range->from, "0") == 0 && range->block > 0 ? "v%d = l" : "v%d = %s + l",
+                m->k->vector, range->from);
 }
 
-static void close_lanes(emitter *m, definition *name, const bool *named) {
-    emit_drop_unused(m, name);
+static void close_lanes(emitter *m, const lane_range *range, const lanes *l, const bool *named) {
+    emit_drop_unused(m, &l->variable);
+    if (range->block > 0) {
+        emit_drop_unused(m, &l->lane);
+    }
     m->depth--;
     emit_line(m, "}");
     memcpy(m->named, named, (size_t)m->k->n_exprs);
@@ -73,10 +90,10 @@ static void close_lanes(emitter *m, definition *name, const bool *named) {
 /* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
    written with the forms that branch and call. */
 static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, const bool *named, bool *all_wanted) {
-    definition name;
+    lanes l;
     memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
     emit_line(m, "uint64_t rare = 0;");
-    open_lanes(m, range, &name);
+    open_lanes(m, range, &l);
     m->quick = true;
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
@@ -93,15 +110,15 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
         }
         emit_quick_check(m, i);
     }
-    close_lanes(m, &name, named);
+    close_lanes(m, range, &l, named);
     memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
     for (int quick = 1; quick >= 0; quick--) {
         emit_line(m, quick ? "if (rare == 0) {" : "} else {");
         m->depth++;
         m->quick = quick;
-        open_lanes(m, range, &name);
+        open_lanes(m, range, &l);
         emit_body(m, phase, false);
-        close_lanes(m, &name, named);
+        close_lanes(m, range, &l, named);
         m->depth--;
     }
     emit_line(m, "}");
@@ -126,10 +143,10 @@ void emit_range(emitter *m, int phase, const lane_range *range) {
         m->depth--;
         emit_line(m, "}");
     } else {
-        definition name;
-        open_lanes(m, range, &name);
+        lanes l;
+        open_lanes(m, range, &l);
         emit_body(m, phase, false);
-        close_lanes(m, &name, named);
+        close_lanes(m, range, &l, named);
     }
     free(named);
 }

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -72,6 +72,61 @@ VECTOR_INLINE float exp_negative_f32(float x) {
     return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v]. Sixteen rows of sixteen
+   at a time: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned them; the last ones
+   overlap those before. */
+VECTOR_INLINE void turn_32(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    uint32_t *to = into;
+    const uint32_t *from = of;
+    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                row a[16], b[16];
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    a[i] = *(const row *)(from + (l + i) * stride + v);
+                }
+#pragma GCC unroll 2
+                for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+                    }
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
+
 /* %3 = view f32[48, 128, 64] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
@@ -101,11 +156,10 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v3 = task % 2;
         const int64_t first_lane = 128 * (task % 1);
         float turned0[32][128];
-        for (int64_t l = 0; l < 128; l++) {
-            const int64_t v2 = first_lane + l;
-            for (int64_t v4 = 0; v4 < 32; v4++) {
-                turned0[v4][l] = b1[49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4];
-            }
+        {
+            const int64_t v4 = 0, v2 = first_lane;
+            turn_32(turned0, 128, b1 + 49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4, 384, 32,
+                    128);
         }
         for (int64_t v4 = 0; v4 < 32; v4++) {
             INDEPENDENT

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -106,14 +106,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b3 = buffers[3];
     float *const b4 = buffers[4];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 256 * (task);
-        float a1[256];
-        for (int64_t l = 0; l < 256; l++) {
+        const int64_t first_lane = 512 * (task);
+        float a1[512];
+        for (int64_t l = 0; l < 512; l++) {
             a1[l] = 0;
         }
         for (int64_t v0 = 0; v0 < 1024; v0++) {
             INDEPENDENT
-            for (int64_t l = 0; l < 256; l++) {
+            for (int64_t l = 0; l < 512; l++) {
                 const int64_t v1 = first_lane + l;
                 const float t0 = b2[3072 * v0 + v1];
                 const float t1 = b0[3072 * v0 + v1];
@@ -129,7 +129,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
         }
         float *const r1 = a1;
-        for (int64_t l = 0; l < 256; l++) {
+        for (int64_t l = 0; l < 512; l++) {
             const int64_t v1 = first_lane + l;
             b4[v1] = r1[l];
         }

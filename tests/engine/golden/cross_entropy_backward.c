@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -130,10 +130,11 @@ VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
     return (uint64_t)i < (uint64_t)size ? i : 0;
 }
 
-/* %1 = max f32[1024], %6 = sum f32[1024], %10 = sub f32[1024, 4096] */
+/* %1 = max f32[1024], %6 = sum f32[1024], %8 = log f32[1024, 1] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     float *const b3 = buffers[1];
+    float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         float a0[64];
@@ -177,6 +178,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
         const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        b6[v0] = r0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
@@ -217,26 +219,19 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float a1_1_0 = a1_2_0 + a1_2_1;
         const float r1 = a1_1_0;
         const float t5 = log_f32(r1);
-        for (int64_t lane = 0; lane < 4096; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const float t0 = b0[4096 * v0 + v1];
-                const float t2 = t0 - r0;
-                const float t6 = t2 - t5;
-                b3[4096 * v0 + v1] = t6;
-            }
-        }
+        b3[v0] = t5;
     }
     return 1;
 }
 
 /* %22 = sum f32[], %23 = sum f32[], %24 = div f32[] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
-    const int64_t *const b1 = buffers[0];
-    const float *const b3 = buffers[1];
-    float *const b4 = buffers[2];
-    float *const b8 = buffers[3];
+    const float *const b0 = buffers[0];
+    const int64_t *const b1 = buffers[1];
+    const float *const b3 = buffers[2];
+    float *const b4 = buffers[3];
+    const float *const b6 = buffers[4];
+    float *const b8 = buffers[5];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
         float a0[64];
@@ -255,11 +250,15 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t2 = t0 != (-100);
                 const float t5 = t2 ? 1.0f : 0.0f;
                 const int64_t t8 = t2 ? t0 : 0;
-                const float t9 = b3[4096 * v0 + checked(t8, 4096, &bad)];
-                const float t10 = -t9;
-                const float t11 = t2 ? t10 : 0.0f;
+                const float t9 = b0[4096 * v0 + checked(t8, 4096, &bad)];
+                const float t10 = b6[v0];
+                const float t11 = t9 - t10;
+                const float t12 = b3[v0];
+                const float t13 = t11 - t12;
+                const float t14 = -t13;
+                const float t15 = t2 ? t14 : 0.0f;
                 a0[l] += t5;
-                a1[l] += t11;
+                a1[l] += t15;
             }
         }
         for (int64_t l = 0; l < 32; l++) {
@@ -313,19 +312,21 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const float a1_1_0 = a1_2_0 + a1_2_1;
         const float r1 = a1_1_0;
         b8[0] = r0;
-        const float t13 = r1 / r0;
-        b4[0] = t13;
+        const float t17 = r1 / r0;
+        b4[0] = t17;
     }
     return bad == 0;
 }
 
 /* %43 = sum f32[1024], %48 = sub f32[1024, 4096] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
-    const int64_t *const b1 = buffers[0];
-    const float *const b2 = buffers[1];
-    const float *const b3 = buffers[2];
-    float *const b5 = buffers[3];
-    const float *const b8 = buffers[4];
+    const float *const b0 = buffers[0];
+    const int64_t *const b1 = buffers[1];
+    const float *const b2 = buffers[2];
+    const float *const b3 = buffers[3];
+    float *const b5 = buffers[4];
+    const float *const b6 = buffers[5];
+    const float *const b8 = buffers[6];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
@@ -339,6 +340,8 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         const float t12 = b8[0];
         const float t13 = t11 / t12;
         const float t15 = t4 ? t13 : 0.0f;
+        const float t19 = b6[v0];
+        const float t21 = b3[v0];
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
@@ -387,11 +390,13 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int32_t t1 = (int32_t)(t0);
                 const uint8_t t9 = t1 == t8;
                 const float t16 = t9 ? t15 : 0.0f;
-                const float t18 = b3[4096 * v0 + v1];
-                const float t19 = exp_f32(t18);
-                const float t20 = t19 * r0;
-                const float t21 = t16 - t20;
-                b5[4096 * v0 + v1] = t21;
+                const float t18 = b0[4096 * v0 + v1];
+                const float t20 = t18 - t19;
+                const float t22 = t20 - t21;
+                const float t23 = exp_f32(t22);
+                const float t24 = t23 * r0;
+                const float t25 = t16 - t24;
+                b5[4096 * v0 + v1] = t25;
             }
         }
     }
