@@ -376,6 +376,10 @@ static status describe_plan(compiled_plan *p, const compile_options *how, const 
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
     p->base.note = p->program.why;
+    program_traffic traffic = compile_traffic(&p->program, p->g);
+    p->base.n_kernels = traffic.n_kernels;
+    p->base.n_calls = traffic.n_calls;
+    p->base.bytes_moved = traffic.bytes;
     size_t n = (size_t)p->program.n_buffers;
     p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
     p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);

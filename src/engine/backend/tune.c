@@ -405,6 +405,11 @@ static void describe_choice(compiled_plan *p, const settled *who) {
         }
     }
     p->base.is_fallback |= who->by == BY_EAGER;
+    if (p->instead != NULL) {
+        p->base.n_kernels = p->instead->n_kernels;
+        p->base.n_calls = p->instead->n_calls;
+        p->base.bytes_moved = p->instead->bytes_moved;
+    }
     p->base.note = p->note;
 }
 

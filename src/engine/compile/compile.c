@@ -278,6 +278,28 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     return result;
 }
 
+double compile_step_bytes(const compile_step *s) {
+    op_cost cost = {0};
+    if (s->n_variants > 0) {
+        return s->bytes;
+    }
+    op_cost_of(s->call, s->out, &cost);
+    return cost.bytes;
+}
+
+program_traffic compile_traffic(const compiled_program *p, const graph *g) {
+    program_traffic t = {0};
+    op_cost cost = {0};
+    graph_cost(g, &cost);
+    t.least_bytes = cost.bytes;
+    for (int i = 0; i < p->n_steps; i++) {
+        t.n_kernels += p->steps[i].n_variants > 0;
+        t.n_calls += p->steps[i].n_variants == 0;
+        t.bytes += compile_step_bytes(&p->steps[i]);
+    }
+    return t;
+}
+
 status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err) {
     text all = {0}, bodies = {0};
     for (int i = 0; i < n; i++) {

@@ -87,6 +87,17 @@ typedef struct compiled_program {
 /* g outlives the program, which lives in `memory`. UNSUPPORTED names what cannot be compiled at all. */
 status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err);
 
+/* Kernels and library calls of a program, and the bytes that they read and write, roughly; least: every input once, every
+   output once, by one kernel. */
+typedef struct program_traffic {
+    int n_kernels, n_calls;
+    double bytes, least_bytes;
+} program_traffic;
+
+/* Bytes of one step. */
+double compile_step_bytes(const compile_step *s);
+program_traffic compile_traffic(const compiled_program *p, const graph *g);
+
 /* One self-contained C file of the kernels of n programs, which differ in their prefix, into the arena; "" when there are
    only calls. OUT_OF_MEMORY. */
 status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err);

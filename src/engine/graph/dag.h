@@ -166,6 +166,9 @@ val v_flip(dag *g, val x, int dim);
 val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill);
 /* The elements of `t` seen in the memory that value x, laid out as `base`, would have. For every operator that is a view. */
 val v_as_strided(dag *g, val x, const tensor *base, const tensor *t);
+/* x with those elements replaced by `part`'s that `t` shows in the memory that x, laid out as `base`, would have: what is left of
+   x when t is written. t shows no element twice. */
+val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 /* x at coordinate `dim` replaced by index (i64, of the result's sizes): gather's rule. Values out of range are an error when
    the program runs. */
 val v_gather(dag *g, val x, int dim, val index);
