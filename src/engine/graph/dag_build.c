@@ -352,14 +352,60 @@ val v_truth(dag *g, val x) {
 /* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
 enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_LEAST_PARTS = 8 };
 
-/* Into how many parts of one length n elements are cut; 1: not at all. */
-static int64_t parts_of(int64_t n) {
-    for (int64_t parts = SPLIT_MOST_PARTS; parts >= SPLIT_LEAST_PARTS; parts--) {
+/* Into how many parts of one length n elements are cut, at most; 1: not at all. */
+static int64_t parts_of(int64_t n, int64_t most) {
+    for (int64_t parts = most; parts >= SPLIT_LEAST_PARTS; parts--) {
         if (n % parts == 0) {
             return parts;
         }
     }
     return 1;
+}
+
+/* Along the dimensions of the set, in one step. */
+static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
+    const dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) == 0) {
+            sizes[ndim++] = n.sizes[d];
+        }
+    }
+    return dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
+                                     .dtype = how == RED_ARGMAX || how == RED_ARGMIN ? ASSAY_I64 : n.dtype,
+                                     .ndim = ndim,
+                                     .sizes = sizes,
+                                     .n_sources = 1,
+                                     .sources = &x,
+                                     .reduce = {how, dims}});
+}
+
+/* Rows to one row, in parts of rows: whoever makes a part's rows can have them reduced while they are near, and threads share
+   the parts. False when that is not the case, or not worth it. */
+static bool split_rows(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    enum { MOST_ROW_PARTS = 16, LEAST_ROWS = 4 };
+    const dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
+    int first = 0, ndim = 2;
+    for (; first < n.ndim && (dims >> first & 1) != 0; first++) {
+        reduced *= n.sizes[first];
+    }
+    for (int d = first; d < n.ndim; d++) {
+        results *= n.sizes[d];
+        sizes[ndim < TENSOR_MAX_DIMS ? ndim++ : 0] = n.sizes[d];
+    }
+    int64_t parts = parts_of(reduced, MOST_ROW_PARTS);
+    if (how == RED_ARGMAX || how == RED_ARGMIN || dims >> first != 0 || results <= SPLIT_MAX_RESULTS || parts == 1 ||
+        reduced < LEAST_ROWS * parts || reduced * results < 2 * SPLIT_MIN_ELEMENTS || first == n.ndim ||
+        n.ndim - first + 2 > TENSOR_MAX_DIMS) {
+        return false;
+    }
+    sizes[0] = parts;
+    sizes[1] = reduced / parts;
+    val in_parts = reduce_whole(g, how, v_reshape(g, x, ndim, sizes), 2);
+    *out = reduce_whole(g, how, in_parts, 1);
+    return true;
 }
 
 /* The reduced dimensions last, as parts and what is in a part; false when one step does. */
@@ -381,7 +427,7 @@ static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
             reduced *= n.sizes[d];
         }
     }
-    int64_t parts = parts_of(reduced);
+    int64_t parts = parts_of(reduced, SPLIT_MOST_PARTS);
     if (how == RED_ARGMAX || how == RED_ARGMIN || results > SPLIT_MAX_RESULTS || reduced < SPLIT_MIN_ELEMENTS ||
         parts == 1 || kept + 2 > TENSOR_MAX_DIMS) {
         return false;
@@ -413,14 +459,8 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
         return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
     }
     val result = x;
-    if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
-        result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
-                                           .dtype = places ? ASSAY_I64 : n.dtype,
-                                           .ndim = ndim,
-                                           .sizes = sizes,
-                                           .n_sources = 1,
-                                           .sources = &x,
-                                           .reduce = {how, dims}});
+    if ((dims != 0 || places) && !split(g, how, x, dims, &result) && !split_rows(g, how, x, dims, &result)) {
+        result = reduce_whole(g, how, x, dims);
     }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
 }
