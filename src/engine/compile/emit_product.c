@@ -121,7 +121,7 @@ bool arrange_product(kernel *k) {
     k->vector = column;
     k->lanes = PRODUCT_COLUMNS;
     int64_t row_block = n_rows < PRODUCT_ROWS ? n_rows : PRODUCT_ROWS;
-    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1};
+    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1};
     int64_t stride, along;
     bool ready = lies_ready(k, left, row, inner, &stride, &along);
     k->product.left_stride = ready ? stride : -1;
