@@ -126,9 +126,11 @@ channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, do
 
 /* --- short rows: several channels at a time --- */
 
-/* Channels [c, c + n) of one sample. */
+enum { SHORT_ROWS = 64 };
+
+/* Channels [c, c + n) of one sample: at most SHORT_ROWS, and what a block holds. */
 static int64_t short_count(const channel_norm *s, int64_t c, int64_t c_to) {
-    int64_t most = channel_short_most(s);
+    int64_t most = ROW_BLOCK / s->S < SHORT_ROWS ? ROW_BLOCK / s->S : SHORT_ROWS;
     return c_to - c < most ? c_to - c : most;
 }
 
@@ -141,7 +143,7 @@ static const void *short_fetch(const channel_norm *s, int k, void *buffer, int64
 }
 
 static void short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double mean[CHANNEL_SHORT_ROWS], m2[CHANNEL_SHORT_ROWS];
+    double mean[SHORT_ROWS], m2[SHORT_ROWS];
     s->l->moments_short(short_fetch(s, NORM_X, buffer, n, c, rows), rows, s->S, mean, m2);
     for (int64_t i = 0; i < rows; i++) {
         channel_merge(&s->moments[channel_stat(s, n, c + i)], (double)s->S, mean[i], m2[i]);
@@ -149,7 +151,7 @@ static void short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t r
 }
 
 static void short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double factor[CHANNEL_SHORT_ROWS], plus[CHANNEL_SHORT_ROWS];
+    double factor[SHORT_ROWS], plus[SHORT_ROWS];
     for (int64_t i = 0; i < rows; i++) {
         int64_t stat = channel_stat(s, n, c + i);
         factor[i] = s->weights[c + i] * s->rstd[stat];
@@ -167,7 +169,7 @@ static void short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t r
 }
 
 static void short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double mean[CHANNEL_SHORT_ROWS], sums[CHANNEL_SHORT_ROWS] = {0}, products[CHANNEL_SHORT_ROWS] = {0};
+    double mean[SHORT_ROWS], sums[SHORT_ROWS] = {0}, products[SHORT_ROWS] = {0};
     for (int64_t i = 0; i < rows; i++) {
         mean[i] = s->mean[channel_stat(s, n, c + i)];
     }
@@ -182,7 +184,7 @@ static void short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows
 }
 
 static void short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, double g, double gx, char *buffer) {
-    double mean[CHANNEL_SHORT_ROWS], a[CHANNEL_SHORT_ROWS], b[CHANNEL_SHORT_ROWS], d[CHANNEL_SHORT_ROWS];
+    double mean[SHORT_ROWS], a[SHORT_ROWS], b[SHORT_ROWS], d[SHORT_ROWS];
     for (int64_t i = 0; i < rows; i++) {
         channel_moment m = s->moments[channel_sum(s, n, c + i)];
         double weight = s->weights[c + i];
@@ -498,24 +500,23 @@ static int64_t l2_bytes(void) {
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2. */
 static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena *memory) {
     bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
-    bool can = twice && !s->by_columns && out_bytes >= STREAM_MIN_BYTES && s->S > 0 && nest_runs(&s->positions) == 1;
+    /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
+    enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024 };
+    bool is_native = true, is_dense = nest_runs(&s->positions) == 1;
     for (int k = 0; k < n_operands; k++) {
-        can = can && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
+        is_native = is_native && s->type[k] == s->l->type;
+        is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
     }
+    bool can = twice && is_dense && !s->by_columns && out_bytes >= STREAM_MIN_BYTES &&
+               s->S >= (is_native ? LEAST_ROW : LEAST_CONVERTED_ROW);
     int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * (int64_t)s->l->size * (s->is_backward ? 2 : 1);
     int64_t most = l2_bytes() / 8 * 7 / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
     if (!can || most < (s->v.is_batch ? 1 : width)) {
         return;
     }
     s->block = most < s->block ? most : s->block;
-    bool is_native = true;
-    for (int k = 0; k < n_operands; k++) {
-        is_native = is_native && s->type[k] == s->l->type;
-    }
-    enum { LEAST_STEP = 256 }; /* elements: what starting and ending a loop of its own costs a row does not show */
-    s->ring_steps = is_native && s->S >= LEAST_STEP;
-    s->ring_rows = s->short_rows && !s->ring_steps ? channel_short_most(s) : 1;
-    s->ring_piece = s->ring_steps ? ROW_RING : s->ring_rows > 1 ? s->S : STREAM_PIECE;
+    s->ring_steps = is_native;
+    s->ring_piece = s->ring_steps ? ROW_RING : STREAM_PIECE;
     s->ring_bytes = ((s->v.is_batch ? s->block : width) * channel + 127) / 128 * 128;
     s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes); /* without memory for one: as without */
 }

@@ -37,8 +37,8 @@ typedef struct channel_norm {
     bool streams; /* by rows: the result goes past the caches */
     char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
     int64_t ring_bytes; /* a thread's */
-    int64_t ring_rows, ring_piece; /* rows taken together there, and elements of a row */
-    bool ring_steps;               /* it finishes and reads in one loop */
+    int64_t ring_piece; /* elements of a row taken at a time there */
+    bool ring_steps;    /* it finishes and reads in one loop */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C] */
     char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */
@@ -75,12 +75,6 @@ static inline channel_unit channel_unit_at(const channel_norm *s, int64_t u) {
     }
     int64_t width = s->C / s->groups, c = u % s->groups * width;
     return (channel_unit){.n_from = u / s->groups, .n_to = u / s->groups + 1, .c_from = c, .c_to = c + width};
-}
-
-/* Short rows that are gone over together: at most so many, and what a block of ROW_BLOCK elements holds. */
-enum { CHANNEL_SHORT_ROWS = 64 };
-static inline int64_t channel_short_most(const channel_norm *s) {
-    return ROW_BLOCK / s->S < CHANNEL_SHORT_ROWS ? ROW_BLOCK / s->S : CHANNEL_SHORT_ROWS;
 }
 
 /* Mean, inverse deviation and, for batch norm, running statistics, from the moments of statistic i. */

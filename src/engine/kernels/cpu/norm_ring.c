@@ -10,10 +10,10 @@
 #include <stdalign.h>
 #include <string.h>
 
-/* A piece of the units at hand: rows of `n` elements, channel by channel. */
+/* A piece of a row of the units at hand. */
 typedef struct piece {
     int64_t sample, channel; /* from the unit's first ones */
-    int64_t rows, from, n;   /* several whole rows, or one or a part of it */
+    int64_t from, n;         /* of the row */
     char *x, *dy;            /* where the ring keeps it */
 } piece;
 
@@ -21,7 +21,7 @@ typedef struct ring {
     const channel_norm *s;
     channel_unit reading, finishing;
     bool reads, finishes;
-    alignas(64) char made[ROW_BLOCK * sizeof(double)], raw[ROW_BLOCK * sizeof(double)];
+    alignas(64) char made[STREAM_PIECE * sizeof(double)], raw[STREAM_PIECE * sizeof(double)];
 } ring;
 
 static char *operand_at(const channel_norm *s, int k, const channel_unit *u, const piece *p) {
@@ -29,78 +29,9 @@ static char *operand_at(const channel_norm *s, int k, const channel_unit *u, con
     return s->data[k] + (u->n_from + p->sample) * s->n_stride[k] + (u->c_from + p->channel) * s->c_stride[k] + p->from * size;
 }
 
-/* Rows of the piece that a unit has: the last unit's block of channels may be narrower. */
-static int64_t rows_of(const channel_unit *u, const piece *p) {
-    int64_t left = u->c_to - u->c_from - p->channel;
-    return left < p->rows ? (left > 0 ? left : 0) : p->rows;
-}
-
-/* --- reading -------------------------------------------------------------------------------------------------------------- */
-
-static void keep(const ring *r, int k, char *to, const piece *p, int64_t n, const piece *next) {
-    const channel_norm *s = r->s;
-    const char *from = operand_at(s, k, &r->reading, p);
-    int64_t size = (int64_t)dtype_size(s->type[k]);
-    if (next != NULL) {
-        fetch_soon(operand_at(s, k, &r->reading, next), (size_t)(rows_of(&r->reading, next) * next->n * size));
-    }
-    if (s->type[k] == s->l->type) {
-        memcpy(to, from, (size_t)(n * size));
-    } else {
-        s->l->load(to, from, s->type[k], size, n);
-    }
-}
-
-static void read_moments(const channel_norm *s, int64_t sample, int64_t c, const piece *p, int64_t rows) {
-    double mean[CHANNEL_SHORT_ROWS], m2[CHANNEL_SHORT_ROWS];
-    if (s->ring_rows > 1) {
-        s->l->moments_short(p->x, rows, p->n, mean, m2);
-    } else {
-        s->l->moments(p->x, p->n, mean, m2);
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        channel_merge(&s->moments[channel_stat(s, sample, c + i)], (double)p->n, mean[i], m2[i]);
-    }
-}
-
-static void read_sums(const channel_norm *s, int64_t sample, int64_t c, const piece *p, int64_t rows) {
-    double mean[CHANNEL_SHORT_ROWS], sums[CHANNEL_SHORT_ROWS] = {0}, products[CHANNEL_SHORT_ROWS] = {0};
-    for (int64_t i = 0; i < rows; i++) {
-        mean[i] = s->mean[channel_stat(s, sample, c + i)];
-    }
-    s->l->channel_sums_short(p->dy, p->x, mean, rows, p->n, sums, products);
-    for (int64_t i = 0; i < rows; i++) {
-        channel_moment *m = &s->moments[channel_sum(s, sample, c + i)];
-        m->mean += sums[i];
-        m->m2 += products[i];
-    }
-}
-
-static void read_piece(const ring *r, const piece *p, const piece *next) {
-    const channel_norm *s = r->s;
-    int64_t rows = rows_of(&r->reading, p), sample = r->reading.n_from + p->sample, c = r->reading.c_from + p->channel;
-    if (rows == 0) {
-        return;
-    }
-    keep(r, NORM_X, p->x, p, rows * p->n, next);
-    if (s->is_backward) {
-        keep(r, NORM_DY, p->dy, p, rows * p->n, next);
-        read_sums(s, sample, c, p, rows);
-    } else {
-        read_moments(s, sample, c, p, rows);
-    }
-}
-
-/* --- finishing ------------------------------------------------------------------------------------------------------------ */
-
-static void make_forward(const channel_norm *s, int64_t sample, int64_t c, const piece *p, int64_t rows, char *made) {
-    double factor[CHANNEL_SHORT_ROWS], plus[CHANNEL_SHORT_ROWS];
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t stat = channel_stat(s, sample, c + i);
-        factor[i] = s->weights[c + i] * s->rstd[stat];
-        plus[i] = s->biases[c + i] - s->mean[stat] * factor[i];
-    }
-    s->l->scale_short(made, p->x, factor, plus, rows, p->n);
+/* Whether a unit has the piece: the last block of channels may be narrower. */
+static bool has_piece(const channel_unit *u, const piece *p) {
+    return p->channel < u->c_to - u->c_from;
 }
 
 static channel_factors gradient_of(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c) {
@@ -109,40 +40,53 @@ static channel_factors gradient_of(const channel_norm *s, const channel_unit *u,
     return channel_gradient(s, sample, c, g, gx);
 }
 
-static void make_gradient(const channel_norm *s, int64_t sample, int64_t c, const piece *p, int64_t rows,
-                          const channel_unit *u, char *made) {
-    double mean[CHANNEL_SHORT_ROWS], a[CHANNEL_SHORT_ROWS], b[CHANNEL_SHORT_ROWS], d[CHANNEL_SHORT_ROWS];
-    for (int64_t i = 0; i < rows; i++) {
-        channel_factors f = gradient_of(s, u, sample, c + i);
-        mean[i] = f.mean;
-        a[i] = f.a;
-        b[i] = f.b;
-        d[i] = f.c;
+/* --- one after the other: rows that are converted -------------------------------------------------------------------------- */
+
+static void keep(const ring *r, int k, char *to, const piece *p, const piece *next) {
+    const channel_norm *s = r->s;
+    int64_t size = (int64_t)dtype_size(s->type[k]);
+    if (next != NULL && has_piece(&r->reading, next)) {
+        fetch_soon(operand_at(s, k, &r->reading, next), (size_t)(next->n * size));
     }
-    s->l->channel_grad_short(made, p->dy, p->x, mean, a, b, d, rows, p->n);
+    s->l->load(to, operand_at(s, k, &r->reading, p), s->type[k], size, p->n);
+}
+
+static void read_piece(const ring *r, const piece *p, const piece *next) {
+    const channel_norm *s = r->s;
+    int64_t sample = r->reading.n_from + p->sample, c = r->reading.c_from + p->channel;
+    double mean = 0, m2 = 0;
+    keep(r, NORM_X, p->x, p, next);
+    if (!s->is_backward) {
+        s->l->moments(p->x, p->n, &mean, &m2);
+        channel_merge(&s->moments[channel_stat(s, sample, c)], (double)p->n, mean, m2);
+        return;
+    }
+    channel_moment *m = &s->moments[channel_sum(s, sample, c)];
+    keep(r, NORM_DY, p->dy, p, next);
+    s->l->channel_sums_short(p->dy, p->x, &s->mean[channel_stat(s, sample, c)], 1, p->n, &m->mean, &m->m2);
 }
 
 static void finish_piece(ring *r, const piece *p) {
     const channel_norm *s = r->s;
     const channel_unit *u = &r->finishing;
-    int64_t rows = rows_of(u, p), size = (int64_t)dtype_size(s->type[NORM_OUT]);
-    if (rows == 0) {
-        return;
-    }
+    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]), sample = u->n_from + p->sample, c = u->c_from + p->channel;
     const char *made = r->made;
     if (s->is_backward) {
-        make_gradient(s, u->n_from + p->sample, u->c_from + p->channel, p, rows, u, r->made);
+        channel_factors f = gradient_of(s, u, sample, c);
+        s->l->channel_grad(r->made, p->dy, p->x, f.mean, f.a, f.b, f.c, p->n);
     } else {
-        make_forward(s, u->n_from + p->sample, u->c_from + p->channel, p, rows, r->made);
+        int64_t stat = channel_stat(s, sample, c);
+        double factor = s->weights[c] * s->rstd[stat];
+        s->l->scale(r->made, p->x, factor, s->biases[c] - s->mean[stat] * factor, p->n);
     }
     if (s->type[NORM_OUT] != s->l->type) {
-        s->l->store(r->raw, s->type[NORM_OUT], size, r->made, rows * p->n);
+        s->l->store(r->raw, s->type[NORM_OUT], size, r->made, p->n);
         made = r->raw;
     }
-    s->l->stream(operand_at(s, NORM_OUT, u, p), made, (size_t)(rows * p->n * size));
+    s->l->stream(operand_at(s, NORM_OUT, u, p), made, (size_t)(p->n * size));
 }
 
-/* --- both at once: long rows that need no conversion ------------------------------------------------------------------------ */
+/* --- both at once: rows of the computing type -------------------------------------------------------------------------------- */
 
 /* Mean and sum of squared distances of a piece from sums about a centre. Where the centre lies so far off that most of the
    squares' sum is taken off again, the piece, which is in L1 still, is gone over about its own mean. */
@@ -156,8 +100,8 @@ static void merge_piece(const channel_norm *s, channel_moment *m, const piece *p
 
 static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
-    bool finishes = r->finishes && rows_of(&r->finishing, p) > 0, reads = r->reads && rows_of(&r->reading, p) > 0;
-    bool asks = next != NULL && rows_of(&r->reading, next) > 0;
+    bool finishes = r->finishes && has_piece(&r->finishing, p), reads = r->reads && has_piece(&r->reading, p);
+    bool asks = next != NULL && has_piece(&r->reading, next);
     ring_step step = {.n = p->n, .kept = p->x, .kept_dy = p->dy};
     if (finishes) {
         const channel_unit *u = &r->finishing;
@@ -205,14 +149,12 @@ static bool next_piece(const channel_norm *s, int64_t samples, piece *p) {
     p->from += p->n;
     if (p->from == s->S) {
         p->from = 0;
-        p->channel += p->rows;
+        p->channel++;
     }
     if (p->channel == width) {
         p->channel = 0;
         p->sample++;
     }
-    int64_t left = width - p->channel;
-    p->rows = left < s->ring_rows ? left : s->ring_rows;
     p->n = s->S - p->from < s->ring_piece ? s->S - p->from : s->ring_piece;
     return p->sample < samples;
 }
@@ -263,8 +205,7 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
             start_unit(s, &r.reading);
         }
         int64_t samples = s->v.is_batch ? s->N : 1;
-        piece at = {.sample = 0}, behind;
-        next_piece(s, samples, &at); /* of nothing: the first */
+        piece at = {.n = s->S < s->ring_piece ? s->S : s->ring_piece}, behind;
         for (bool more = true; more; at = behind) {
             piece p = place(s, kept, at);
             behind = at;
@@ -273,10 +214,10 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
                 step_piece(&r, &p, more ? &behind : NULL);
                 continue;
             }
-            if (r.finishes) {
+            if (r.finishes && has_piece(&r.finishing, &p)) {
                 finish_piece(&r, &p);
             }
-            if (r.reads) {
+            if (r.reads && has_piece(&r.reading, &p)) {
                 read_piece(&r, &p, more ? &behind : NULL);
             }
         }

@@ -194,8 +194,20 @@ static void ring_forward(ring_step *s) {
             d += q * q;
         }
     }
-    for (int64_t k = head + whole; to != NULL && k < s->n; k++) {
-        to[k] = kept[k] * factor + offset;
+    int64_t rest = head + whole;
+    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
+        pack p = pack_at(kept + rest) * factor + offset;
+        memcpy(to + rest, &p, sizeof p);
+    }
+    for (; to != NULL && rest < s->n; rest++) {
+        to[rest] = kept[rest] * factor + offset;
+    }
+    for (; next != NULL && i + PACK <= s->n; i += PACK) {
+        pack p = pack_at(next + i);
+        memcpy(kept + i, &p, sizeof p);
+        p -= centre;
+        a += p;
+        c += p * p;
     }
     value sum = 0, squares = 0;
     for (; next != NULL && i < s->n; i++) {
@@ -240,8 +252,20 @@ static void ring_backward(ring_step *s) {
             d += v * (q - centre);
         }
     }
-    for (int64_t k = head + whole; to != NULL && k < s->n; k++) {
-        to[k] = kept_dy[k] * fa + ((kept[k] - mean) * fb + fc);
+    int64_t rest = head + whole;
+    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
+        pack p = pack_at(kept_dy + rest) * fa + ((pack_at(kept + rest) - mean) * fb + fc);
+        memcpy(to + rest, &p, sizeof p);
+    }
+    for (; to != NULL && rest < s->n; rest++) {
+        to[rest] = kept_dy[rest] * fa + ((kept[rest] - mean) * fb + fc);
+    }
+    for (; next != NULL && i + PACK <= s->n; i += PACK) {
+        pack p = pack_at(next + i), u = pack_at(next_dy + i);
+        memcpy(kept + i, &p, sizeof p);
+        memcpy(kept_dy + i, &u, sizeof u);
+        a += u;
+        c += u * (p - centre);
     }
     value sum = 0, products = 0;
     for (; next != NULL && i < s->n; i++) {
