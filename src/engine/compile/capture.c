@@ -150,6 +150,11 @@ static bool is_alias(const graph *g, const tensor *t, const tensor *origin, cons
     return t != written && t != origin && root_of(g, t) == origin;
 }
 
+/* An operator in place answers the memory that it was given. */
+static bool shows_all(const tensor *t, const tensor *origin) {
+    return t->offset == origin->offset && tensor_same_sizes(t, origin) && tensor_same_strides(t, origin);
+}
+
 static bool is_marked(const dag_capture *known, const tensor *t) {
     for (int i = 0; i < known->n; i++) {
         if (known->tensors[i] == t) {
@@ -182,14 +187,15 @@ static void follow_write(dag *g, const graph *graph_in, int node) {
     const tensor *written = graph_in->nodes[node].call.args[0].tensor, *origin = root_of(graph_in, written);
     val now = g->results[0];
     if (origin != written) {
-        now = v_with_part(g, v_tensor(g, origin), origin, written, v_cast(g, now, origin->dtype));
+        now = v_cast(g, now, origin->dtype);
+        now = shows_all(written, origin) ? now : v_with_part(g, v_tensor(g, origin), origin, written, now);
         dag_learn(g, origin, now, true);
     }
     for (int i = 0; i < node && !g->failed; i++) {
         for (int k = 0; k < graph_in->nodes[i].out->n; k++) {
             const tensor *t = &graph_in->nodes[i].out->items[k];
             if (is_alias(graph_in, t, origin, written)) {
-                dag_learn(g, t, v_as_strided(g, now, origin, t), false);
+                dag_learn(g, t, shows_all(t, origin) ? now : v_as_strided(g, now, origin, t), false);
             }
         }
     }

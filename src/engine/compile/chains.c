@@ -128,8 +128,9 @@ static bool may_chain(const compiler *c, const kernel *k) {
     return k->n_task_items > 0;
 }
 
-/* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone. */
-static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *passes) {
+/* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone; *shares becomes
+   true when it touches something that another kernel of the chain does. */
+static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *shares) {
     partition p;
     if (!partition_of(k, parts, &p)) {
         return false;
@@ -137,14 +138,17 @@ static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int firs
     for (int i = 0; i < k->n_buffers; i++) {
         int b = k->buffers[i];
         bool written = false, read = false;
+        int touching = 0;
         for (int s = first; s <= last; s++) {
-            written |= is_written(c->steps[s].kernel, b);
-            read |= is_loaded(c->steps[s].kernel, b);
+            bool writes = is_written(c->steps[s].kernel, b), reads = is_loaded(c->steps[s].kernel, b);
+            written |= writes;
+            read |= reads;
+            touching += writes || reads;
         }
+        *shares |= touching > 1 && c->buffers[b].role != BUFFER_SEED;
         if (!written || !read) {
             continue;
         }
-        *passes = true;
         int64_t n = elements_of(&c->buffers[b]);
         if (n < 0 || n % parts != 0) {
             return false;
@@ -168,14 +172,14 @@ static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int firs
 static int chain_end(compiler *c, int first, int64_t parts) {
     int last = first;
     for (int end = first; end < c->n_steps && c->steps[end].kernel != NULL && may_chain(c, c->steps[end].variants[0]); end++) {
-        bool passes = false, keeps = true;
+        bool shares = false, keeps = true;
         for (int s = first; s <= end && keeps; s++) {
-            keeps = keeps_to_parts(c, c->steps[s].variants[0], parts, first, end, &passes);
+            keeps = keeps_to_parts(c, c->steps[s].variants[0], parts, first, end, &shares);
         }
         if (!keeps) {
             break;
         }
-        last = passes ? end : last;
+        last = shares ? end : last;
     }
     return last;
 }
@@ -271,9 +275,9 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
         if (h.n_steps > 1) {
             for (int i = h.first; i < h.first + h.n_steps; i++) { /* other arrangements of a kernel may have other tasks */
                 for (int v = 0; v < c->steps[i].n_variants; v++) {
-                    bool passes = false;
+                    bool shares = false;
                     c->steps[i].variants[v]->in_parts =
-                        keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &passes);
+                        keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &shares);
                 }
             }
             localise(c, &h);
