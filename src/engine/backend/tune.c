@@ -78,19 +78,19 @@ static void forget(saved_inputs *s) {
 
 /* --- candidates in turns ----------------------------------------------------------------------------------------------------- */
 
-enum { MAX_CANDIDATES = 16, ROUNDS = 5 };
+enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
 /* Of one candidate in one round, and the most that all rounds of one choice may take. */
 static const double ROUND_S = 0.0005, CHOICE_S = 0.25;
 
 typedef status candidate_fn(void *self, int candidate, error *err);
 
 /* Seconds of each candidate's fastest run. */
-static status race(candidate_fn *run, void *self, int n, double *best_s, error *err) {
+static status race(candidate_fn *run, void *self, int n, int rounds, double *best_s, error *err) {
     double began = now_s();
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
     }
-    for (int round = 0; round < ROUNDS && (round < 2 || now_s() - began < CHOICE_S); round++) {
+    for (int round = 0; round < rounds && (round < 2 || now_s() - began < CHOICE_S); round++) {
         for (int i = 0; i < n; i++) {
             double spent = 0;
             for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
@@ -140,7 +140,7 @@ static status tune_step(compiled_plan *p, int step, error *err) {
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, best_s, err));
+    TRY(race(run_candidate, &r, n, ROUNDS, best_s, err));
     int best = winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
     return compiled_use_variant(p, step, best % r.n_variants, err);
@@ -158,7 +158,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 2";
+    static const char version[] = "tune 3";
     int threads = omp_get_max_threads();
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
@@ -274,7 +274,7 @@ static status race_whole(whole_race *r, winner_of_all *wins, error *err) {
             r->of[r->n++] = (winner_of_all)i;
         }
     }
-    TRY(race(run_whole, r, r->n, best_s, err));
+    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, best_s, err));
     *wins = r->of[winner(best_s, r->n)];
     return ASSAY_OK;
 }
@@ -319,22 +319,24 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, winner_of_
 }
 
 static void describe_choice(compiled_plan *p, winner_of_all wins) {
-    const compiled_plan *by = wins == WINS_OWN_PRODUCTS ? (const compiled_plan *)p->instead : p;
-    size_t n = (size_t)snprintf(p->note, sizeof p->note, "tuned: %s", wins == WINS_EAGER          ? "the eager kernels were faster"
-                                                                      : wins == WINS_OWN_PRODUCTS ? "products of its own; "
-                                                                                                  : "");
-    for (int i = 0; wins != WINS_EAGER && i < by->n_steps && n < sizeof p->note; i++) {
+    if (wins == WINS_EAGER) {
+        p->base.is_fallback = true;
+        p->base.note = "tuned: the eager kernels were faster";
+        return;
+    }
+    compiled_plan *by = wins == WINS_OWN_PRODUCTS && p->instead != NULL ? (compiled_plan *)p->instead : p;
+    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s", by == p ? "" : "products of its own; ");
+    for (int i = 0; i < by->n_steps && n < sizeof by->note; i++) {
         const compiled_step *s = &by->steps[i];
         if (s->kernel != NULL) {
-            n += (size_t)snprintf(p->note + n, sizeof p->note - n, "%s%s", i > 0 ? ", " : "",
+            n += (size_t)snprintf(by->note + n, sizeof by->note - n, "%s%s", i > 0 ? ", " : "",
                                   s->described->variants[s->variant].name);
-            if (s->threads > 0 && n < sizeof p->note) {
-                n += (size_t)snprintf(p->note + n, sizeof p->note - n, " on %d", s->threads);
+            if (s->threads > 0 && n < sizeof by->note) {
+                n += (size_t)snprintf(by->note + n, sizeof by->note - n, " on %d", s->threads);
             }
         }
     }
-    p->base.is_fallback |= wins == WINS_EAGER;
-    p->base.note = p->note;
+    p->base.note = by->note;
 }
 
 status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
