@@ -6,6 +6,7 @@
 #include "lab/experiment/single.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ static status name_of(const options *o, single_name *out, error *err) {
 }
 
 int cli_compile(int argc, char **argv) {
-    options o = {.dump = DUMP_C};
+    options o = {.dump = DUMP_C, .compile.n_threads = omp_get_max_threads()};
     int exit_code;
     if (!cli_parse(&verb, argc, argv, &o, &exit_code)) {
         return exit_code;

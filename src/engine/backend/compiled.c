@@ -165,9 +165,6 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
 
 static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
-    if (p->instead != NULL) {
-        return p->instead->run(p->instead, err);
-    }
     int next = p->whole ? p->program.n_chains : 0;
     for (int i = 0; i < p->n_steps; i++) {
         if (next < p->program.n_chains && p->program.chains[next].first == i) {
@@ -184,9 +181,6 @@ static status output(plan *base, int i, tensor *out, error *err) {
     compiled_plan *p = (compiled_plan *)base;
     if (i < 0 || i >= p->g->n_outputs) {
         return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
-    }
-    if (p->instead != NULL) {
-        return p->instead->output(p->instead, i, out, err);
     }
     int buffer = p->program.output_buffers[i];
     tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
@@ -311,6 +305,19 @@ status compiled_prepare(compiled_backend *b, const graph *g, const compile_optio
     return ASSAY_OK;
 }
 
+/* What is to run. Where the tuner found another plan faster it is that one itself: a run of it costs nothing extra. */
+static plan *chosen_of(compiled_plan *p) {
+    plan *chosen = p->instead;
+    if (chosen == NULL) {
+        return &p->base;
+    }
+    chosen->note = p->base.note; /* its own, or a literal */
+    chosen->is_fallback = p->base.is_fallback;
+    p->instead = NULL;
+    release(&p->base);
+    return chosen;
+}
+
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
     compiled_plan *p = NULL;
@@ -320,7 +327,7 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
         release(&p->base);
         return result;
     }
-    *out = &p->base;
+    *out = chosen_of(p);
     return ASSAY_OK;
 }
 

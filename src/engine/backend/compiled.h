@@ -41,7 +41,7 @@ typedef struct compiled_plan {
     compiled_step *steps;
     bool whole;         /* chains are not used: each step is run whole */
     struct chain_memory *chains; /* by the program's chains */
-    plan *instead;      /* runs instead, where the tuner found it faster: another plan of the same graph; NULL */
+    plan *instead;      /* that the tuner found faster, for prepare to answer: another plan of the same graph; NULL */
     char note[512];
 } compiled_plan;
 

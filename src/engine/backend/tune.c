@@ -78,19 +78,19 @@ static void forget(saved_inputs *s) {
 
 /* --- candidates in turns ----------------------------------------------------------------------------------------------------- */
 
-enum { MAX_CANDIDATES = 16, ROUNDS = 5 };
+enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
 /* Of one candidate in one round, and the most that all rounds of one choice may take. */
 static const double ROUND_S = 0.0005, CHOICE_S = 0.25;
 
 typedef status candidate_fn(void *self, int candidate, error *err);
 
 /* Seconds of each candidate's fastest run. */
-static status race(candidate_fn *run, void *self, int n, double *best_s, error *err) {
+static status race(candidate_fn *run, void *self, int n, int rounds, double *best_s, error *err) {
     double began = now_s();
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
     }
-    for (int round = 0; round < ROUNDS && (round < 2 || now_s() - began < CHOICE_S); round++) {
+    for (int round = 0; round < rounds && (round < 2 || now_s() - began < CHOICE_S); round++) {
         for (int i = 0; i < n; i++) {
             double spent = 0;
             for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
@@ -140,7 +140,7 @@ static status tune_step(compiled_plan *p, int step, error *err) {
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, best_s, err));
+    TRY(race(run_candidate, &r, n, ROUNDS, best_s, err));
     int best = winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
     p->steps[step].best_s = best_s[best];
@@ -323,7 +323,7 @@ static status race_whole(whole_race *r, uint32_t library_products, settled *wins
             r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};
         }
     }
-    TRY(race(run_whole, r, r->n, best_s, err));
+    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, best_s, err));
     *wins = r->of[winner(best_s, r->n)];
     return ASSAY_OK;
 }
@@ -387,30 +387,29 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
     return ASSAY_OK;
 }
 
+/* The note lies in the plan that runs. */
 static void describe_choice(compiled_plan *p, const settled *who) {
-    static const char *const by_whom[COMPUTERS] = {"", "products of its own; ", "some products of its own; ",
-                                                   "the eager kernels were faster"};
-    const compiled_plan *by = p->instead != NULL && who->by != BY_EAGER ? (const compiled_plan *)p->instead : p;
-    size_t n = (size_t)snprintf(p->note, sizeof p->note, "tuned: %s%s", by_whom[who->by], who->whole ? "step by step; " : "");
+    static const char *const by_whom[BY_EAGER] = {"", "products of its own; ", "some products of its own; "};
+    if (who->by == BY_EAGER) {
+        p->base.is_fallback = true;
+        p->base.note = "tuned: the eager kernels were faster";
+        return;
+    }
+    compiled_plan *by = p->instead != NULL ? (compiled_plan *)p->instead : p;
+    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[who->by], who->whole ? "step by step; " : "");
     bool any = false;
-    for (int i = 0; who->by != BY_EAGER && i < by->n_steps && n < sizeof p->note; i++) {
+    for (int i = 0; i < by->n_steps && n < sizeof by->note; i++) {
         const compiled_step *s = &by->steps[i];
         if (s->kernel != NULL) {
-            n += (size_t)snprintf(p->note + n, sizeof p->note - n, "%s%s", any ? ", " : "",
+            n += (size_t)snprintf(by->note + n, sizeof by->note - n, "%s%s", any ? ", " : "",
                                   s->described->variants[s->variant].name);
             any = true;
-            if (s->threads > 0 && n < sizeof p->note) {
-                n += (size_t)snprintf(p->note + n, sizeof p->note - n, " on %d", s->threads);
+            if (s->threads > 0 && n < sizeof by->note) {
+                n += (size_t)snprintf(by->note + n, sizeof by->note - n, " on %d", s->threads);
             }
         }
     }
-    p->base.is_fallback |= who->by == BY_EAGER;
-    if (p->instead != NULL) {
-        p->base.n_kernels = p->instead->n_kernels;
-        p->base.n_calls = p->instead->n_calls;
-        p->base.bytes_moved = p->instead->bytes_moved;
-    }
-    p->base.note = p->note;
+    p->base.note = by->note;
 }
 
 status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {

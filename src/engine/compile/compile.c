@@ -264,7 +264,9 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
 }
 
 status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err) {
-    compiler c = {.memory = memory, .options = options};
+    compile_options own = *options;
+    own.n_threads = own.n_threads > 0 ? own.n_threads : 1;
+    compiler c = {.memory = memory, .options = &own};
     compiled_program made;
     dag_init(&c.g, memory);
     c.g.own_products = options->own_products;

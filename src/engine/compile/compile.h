@@ -7,7 +7,7 @@
 
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
-    int n_threads;    /* that will run it: work is shared out for so many */
+    int n_threads;    /* that will run it: work is shared out for so many; 0: one */
     bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
     uint64_t library_products; /* of them, by number, those that are library calls after all */
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */

@@ -105,9 +105,9 @@ VECTOR_INLINE float fmod_near_f32(float a, float b) {
     return copysignf((float)rest, a);
 }
 
-/* Where that does not hold; NaN and division by zero among it. */
+/* Where that does not hold; NaN, division by zero and by infinity among it. */
 VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
-    return !(fabs((double)a / (double)b) < 0x1p28);
+    return !((fabsf(a) < 0x1p28f * fabsf(b)) & (fabsf(b) < INFINITY));
 }
 
 VECTOR_INLINE float fmod_f32(float a, float b) {
@@ -131,12 +131,15 @@ VECTOR_INLINE float with_sign_of_divisor(float rest, float b) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+/* A quotient of floats below 2^28 that is not whole stays 2^-24 away from the next whole number: its floor in double is that
+   of the exact one, and the rest is exact. */
 VECTOR_INLINE float remainder_near_f32(float a, float b) {
-    return with_sign_of_divisor(fmod_near_f32(a, b), b);
+    double whole = __builtin_floor((double)a / (double)b);
+    return whole == 0 ? a : (float)((double)a - whole * (double)b);
 }
 
 VECTOR_INLINE float remainder_f32(float a, float b) {
-    return with_sign_of_divisor(fmod_f32(a, b), b);
+    return quotient_is_far(a, b) ? with_sign_of_divisor(__builtin_fmodf(a, b), b) : remainder_near_f32(a, b);
 }
 
 VECTOR_INLINE double remainder_f64(double a, double b) {
@@ -153,11 +156,11 @@ VECTOR_INLINE float floor_div_by_rest(float a, float b, float rest) {
 }
 
 VECTOR_INLINE float floor_div_near_f32(float a, float b) {
-    return floor_div_by_rest(a, b, remainder_near_f32(a, b));
+    return (float)__builtin_floor((double)a / (double)b);
 }
 
 VECTOR_INLINE float floor_div_f32(float a, float b) {
-    return floor_div_by_rest(a, b, remainder_f32(a, b));
+    return quotient_is_far(a, b) ? floor_div_by_rest(a, b, with_sign_of_divisor(__builtin_fmodf(a, b), b)) : floor_div_near_f32(a, b);
 }
 
 VECTOR_INLINE double floor_div_f64(double a, double b) {
