@@ -112,6 +112,15 @@ static bool is_number(const emitter *m, int i) {
     return m->k->exprs[i].kind == EXPR_NUMBER && !isnan(m->k->exprs[i].number.f);
 }
 
+/* A choice between a number and an infinity: of what follows from it compilers know each side beforehand. */
+static bool chooses_infinity(const emitter *m, const expr *e) {
+    bool infinite = false;
+    for (int s = 1; e->fn == FN_SELECT && e->dtype == ASSAY_F32 && s < 3; s++) {
+        infinite |= is_number(m, e->sources[s]) && isinf(m->k->exprs[e->sources[s]].number.f);
+    }
+    return infinite;
+}
+
 static void add_value(emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     text operand[EXPR_MAX_SOURCES] = {{0}};
@@ -139,6 +148,8 @@ static void add_value(emitter *m, text *out, int i) {
             dialect_quick(out, e->fn, t, operands);
         } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
             break;
+        } else if (chooses_infinity(m, e)) {
+            text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
         } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
             break;
         } else if (!dialect_function(out, e->fn, t, operands)) {

@@ -2,6 +2,13 @@
 /* A template: functions that emitted C may call, beside those of vector_math.h. The emitter copies the paragraphs that a
    program needs, so each function stands in one of its own, after those that it calls. No header is needed. */
 
+/* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
+   through all that comes after, one way for each side, and makes no vector code of it. */
+VECTOR_INLINE float choose_f32(int condition, float a, float b) {
+    uint32_t mask = -(uint32_t)(condition != 0);
+    return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
+}
+
 VECTOR_INLINE float maximum_f32(float a, float b) {
     return ((a > b) | (a != a)) ? a : b;
 }
