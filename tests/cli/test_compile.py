@@ -68,14 +68,14 @@ class Compile(Case):
                 self.assertIn(word, r["reason"])
 
     def test_compiler_fails(self):
-        for r in self.both(ASSAY_CC=self.script("cc1", "echo broken today >&2\nexit 1\n")):
-            self.assertEqual(r["status"], "unsupported")
-            for word in ("cc1", "exit 1", "broken today"):
+        for r in self.both(code=1, ASSAY_CC=self.script("cc1", "echo broken today >&2\nexit 1\n")):
+            self.assertEqual(r["status"], "failed")
+            for word in ("cc1", "exit 1", "broken today", "ASSAY_CC"):
                 self.assertIn(word, r["reason"])
 
     def test_compiler_is_killed(self):
-        for r in self.both(ASSAY_CC=self.script("cc2", "kill -9 $$\n")):
-            self.assertEqual(r["status"], "unsupported")
+        for r in self.both(code=1, ASSAY_CC=self.script("cc2", "kill -9 $$\n")):
+            self.assertEqual(r["status"], "failed")
             self.assertIn("signal 9", r["reason"])
 
     def test_compiler_writes_nothing(self):
@@ -133,8 +133,8 @@ exec cc "$@"
         os.utime(compiler, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.check_well(self.both(ASSAY_CC=compiler))
         os.utime(compiler)  # an update: what it made is made anew
-        for r in self.both(ASSAY_CC=compiler):
-            self.assertEqual(r["status"], "unsupported")
+        for r in self.both(code=1, ASSAY_CC=compiler):
+            self.assertEqual(r["status"], "failed")
 
     def test_cache_cannot_be_written(self):
         os.mkdir(self.path("closed"), 0o500)

@@ -266,6 +266,34 @@ static void backends_agree_with_the_reference(void **state) {
     }
 }
 
+/* A number takes the type of what it meets or fills: afterwards the two are equal. */
+static void numbers_have_the_types_that_they_meet(void **state) {
+    (void)state;
+    static const char source[] =
+        "graph numbers\n%x = input(T([4, 33], bf16))\n%m = input(T([4, 33], b8))\n%a = masked_fill.Scalar(%x, %m, 0.1)\n"
+        "%b = eq.Scalar(%a, 0.1)\n%z = input(T([], f32))\n%c = fill_.Scalar(%z, 0.1)\n%d = masked_fill.Tensor(%x, %m, %c)\n"
+        "%e = ge.Tensor(%d, %c)\n%w = input(T([4, 33], f32))\n%f = masked_fill.Scalar(%w, %m, 0.1)\n"
+        "%g = le.Scalar(%f, 0.1)\n%h = constant_pad_nd(%x, [1, 1], 0.1)\n%i = gt.Scalar(%h, 0.1)\n"
+        "%k = _to_copy(%c, dtype=f64)\nreturn %b, %g, %i, %e, %k\n";
+    static const dtype_mode modes[] = {DTYPE_AS_RECORDED, DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64};
+    for (size_t m = 0; m < countof(modes); m++) {
+        arena memory = {0};
+        graph g;
+        exact expected;
+        read_graph(&memory, source, modes[m], &g);
+        make_ready(&g);
+        assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, NULL), ASSAY_OK);
+        for (int i = 0; i < 3; i++) {
+            for (int64_t k = 0; k < expected.outputs[i].n; k++) {
+                assert_true(expected.outputs[i].slack[k] == 0); /* nothing is left to chance */
+            }
+        }
+        check_plan(eager, &g, &expected);
+        graph_clear(&g);
+        arena_clear(&memory);
+    }
+}
+
 /* One element off by a thousandth of the output's size in f32, by a tenth in bf16, is seen wherever it lies. */
 static void sees_a_wrong_element(void **state) {
     (void)state;
@@ -374,6 +402,7 @@ int main(void) {
         cmocka_unit_test(inputs_are_what_their_consumers_need),
         cmocka_unit_test(backends_agree_with_the_reference),
         cmocka_unit_test(sees_a_wrong_element),
+        cmocka_unit_test(numbers_have_the_types_that_they_meet),
         cmocka_unit_test(random_values_are_taken_from_the_outputs),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

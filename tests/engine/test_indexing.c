@@ -2,6 +2,9 @@
 /* Indexing, scattering and embeddings: kernels against references in every type and layout, known answers, bad indices. */
 #include "engine/call_kit.h"
 
+#include "engine/backend/backend.h"
+#include "engine/graph/graph.h"
+
 static const dtype types[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16, ASSAY_F64, ASSAY_I64, ASSAY_I32, ASSAY_U8, ASSAY_C64};
 static const dtype floats[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16, ASSAY_F64};
 static const int64_t box_sizes[] = {2, 5, 3, 4};
@@ -74,6 +77,28 @@ static void writes_agree(void **state) {
 }
 
 /* Long enough for several threads and blocks. */
+/* Booleans that meet are true, small integers wrap. */
+static void small_types_add_up(void **state) {
+    (void)state;
+    static const dtype small[] = {ASSAY_B8, ASSAY_I8, ASSAY_U8};
+    kit k;
+    kit_open(&k, 77);
+    for (size_t i = 0; i < countof(small); i++) {
+        tensor *self = kit_tensor(&k, small[i], 2, (const int64_t[]){3, 4}, NULL);
+        tensor *rows = kit_tensor(&k, small[i], 2, (const int64_t[]){90, 4}, NULL);
+        tensor *one = kit_tensor(&k, small[i], 1, (const int64_t[]){90}, NULL);
+        tensor *a = indices(&k, ASSAY_I64, 1, (const int64_t[]){90}), *b = indices(&k, ASSAY_I64, 1, (const int64_t[]){90});
+        tensor *places = indices(&k, ASSAY_I64, 2, (const int64_t[]){90, 4});
+        const arg s = arg_tensor(self), r = arg_tensor(rows);
+        filled_check(&k, "index_put", (const arg[]){s, arg_tensors(&a, 1), r, arg_bool(true)}, 4);
+        filled_check(&k, "index_put", (const arg[]){s, arg_tensors((tensor *[]){a, b}, 2), arg_tensor(one), arg_bool(true)}, 4);
+        filled_check(&k, "index_add", (const arg[]){s, arg_int(0), arg_tensor(a), r}, 4);
+        filled_check(&k, "scatter_add", (const arg[]){s, arg_int(0), arg_tensor(places), r}, 4);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 static void long_ones_agree(void **state) {
     (void)state;
     kit k;
@@ -171,9 +196,9 @@ static status prepare_and_run(kit *k, const char *name, const arg *args, int n, 
         assert_int_equal(tensor_allocate(&out.items[i], &device_cpu, err), ASSAY_OK);
     }
     arena memory = {0};
-    kernel_plan plan = {.call = &call, .out = &out, .err = err, .memory = &memory};
-    status result = kernel_find_cpu(k->kernels, call.op)->prepare(&plan, err);
-    result = result == ASSAY_OK ? plan.run(&plan) : result;
+    kernel_plan ready = {.call = &call, .out = &out, .err = err, .memory = &memory};
+    status result = kernel_find_cpu(k->kernels, call.op)->prepare(&ready, err);
+    result = result == ASSAY_OK ? ready.run(&ready) : result;
     arena_clear(&memory);
     outputs_clear(&out);
     return result;
@@ -206,10 +231,53 @@ static void bad_indices_are_named(void **state) {
     kit_close(&k);
 }
 
+/* Shapes hang on how many elements of a mask are true: a plan is for as many as there were when it was prepared. */
+static void masks_of_other_counts_are_refused(void **state) {
+    (void)state;
+    static const char *const backends[] = {"eager", "compiled"}, *const names[] = {"index.Tensor", "index_put", "index_put_"};
+    kit k;
+    kit_open(&k, 78);
+    for (size_t i = 0; i < 4 * countof(backends) * countof(names); i++) {
+        int n_true = (int)(i % 4);
+        print_message("%s %s, %d true\n", backends[i / 4 / countof(names)], names[i / 4 % countof(names)], n_true);
+        tensor *self = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){6, 3}, NULL), *value = kit_tensor(&k, ASSAY_F32, 0, NULL, NULL);
+        tensor *mask = kit_values(&k, ASSAY_B8, 1, (const int64_t[]){6}, (const double[]){n_true > 2, n_true > 1, 0, 0, n_true > 0, 0});
+        const char *name = names[i / 4 % countof(names)];
+        op_call call = kit_call(&k, name, (const arg[]){arg_tensor(self), arg_tensors(&mask, 1), arg_tensor(value)},
+                                strcmp(name, "index.Tensor") == 0 ? 2 : 3);
+        outputs out;
+        graph g;
+        backend *b;
+        plan *p;
+        error err = {0};
+        assert_int_equal(op_infer(&call, &out, &err), ASSAY_OK);
+        assert_int_equal(graph_of_call(&k.memory, &call, &out, &g, &err), ASSAY_OK);
+        assert_int_equal(backend_open(k.table, backends[i / 4 / countof(names)], &b, &err), ASSAY_OK);
+        assert_int_equal(b->prepare(b, &g, &p, &err), ASSAY_OK);
+        assert_int_equal(p->run(p, &err), ASSAY_OK);
+        unsigned char *marks = (unsigned char *)tensor_data(mask);
+        marks[5] = 1;
+        assert_int_equal(p->run(p, &err), ASSAY_INVALID);
+        if (n_true > 0) {
+            marks[5] = marks[4] = 0;
+            assert_int_equal(p->run(p, &err), ASSAY_INVALID);
+            marks[2] = 1; /* as many, elsewhere */
+            assert_int_equal(p->run(p, &err), ASSAY_OK);
+        }
+        p->release(p);
+        b->close(b);
+        outputs_clear(&out);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
+        cmocka_unit_test(small_types_add_up),
         cmocka_unit_test(bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
+        cmocka_unit_test(masks_of_other_counts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

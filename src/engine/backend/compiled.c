@@ -126,12 +126,14 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
 
 /* --- running ------------------------------------------------------------------------------------------------------------------ */
 
-/* Flops that take as long as moving a byte, so that short loops of dear functions are shared out as well. */
-static const double FLOPS_PER_BYTE = 4;
+double compiled_work(const compile_step *s) {
+    static const double FLOPS_PER_BYTE = 4;
+    return s->bytes + s->flops / FLOPS_PER_BYTE;
+}
 
 static bool run_kernel(const compiled_step *s) {
     int64_t n = s->n_tasks;
-    int threads = s->threads > 0 ? s->threads : parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
+    int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
     if (threads <= 1) {
         return s->kernel(s->buffers, 0, n);
@@ -147,122 +149,6 @@ static bool run_kernel(const compiled_step *s) {
         parallel_leave(watch);
     }
     return good;
-}
-
-/* --- chains ------------------------------------------------------------------------------------------------------------------- */
-
-/* What each thread has for itself: the step's buffers, and memory for those that are as large as a part. */
-typedef struct chain_thread {
-    void **buffers;
-    void **parts; /* by the program's buffers; NULL: as everybody's */
-} chain_thread;
-
-struct chain_memory {
-    int n_threads;
-    chain_thread *threads;
-};
-
-static status prepare_chain(compiled_plan *p, int index, error *err) {
-    const chain *h = &p->program.chains[index];
-    struct chain_memory *m = &p->chains[index];
-    int most = 0;
-    for (int i = h->first; i < h->first + h->n_steps; i++) {
-        most = p->program.steps[i].n_buffers > most ? p->program.steps[i].n_buffers : most;
-    }
-    m->n_threads = omp_get_max_threads();
-    m->threads = arena_make(&p->memory, (size_t)m->n_threads, sizeof *m->threads);
-    for (int t = 0; m->threads != NULL && t < m->n_threads; t++) {
-        chain_thread *own = &m->threads[t];
-        own->buffers = arena_make(&p->memory, (size_t)most, sizeof *own->buffers);
-        own->parts = arena_make(&p->memory, (size_t)p->program.n_buffers, sizeof *own->parts);
-        for (int b = 0; own->parts != NULL && b < p->program.n_buffers; b++) {
-            const compile_buffer *buffer = &p->program.buffers[b];
-            bool touched = false;
-            for (int i = h->first; i < h->first + h->n_steps; i++) {
-                for (int k = 0; k < p->program.steps[i].n_buffers; k++) {
-                    touched |= p->program.steps[i].buffers[k] == b;
-                }
-            }
-            if (touched && buffer->part_elems > 0) {
-                own->parts[b] = arena_make(&p->memory, (size_t)buffer->part_elems, dtype_size(buffer->dtype));
-                if (own->parts[b] == NULL) {
-                    return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-                }
-            }
-        }
-        if (own->buffers == NULL || own->parts == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-        }
-    }
-    return m->threads != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-}
-
-static status prepare_chains(compiled_plan *p, error *err) {
-    p->chains = arena_make(&p->memory, (size_t)p->program.n_chains, sizeof *p->chains);
-    if (p->chains == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    for (int i = 0; i < p->program.n_chains; i++) {
-        TRY(prepare_chain(p, i, err));
-    }
-    return ASSAY_OK;
-}
-
-/* A step's kernel, as chosen, or, where that one's tasks are no parts, the compiler's own choice. */
-static bool run_part(const compiled_plan *p, const compiled_step *s, const chain *h, int64_t part, chain_thread *own) {
-    compiled_kernel_fn *kernel = s->kernel;
-    int64_t tasks = s->n_tasks / h->parts;
-    if (!s->described->variants[s->variant].in_parts) {
-        kernel = s->in_parts;
-        tasks = s->described->variants[0].n_tasks / h->parts;
-    }
-    for (int i = 0; i < s->described->n_buffers; i++) {
-        int b = s->described->buffers[i];
-        const compile_buffer *buffer = &p->program.buffers[b];
-        uintptr_t skipped = (uintptr_t)(part * buffer->part_elems) * dtype_size(buffer->dtype);
-        /* The kernel counts elements from part 0 on. */
-        own->buffers[i] = own->parts[b] != NULL ? (void *)((uintptr_t)own->parts[b] - skipped) : s->buffers[i];
-    }
-    return kernel(own->buffers, part * tasks, (part + 1) * tasks);
-}
-
-static bool run_parts(const compiled_plan *p, int index, int thread, int64_t from, int64_t to) {
-    const chain *h = &p->program.chains[index];
-    bool good = true;
-    for (int64_t part = from; part < to; part++) {
-        for (int i = h->first; i < h->first + h->n_steps; i++) {
-            good &= run_part(p, &p->steps[i], h, part, &p->chains[index].threads[thread]);
-        }
-    }
-    return good;
-}
-
-static status run_chain(compiled_plan *p, int index, error *err) {
-    const chain *h = &p->program.chains[index];
-    double work = 0;
-    for (int i = h->first; i < h->first + h->n_steps; i++) {
-        work += p->steps[i].described->bytes + p->steps[i].described->flops / FLOPS_PER_BYTE;
-    }
-    int threads = parallel_threads(work);
-    threads = threads < p->chains[index].n_threads ? threads : p->chains[index].n_threads;
-    threads = h->parts < threads ? (int)h->parts : threads;
-    bool good = true;
-    if (threads <= 1) {
-        good = run_parts(p, index, 0, 0, h->parts);
-    } else {
-        const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(threads) reduction(&& : good)
-        {
-            parallel_enter(watch);
-            int64_t from, to;
-            parallel_share(h->parts, 1, &from, &to);
-            good = run_parts(p, index, omp_get_thread_num(), from, to);
-            parallel_leave(watch);
-        }
-    }
-    return good ? ASSAY_OK
-                : fail(err, ASSAY_INVALID, "an index is out of range (compiled kernels from %s on)",
-                       p->steps[h->first].described->title);
 }
 
 status compiled_run_step(compiled_plan *p, int step, error *err) {
@@ -282,7 +168,7 @@ static status run(plan *base, error *err) {
     int next = p->whole ? p->program.n_chains : 0;
     for (int i = 0; i < p->n_steps; i++) {
         if (next < p->program.n_chains && p->program.chains[next].first == i) {
-            TRY(run_chain(p, next, err));
+            TRY(compiled_run_chain(p, next, err));
             i += p->program.chains[next++].n_steps - 1;
         } else {
             TRY(compiled_run_step(p, i, err));
@@ -359,7 +245,7 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         }
         p->steps[i].in_parts = p->steps[i].kernel;
     }
-    return prepare_chains(p, err);
+    return compiled_prepare_chains(p, err);
 }
 
 /* All of a plan but its code. */
@@ -370,6 +256,10 @@ static status describe_plan(compiled_plan *p, const compile_options *how, const 
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
     p->base.note = p->program.why;
+    program_traffic traffic = compile_traffic(&p->program, p->g);
+    p->base.n_kernels = traffic.n_kernels;
+    p->base.n_calls = traffic.n_calls;
+    p->base.bytes_moved = traffic.bytes;
     size_t n = (size_t)p->program.n_buffers;
     p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
     p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);

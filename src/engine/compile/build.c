@@ -69,9 +69,11 @@ static status compile_file(const char *source, const char *object, build_purpose
     }
     TRY(ran);
     if (result.exit_code != 0 || result.signal != 0) {
-        ran = fail(err, ASSAY_UNSUPPORTED, "'%s' failed on emitted code (%s %d): %.300s", compiler_name(),
-                   result.signal != 0 ? "signal" : "exit", result.signal != 0 ? result.signal : result.exit_code,
-                   text_get(&result.errors));
+        ran = fail(err, ASSAY_IO,
+                   "'%s' failed on emitted code (%s %d): see that it builds other programs, or name another one in ASSAY_CC; "
+                   "it said: %.300s",
+                   compiler_name(), result.signal != 0 ? "signal" : "exit",
+                   result.signal != 0 ? result.signal : result.exit_code, text_get(&result.errors));
     }
     process_result_clear(&result);
     return ran;

@@ -16,7 +16,8 @@ typedef enum build_purpose {
 } build_purpose;
 
 /* Builds source (one self-contained C file) by $ASSAY_CC, else cc, for the CPU that runs this, and loads it; or
-   loads what an earlier run has kept (cache.h) of the same text, flags, compiler and CPU. Errors name the compiler and what it said: NOT_FOUND, UNSUPPORTED (it failed), TIMEOUT, IO, OUT_OF_MEMORY. Threads: any. */
+   loads what an earlier run has kept (cache.h) of the same text, flags, compiler and CPU. Errors name the compiler and
+   what it said: NOT_FOUND, IO (it failed too), TIMEOUT, OUT_OF_MEMORY. Threads: any. */
 status module_build(const char *source, build_purpose purpose, module **out, error *err);
 /* One more holder of it, who calls module_free as well. */
 module *module_share(module *m);

@@ -38,8 +38,27 @@ static bool partition_of(const kernel *k, int64_t parts, partition *out) {
     return rest == 1 && k->n_task_items % parts == 0;
 }
 
-/* Whether what part p touches of a buffer are the elements p * extent to (p + 1) * extent - 1, or some of them. */
-static bool is_of_part(compiler *c, const kernel *k, const partition *p, index_sum at, int64_t extent) {
+/* The least and the greatest that expression e's offset comes to after this change of variables. Where it has a guard, the
+   coordinates lie within the value's sizes whenever it looks. */
+static void offset_range(compiler *c, const kernel *k, const expr *e, index_sum at, const index_sum *by, int64_t *low,
+                         int64_t *high) {
+    if (e == NULL || e->guard < 0) {
+        index_range(index_replace(&c->g.indices, at, k->n_variables, by), low, high);
+        return;
+    }
+    const place *there = &c->places[e->value];
+    *low = *high = there->offset;
+    for (int d = 0; d < e->n_coordinates; d++) {
+        int64_t from, to, last = dag_at(&c->g, (val){e->value})->sizes[d] - 1;
+        index_range(index_replace(&c->g.indices, e->coordinates[d], k->n_variables, by), &from, &to);
+        *low += (from < 0 ? 0 : from) * there->strides[d];
+        *high += (to > last ? last : to) * there->strides[d];
+    }
+}
+
+/* Whether what part p touches of a buffer (by expression e, NULL: by a store) are the elements p * extent to
+   (p + 1) * extent - 1, or some of them. */
+static bool is_of_part(compiler *c, const kernel *k, const partition *p, const expr *e, index_sum at, int64_t extent) {
     index_sum by[KERNEL_MAX_VARIABLES];
     for (int v = 0; v < k->n_variables; v++) {
         by[v] = index_variable(&c->g.indices, v, k->variables[v].size);
@@ -55,7 +74,7 @@ static bool is_of_part(compiler *c, const kernel *k, const partition *p, index_s
         by[v] = run > 1 ? index_variable(&c->g.indices, v, run) : index_constant(0);
     }
     int64_t low, high;
-    index_range(index_replace(&c->g.indices, at, k->n_variables, by), &low, &high);
+    offset_range(c, k, e, at, by, &low, &high);
     return low >= 0 && high < extent && !c->g.indices.failed;
 }
 
@@ -109,8 +128,9 @@ static bool may_chain(const compiler *c, const kernel *k) {
     return k->n_task_items > 0;
 }
 
-/* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone. */
-static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *passes) {
+/* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone; *shares becomes
+   true when it touches something that another kernel of the chain does. */
+static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *shares) {
     partition p;
     if (!partition_of(k, parts, &p)) {
         return false;
@@ -118,25 +138,29 @@ static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int firs
     for (int i = 0; i < k->n_buffers; i++) {
         int b = k->buffers[i];
         bool written = false, read = false;
+        int touching = 0;
         for (int s = first; s <= last; s++) {
-            written |= is_written(c->steps[s].kernel, b);
-            read |= is_loaded(c->steps[s].kernel, b);
+            bool writes = is_written(c->steps[s].kernel, b), reads = is_loaded(c->steps[s].kernel, b);
+            written |= writes;
+            read |= reads;
+            touching += writes || reads;
         }
+        *shares |= touching > 1 && c->buffers[b].role != BUFFER_SEED;
         if (!written || !read) {
             continue;
         }
-        *passes = true;
         int64_t n = elements_of(&c->buffers[b]);
         if (n < 0 || n % parts != 0) {
             return false;
         }
         for (int e = 0; e < k->n_exprs; e++) {
-            if (k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == b && !is_of_part(c, k, &p, k->exprs[e].at, n / parts)) {
+            const expr *x = &k->exprs[e];
+            if (x->kind == EXPR_LOAD && x->buffer == b && !is_of_part(c, k, &p, x, x->at, n / parts)) {
                 return false;
             }
         }
         for (int r = 0; r < k->n_roots; r++) {
-            if (k->roots[r].buffer == b && !is_of_part(c, k, &p, k->roots[r].at, n / parts)) {
+            if (k->roots[r].buffer == b && !is_of_part(c, k, &p, NULL, k->roots[r].at, n / parts)) {
                 return false;
             }
         }
@@ -148,14 +172,14 @@ static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int firs
 static int chain_end(compiler *c, int first, int64_t parts) {
     int last = first;
     for (int end = first; end < c->n_steps && c->steps[end].kernel != NULL && may_chain(c, c->steps[end].variants[0]); end++) {
-        bool passes = false, keeps = true;
+        bool shares = false, keeps = true;
         for (int s = first; s <= end && keeps; s++) {
-            keeps = keeps_to_parts(c, c->steps[s].variants[0], parts, first, end, &passes);
+            keeps = keeps_to_parts(c, c->steps[s].variants[0], parts, first, end, &shares);
         }
         if (!keeps) {
             break;
         }
-        last = passes ? end : last;
+        last = shares ? end : last;
     }
     return last;
 }
@@ -251,9 +275,9 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
         if (h.n_steps > 1) {
             for (int i = h.first; i < h.first + h.n_steps; i++) { /* other arrangements of a kernel may have other tasks */
                 for (int v = 0; v < c->steps[i].n_variants; v++) {
-                    bool passes = false;
+                    bool shares = false;
                     c->steps[i].variants[v]->in_parts =
-                        keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &passes);
+                        keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &shares);
                 }
             }
             localise(c, &h);

@@ -74,13 +74,13 @@ static int dense_variable(const kernel *k, uint64_t set) {
     return -1;
 }
 
-/* Rows of f32 that lie one after the other along the inner variable are multiplied from where they are. */
-static bool lies_ready(const kernel *k, int e, int row, int inner, int64_t *stride) {
+/* f32 that lie densely along rows or along the inner variable are multiplied from where they are. */
+static bool lies_ready(const kernel *k, int e, int row, int inner, int64_t *stride, int64_t *along) {
     const expr *x = &k->exprs[e];
-    int64_t along;
     int reads[EXPR_MAX_READS];
     return x->kind == EXPR_LOAD && x->dtype == ASSAY_F32 && x->guard < 0 && index_reads(k, x->at, -1, reads, 0) == 0 &&
-           index_stride(x->at, inner, &along) && along == 1 && index_stride(x->at, row, stride) && *stride >= 0;
+           index_stride(x->at, inner, along) && index_stride(x->at, row, stride) && *stride >= 0 && *along >= 0 &&
+           (*stride == 1 || *along == 1);
 }
 
 bool arrange_product(kernel *k) {
@@ -121,9 +121,11 @@ bool arrange_product(kernel *k) {
     k->vector = column;
     k->lanes = PRODUCT_COLUMNS;
     int64_t row_block = n_rows < PRODUCT_ROWS ? n_rows : PRODUCT_ROWS;
-    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1};
-    int64_t stride;
-    k->product.left_stride = lies_ready(k, left, row, inner, &stride) ? stride : -1;
+    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1};
+    int64_t stride, along;
+    bool ready = lies_ready(k, left, row, inner, &stride, &along);
+    k->product.left_stride = ready ? stride : -1;
+    k->product.left_step = ready ? along : 1;
     k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
     for (int v = 0; v < k->n_variables; v++) {
         if (!k->variables[v].is_reduced && v != row && v != column) {
@@ -292,10 +294,13 @@ void emit_product(emitter *m) {
         emit_line(m, "float left[%lld];", (long long)p->row_block * STRETCH);
     }
     emit_line(m, "float right[%d] __attribute__((aligned(64)));", STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "for (int64_t l = n_columns < %d ? 0 : %d; l < %d; l++) {", PRODUCT_COLUMNS, STRETCH * PRODUCT_COLUMNS,
-              STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "    right[l] = 0; /* columns that are not there */");
-    emit_line(m, "}");
+    if (m->k->variables[p->column].size % 16 != 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", inner < STRETCH ? (int)inner : STRETCH);
+        emit_line(m, "    for (int64_t l = n_columns; l %% 16 != 0; l++) {");
+        emit_line(m, "        right[64 * i + l] = 0;");
+        emit_line(m, "    }");
+        emit_line(m, "}");
+    }
     /* Of what is summed over, panels run along one variable. */
     text begins = {0};
     text_add(&begins, "first_inner == 0");
@@ -313,10 +318,10 @@ void emit_product(emitter *m) {
     emit_left(m);
     emit_right(m);
     if (p->left_stride < 0) {
-        emit_line(m, "multiply_add(left, %d, right, n_rows, n_inner, n_columns, sums, %s);", STRETCH, text_get(&begins));
+        emit_line(m, "multiply_add(left, %d, 1, right, n_rows, n_inner, n_columns, sums, %s);", STRETCH, text_get(&begins));
     } else {
-        emit_line(m, "multiply_add(left_rows, %lld, right, n_rows, n_inner, n_columns, sums, %s);", (long long)p->left_stride,
-                  text_get(&begins));
+        emit_line(m, "multiply_add(left_rows, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
+                  (long long)p->left_stride, (long long)p->left_step, text_get(&begins));
     }
     while (m->depth > depth) {
         m->depth--;

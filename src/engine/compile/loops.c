@@ -420,23 +420,28 @@ static void choose_tasks(kernel *k) {
     }
 }
 
-static void estimate(kernel *k) {
-    double all = 1;
+/* How often loops over these variables turn. */
+static double turns_of(const kernel *k, uint64_t variables) {
+    double n = 1;
     for (int v = 0; v < k->n_variables; v++) {
-        all *= (double)k->variables[v].size;
+        n *= (variables >> v & 1) != 0 ? (double)k->variables[v].size : 1;
     }
+    return n;
+}
+
+static void estimate(kernel *k) {
+    double all = turns_of(k, ~(uint64_t)0);
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
-        double n = 1;
-        for (int v = 0; v < k->n_variables; v++) {
-            n *= (e->variables >> v & 1) != 0 ? (double)k->variables[v].size : 1;
-        }
+        double n = turns_of(k, e->variables);
         k->bytes += e->kind == EXPR_LOAD ? n * (double)dtype_size(e->dtype) : 0;
         k->flops += e->kind == EXPR_MAP ? n * scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 * n : 0;
     }
     for (int i = 0; i < k->n_roots; i++) {
-        k->bytes += k->roots[i].kind == ROOT_REDUCE ? 0 : all * (double)dtype_size(k->roots[i].store_dtype);
-        k->flops += k->roots[i].kind == ROOT_REDUCE ? all : 0;
+        const root *r = &k->roots[i];
+        double n = r->kind == ROOT_REDUCE ? turns_of(k, index_variables(r->at)) : turns_of(k, r->variables);
+        k->bytes += r->buffer >= 0 ? n * (double)dtype_size(r->store_dtype) : 0;
+        k->flops += r->kind == ROOT_REDUCE ? all : 0;
     }
 }
 

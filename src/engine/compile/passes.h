@@ -93,6 +93,7 @@ typedef struct product_form {
     int64_t row_block;        /* rows of one task */
     bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
     int64_t left_stride;      /* between rows of f32 that are multiplied from where they lie; -1: they are brought into a panel */
+    int64_t left_step;        /* between their elements along the inner variable */
 } product_form;
 
 typedef struct kernel {

@@ -583,8 +583,8 @@ VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
 /* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, const float *right,
-                                 int64_t n_inner, float *sums, int first) {
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                 const float *right, int64_t n_inner, float *sums, int first) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
@@ -603,7 +603,7 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
         for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v++) {
-                sum[i][v] += left[left_stride * i + k] * column[v];
+                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
             }
         }
     }
@@ -616,38 +616,38 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
     }
 }
 
-VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, const float *right,
-                                    int64_t n_rows, int64_t n_inner, float *sums, int first) {
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
     int64_t i = 0;
     for (; i + 6 <= n_rows; i += 6) {
-        multiply_rows(6, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
     }
     if (i + 4 <= n_rows) {
-        multiply_rows(4, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
         i += 4;
     }
     if (i + 2 <= n_rows) {
-        multiply_rows(2, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
         i += 2;
     }
     if (i < n_rows) {
-        multiply_rows(1, vectors, left + left_stride * i, left_stride, right, n_inner, sums + 64 * i, first);
+        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
     }
 }
 
 /* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
-static void multiply_add(const float *left, int64_t left_stride, const float *right, int64_t n_rows, int64_t n_inner,
-                         int64_t n_columns, float *sums, int first) {
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
     int64_t column = 0;
     for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
-        multiply_vectors(BLOCK_VECTORS, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
     }
     if (column + BLOCK_LANES < n_columns) {
-        multiply_vectors(2, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
         column += 2 * BLOCK_LANES;
     }
     if (column < n_columns) {
-        multiply_vectors(1, left, left_stride, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
     }
 }
 

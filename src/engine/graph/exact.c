@@ -3,6 +3,7 @@
 #include "engine/graph/exact.h"
 
 #include "engine/schema/fill.h"
+#include "engine/schema/pointwise.h"
 #include "engine/schema/reference.h"
 
 #include <math.h>
@@ -90,14 +91,49 @@ static void attempt_clear(attempt *a) {
     arena_clear(&a->memory);
 }
 
-static status take_tensor(const evaluation *e, attempt *a, int node, bool wide, tensor *of_graph, tensor **out) {
+/* What a number becomes before it meets the graph's tensors is no rounding on the way, but a part of what the call means: 0.1
+   compared with bf16 is 0.10009765625, and so is what it fills a tensor of bf16 with. Numbers of other operators are within
+   the tolerance of what they make; i64 stands for all types that round nothing. */
+static dtype number_type(const graph_node *node) {
+    const op_row *row = node->call.op->row;
+    pointwise p;
+    bool chooses = row->reference_moves != NULL || (row->reference_scalar != NULL && row->flops_per_element == 0);
+    if ((row->scalars_promote || row->promotion == PROMOTE_BOOL_OUT) && row->reference_scalar != NULL &&
+        pointwise_analyse(&node->call, &p, NULL) == ASSAY_OK) {
+        return dtype_is_floating(p.compute) ? pointwise_number_type(row, &p) : ASSAY_I64;
+    }
+    dtype t = node->out->n > 0 ? dtype_real(node->out->items[0].dtype) : ASSAY_I64;
+    return chooses && dtype_is_floating(t) ? t : ASSAY_I64;
+}
+
+static double rounded(dtype t, double value) {
+    uint64_t bits = 0;
+    element_store(t, &bits, value);
+    return element_load(t, &bits);
+}
+
+/* The category stays as it was where that has a say in types; a tensor's elements are numbers of its own category. */
+static number rounded_number(const op_row *row, dtype t, number x) {
+    x.f = rounded(t, x.f);
+    x.im = rounded(t, x.im);
+    x.category = row->reference_moves != NULL && x.category < CATEGORY_FLOATING ? CATEGORY_FLOATING : x.category;
+    return x;
+}
+
+static bool meets_as_number(const graph_node *node, const tensor *t, dtype type) {
+    return t->ndim == 0 && node->out->items[0].ndim > 0 && type != ASSAY_I64 && dtype_is_floating(t->dtype) && (t->is_wrapped_number || t->dtype != type);
+}
+
+/* A wide operand as it is; one of no dimensions, which meets the others as a number would, in the type of numbers. */
+static status take_tensor(const evaluation *e, attempt *a, int node, bool wide, dtype numbers, tensor *of_graph, tensor **out) {
     tensor *mine = value_of(e, node, of_graph);
     *out = mine;
-    if (mine == NULL || wide || mine->is_wrapped_number || mine->dtype == of_graph->dtype) {
+    bool is_number = wide && mine != NULL && meets_as_number(&e->g->nodes[node], of_graph, numbers);
+    if (mine == NULL || (wide && !is_number) || (!wide && (mine->is_wrapped_number || mine->dtype == of_graph->dtype))) {
         return ASSAY_OK;
     }
     tensor *copy = &a->narrow[a->n_narrow];
-    TRY(copy_as(e, mine, of_graph->dtype, copy));
+    TRY(copy_as(e, mine, wide ? numbers : of_graph->dtype, copy));
     a->n_narrow++;
     *out = copy;
     return ASSAY_OK;
@@ -112,16 +148,19 @@ static status make_arguments(const evaluation *e, attempt *a, int node, bool wid
         return no_memory(e);
     }
     memcpy(args, from->args, (size_t)n * sizeof *args);
+    dtype numbers = wide ? number_type(&e->g->nodes[node]) : ASSAY_I64;
     for (int i = 0; i < n; i++) {
-        if (args[i].kind == ARG_TENSOR) {
-            TRY(take_tensor(e, a, node, wide, args[i].tensor, &args[i].tensor));
+        if (args[i].kind == ARG_NUMBER && numbers != ASSAY_I64) {
+            args[i].number = rounded_number(from->op->row, numbers, args[i].number);
+        } else if (args[i].kind == ARG_TENSOR) {
+            TRY(take_tensor(e, a, node, wide, numbers, args[i].tensor, &args[i].tensor));
         } else if (args[i].kind == ARG_TENSORS) {
             tensor **items = arena_make(&a->memory, (size_t)args[i].n, sizeof(tensor *));
             if (items == NULL) {
                 return no_memory(e);
             }
             for (int k = 0; k < args[i].n; k++) {
-                TRY(take_tensor(e, a, node, wide, args[i].tensors[k], &items[k]));
+                TRY(take_tensor(e, a, node, wide, numbers, args[i].tensors[k], &items[k]));
             }
             args[i].tensors = items;
         } else if (args[i].kind == ARG_DTYPE && wide) {

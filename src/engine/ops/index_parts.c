@@ -37,7 +37,8 @@ static dtype adding_type(dtype t) {
 /* --- advanced indexing ------------------------------------------------------------------------------------------------------ */
 
 /* The flat places of a mask's true elements, [count]: every element is told its rank by a running sum and written there; those
-   that are false all go to one place more. A mask of more elements than were counted is an index out of range when run. */
+   that are false all go to one place more. A mask of more elements than were counted is an index out of range when run, and
+   one of fewer leaves places that are beyond the mask. */
 static val places_of(dag *g, const index_source *s) {
     int64_t n = tensor_numel(s->t), room = s->count + 1;
     val marks = v_reshape(g, v_truth(g, v_tensor(g, s->t)), 1, &n);
@@ -46,8 +47,8 @@ static val places_of(dag *g, const index_source *s) {
     val fits = v_select(g, v_2(g, FN_LT, rank, last), rank, beyond);
     index_sum here = v_dim(g, &n, 0);
     index_sum to = v_index_of(g, v_select(g, marks, fits, last), &here, room);
-    val zeros = v_expand(g, v_int(g, ASSAY_I64, 0), 1, &room);
-    return v_scatter(g, zeros, v_iota(g, 1, &n, 0), &(view_map){.n_at = 1, .at = &to}, false);
+    val nowhere = v_expand(g, v_int(g, ASSAY_I64, n), 1, &room);
+    return v_scatter(g, nowhere, v_iota(g, 1, &n, 0), &(view_map){.n_at = 1, .at = &to}, false);
 }
 
 /* Where source k of an indexing looks, for self's dimensions that it stands for. */
@@ -79,6 +80,12 @@ static bool indexing_at(dag *g, const op_call *call, indexing *ix, index_sum *at
     if (indexing_analyse(call, ix, NULL) != ASSAY_OK) {
         v_refuse(g, "indices that do not fit");
         return false;
+    }
+    for (int k = 0; k < ix->n; k++) {
+        if (ix->source[k].is_mask && ix->source[k].count == 0) {
+            v_refuse(g, "a mask that is nowhere true: the library sees whether it stays so");
+            return false;
+        }
     }
     if (sizes_numel(ix->ndim, ix->sizes) == 0) {
         return false;

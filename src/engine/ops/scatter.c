@@ -42,6 +42,17 @@ static void links_add(links *l, int64_t place, int64_t source) {
     l->head[place] = source;
 }
 
+/* A sum as its type holds it: small integers wrap, booleans are 1. */
+static double stored(const ref_ctx *ctx, double sum) {
+    dtype t = ctx->out->items[0].dtype;
+    int64_t bits = 0;
+    if (dtype_category_of(t) >= CATEGORY_FLOATING) {
+        return sum;
+    }
+    element_store_int(t, &bits, (int64_t)sum);
+    return element_load(t, &bits);
+}
+
 static int width_of(const ref_ctx *ctx) {
     return dtype_is_complex(ctx->out->items[0].dtype) ? 2 : 1;
 }
@@ -153,7 +164,7 @@ static double index_put_element(ref_ctx *ctx, int out, int64_t flat, double *nor
         sum += value;
         *norm += value * value;
     }
-    return sum;
+    return stored(ctx, sum);
 }
 
 /* Distinct places where there are enough of them, so that the result does not hang on the order of writing. */
@@ -336,7 +347,7 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
         sum += term;
         *norm += term * term;
     }
-    return sum;
+    return stored(ctx, sum);
 }
 
 static status along_dim_inputs(const op_call *call, rng *r, error *err) {
@@ -453,7 +464,7 @@ static double scatter_any(ref_ctx *ctx, int64_t flat, bool adds, bool has_src, d
         sum += term;
         *norm += term * term;
     }
-    return sum;
+    return stored(ctx, sum);
 }
 
 static double scatter_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {

@@ -172,6 +172,7 @@ struct op_row {
     double roundings;
     bool is_view;      /* the output shares the input's memory; nothing is computed */
     bool is_random;    /* values depend on the seed; `check` says what must hold */
+    bool sizes_by_values; /* the outputs' sizes hang on what the inputs hold: an empty output is no less to be seen to */
     bool is_in_place;  /* the signature itself is an in-place one with no functional twin (bernoulli_.float) */
     bool has_in_place; /* adds to the family's */
     bool no_in_place;  /* takes away from it */

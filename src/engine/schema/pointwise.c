@@ -305,12 +305,16 @@ static status choose_style(const op_call *call, const pointwise *p, reference_st
 
 /* A number, or a 0-dim tensor of another type, meets tensors in the type that their elements are computed in, and in f16
    and bf16 themselves where it decides between true and false: what a double holds beyond that plays no part. */
+dtype pointwise_number_type(const op_row *row, const pointwise *p) {
+    bool narrow = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
+    return narrow || !dtype_is_floating(p->compute) ? p->compute : dtype_accumulator(p->compute);
+}
+
 static double rounded_number(const op_row *row, const pointwise *p, double value) {
     if (!dtype_is_floating(p->compute)) {
         return value;
     }
-    bool narrow = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
-    dtype t = narrow ? p->compute : dtype_accumulator(p->compute);
+    dtype t = pointwise_number_type(row, p);
     uint64_t bits = 0;
     element_store(t, &bits, value);
     return element_load(t, &bits);

@@ -33,6 +33,10 @@ status pointwise_output(tensor *out, dtype t, int ndim, const int64_t *sizes, te
 /* The family's infer. */
 status pointwise_infer(const op_call *call, outputs *out, error *err);
 
+/* The type whose values numbers among the operands take, and 0-dim tensors of other types: the one that elements are computed
+   in, or the wider one that it is accumulated in (op.h, rounds_numbers). */
+dtype pointwise_number_type(const op_row *row, const pointwise *p);
+
 /* The driver of reference_scalar, reference_int and reference_complex. */
 status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err);
 

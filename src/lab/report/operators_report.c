@@ -224,6 +224,29 @@ static status add_preparation(arena *a, const operators_group *g, size_t backend
     return ASSAY_OK;
 }
 
+/* What a compiler cut the work into, beside the least there can be: a kernel for each input. */
+static void add_traffic(const operators_group *g, size_t backend, text *out) {
+    double moved = 0, least = 0;
+    long long kernels = 0, calls = 0, n = 0;
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            const record *r = g->rows[i].samples[k].by_backend[backend];
+            if (r != NULL && r->status == RECORD_OK && isfinite(r->bytes_moved) && isfinite(r->bytes)) {
+                moved += r->bytes_moved;
+                least += r->bytes;
+                kernels += r->kernels;
+                calls += r->library_calls;
+                n++;
+            }
+        }
+    }
+    if (n > 0) {
+        char all[32], needed[32];
+        text_addf(out, "; %lld kernels and %lld library calls, at least %lld, move about %s, at least %s", kernels, calls, n,
+                  text_of_bytes(all, moved), text_of_bytes(needed, least));
+    }
+}
+
 static status add_account(arena *a, const operators_group *g, const operators_report_options *options, text *out,
                           error *err) {
     size_t most = options->top_reasons > 0 ? (size_t)options->top_reasons : DEFAULT_REASONS;
@@ -237,6 +260,7 @@ static status add_account(arena *a, const operators_group *g, const operators_re
             }
         }
         TRY(add_preparation(a, g, b, out, err));
+        add_traffic(g, b, out);
         text_add_char(out, '\n');
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));

@@ -46,7 +46,11 @@ static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *v
     if (s->fills) {
         fill_with_self(&s->fill, out, self);
     }
-    return tensor_numel(out) > 0 && sizes_numel(ix->ndim, ix->sizes) > 0
+    bool has_mask = false;
+    for (int k = 0; k < ix->n; k++) {
+        has_mask = has_mask || ix->source[k].is_mask; /* looked at in each run, also when none of it was true */
+    }
+    return tensor_numel(out) > 0 && (has_mask || sizes_numel(ix->ndim, ix->sizes) > 0)
                ? put_make(&s->put, plan, ix, out, values, value_strides, options, err)
                : ASSAY_OK;
 }

@@ -205,9 +205,10 @@ static status run(kernel_plan *plan) {
     return good ? ASSAY_OK : places_fail(&t->at, plan->err);
 }
 
-static status run_nothing(kernel_plan *plan) {
-    (void)plan;
-    return ASSAY_OK;
+/* Masks still have to be as they were. */
+static status run_empty(kernel_plan *plan) {
+    take *t = plan->state;
+    return places_find(&t->at, plan->err);
 }
 
 status take_prepare(kernel_plan *plan, const tensor *self, const indexing *ix, error *err) {
@@ -225,7 +226,7 @@ status take_prepare(kernel_plan *plan, const tensor *self, const indexing *ix, e
     plan->run = run;
     TRY(places_init(&t->at, plan, ix, self, steps, err));
     if (tensor_numel(out) == 0) {
-        plan->run = run_nothing;
+        plan->run = run_empty;
         return ASSAY_OK;
     }
     t->loops = index_loops_best();
