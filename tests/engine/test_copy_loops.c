@@ -217,8 +217,52 @@ static void test_all_halves(void **state) {
     free(floats);
 }
 
+/* A tile is copied by one step and stored by the next, which copies another. */
+static void test_turned(void **state) {
+    (void)state;
+    enum { FIRST_LINE = 64, TURNS = 60 };
+    for (int set = 0; set < n_sets(); set++) {
+        rng r = rng_make(SEED + 3);
+        for (int round = 0; round < TURNS; round++) {
+            int log2 = 2 + round % 2;
+            if (!copy_set(set)->turns(log2)) {
+                continue;
+            }
+            rooms *b = make_rooms(&r);
+            int64_t size = INT64_C(1) << log2, rows = 16 * rng_range(&r, 1, 3), run = 64 * rng_range(&r, 1, 6);
+            ptrdiff_t gap = 64 * rng_range(&r, 0, 3);
+            turn_step step = {.log2 = log2, .rows = rows, .run = run, .to_stride = rows * size + gap,
+                              .from_stride = run + size * rng_range(&r, 0, 9)};
+            int64_t from = size * rng_range(&r, 0, 9);
+            char *buffer = aligned_alloc(FIRST_LINE, TURN_BYTES), *made = aligned_alloc(FIRST_LINE, ROOM);
+            assert_true(buffer != NULL && made != NULL);
+            memcpy(made, b->made, ROOM);
+            step.empty = buffer;
+            step.from = b->src + from;
+            copy_set(set)->stream_turned(&step);
+            step.full = buffer;
+            step.to = made + FIRST_LINE;
+            step.empty = NULL;
+            copy_set(set)->stream_turned(&step);
+            copy_set(set)->settle();
+            for (int64_t i = 0; i < rows; i++) {
+                for (int64_t j = 0; j < run / size; j++) {
+                    memcpy(b->expected + FIRST_LINE + i * size + j * step.to_stride,
+                           b->src + from + i * step.from_stride + j * size, (size_t)size);
+                }
+            }
+            memcpy(b->made, made, ROOM);
+            expect_same(b, "stream_turned", set, round);
+            free(made);
+            free(buffer);
+            free(b);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turned),
         cmocka_unit_test(test_rows_and_streams),
         cmocka_unit_test(test_strides_tiles_and_fills),
         cmocka_unit_test(test_conversions),

@@ -3,7 +3,9 @@
 #include "engine/kernels/cpu/move.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
+#include <stdalign.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@ enum { UNIT_BYTES = 64 * 1024 };
 enum { TURN_EDGE = 64 };
 /* Moves run side by side in steps of this many bytes, which L2 holds. */
 enum { STEP_BYTES = 256 * 1024 };
-enum { BUFFER_BYTES = 4096 };
+enum { BUFFER_BYTES = 4096, LEAST_STREAM_ROW = 128, LEAST_TURN_RUN = 256 };
 
 int64_t cache_bytes(void) {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
@@ -123,6 +125,12 @@ static void set_blocks(move *m) {
         width = least(m->sizes[0], TURN_EDGE);
         height = least(m->sizes[1], TURN_EDGE);
     }
+    if (m->turns_in_steps) { /* runs of one length, and fewer rows of long ones: a tile keeps its size */
+        int64_t bytes = m->sizes[1] << m->dst_log2, runs = (bytes + TURN_MOST_RUN - 1) / TURN_MOST_RUN;
+        int64_t run = (bytes / runs + STREAM_LINE_BYTES - 1) / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
+        width = run > TURN_MOST_RUN / 2 ? TURN_MOST_ROWS / 2 : TURN_MOST_ROWS;
+        height = run >> m->dst_log2;
+    }
     m->block[0] = width > 0 ? width : 1;
     m->block[1] = height > 0 ? height : 1;
     m->units = 1;
@@ -138,7 +146,7 @@ static void start(move *m, const box *b, const tensor *dst) {
     m->dst_log2 = m->src_log2 = log2_of(size);
     m->dst = tensor_data(dst) + b->dst_offset * (int64_t)size;
     m->src = NULL;
-    m->stream = false;
+    m->stream = m->turns_in_steps = false;
     m->bytes = (double)sizes_numel(b->ndim, b->sizes) * (double)size;
     if (m->bytes >= 4 << 20) { /* smaller boxes leave their lines where the next operator wants them */
         m->stream = tensor_span(dst) * (int64_t)size > cache_bytes();
@@ -182,6 +190,27 @@ static bool find_turn(move *m) {
     return false;
 }
 
+/* Whether tiles of a box that is turned round lie on lines of dst. */
+static bool can_turn_in_steps(const move *m) {
+    uintptr_t all = (uintptr_t)m->dst;
+    for (int d = 1; d < m->ndim; d++) {
+        all |= m->sizes[d] > 1 ? (uintptr_t)m->dst_strides[d] : 0;
+    }
+    return m->stream && copy_loops_best()->turns(m->dst_log2) && all % STREAM_LINE_BYTES == 0 &&
+           m->sizes[0] >= TURN_MOST_ROWS && m->sizes[1] << m->dst_log2 >= LEAST_TURN_RUN;
+}
+
+/* Short rows that are stored past the caches, whole lines each, go in the order in which they are read. */
+static void order_by_source(move *m) {
+    int64_t row_bytes = m->sizes[0] << m->dst_log2;
+    bool has_lines = row_bytes >= LEAST_STREAM_ROW && row_bytes < BUFFER_BYTES && row_bytes % STREAM_LINE_BYTES == 0;
+    for (int i = 2; m->stream && has_lines && i < m->ndim; i++) {
+        for (int d = i; d > 1 && m->src_strides[d] > 0 && m->src_strides[d] < m->src_strides[d - 1]; d--) {
+            swap_dims(m, d, d - 1);
+        }
+    }
+}
+
 void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
     start(m, b, dst);
     size_t size = dtype_size(src->dtype);
@@ -196,9 +225,13 @@ void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
         m->kind = !real ? MOVE_COMPLEX : turns ? MOVE_CONVERT_TURN : MOVE_CONVERT;
     } else if (turns) {
         m->kind = MOVE_TURN;
+        m->turns_in_steps = can_turn_in_steps(m);
     } else {
         bool in_step = m->dst_strides[0] == m->src_strides[0] && m->dst_strides[0] == (ptrdiff_t)size;
         m->kind = in_step ? MOVE_ROWS : MOVE_STRIDED;
+        if (in_step) {
+            order_by_source(m);
+        }
     }
     set_blocks(m);
 }
@@ -257,7 +290,7 @@ void converter_run(const converter *c, void *dst, const void *src, int64_t n) {
 
 static void run_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
     size_t row_bytes = (size_t)n0 << m->dst_log2;
-    if (m->stream && row_bytes >= 128 && row_bytes < BUFFER_BYTES) {
+    if (m->stream && row_bytes >= LEAST_STREAM_ROW && row_bytes < BUFFER_BYTES) {
         loops->stream_rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
         return;
     }
@@ -372,9 +405,7 @@ static void run_unit(const move *m, const copy_loops *loops, char *dst, const ch
         run_strided(m, loops, dst, src, n0, n1);
         break;
     case MOVE_TURN:
-        if (!m->stream || !loops->stream_transposed(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0])) {
-            loops->transpose(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0]);
-        }
+        loops->transpose(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0]);
         break;
     case MOVE_CONVERT:
         run_convert(m, loops, dst, src, n0, n1);
@@ -388,6 +419,33 @@ static void run_unit(const move *m, const copy_loops *loops, char *dst, const ch
     case MOVE_NOTHING:
         break;
     }
+}
+
+_Static_assert(TURN_MOST_ROWS / 2 * (TURN_MOST_RUN + 64) <= TURN_BYTES &&
+                   TURN_MOST_ROWS * (TURN_MOST_RUN / 2 + 64) <= TURN_BYTES,
+               "a tile must fit its buffer");
+
+/* Tiles on their way: the one at hand is copied into one buffer while the one before it leaves the other. */
+typedef struct turning {
+    alignas(64) char buffer[2][TURN_BYTES];
+    int next;
+    char *to; /* where the copied tile belongs; NULL: none is copied */
+} turning;
+
+/* src NULL: only the tile before this one is stored. */
+static void turn_next(turning *t, const move *m, const copy_loops *loops, char *dst, const char *src) {
+    turn_step step = {.log2 = m->dst_log2,
+                      .rows = m->block[0],
+                      .run = m->block[1] << m->dst_log2,
+                      .full = t->to != NULL ? t->buffer[1 - t->next] : NULL,
+                      .to = t->to,
+                      .to_stride = m->dst_strides[1],
+                      .empty = src != NULL ? t->buffer[t->next] : NULL,
+                      .from = src,
+                      .from_stride = m->src_strides[0]};
+    loops->stream_turned(&step);
+    t->next = 1 - t->next;
+    t->to = src != NULL ? dst : NULL;
 }
 
 /* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. */
@@ -404,9 +462,16 @@ static void run_units(const move *m, const copy_loops *loops, int64_t from, int6
         at_dst += index[d] * m->dst_strides[d];
         at_src += index[d] * m->src_strides[d];
     }
+    turning t;
+    t.next = 0;
+    t.to = NULL;
     for (int64_t unit = from; unit < to; unit++) {
-        run_unit(m, loops, m->dst + at_dst, m->kind == MOVE_FILL ? NULL : m->src + at_src,
-                 least(m->block[0], m->sizes[0] - index[0]), least(m->block[1], m->sizes[1] - index[1]));
+        int64_t n0 = least(m->block[0], m->sizes[0] - index[0]), n1 = least(m->block[1], m->sizes[1] - index[1]);
+        if (m->turns_in_steps && n0 == m->block[0] && n1 == m->block[1]) {
+            turn_next(&t, m, loops, m->dst + at_dst, m->src + at_src);
+        } else {
+            run_unit(m, loops, m->dst + at_dst, m->kind == MOVE_FILL ? NULL : m->src + at_src, n0, n1);
+        }
         for (int d = 0; d < m->ndim; d++) {
             int64_t step = d < 2 ? m->block[d] : 1;
             index[d] += step;
@@ -419,6 +484,9 @@ static void run_units(const move *m, const copy_loops *loops, int64_t from, int6
             at_src -= index[d] * m->src_strides[d];
             index[d] = 0;
         }
+    }
+    if (t.to != NULL) {
+        turn_next(&t, m, loops, NULL, NULL);
     }
 }
 
@@ -439,6 +507,7 @@ static void run_one_after_the_other(const move *moves, int64_t n, double total, 
         }
         before += moves[i].bytes;
     }
+    loops->settle();
 }
 
 /* This thread's share of every move, in steps. */
@@ -455,6 +524,7 @@ static void run_together(const move *moves, int64_t n, double total, int thread,
             }
         }
     }
+    loops->settle();
 }
 
 void moves_run(const move *moves, int64_t n, bool together) {

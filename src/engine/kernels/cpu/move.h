@@ -37,6 +37,7 @@ typedef struct move {
     int dst_log2, src_log2; /* element sizes */
     int ndim;
     bool stream; /* past the caches */
+    bool turns_in_steps; /* MOVE_TURN past the caches, tile by tile through buffers */
     char *dst;
     const char *src;
     int64_t sizes[TENSOR_MAX_DIMS];

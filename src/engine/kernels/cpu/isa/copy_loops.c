@@ -212,7 +212,6 @@ static void fill_streaming(char *dst, const char value[16], size_t n_bytes) {
     }
 #endif
     memcpy(dst + i, turned, n_bytes - i);
-    _mm_sfence();
 #else
     fill_plain(dst, value, n_bytes);
 #endif
@@ -410,46 +409,84 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
 /* --- past the caches
  * ----------------------------------------------------------------------------------------------------------- */
 
-/* Short rows far apart: the CPU does not read ahead by itself from one to the next. */
+/* Short rows far apart, where the CPU does not read ahead by itself from one to the next; dense ones it reads ahead within a
+   page only. */
 static void stream_rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    enum { ROWS_AHEAD = 16 };
+    enum { ROWS_AHEAD = 16, BYTES_AHEAD = 2048 };
+    ptrdiff_t ahead = ss == (ptrdiff_t)row_bytes ? BYTES_AHEAD : ROWS_AHEAD * ss;
     for (int64_t i = 0; i < n; i++) {
-        for (size_t at = 0; i + ROWS_AHEAD < n && at < row_bytes; at += STREAM_LINE) {
-            __builtin_prefetch(src + (i + ROWS_AHEAD) * ss + (ptrdiff_t)at);
+        for (size_t at = 0; at < row_bytes; at += STREAM_LINE) {
+            __builtin_prefetch((const char *)((uintptr_t)src + (uintptr_t)(i * ss + ahead) + at)); /* it may lie outside */
         }
         stream_bytes(dst + i * ds, src + i * ss, row_bytes);
     }
-    stream_settle();
 }
 
-/* Where a tile's rows are whole lines they go straight past the caches. True when all was done so. */
-static int stream_transposed(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
-    int edge = log2 == 2 ? TILE_32 : log2 == 3 ? TILE_64 : 0;
-    if (edge << log2 != STREAM_LINE || ((uintptr_t)dst | (uintptr_t)ds) % STREAM_LINE != 0 || ni % edge != 0 || nj % edge != 0) {
-        return 0;
-    }
-    for (int64_t j = 0; j < nj; j += edge) {
-        for (int64_t i = 0; i < ni; i += edge) {
-            char tile[16 * STREAM_LINE];
-            const char *from = src + i * ss + (j << log2);
-            for (int k = 0; j + edge < nj && k < edge; k++) {
-                __builtin_prefetch(from + k * ss + STREAM_LINE);
-            }
-            (log2 == 2 ? tile_32 : tile_64)(tile, from, STREAM_LINE, ss);
-            for (int k = 0; k < edge; k++) {
-                stream_line(dst + (i << log2) + (j + k) * ds, tile + k * STREAM_LINE);
-            }
+static int turns(int log2) {
+    return (log2 == 2 && TILE_32 << 2 == STREAM_LINE) || (log2 == 3 && TILE_64 << 3 == STREAM_LINE);
+}
+
+/* Where the copying of a tile stands: `at` bytes into a row. */
+typedef struct turn_copy {
+    const char *from;
+    char *to;
+    int64_t at;
+} turn_copy;
+
+/* Copies the next lines of a tile. */
+static inline __attribute__((always_inline)) void copy_lines(const turn_step *s, turn_copy *c, int lines) {
+    enum { ROWS_AHEAD = 2 };
+    uintptr_t ahead = (uintptr_t)(ROWS_AHEAD * s->from_stride);
+    for (int k = 0; k < lines; k++) {
+        __builtin_prefetch((const char *)((uintptr_t)c->from + (uintptr_t)c->at + ahead)); /* it may lie outside */
+        memcpy(c->to + c->at, c->from + c->at, STREAM_LINE);
+        c->at += STREAM_LINE;
+        if (c->at == s->run) {
+            c->at = 0;
+            c->from += s->from_stride;
+            c->to += turn_pitch(s->run);
         }
     }
-    stream_settle();
-    return 1;
+}
+
+/* As many of dst's rows at a time as a tile of registers has; each is stored as a whole: lines of other rows between its own
+   would cost memory a change of row each. Inlined with a constant tile. */
+static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s, tile_fn *tile, int edge, int log2) {
+    int64_t row_bytes = s->rows << log2;
+    ptrdiff_t pitch = turn_pitch(s->run);
+    turn_copy copy = {.from = s->from, .to = s->empty, .at = 0};
+    char turned[16 * (TURN_MOST_ROWS << 3)];
+    for (int64_t j = 0; j < s->run >> log2; j += edge) {
+        for (int64_t i = 0; i < s->rows; i += edge) {
+            if (s->empty != NULL) {
+                copy_lines(s, &copy, edge);
+            }
+            if (s->full != NULL) {
+                tile(turned + (i << log2), s->full + i * pitch + (j << log2), row_bytes, pitch);
+            }
+        }
+        for (int k = 0; s->full != NULL && k < edge; k++) {
+            stream_lines(s->to + (j + k) * s->to_stride, turned + k * row_bytes, (size_t)row_bytes);
+        }
+    }
+}
+
+static void stream_turned(const turn_step *s) {
+    if (s->log2 == 2 && TILE_32 << 2 == STREAM_LINE) {
+        turn_tiles(s, tile_32, TILE_32, 2);
+    } else if (s->log2 == 3 && TILE_64 << 3 == STREAM_LINE) {
+        turn_tiles(s, tile_64, TILE_64, 3);
+    }
 }
 
 static void stream(char *dst, const char *src, size_t n_bytes) {
     stream_bytes(dst, src, n_bytes);
+}
+
+static void settle(void) {
     stream_settle();
 }
 
 const copy_loops ISA_SYMBOL(copy_loops) = {
-    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .stream_rows = stream_rows,
-    .stream_transposed = stream_transposed, .fill = fill};
+    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .settle = settle,
+    .stream_rows = stream_rows, .turns = turns, .stream_turned = stream_turned, .fill = fill};

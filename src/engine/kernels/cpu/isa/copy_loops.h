@@ -8,6 +8,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Transposing past the caches: a tile's source rows are copied together first, because rows far apart in memory meet in the
+   same few places of a cache. While one tile is turned round and stored, the next one is copied. A tile has `rows` rows of
+   the source, a multiple of 16, of `run` bytes, a multiple of 64; where they are copied they lie turn_pitch(run) apart. */
+enum { TURN_MOST_ROWS = 64, TURN_MOST_RUN = 4096, TURN_BYTES = 132 * 1024 };
+typedef struct turn_step {
+    int log2;
+    int64_t rows, run;
+    const char *full; /* NULL: nothing is stored */
+    char *to;
+    ptrdiff_t to_stride;
+    char *empty; /* room for a tile; NULL: nothing is copied */
+    const char *from;
+    ptrdiff_t from_stride;
+} turn_step;
+
+static inline ptrdiff_t turn_pitch(int64_t run) {
+    return (ptrdiff_t)run + 64; /* no power of two */
+}
+
 /* Strides count bytes and may be negative or 0. Elements have 1 << log2 bytes, log2 in 0..4. */
 typedef struct copy_loops {
     /* n rows of row_bytes. */
@@ -17,12 +36,15 @@ typedef struct copy_loops {
     /* ni x nj elements: i is contiguous in dst, j in src; the strides are those of the other index. */
     void (*transpose)(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t dst_stride,
                       ptrdiff_t src_stride);
-    /* As memcpy, but past the caches: for outputs that no cache can hold. */
+    /* As memcpy, but past the caches: for outputs that no cache can hold. What is streamed, by this and the others below, is
+       visible to other threads after settle. */
     void (*stream)(char *dst, const char *src, size_t n_bytes);
-    /* rows and transpose, past the caches; the latter answers 0, with nothing done, where its tiles are no whole lines. */
+    void (*settle)(void);
+    /* rows, past the caches */
     void (*stream_rows)(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t dst_stride, ptrdiff_t src_stride);
-    int (*stream_transposed)(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t dst_stride,
-                             ptrdiff_t src_stride);
+    /* dst and its stride on 64-byte boundaries; turns: whether there is such a step for elements of this size. */
+    int (*turns)(int log2);
+    void (*stream_turned)(const turn_step *step);
     /* n elements of the one at value (which repeats through its 16 bytes); stream: past the caches. */
     void (*fill)(char *dst, const char value[16], int log2, int64_t n, int stream);
 } copy_loops;

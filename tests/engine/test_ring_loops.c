@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops by which norms finish one row while they read the next into its place (ring_step), against plain loops in
+   double, for rows of any length that begin anywhere on a line. */
+#include "unit.h"
+
+#include "base/rng.h"
+#include "engine/kernels/cpu/row_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 11, ROUNDS = 300, MOST = 400, LINE = 64, GUARD = 16 };
+
+/* Rows of one type, with room behind them that nobody may touch. */
+typedef struct row_set {
+    double kept[MOST], kept_dy[MOST], next[MOST], next_dy[MOST]; /* what they hold */
+    char *at[5];                                                 /* kept, kept_dy, next, next_dy and the output */
+    void *block[5];
+} row_set;
+
+static double get(const row_loops *l, const char *at, int64_t i) {
+    return element_load(l->type, at + i * (int64_t)l->size);
+}
+
+static void fill(const row_loops *l, rng *r, int64_t n, row_set *s) {
+    double *values[] = {s->kept, s->kept_dy, s->next, s->next_dy, NULL};
+    for (int k = 0; k < 5; k++) {
+        s->block[k] = aligned_alloc(LINE, (MOST + 3 * GUARD) * sizeof(double));
+        assert_non_null(s->block[k]);
+        s->at[k] = (char *)s->block[k] + rng_range(r, 0, LINE / (int64_t)l->size) * (int64_t)l->size;
+        for (int64_t i = 0; i < n + GUARD; i++) {
+            double x = (double)(float)(rng_uniform(r) * 4 - 1);
+            element_store(l->type, s->at[k] + i * (int64_t)l->size, x);
+            if (values[k] != NULL && i < n) {
+                values[k][i] = x;
+            }
+        }
+    }
+}
+
+static void clear(row_set *s) {
+    for (int k = 0; k < 5; k++) {
+        free(s->block[k]);
+    }
+}
+
+static void near(double made, double expected, double scale, const char *what, int round) {
+    if (!(fabs(made - expected) <= 1e-5 * (scale + fabs(expected)))) {
+        print_error("%s: expected %g, got %g (round %d, seed %d)\n", what, expected, made, round, SEED);
+        assert_true(false);
+    }
+}
+
+static void check_round(const row_loops *l, rng *r, int round, bool backward) {
+    static row_set s;
+    int64_t n = rng_range(r, 1, MOST);
+    fill(l, r, n, &s);
+    bool finishes = round % 5 != 0, reads = round % 7 != 0;
+    ring_step step = {.n = n, .kept = s.at[0], .kept_dy = s.at[1], .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75,
+                      .b = -0.125, .c = 2, .centre = 0.875};
+    double guard = get(l, s.at[4], n), kept_guard = get(l, s.at[0], n), sum = 0, products = 0;
+    step.to = finishes ? s.at[4] : NULL;
+    step.next = reads ? s.at[2] : NULL;
+    step.next_dy = reads ? s.at[3] : NULL;
+    step.after = step.next;
+    step.after_dy = step.next_dy;
+    (backward ? l->ring_backward : l->ring_forward)(&step);
+    l->settle();
+    for (int64_t i = 0; i < n; i++) {
+        double x = s.kept[i], made = backward ? s.kept_dy[i] * 0.75 + ((x - 0.5) * -0.125 + 2) : x * 1.5 - 0.25;
+        if (finishes) {
+            near(get(l, s.at[4], i), made, 1, "finished", round);
+        }
+        near(get(l, s.at[0], i), reads ? s.next[i] : x, 0, "kept", round);
+        if (backward) {
+            near(get(l, s.at[1], i), reads ? s.next_dy[i] : s.kept_dy[i], 0, "kept dy", round);
+        }
+        double off = s.next[i] - 0.875;
+        sum += reads ? (backward ? s.next_dy[i] : off) : 0;
+        products += reads ? (backward ? s.next_dy[i] : off) * off : 0;
+    }
+    near(step.sum, sum, (double)n, "sum", round);
+    near(step.products, products, (double)n, "products", round);
+    assert_true(get(l, s.at[4], n) == guard);
+    assert_true(get(l, s.at[0], n) == kept_guard);
+    clear(&s);
+}
+
+static void test_rings(void **state) {
+    (void)state;
+    rng r = rng_make(SEED);
+    for (int round = 0; round < ROUNDS; round++) {
+        check_round(row_loops_for(round % 2 == 0 ? ASSAY_F32 : ASSAY_F64), &r, round, round / 2 % 2 == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rings)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
