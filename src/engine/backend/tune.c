@@ -167,7 +167,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 3";
+    static const char version[] = "tune 4";
     int threads = omp_get_max_threads();
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
