@@ -27,6 +27,29 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--backend", "compild"], ["compild", "compiled"]),
 ]
 
+ALIASES = [
+    """graph alias0: Views of a value that is written later.
+%x = input(T([4, 6], f32))
+%y = mul.Tensor(%x, 2)
+%v = slice.Tensor(%y, 1, 1, 4)
+%w = add_.Tensor(%y, %x)
+%z = sum(%v)
+%r = relu_(%v)
+%q = add.Tensor(%y, 1)
+return %z, %q, %v, %w, %r
+""",
+    """graph alias1: An input that is written through a view and read as a whole.
+%x = input(T([4, 6], f32))
+%v = select.int(%x, 0, 2)
+%t = t(%x)
+%w = mul_.Tensor(%v, 3)
+%z = add.Tensor(%t, 1)
+%u = neg_(%x)
+%s = sum.dim_IntList(%v, [0])
+return %z, %s, %u, %w
+""",
+]
+
 
 class Compile(Case):
     def setUp(self):
@@ -192,6 +215,26 @@ exec cc "$@"
             self.assertEqual(run.returncode, 0, errors)
             self.check_well([r for r in records_of(out.decode()) if r["backend"] == "compiled"])
         self.assertEqual(len(self.entries()), 2)
+
+    # --- what a graph may do ---------------------------------------------------------------------------------------------
+
+    def test_writes_under_other_names(self):
+        """What one name writes the others show: views of values and of inputs, before and after."""
+        inputs = [self.write(f"alias{i}.graph", text) for i, text in enumerate(ALIASES)]
+        for path in inputs:
+            records = self.records("--inputs", path, "--backend", "eager", "--backend", "compiled", "--backend",
+                                   "compiled:own-products", env=self.env)
+            self.assertEqual(len(records), 3)
+            for r in records:
+                self.assertEqual((r["status"], r["fallback"]), ("ok", False), r)
+
+    def test_traffic(self):
+        """A compiler's kernels and the bytes they move are told, beside the least."""
+        records = self.records("--inputs", GRAPH, "--backend", "eager", "--backend", "compiled", env=self.env)
+        by = {r["backend"]: r for r in records}
+        self.assertEqual((by["compiled"]["kernels"], by["compiled"]["library_calls"]), (1, 0))
+        self.assertGreaterEqual(by["compiled"]["bytes_moved"], by["compiled"]["bytes"])
+        self.assertIsNone(by["eager"]["kernels"])
 
     # --- configurations --------------------------------------------------------------------------------------------------
 

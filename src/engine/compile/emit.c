@@ -305,6 +305,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->widened = arena_make(m->c->memory, n, 1);
     m->turned = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
+    m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
@@ -313,7 +314,7 @@ static bool begin(emitter *m, const kernel *k) {
     }
     m->streams = !k->is_product && emit_streams_any(m);
     return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->turned != NULL && m->staged != NULL;
+           m->widened != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {

@@ -20,6 +20,7 @@ typedef struct emitter {
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
     bool *widened;   /* casts of halves, and random bits, that the block at hand has made as a whole, before its lanes */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
+    bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
     const char *block; /* the lane that the block at hand begins with */
     bool streams;    /* something goes past the caches */

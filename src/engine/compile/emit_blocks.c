@@ -73,7 +73,7 @@ static bool can_narrow(const emitter *m, const root *r) {
 }
 
 bool emit_is_narrowed(const emitter *m, int i) {
-    return m->staged[i] && can_narrow(m, &m->k->roots[i]);
+    return m->staged[i] && m->narrowed[i];
 }
 
 static bool has_loops(const emitter *m, int phase) {
@@ -140,7 +140,8 @@ static bool choose(emitter *m, int phase) {
     bool any = fetches(m, phase);
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
-        m->staged[i] = r->phase == phase && (is_streamed(m, r) || can_narrow(m, r));
+        m->narrowed[i] = can_narrow(m, r); /* from now on: others may name the half as well */
+        m->staged[i] = r->phase == phase && (is_streamed(m, r) || m->narrowed[i]);
         any |= m->staged[i];
     }
     for (int i = 0; i < k->n_exprs; i++) {
@@ -261,7 +262,7 @@ static void emit_after_block(emitter *m) {
         if (!m->staged[i]) {
             continue;
         }
-        bool narrowed = can_narrow(m, r);
+        bool narrowed = m->narrowed[i];
         if (!is_streamed(m, r)) {
             snprintf(after, sizeof after, ", made%d);", i);
             emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, after);
@@ -317,7 +318,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     }
     for (int i = 0; i < k->n_roots; i++) {
         if (m->staged[i]) {
-            emit_line(m, "%s made%d[%d];", dialect_type(can_narrow(m, &k->roots[i]) ? ASSAY_F32 : k->roots[i].store_dtype), i,
+            emit_line(m, "%s made%d[%d];", dialect_type(m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype), i,
                       BLOCK_LANES);
         }
     }

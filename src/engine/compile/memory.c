@@ -341,7 +341,14 @@ static double cost_of(const compiler *c, val v, double *known) {
     return cost;
 }
 
-enum { DEAR = 12 }; /* what writing an element and reading it again is worth */
+/* What writing an element and reading it again is worth, in additions: in a cache, and where it goes to memory. */
+enum { DEAR = 12, DEAR_LARGE = 40 };
+
+/* More than a core's own cache holds. */
+static bool is_large(const dag_node *n) {
+    static const double CACHE_BYTES = 2 << 20;
+    return (double)dag_numel(n) * (double)dtype_size(n->dtype) > CACHE_BYTES;
+}
 
 /* Blocks of a matrix product bring what they multiply into their panels, each of them anew. */
 static bool promote_factors(compiler *c, attempt *a, double *costs) {
@@ -420,7 +427,7 @@ static bool promote(compiler *c, attempt *a) {
     for (int i = c->g.n_nodes - 1; i >= 0; i--) {
         const dag_node *n = &c->g.nodes[i];
         if (twice[i] && c->places[i].buffer < 0 && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) &&
-            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= DEAR) {
+            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= (is_large(n) ? DEAR_LARGE : DEAR)) {
             a->promoted[i] = true;
             any = true;
             break;
