@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How near the eager kernels come to what this machine can do: each input of a file, in turns with plain read and copy
-   loops over memory, its time against the least that its bytes would take at their speeds.
+/* How near the eager kernels and the compiler's come to what this machine can do: each input of a file, in turns with plain
+   read and copy loops over memory, their times against the least that its bytes would take at the loops' speeds.
 
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
 #include "eager_call.h"
@@ -47,49 +47,78 @@ static double fastest(const sample_series *s) {
     return best;
 }
 
-/* The plan and the two loops in turns. Of each the fastest run counts: what disturbs a run only ever adds time. */
-static status measure_plan(eager_call *c, const char *name, bandwidth_loops *loops, error *err) {
-    sample_subject subjects[] = {{.name = "eager", .run = run_plan, .arg = c->plan},
-                                 {.name = "read", .run = run_read, .arg = loops},
-                                 {.name = "copy", .run = run_copy, .arg = loops}};
+/* What is measured of each input. */
+enum { EAGER, COMPILED, BACKENDS };
+
+typedef struct measured {
+    eager_call call;         /* its plan is eager's */
+    plan *plans[BACKENDS];   /* NULL: it cannot */
+} measured;
+
+/* The plans and the two loops in turns. Of each the fastest run counts: what disturbs a run only ever adds time. */
+static status measure_plans(measured *m, const char *name, bandwidth_loops *loops, error *err) {
+    sample_subject subjects[BACKENDS + 2] = {{.name = "read", .run = run_read, .arg = loops},
+                                             {.name = "copy", .run = run_copy, .arg = loops}};
+    size_t n = 2;
+    for (int b = 0; b < BACKENDS; b++) {
+        if (m->plans[b] != NULL) {
+            subjects[n++] = (sample_subject){.name = "plan", .run = run_plan, .arg = m->plans[b]};
+        }
+    }
     sample_options options = {.repeats = REPEATS, .stopping = stop_at_once(), .clock = clock_monotonic()};
-    sample_series series[countof(subjects)];
-    TRY(sample_all(&c->memory, subjects, countof(subjects), &options, series, err));
-    for (size_t i = 0; i < countof(subjects); i++) {
+    sample_series series[BACKENDS + 2];
+    TRY(sample_all(&m->call.memory, subjects, n, &options, series, err));
+    for (size_t i = 0; i < n; i++) {
         if (series[i].result != ASSAY_OK) {
             *err = series[i].err;
             return series[i].result;
         }
     }
     op_cost cost;
-    op_cost_of(&c->bound.call, &c->out, &cost);
+    op_cost_of(&m->call.bound.call, &m->call.out, &cost);
     double written = 0;
-    for (int i = 0; i < c->out.n; i++) {
-        written += tensor_bytes(&c->out.items[i]);
+    for (int i = 0; i < m->call.out.n; i++) {
+        written += tensor_bytes(&m->call.out.items[i]);
     }
-    double best_ns = fastest(&series[0]);
-    double read_rate = LOOP_BYTES / fastest(&series[1]), copy_rate = LOOP_BYTES / fastest(&series[2]);
-    printf("%-42.42s %9.1f %9.0f %9.1f %9.1f %9.1f %8.0f%%\n", name, cost.bytes / 1048576, best_ns / 1000,
-           cost.bytes / best_ns, read_rate, copy_rate,
-           100 * floor_ns(cost.bytes - written, written, read_rate, copy_rate) / best_ns);
+    double read_rate = LOOP_BYTES / fastest(&series[0]), copy_rate = LOOP_BYTES / fastest(&series[1]);
+    double least_ns = floor_ns(cost.bytes - written, written, read_rate, copy_rate);
+    printf("%-38.38s %7.1f %8.1f %8.1f", name, cost.bytes / 1048576, read_rate, copy_rate);
+    n = 2;
+    for (int b = 0; b < BACKENDS; b++) {
+        if (m->plans[b] != NULL) {
+            double best_ns = fastest(&series[n++]);
+            printf(" %9.0f %6.0f%%", best_ns / 1000, 100 * least_ns / best_ns);
+        } else {
+            printf(" %9s %7s", "-", "-");
+        }
+    }
+    printf("\n");
     return ASSAY_OK;
 }
 
-static status measure(const op_table *table, backend *eager, const input *in, const char *name, bandwidth_loops *loops,
-                      dtype_mode mode, error *err) {
-    eager_call c;
-    status result = eager_call_open(&c, table, eager, in, name, mode, err);
+static status measure(const op_table *table, backend *const *backends, const input *in, const char *name,
+                      bandwidth_loops *loops, dtype_mode mode, error *err) {
+    measured m = {.plans = {NULL}};
+    status result = eager_call_open(&m.call, table, backends[EAGER], in, name, mode, err);
+    m.plans[EAGER] = m.call.plan;
     if (result == ASSAY_OK) {
-        result = measure_plan(&c, name, loops, err);
+        result = backends[COMPILED]->prepare(backends[COMPILED], &m.call.graph, &m.plans[COMPILED], err);
+        result = result == ASSAY_UNSUPPORTED ? ASSAY_OK : result;
     }
-    eager_call_close(&c);
+    if (result == ASSAY_OK) {
+        result = measure_plans(&m, name, loops, err);
+    }
+    if (m.plans[COMPILED] != NULL) {
+        m.plans[COMPILED]->release(m.plans[COMPILED]);
+    }
+    eager_call_close(&m.call);
     return result;
 }
 
 int main(int argc, char **argv) {
     error err = {0};
     op_table *table = NULL;
-    backend *eager = NULL;
+    backend *backends[BACKENDS] = {NULL};
     inputs set = {0};
     bandwidth_loops *loops = NULL;
     int threads = argc > 2 ? atoi(argv[2]) : omp_get_max_threads();
@@ -97,20 +126,24 @@ int main(int argc, char **argv) {
     omp_set_num_threads(threads);
     if (argc < 2 || (argc > 3 && dtype_mode_find(argv[3], &mode, &err) != ASSAY_OK) ||
         inputs_read_path(&set, argv[1], &err) != ASSAY_OK || op_table_new(&table, &err) != ASSAY_OK ||
-        backend_eager_open(table, &eager, &err) != ASSAY_OK ||
+        backend_eager_open(table, &backends[EAGER], &err) != ASSAY_OK ||
+        backend_compiled_open(table, "compiled", &backends[COMPILED], &err) != ASSAY_OK ||
         bandwidth_loops_new(LOOP_BYTES, threads, &loops, &err) != ASSAY_OK) {
         fprintf(stderr, "bench_ceilings: %s\n", argc < 2 ? "usage: bench_ceilings INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
-    printf("%-42s %9s %9s %9s %9s %9s %9s\n", "operator", "MiB", "us", "GB/s", "read GB/s", "copy GB/s", "of least");
+    printf("%-38s %7s %8s %8s %9s %7s %9s %7s\n", "", "", "read", "copy", "eager", "of", "compiled", "of");
+    printf("%-38s %7s %8s %8s %9s %7s %9s %7s\n", "operator", "MiB", "GB/s", "GB/s", "us", "least", "us", "least");
     for (size_t i = 0; i < set.n_all; i++) {
         const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];
-        if (measure(table, eager, set.all[i], recorded->name, loops, mode, &err) != ASSAY_OK) {
-            printf("%-42.42s %s\n", recorded->name, err.message);
+        if (measure(table, backends, set.all[i], recorded->name, loops, mode, &err) != ASSAY_OK) {
+            printf("%-38.38s %s\n", recorded->name, err.message);
         }
     }
     bandwidth_loops_free(loops);
-    eager->close(eager);
+    for (int b = 0; b < BACKENDS; b++) {
+        backends[b]->close(backends[b]);
+    }
     op_table_free(table);
     inputs_clear(&set);
     return 0;

@@ -6,6 +6,7 @@
 #include "lab/experiment/single.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,28 +87,12 @@ static const cli_verb verb = {
 
 /* --- kernels ------------------------------------------------------------------------------------------------------------------ */
 
-/* Every input read once and every output written once. */
-static double least_bytes(const graph *g) {
-    op_cost cost = {0};
-    graph_cost(g, &cost);
-    return cost.bytes;
-}
-
-static double call_bytes(const compile_step *s) {
-    op_cost cost = {0};
-    op_cost_of(s->call, s->out, &cost);
-    return cost.bytes;
-}
-
 static void print_kernels(const compiled_program *p, const graph *g, text *out) {
     char moved[32], least[32];
-    double bytes = 0;
-    int kernels = 0;
+    program_traffic all = compile_traffic(p, g);
     for (int i = 0; i < p->n_steps; i++) {
         const compile_step *s = &p->steps[i];
-        double of_step = s->n_variants > 0 ? s->bytes : call_bytes(s);
-        bytes += of_step;
-        kernels += s->n_variants > 0;
+        double of_step = compile_step_bytes(s);
         if (s->n_variants > 0) {
             text_addf(out, "%s: %s\n    %lld tasks, about %s moved, %.3g flops\n", s->variants[0].symbol, s->title,
                       (long long)s->variants[0].n_tasks, text_of_bytes(moved, of_step), s->flops);
@@ -116,9 +101,13 @@ static void print_kernels(const compiled_program *p, const graph *g, text *out) 
                       s->is_fallback ? s->why : "", text_of_bytes(moved, of_step));
         }
     }
-    text_addf(out, "%d kernel%s, %d call%s; about %s moved, at least %s\n", kernels, kernels == 1 ? "" : "s",
-              p->n_steps - kernels, p->n_steps - kernels == 1 ? "" : "s", text_of_bytes(moved, bytes),
-              text_of_bytes(least, least_bytes(g)));
+    for (int i = 0; i < p->n_chains; i++) {
+        const chain *h = &p->chains[i];
+        text_addf(out, "%s to %s are run in %lld parts, part after part\n", p->steps[h->first].variants[0].symbol,
+                  p->steps[h->first + h->n_steps - 1].variants[0].symbol, (long long)h->parts);
+    }
+    text_addf(out, "%d kernel%s, %d call%s; about %s moved, at least %s\n", all.n_kernels, all.n_kernels == 1 ? "" : "s",
+              all.n_calls, all.n_calls == 1 ? "" : "s", text_of_bytes(moved, all.bytes), text_of_bytes(least, all.least_bytes));
 }
 
 static status compile_one(const options *o, const single_name *name, arena *memory, single *one, text *out, error *err) {
@@ -153,7 +142,7 @@ static status name_of(const options *o, single_name *out, error *err) {
 }
 
 int cli_compile(int argc, char **argv) {
-    options o = {.dump = DUMP_C};
+    options o = {.dump = DUMP_C, .compile.n_threads = omp_get_max_threads()};
     int exit_code;
     if (!cli_parse(&verb, argc, argv, &o, &exit_code)) {
         return exit_code;

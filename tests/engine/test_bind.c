@@ -98,6 +98,11 @@ static void refuses_with_a_place(void **state) {
         {"cat", "((T([2], f32),), {})", ASSAY_INVALID, 3, "got a tensor"},
         {"cat", "(([T([2], f32), None],), {})", ASSAY_INVALID, 17, "got None"},
         {"_softmax", "((T([2], f32), 0.5, False), {})", ASSAY_INVALID, 16, "got a float"},
+        {"_softmax", "((T([2], f32), 'dim', False), {})", ASSAY_INVALID, 16, "got a string"},
+        {"_softmax", "((T([2], f32), 0, [0, 1]), {})", ASSAY_INVALID, 19, "got a list"},
+        {"_softmax", "((T([2], f32), 0, 'False'), {})", ASSAY_INVALID, 19, "got a string"},
+        {"native_layer_norm", "((T([2], f32), [2], None, None, 'eps'), {})", ASSAY_INVALID, 33, "got a string"},
+        {"_to_copy", "((T([2], f32),), {'dtype': [7, 7]})", ASSAY_INVALID, 28, "got a list"},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         arena a = {0};

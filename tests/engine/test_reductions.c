@@ -109,19 +109,22 @@ static void test_result_types(void **state) {
     }
 }
 
-/* Lines long enough for a heap (few of many), for a selection (many of many), and for sums by columns. */
+/* Lines for each way to the largest: few of some by rounds, few of many by a heap, many of many by a selection; and long
+   enough for sums by columns. */
 static void test_long_lines(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
         if (dtype_is_complex(all_types[t]) || all_types[t] == ASSAY_B8) {
             continue;
         }
-        arg self = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){3, 2900}, NULL));
-        static const int64_t many[] = {1, 7, 300, 2900};
-        for (size_t i = 0; i < countof(many); i++) {
-            check(k, "topk", (arg[]){self, arg_int(many[i]), arg_int(1), arg_bool(i % 2 == 0)}, 4);
+        static const int64_t lengths[] = {2900, 6000}, many[] = {1, 7, 300, 2900};
+        for (size_t n = 0; n < countof(lengths); n++) {
+            arg self = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){3, lengths[n]}, NULL));
+            for (size_t i = 0; i < countof(many); i++) {
+                check(k, "topk", (arg[]){self, arg_int(many[i]), arg_int(1), arg_bool(i % 2 == 0)}, 4);
+            }
+            check(k, "cumsum", (arg[]){self, arg_int(0)}, 2);
         }
-        check(k, "cumsum", (arg[]){self, arg_int(0)}, 2);
         kit_reset(k);
     }
 }

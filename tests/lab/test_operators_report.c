@@ -169,6 +169,25 @@ static void the_table_tells_all(void **state) {
     arena_clear(&a);
 }
 
+/* Three inputs made ready in 2 us, 40 ms and 12.7 s; one of which nothing is known. */
+static void preparation_is_told(void **state) {
+    (void)state;
+    static const double prepared_ns[] = {4e7, 2e3, NAN, 1.27e10};
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    for (size_t i = 0; i < countof(prepared_ns); i++) {
+        deal(&d, "aten.x", (int64_t)i, "eager", 100, 1);
+        d.records[d.n - 1].prepare_ns = prepared_ns[i];
+    }
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "eager: 4 ok; prepared in 40 ms (median), 13 s at most\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
 static void many_reasons_are_counted_not_dropped(void **state) {
     (void)state;
     deck d = {.n = 0};
@@ -238,6 +257,7 @@ int main(void) {
         cmocka_unit_test(two_backends_are_compared_with_each_other),
         cmocka_unit_test(means_are_over_common_inputs),
         cmocka_unit_test(the_table_tells_all),
+        cmocka_unit_test(preparation_is_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
         cmocka_unit_test(summaries_are_json),
         cmocka_unit_test(no_records_are_no_error),

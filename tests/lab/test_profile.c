@@ -262,6 +262,42 @@ static void threads_have_lanes_of_their_own(void **state) {
     arena_clear(&memory);
 }
 
+/* Kernels that find their places by indices share their work in regions of their own. */
+static void kernels_by_index_have_lanes_too(void **state) {
+    (void)state;
+    static const struct {
+        const char *operator_name, *input;
+    } rows[] = {
+        {"gather.default", "((T([512, 1024], f32), 1, T([512, 1024], i64)), {})"},
+        {"nonzero.default", "((T([512, 1024], b8),), {})"},
+        {"index_put.default", "((T([4096, 256], f32), [T([4096], i64)], T([4096, 256], f32), True), {})"},
+        {"_embedding_bag.default",
+         "((T([4096, 64], f32), T([8192], i64), T([1024], i64), False, 0, False, None), {})"},
+        {"_embedding_bag_per_sample_weights_backward.default",
+         "((T([1024, 64], f32), T([4096, 64], f32), T([8192], i64), T([1024], i64), T([8192], i64), 0), {})"},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        char into[128];
+        arena memory = {0};
+        error err = {0};
+        utilization_result got;
+        utilization_run_options o = run_of(rows[i].operator_name, rows[i].input, path_of(into, "by_index"));
+        if (utilization_run(&o, &memory, &got, &err) != ASSAY_OK) {
+            print_error("%s: %s\n", rows[i].operator_name, err.message);
+            assert_true(false);
+        }
+        const trace_device *cpu = &got.figures.devices[0];
+        if (cpu->n_streams != 2) {
+            print_error("%s: expected lanes of 2 threads, got %zu\n", rows[i].operator_name, cpu->n_streams);
+            assert_true(false);
+        }
+        assert_true(cpu->streams[0].split.busy_s > 0 && cpu->streams[1].split.busy_s > 0);
+        assert_int_equal(unlink(got.path), 0);
+        assert_int_equal(rmdir(into), 0);
+        arena_clear(&memory);
+    }
+}
+
 static void runs_that_cannot_be_are_told(void **state) {
     (void)state;
     static const struct {
@@ -300,6 +336,7 @@ int main(void) {
         cmocka_unit_test(sessions_are_watched_each_on_its_own),
         cmocka_unit_test(an_operator_is_run_and_its_trace_read),
         cmocka_unit_test(threads_have_lanes_of_their_own),
+        cmocka_unit_test(kernels_by_index_have_lanes_too),
         cmocka_unit_test(runs_that_cannot_be_are_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

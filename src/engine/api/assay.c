@@ -12,13 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEEP_EVERY = 16 }; /* of the calls that the cache of small calls misses, one in so many is kept */
-
 struct assay_session {
     op_table *table;
     kernel_index *kernels;
     quick_calls quick;
-    uint32_t misses; /* small calls that the cache did not know */
     const observer *watch; /* NULL: nobody */
 };
 
@@ -92,6 +89,7 @@ assay_status assay_tensor_new(assay_dtype t, int ndim, const int64_t *sizes, con
         free(made);
         return result;
     }
+    made->form = quick_form(&made->t);
     made->is_in_storage = false;
     *out = made;
     return ASSAY_OK;
@@ -332,6 +330,7 @@ static status hand_out(const op *o, outputs *out, assay_tensor **tensors, int n,
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
         }
         tensor_move(&tensors[i]->t, &out->items[i]);
+        tensors[i]->form = quick_form(&tensors[i]->t);
         tensors[i]->is_in_storage = false;
     }
     return ASSAY_OK;
@@ -351,8 +350,7 @@ static status call_plainly(assay_session *session, const op *o, const assay_valu
         if (result == ASSAY_OK) {
             bool can_rebind = false;
             result = compute(session, &call, &out, &can_rebind, err);
-            /* Keeping a call costs as much as five; a program whose shapes change each time must not pay that each time. */
-            if (can_rebind && session->watch == NULL && session->misses++ % KEEP_EVERY == 0) {
+            if (can_rebind && session->watch == NULL) {
                 quick_keep(&session->quick, &call, kernel_find_cpu(session->kernels, o), values, n_values, &out);
             }
             result = result == ASSAY_OK ? hand_out(o, &out, tensors, n_outputs, err) : result;
@@ -385,11 +383,10 @@ static __attribute__((noinline)) status call_watched(assay_session *session, con
 assay_status assay_call(assay_session *session, const assay_op *handle, const assay_value *values, int n_values,
                         assay_tensor **tensors, int n_outputs, assay_error *err) {
     const op *o = (const op *)handle;
-    status result;
-    if (session->watch == NULL && n_outputs == 1 &&
-        quick_run(&session->quick, o, values, n_values, tensors, &result, err)) {
-        return result;
+    if (session->watch != NULL) {
+        return call_watched(session, o, values, n_values, tensors, n_outputs, err);
     }
-    return session->watch == NULL ? call_plainly(session, o, values, n_values, tensors, n_outputs, err)
-                                  : call_watched(session, o, values, n_values, tensors, n_outputs, err);
+    quick_call *kept = n_outputs == 1 ? quick_find(&session->quick, o, values, n_values) : NULL;
+    return kept != NULL ? quick_run(kept, tensors, err)
+                        : call_plainly(session, o, values, n_values, tensors, n_outputs, err);
 }

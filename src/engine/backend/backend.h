@@ -19,6 +19,10 @@ struct plan {
     void (*release)(plan *p);
     const char *note;  /* something a reader of the number should know, or NULL */
     bool is_fallback;  /* the work is somebody else's kernel called back */
+    /* How a compiler cut the work up: its kernels, its calls of a kernel library, and the bytes that all of them read and write,
+       roughly. bytes_moved 0: not known. */
+    int n_kernels, n_calls;
+    double bytes_moved;
     assay_precision precision; /* of what is computed on the way (agree.h) */
 };
 

@@ -126,12 +126,14 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
 
 /* --- running ------------------------------------------------------------------------------------------------------------------ */
 
-/* Flops that take as long as moving a byte, so that short loops of dear functions are shared out as well. */
-static const double FLOPS_PER_BYTE = 4;
+double compiled_work(const compile_step *s) {
+    static const double FLOPS_PER_BYTE = 4;
+    return s->bytes + s->flops / FLOPS_PER_BYTE;
+}
 
 static bool run_kernel(const compiled_step *s) {
     int64_t n = s->n_tasks;
-    int threads = s->threads > 0 ? s->threads : parallel_threads(s->described->bytes + s->described->flops / FLOPS_PER_BYTE);
+    int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
     if (threads <= 1) {
         return s->kernel(s->buffers, 0, n);
@@ -163,11 +165,14 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
 
 static status run(plan *base, error *err) {
     compiled_plan *p = (compiled_plan *)base;
-    if (p->instead != NULL) {
-        return p->instead->run(p->instead, err);
-    }
+    int next = p->whole ? p->program.n_chains : 0;
     for (int i = 0; i < p->n_steps; i++) {
-        TRY(compiled_run_step(p, i, err));
+        if (next < p->program.n_chains && p->program.chains[next].first == i) {
+            TRY(compiled_run_chain(p, next, err));
+            i += p->program.chains[next++].n_steps - 1;
+        } else {
+            TRY(compiled_run_step(p, i, err));
+        }
     }
     return ASSAY_OK;
 }
@@ -176,9 +181,6 @@ static status output(plan *base, int i, tensor *out, error *err) {
     compiled_plan *p = (compiled_plan *)base;
     if (i < 0 || i >= p->g->n_outputs) {
         return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
-    }
-    if (p->instead != NULL) {
-        return p->instead->output(p->instead, i, out, err);
     }
     int buffer = p->program.output_buffers[i];
     tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
@@ -241,8 +243,9 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         for (int k = 0; k < described->n_buffers; k++) {
             p->steps[i].buffers[k] = address_of(p, described->buffers[k]);
         }
+        p->steps[i].in_parts = p->steps[i].kernel;
     }
-    return ASSAY_OK;
+    return compiled_prepare_chains(p, err);
 }
 
 /* All of a plan but its code. */
@@ -253,6 +256,10 @@ static status describe_plan(compiled_plan *p, const compile_options *how, const 
     TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
     p->base.is_fallback = p->program.is_fallback;
     p->base.note = p->program.why;
+    program_traffic traffic = compile_traffic(&p->program, p->g);
+    p->base.n_kernels = traffic.n_kernels;
+    p->base.n_calls = traffic.n_calls;
+    p->base.bytes_moved = traffic.bytes;
     size_t n = (size_t)p->program.n_buffers;
     p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
     p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);
@@ -298,6 +305,19 @@ status compiled_prepare(compiled_backend *b, const graph *g, const compile_optio
     return ASSAY_OK;
 }
 
+/* What is to run. Where the tuner found another plan faster it is that one itself: a run of it costs nothing extra. */
+static plan *chosen_of(compiled_plan *p) {
+    plan *chosen = p->instead;
+    if (chosen == NULL) {
+        return &p->base;
+    }
+    chosen->note = p->base.note; /* its own, or a literal */
+    chosen->is_fallback = p->base.is_fallback;
+    p->instead = NULL;
+    release(&p->base);
+    return chosen;
+}
+
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
     compiled_plan *p = NULL;
@@ -307,7 +327,7 @@ static status prepare(backend *base, const graph *g, plan **out, error *err) {
         release(&p->base);
         return result;
     }
-    *out = &p->base;
+    *out = chosen_of(p);
     return ASSAY_OK;
 }
 

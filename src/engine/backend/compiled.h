@@ -20,6 +20,8 @@ typedef struct compiled_step {
     int64_t n_tasks;
     int variant;                /* of the described step's: whose kernel and tasks these are */
     int threads;                /* 0: by the work that there is */
+    double best_s;              /* the fastest run that the tuner has seen */
+    compiled_kernel_fn *in_parts; /* of the first variant, whose tasks fall into the parts of its chain */
     void **buffers;
     const compile_step *described;
     op_call call; /* with this plan's own tensors */
@@ -37,7 +39,9 @@ typedef struct compiled_plan {
     int64_t *seeds;
     int n_steps;
     compiled_step *steps;
-    plan *instead;      /* runs instead, where the tuner found it faster: another plan of the same graph; NULL */
+    bool whole;         /* chains are not used: each step is run whole */
+    struct chain_memory *chains; /* by the program's chains */
+    plan *instead;      /* that the tuner found faster, for prepare to answer: another plan of the same graph; NULL */
     char note[512];
 } compiled_plan;
 
@@ -47,6 +51,12 @@ status compiled_prepare(compiled_backend *b, const graph *g, const compile_optio
    compiled backend. When one cannot be prepared none is. Nothing is tuned: UNSUPPORTED by a backend that tunes. */
 status compiled_prepare_many(backend *b, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err);
 
+/* What a kernel does, in bytes that take as long to move: short loops of dear functions are shared out among threads as well. */
+double compiled_work(const compile_step *s);
+/* Each thread's own memory for the program's chains. OUT_OF_MEMORY. */
+status compiled_prepare_chains(compiled_plan *p, error *err);
+/* All steps of a chain, part after part. INVALID when an index is out of range. */
+status compiled_run_chain(compiled_plan *p, int chain, error *err);
 /* One step, with the kernel and the threads that it has now. */
 status compiled_run_step(compiled_plan *p, int step, error *err);
 /* Gives a step another of its kernels. INTERNAL when the code lacks it. */

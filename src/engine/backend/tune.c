@@ -78,19 +78,19 @@ static void forget(saved_inputs *s) {
 
 /* --- candidates in turns ----------------------------------------------------------------------------------------------------- */
 
-enum { MAX_CANDIDATES = 16, ROUNDS = 5 };
+enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
 /* Of one candidate in one round, and the most that all rounds of one choice may take. */
 static const double ROUND_S = 0.0005, CHOICE_S = 0.25;
 
 typedef status candidate_fn(void *self, int candidate, error *err);
 
 /* Seconds of each candidate's fastest run. */
-static status race(candidate_fn *run, void *self, int n, double *best_s, error *err) {
+static status race(candidate_fn *run, void *self, int n, int rounds, double *best_s, error *err) {
     double began = now_s();
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
     }
-    for (int round = 0; round < ROUNDS && (round < 2 || now_s() - began < CHOICE_S); round++) {
+    for (int round = 0; round < rounds && (round < 2 || now_s() - began < CHOICE_S); round++) {
         for (int i = 0; i < n; i++) {
             double spent = 0;
             for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
@@ -140,25 +140,34 @@ static status tune_step(compiled_plan *p, int step, error *err) {
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, best_s, err));
+    TRY(race(run_candidate, &r, n, ROUNDS, best_s, err));
     int best = winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
+    p->steps[step].best_s = best_s[best];
     return compiled_use_variant(p, step, best % r.n_variants, err);
 }
 
 /* --- the choice, kept -------------------------------------------------------------------------------------------------------- */
 
-/* Who computes the whole: this plan, the same with products of its own, eager's kernels. */
-typedef enum winner_of_all { WINS_PLAN, WINS_OWN_PRODUCTS, WINS_EAGER, WINNERS } winner_of_all;
+/* Who computes the whole: this plan; the same with products of its own; with some of its own, others the library's; eager's
+   kernels. */
+typedef enum computer { BY_PLAN, BY_OWN_PRODUCTS, BY_SOME_OWN, BY_EAGER, COMPUTERS } computer;
 
-/* A file of these, one for each step, and one more whose variant is a winner_of_all. */
+/* What a race of them decides. */
+typedef struct settled {
+    computer by;
+    bool whole;                /* without running chains part by part */
+    uint32_t library_products; /* of BY_SOME_OWN */
+} settled;
+
+/* A file of these, one for each step, and one more that holds what is settled. */
 typedef struct choice {
     int32_t variant;
     int32_t threads;
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 2";
+    static const char version[] = "tune 4";
     int threads = omp_get_max_threads();
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
@@ -169,7 +178,7 @@ static cache_key key_of(const compiled_plan *p) {
 }
 
 /* Choices of an earlier run; false when there are none that fit. */
-static bool recall(compiled_plan *p, const cache_key *key, winner_of_all *wins) {
+static bool recall(compiled_plan *p, const cache_key *key, settled *all) {
     char path[4096];
     text bytes = {0};
     bool good = cache_find(key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
@@ -179,8 +188,8 @@ static bool recall(compiled_plan *p, const cache_key *key, winner_of_all *wins) 
         choice c;
         memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
         if (i == p->n_steps) {
-            good = c.variant >= 0 && c.variant < WINNERS;
-            *wins = good ? (winner_of_all)c.variant : WINS_PLAN;
+            good = c.variant >= 0 && c.variant < 2 * COMPUTERS;
+            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, (uint32_t)c.threads} : (settled){0};
         } else if (p->steps[i].kernel != NULL) {
             good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
                    compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
@@ -191,14 +200,14 @@ static bool recall(compiled_plan *p, const cache_key *key, winner_of_all *wins) 
     return good;
 }
 
-static void keep(const compiled_plan *p, const cache_key *key, winner_of_all wins) {
+static void keep(const compiled_plan *p, const cache_key *key, const settled *what) {
     choice *all = calloc((size_t)p->n_steps + 1, sizeof *all);
     char path[4096];
     for (int i = 0; all != NULL && i < p->n_steps; i++) {
         all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
     }
     if (all != NULL) {
-        all[p->n_steps].variant = (int32_t)wins;
+        all[p->n_steps] = (choice){(int32_t)what->by + (what->whole ? COMPUTERS : 0), (int32_t)what->library_products};
         (void)cache_store(key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
     }
     free(all);
@@ -207,14 +216,18 @@ static void keep(const compiled_plan *p, const cache_key *key, winner_of_all win
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
 
 typedef struct whole_race {
-    plan *plans[WINNERS]; /* NULL: not in the race */
-    winner_of_all of[WINNERS];
+    plan *plans[COMPUTERS]; /* NULL: not in the race */
+    settled of[2 * COMPUTERS];
     int n;
 } whole_race;
 
 static status run_whole(void *self, int candidate, error *err) {
     whole_race *r = self;
-    plan *p = r->plans[r->of[candidate]];
+    const settled *who = &r->of[candidate];
+    plan *p = r->plans[who->by];
+    if (who->by != BY_EAGER) {
+        ((compiled_plan *)p)->whole = who->whole;
+    }
     return p->run(p, err);
 }
 
@@ -227,26 +240,37 @@ static bool has_kernels(const compiled_plan *p) {
     return false;
 }
 
-/* Every step's kernel and threads; a library call is run once, because later steps read what it makes. */
-static status tune_steps(compiled_plan *p, error *err) {
-    for (int i = 0; i < p->n_steps; i++) {
-        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, err) : compiled_run_step(p, i, err));
+/* A library call is run a few times: later steps read what it makes, and its time is compared. */
+static status time_call(compiled_plan *p, int step, error *err) {
+    enum { RUNS = 4 };
+    p->steps[step].best_s = 1e30;
+    for (int i = 0; i < RUNS; i++) {
+        double start = now_s();
+        TRY(compiled_run_step(p, step, err));
+        double took = now_s() - start;
+        p->steps[step].best_s = took < p->steps[step].best_s ? took : p->steps[step].best_s;
     }
     return ASSAY_OK;
 }
 
-/* The same graph with its matrix products as kernels; NULL when there are none. */
-static status with_own_products(compiled_backend *b, const compiled_plan *p, compiled_plan **out, error *err) {
-    bool calls = false;
+/* Every step's kernel and threads. */
+static status tune_steps(compiled_plan *p, error *err) {
     for (int i = 0; i < p->n_steps; i++) {
-        calls |= p->steps[i].kernel == NULL && !p->steps[i].described->is_fallback;
+        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, err) : time_call(p, i, err));
     }
+    return ASSAY_OK;
+}
+
+/* The same graph with its matrix products as kernels but for some; NULL when there are none. */
+static status with_own_products(compiled_backend *b, const compiled_plan *p, uint32_t library_products, compiled_plan **out,
+                                error *err) {
     *out = NULL;
-    if (!calls) {
+    if (p->program.n_products == 0) {
         return ASSAY_OK;
     }
     compile_options options = b->options;
     options.own_products = true;
+    options.library_products = library_products;
     compiled_plan *own;
     TRY(compiled_prepare(b, p->g, &options, &own, err));
     if (strcmp(own->program.dag_text, p->program.dag_text) == 0) {
@@ -257,84 +281,135 @@ static status with_own_products(compiled_backend *b, const compiled_plan *p, com
     return ASSAY_OK;
 }
 
+static double seconds_of_product(const compiled_plan *p, int product) {
+    double sum = 0;
+    for (int i = 0; i < p->n_steps; i++) {
+        sum += p->steps[i].described->product == product ? p->steps[i].best_s : 0;
+    }
+    return sum;
+}
+
+/* The products that the library computes much faster, although kernels of one's own do more than the product. */
+static uint32_t better_by_library(const compiled_plan *library, const compiled_plan *own) {
+    static const double MUCH = 1.2;
+    uint32_t set = 0;
+    int n = 0;
+    for (int i = 0; i < own->program.n_products; i++) {
+        bool better = seconds_of_product(own, i) > MUCH * seconds_of_product(library, i);
+        set |= better ? (uint32_t)1 << i : 0;
+        n += better;
+    }
+    return n < own->program.n_products ? set : 0;
+}
+
 /* The plan that wins stays; the others go. */
-static void settle(compiled_plan *p, whole_race *r, winner_of_all wins) {
-    for (int i = 1; i < WINNERS; i++) {
-        if (r->plans[i] != NULL && i != (int)wins) {
+static void settle(compiled_plan *p, whole_race *r, const settled *who) {
+    for (int i = 1; i < COMPUTERS; i++) {
+        if (r->plans[i] != NULL && i != (int)who->by) {
             r->plans[i]->release(r->plans[i]);
         }
     }
-    p->instead = wins == WINS_PLAN ? NULL : r->plans[wins];
+    if (who->by != BY_EAGER) {
+        ((compiled_plan *)r->plans[who->by])->whole = who->whole;
+    }
+    p->instead = who->by == BY_PLAN ? NULL : r->plans[who->by];
 }
 
-static status race_whole(whole_race *r, winner_of_all *wins, error *err) {
-    double best_s[WINNERS];
-    for (int i = 0; i < WINNERS; i++) {
-        if (r->plans[i] != NULL) {
-            r->of[r->n++] = (winner_of_all)i;
+static status race_whole(whole_race *r, uint32_t library_products, settled *wins, error *err) {
+    double best_s[2 * COMPUTERS];
+    for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
+        bool has_chains = r->plans[i] != NULL && i != BY_EAGER && ((compiled_plan *)r->plans[i])->program.n_chains > 0;
+        for (int whole = 0; r->plans[i] != NULL && whole <= has_chains; whole++) {
+            r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};
         }
     }
-    TRY(race(run_whole, r, r->n, best_s, err));
+    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, best_s, err));
     *wins = r->of[winner(best_s, r->n)];
     return ASSAY_OK;
 }
 
-static status tune_fresh(compiled_backend *b, compiled_plan *p, winner_of_all *wins, error *err) {
-    whole_race r = {.plans = {[WINS_PLAN] = &p->base}};
-    compiled_plan *own = NULL;
+/* Plans with products of their own, tuned, into the race. */
+static status add_own(compiled_backend *b, compiled_plan *p, whole_race *r, uint32_t *library_products, error *err) {
+    compiled_plan *own = NULL, *some = NULL;
+    TRY(with_own_products(b, p, 0, &own, err));
+    if (own == NULL) {
+        return ASSAY_OK;
+    }
+    r->plans[BY_OWN_PRODUCTS] = &own->base;
+    TRY(tune_steps(own, err));
+    *library_products = better_by_library(p, own);
+    if (*library_products == 0) {
+        return ASSAY_OK;
+    }
+    TRY(with_own_products(b, p, *library_products, &some, err));
+    if (some == NULL) {
+        return ASSAY_OK;
+    }
+    r->plans[BY_SOME_OWN] = &some->base;
+    return tune_steps(some, err);
+}
+
+static status tune_fresh(compiled_backend *b, compiled_plan *p, settled *wins, error *err) {
+    whole_race r = {.plans = {[BY_PLAN] = &p->base}};
+    uint32_t library_products = 0;
     status result = tune_steps(p, err);
-    result = result == ASSAY_OK ? with_own_products(b, p, &own, err) : result;
-    if (own != NULL) {
-        r.plans[WINS_OWN_PRODUCTS] = &own->base;
-        result = result == ASSAY_OK ? tune_steps(own, err) : result;
-    }
+    result = result == ASSAY_OK ? add_own(b, p, &r, &library_products, err) : result;
     if (result == ASSAY_OK) {
-        (void)b->eager->prepare(b->eager, p->g, &r.plans[WINS_EAGER], NULL); /* without one there is less to compare with */
-        result = race_whole(&r, wins, err);
+        (void)b->eager->prepare(b->eager, p->g, &r.plans[BY_EAGER], NULL); /* without one there is less to compare with */
+        result = race_whole(&r, library_products, wins, err);
     }
-    if (result == ASSAY_OK && *wins == WINS_OWN_PRODUCTS) {
+    if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
+        compiled_plan *own = (compiled_plan *)r.plans[wins->by];
         cache_key key = key_of(own);
-        keep(own, &key, WINS_PLAN);
+        keep(own, &key, &(settled){0});
     }
-    settle(p, &r, result == ASSAY_OK ? *wins : WINS_PLAN);
+    settle(p, &r, result == ASSAY_OK ? wins : &(settled){0});
     return result;
 }
 
 /* What an earlier run found: the plans are made, nothing is run. */
-static status settle_as_before(compiled_backend *b, compiled_plan *p, winner_of_all wins, error *err) {
-    if (wins == WINS_EAGER) {
+static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
+    p->whole = who->by == BY_PLAN && who->whole;
+    if (who->by == BY_EAGER) {
         return b->eager->prepare(b->eager, p->g, &p->instead, err);
     }
-    if (wins == WINS_OWN_PRODUCTS) {
+    if (who->by != BY_PLAN) {
         compiled_plan *own = NULL;
-        winner_of_all itself;
-        TRY(with_own_products(b, p, &own, err));
+        settled itself;
+        TRY(with_own_products(b, p, who->library_products, &own, err));
         if (own != NULL) {
             cache_key key = key_of(own);
             (void)recall(own, &key, &itself);
+            own->whole = who->whole;
             p->instead = &own->base;
         }
     }
     return ASSAY_OK;
 }
 
-static void describe_choice(compiled_plan *p, winner_of_all wins) {
-    const compiled_plan *by = wins == WINS_OWN_PRODUCTS ? (const compiled_plan *)p->instead : p;
-    size_t n = (size_t)snprintf(p->note, sizeof p->note, "tuned: %s", wins == WINS_EAGER          ? "the eager kernels were faster"
-                                                                      : wins == WINS_OWN_PRODUCTS ? "products of its own; "
-                                                                                                  : "");
-    for (int i = 0; wins != WINS_EAGER && i < by->n_steps && n < sizeof p->note; i++) {
+/* The note lies in the plan that runs. */
+static void describe_choice(compiled_plan *p, const settled *who) {
+    static const char *const by_whom[BY_EAGER] = {"", "products of its own; ", "some products of its own; "};
+    if (who->by == BY_EAGER) {
+        p->base.is_fallback = true;
+        p->base.note = "tuned: the eager kernels were faster";
+        return;
+    }
+    compiled_plan *by = p->instead != NULL ? (compiled_plan *)p->instead : p;
+    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[who->by], who->whole ? "step by step; " : "");
+    bool any = false;
+    for (int i = 0; i < by->n_steps && n < sizeof by->note; i++) {
         const compiled_step *s = &by->steps[i];
         if (s->kernel != NULL) {
-            n += (size_t)snprintf(p->note + n, sizeof p->note - n, "%s%s", i > 0 ? ", " : "",
+            n += (size_t)snprintf(by->note + n, sizeof by->note - n, "%s%s", any ? ", " : "",
                                   s->described->variants[s->variant].name);
-            if (s->threads > 0 && n < sizeof p->note) {
-                n += (size_t)snprintf(p->note + n, sizeof p->note - n, " on %d", s->threads);
+            any = true;
+            if (s->threads > 0 && n < sizeof by->note) {
+                n += (size_t)snprintf(by->note + n, sizeof by->note - n, " on %d", s->threads);
             }
         }
     }
-    p->base.is_fallback |= wins == WINS_EAGER;
-    p->base.note = p->note;
+    p->base.note = by->note;
 }
 
 status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
@@ -342,9 +417,9 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
         return ASSAY_OK; /* nothing to choose from */
     }
     cache_key key = key_of(p);
-    winner_of_all wins = WINS_PLAN;
+    settled wins = {0};
     if (recall(p, &key, &wins)) {
-        TRY(settle_as_before(b, p, wins, err));
+        TRY(settle_as_before(b, p, &wins, err));
     } else {
         saved_inputs saved = {0};
         status tuned = save_written(&saved, p->g, err);
@@ -352,8 +427,8 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
         restore(&saved);
         forget(&saved);
         TRY(tuned);
-        keep(p, &key, wins);
+        keep(p, &key, &wins);
     }
-    describe_choice(p, wins);
+    describe_choice(p, &wins);
     return ASSAY_OK;
 }

@@ -141,29 +141,68 @@ static bool is_used_after(const graph *g, const tensor *t, int node) {
     return false;
 }
 
-/* A value is what it was when it was made: one that shows memory which a later node writes through another name would have
-   to change. Such graphs are for eager. */
-static status refuse_hidden_write(const graph *g, int node, error *err) {
+static bool writes_in_place(const op_call *call) {
+    return call->op->in_place && !call->op->row->is_view && call->args[0].kind == ARG_TENSOR;
+}
+
+/* Whether t is another name for memory that begins as origin's, `written` apart. */
+static bool is_alias(const graph *g, const tensor *t, const tensor *origin, const tensor *written) {
+    return t != written && t != origin && root_of(g, t) == origin;
+}
+
+/* An operator in place answers the memory that it was given. */
+static bool shows_all(const tensor *t, const tensor *origin) {
+    return t->offset == origin->offset && tensor_same_sizes(t, origin) && tensor_same_strides(t, origin);
+}
+
+static bool is_marked(const dag_capture *known, const tensor *t) {
+    for (int i = 0; i < known->n; i++) {
+        if (known->tensors[i] == t) {
+            return known->written[i];
+        }
+    }
+    return false;
+}
+
+/* Whether the node writes memory that another value shows, which is used afterwards or is to hold its last value. */
+static bool is_hidden_write(const graph *g, const dag_capture *known, int node) {
     const op_call *call = &g->nodes[node].call;
-    if (!call->op->in_place || call->op->row->is_view || call->args[0].kind != ARG_TENSOR) {
-        return ASSAY_OK;
+    if (!writes_in_place(call)) {
+        return false;
     }
     const tensor *written = call->args[0].tensor, *origin = root_of(g, written);
-    bool hidden = origin != written && is_used_after(g, origin, node);
+    bool hidden = origin != written && (is_used_after(g, origin, node) || is_marked(known, origin));
     for (int i = 0; i < node; i++) {
         for (int k = 0; k < g->nodes[i].out->n; k++) {
             const tensor *t = &g->nodes[i].out->items[k];
-            hidden |= t != written && root_of(g, t) == origin && is_used_after(g, t, node);
+            hidden |= is_alias(g, t, origin, written) && (is_used_after(g, t, node) || is_marked(known, t));
         }
     }
-    return hidden ? fail(err, ASSAY_UNSUPPORTED,
-                         "%s writes memory that another value of the graph shows and that is used afterwards: the compiler "
-                         "does not follow that",
-                         call->op->signature.full)
-                  : ASSAY_OK;
+    return hidden;
 }
 
-static status capture_node(dag *g, const graph_node *node, error *err) {
+/* A value is what it was when it was made. Where memory is written under one name and read under another, what it begins as
+   gets a new value with what was written put in, and every other name a view of that. */
+static void follow_write(dag *g, const graph *graph_in, int node) {
+    const tensor *written = graph_in->nodes[node].call.args[0].tensor, *origin = root_of(graph_in, written);
+    val now = g->results[0];
+    if (origin != written) {
+        now = v_cast(g, now, origin->dtype);
+        now = shows_all(written, origin) ? now : v_with_part(g, v_tensor(g, origin), origin, written, now);
+        dag_learn(g, origin, now, true);
+    }
+    for (int i = 0; i < node && !g->failed; i++) {
+        for (int k = 0; k < graph_in->nodes[i].out->n; k++) {
+            const tensor *t = &graph_in->nodes[i].out->items[k];
+            if (is_alias(graph_in, t, origin, written)) {
+                dag_learn(g, t, shows_all(t, origin) ? now : v_as_strided(g, now, origin, t), false);
+            }
+        }
+    }
+}
+
+static status capture_node(dag *g, const graph *graph_in, int index, error *err) {
+    const graph_node *node = &graph_in->nodes[index];
     const op_call *call = &node->call;
     if (node->out->n > MOST_RESULTS) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: %d outputs, at most %d can be compiled", call->op->signature.full,
@@ -178,7 +217,17 @@ static status capture_node(dag *g, const graph_node *node, error *err) {
         dag_learn(g, &node->out->items[k], results[k], false);
     }
     if (call->op->in_place && !call->op->row->is_view && !g->failed && node->out->n > 0) {
+        bool hidden = is_hidden_write(graph_in, g->capture, index);
         dag_learn(g, call_tensor(call, 0), results[0], true);
+        if (hidden && dag_at(g, results[0])->kind == PRIM_CALL) {
+            return fail(err, ASSAY_UNSUPPORTED,
+                        "%s is a library call and writes memory that another value of the graph shows and that is used "
+                        "afterwards: the compiler does not follow that",
+                        call->op->signature.full);
+        }
+        if (hidden) {
+            follow_write(g, graph_in, index);
+        }
     }
     return g->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile %s", call->op->signature.full) : ASSAY_OK;
 }
@@ -219,8 +268,7 @@ status capture(compiler *c, const graph *graph_in, error *err) {
     }
     g->capture = known;
     for (int i = 0; i < graph_in->n_nodes; i++) {
-        TRY(refuse_hidden_write(graph_in, i, err));
-        TRY(capture_node(g, &graph_in->nodes[i], err));
+        TRY(capture_node(g, graph_in, i, err));
     }
     g->outputs = arena_make(c->memory, (size_t)(graph_in->n_outputs + known->n), sizeof *g->outputs);
     if (g->outputs == NULL) {

@@ -135,6 +135,23 @@ static void arrange_variants(compiler *c, int step) {
     }
 }
 
+/* Which of the products the step computes; -1: none. */
+static int product_of(const compiler *c, const compiler_step *s) {
+    const kernel *k = s->kernel;
+    for (int i = 0; i < c->g.n_products; i++) {
+        const dag_product *p = &c->g.products[i];
+        if (k == NULL && dag_at(&c->g, s->call)->call.call == p->call) {
+            return i;
+        }
+        for (int e = 0; k != NULL && p->value.id >= 0 && e < k->n_exprs; e++) {
+            if (k->exprs[e].value == p->value.id && k->exprs[e].kind != EXPR_LOAD) {
+                return i;
+            }
+        }
+    }
+    return -1;
+}
+
 static void describe_kernel(compiler *c, const compiler_step *s, compile_step *out) {
     const kernel *k = s->variants[0];
     compile_variant *variants = arena_make(c->memory, (size_t)s->n_variants, sizeof *variants);
@@ -144,7 +161,7 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
     }
     for (int v = 0; v < s->n_variants; v++) {
         variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
-                                        choice_name(s->variants[v]->choice)};
+                                        choice_name(s->variants[v]->choice), s->variants[v]->in_parts};
     }
     *out = (compile_step){.n_variants = s->n_variants,
                           .variants = variants,
@@ -153,6 +170,7 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
                           .bytes = k->bytes,
                           .flops = k->flops,
                           .checks = k->checks,
+                          .product = product_of(c, s),
                           .title = k->title};
 }
 
@@ -194,6 +212,7 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
             describe_kernel(c, &c->steps[s], &steps[s]);
         } else if (c->steps[s].kernel == NULL) {
             describe_call(c, c->steps[s].call, &steps[s]);
+            steps[s].product = product_of(c, &c->steps[s]);
             out->is_fallback |= steps[s].is_fallback;
             out->why = steps[s].is_fallback && out->why == NULL ? steps[s].why : out->why;
         }
@@ -226,7 +245,15 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
             arrange_variants(c, s);
         }
     }
+    int n_chains = 0;
+    const chain *chains = NULL;
+    if (!c->failed) {
+        TRY(find_chains(c, &n_chains, &chains, err));
+    }
     TRY(describe(c, g, out, err));
+    out->n_products = c->g.n_products;
+    out->n_chains = n_chains;
+    out->chains = chains;
     const char *lacking = NULL;
     out->body = "";
     out->source = c->failed ? NULL : any ? emit_program(c, &out->body, &lacking) : arena_text(c->memory, "", 0);
@@ -237,10 +264,13 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
 }
 
 status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err) {
-    compiler c = {.memory = memory, .options = options};
+    compile_options own = *options;
+    own.n_threads = own.n_threads > 0 ? own.n_threads : 1;
+    compiler c = {.memory = memory, .options = &own};
     compiled_program made;
     dag_init(&c.g, memory);
     c.g.own_products = options->own_products;
+    c.g.library_products = options->library_products;
     status result = compile(&c, g, &made, err);
     if (result == ASSAY_OK) {
         made.dag_text = dag_print(&c.g, memory);
@@ -248,6 +278,28 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     }
     dag_clear(&c.g);
     return result;
+}
+
+double compile_step_bytes(const compile_step *s) {
+    op_cost cost = {0};
+    if (s->n_variants > 0) {
+        return s->bytes;
+    }
+    op_cost_of(s->call, s->out, &cost);
+    return cost.bytes;
+}
+
+program_traffic compile_traffic(const compiled_program *p, const graph *g) {
+    program_traffic t = {0};
+    op_cost cost = {0};
+    graph_cost(g, &cost);
+    t.least_bytes = cost.bytes;
+    for (int i = 0; i < p->n_steps; i++) {
+        t.n_kernels += p->steps[i].n_variants > 0;
+        t.n_calls += p->steps[i].n_variants == 0;
+        t.bytes += compile_step_bytes(&p->steps[i]);
+    }
+    return t;
 }
 
 status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err) {

@@ -7,8 +7,9 @@
 
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
-    int n_threads;    /* that will run it: work is shared out for so many */
+    int n_threads;    /* that will run it: work is shared out for so many; 0: one */
     bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
+    uint64_t library_products; /* of them, by number, those that are library calls after all */
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
 } compile_options;
@@ -22,6 +23,7 @@ typedef struct compile_buffer {
     const tensor *tensor; /* INPUT, OUTPUT: the graph's; CALL: the call's inferred output */
     uint64_t seed;        /* SEED: its one 64-bit value */
     int64_t n_elems;      /* WORK */
+    int64_t part_elems;   /* WORK: of one part, when only the steps of one chain touch it; 0: not so */
     int step;             /* that writes it; -1: an input */
     int output;           /* CALL: which of the step's outputs it is; OUTPUT: which of the graph's */
 } compile_buffer;
@@ -38,6 +40,7 @@ typedef struct compile_variant {
     const char *symbol; /* of the kernel in the source */
     int64_t n_tasks;    /* independent pieces */
     const char *name;   /* what is special about it */
+    bool in_parts;      /* its tasks can be run by the parts of the chain that the step is in */
 } compile_variant;
 
 typedef struct compile_step {
@@ -51,11 +54,19 @@ typedef struct compile_step {
     double flops;
     bool checks;        /* the kernel can find an index out of range */
     const char *title;
+    int product;        /* the number of the matrix product or convolution that it computes; -1: of none */
     const op_call *call;
     const outputs *out;
     bool is_fallback;
     const char *why;
 } compile_step;
+
+/* Steps that can be run part by part: all of them for part 0, then for part 1, in any order of the parts and at the same time;
+   part p of a step is its tasks p * n_tasks / parts to (p + 1) * n_tasks / parts - 1. */
+typedef struct chain {
+    int first, n_steps;
+    int64_t parts;
+} chain;
 
 typedef struct compiled_program {
     char *source; /* one self-contained C file; "" when there are only calls */
@@ -64,6 +75,9 @@ typedef struct compiled_program {
     const compile_buffer *buffers;
     int n_steps;
     const compile_step *steps;
+    int n_products;     /* that can be library calls or kernels */
+    int n_chains;
+    const chain *chains; /* in the order of their steps */
     const int *output_buffers; /* by the graph's outputs; -1: the tensor is an input's own memory */
     bool is_fallback;   /* some operator was not taken apart */
     const char *why;
@@ -72,6 +86,17 @@ typedef struct compiled_program {
 
 /* g outlives the program, which lives in `memory`. UNSUPPORTED names what cannot be compiled at all. */
 status compile_graph(arena *memory, const graph *g, const compile_options *options, compiled_program *out, error *err);
+
+/* Kernels and library calls of a program, and the bytes that they read and write, roughly; least: every input once, every
+   output once, by one kernel. */
+typedef struct program_traffic {
+    int n_kernels, n_calls;
+    double bytes, least_bytes;
+} program_traffic;
+
+/* Bytes of one step. */
+double compile_step_bytes(const compile_step *s);
+program_traffic compile_traffic(const compiled_program *p, const graph *g);
 
 /* One self-contained C file of the kernels of n programs, which differ in their prefix, into the arena; "" when there are
    only calls. OUT_OF_MEMORY. */

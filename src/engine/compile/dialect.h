@@ -10,6 +10,10 @@
 const char *dialect_type(dtype t);
 /* f of operands, themselves written already, that have type t. False when the language has no such function of that type. */
 bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands);
+/* The same of an operand that is at most 0 or NaN; false, with nothing written, where that makes no difference. */
+bool dialect_below_0(text *out, scalar_function f, dtype t, const char *const *operands);
+/* The same where the second operand is a number, not NaN, and the first is anything. */
+bool dialect_with_number(text *out, scalar_function f, dtype t, const char *const *operands);
 /* Some functions have a quick form too, without branch or call, which fails for rare operands: a number other than 0 then. */
 bool dialect_has_quick(scalar_function f, dtype t);
 void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands);

@@ -109,11 +109,20 @@ static const char *double_spelling(scalar_function f) {
     }
 }
 
-/* Functions of f32 that hold nearly everywhere without a branch or a call, and where they do not. */
+/* Functions that hold nearly everywhere without a branch or a call, and where they do not. */
 typedef struct quick_form {
     const char *form;
     const char *fails;
 } quick_form;
+
+/* Quotients of whole numbers are exact in double as far as these have digits; processors divide 64-bit integers one at a
+   time. */
+static const quick_form quick_integral_forms[FN_COUNT] = {
+    [FN_DIV] = {"div_near_$t($a, $b)", "no_near_$t($a, $b)"},
+    [FN_FLOOR_DIV] = {"floor_div_near_$t($a, $b)", "no_near_$t($a, $b)"},
+    [FN_FMOD] = {"fmod_near_$t($a, $b)", "no_near_$t($a, $b)"},
+    [FN_REMAINDER] = {"remainder_near_$t($a, $b)", "no_near_$t($a, $b)"},
+};
 
 static const quick_form quick_forms[FN_COUNT] = {
     [FN_SIN] = {"sin_f32($a)", "angle_is_large($a)"},
@@ -123,9 +132,25 @@ static const quick_form quick_forms[FN_COUNT] = {
     [FN_FLOOR_DIV] = {"floor_div_near_f32($a, $b)", "quotient_is_far($a, $b)"},
 };
 
-bool dialect_has_quick(scalar_function f, dtype t) {
-    return t == ASSAY_F32 && quick_forms[f].form != NULL;
+static quick_form quick_form_of(scalar_function f, dtype t) {
+    return t == ASSAY_F32                       ? quick_forms[f]
+           : t == ASSAY_I64 || t == ASSAY_I32 ? quick_integral_forms[f]
+                                                : (quick_form){NULL, NULL};
 }
+
+bool dialect_has_quick(scalar_function f, dtype t) {
+    return quick_form_of(f, t).form != NULL;
+}
+
+/* Functions of f32 that are cheaper where the operand is known to be at most 0. */
+static const char *const forms_below_0[FN_COUNT] = {[FN_EXP] = "exp_negative_f32($a)"};
+
+/* Functions of which one operand is a number that is no NaN: processors have an instruction that answers the other operand
+   where that is one. */
+static const char *const forms_with_number[FN_COUNT] = {
+    [FN_MINIMUM] = "($a > $b ? $b : $a)",
+    [FN_MAXIMUM] = "($a < $b ? $b : $a)",
+};
 
 static void fill_in(text *out, const char *form, dtype t, const char *const *operands) {
     bool single = t == ASSAY_F32 || t == ASSAY_C64;
@@ -145,12 +170,24 @@ static void fill_in(text *out, const char *form, dtype t, const char *const *ope
     }
 }
 
+bool dialect_below_0(text *out, scalar_function f, dtype t, const char *const *operands) {
+    bool known = t == ASSAY_F32 && forms_below_0[f] != NULL;
+    fill_in(out, known ? forms_below_0[f] : "", t, operands);
+    return known;
+}
+
+bool dialect_with_number(text *out, scalar_function f, dtype t, const char *const *operands) {
+    bool known = dtype_is_floating(t) && forms_with_number[f] != NULL;
+    fill_in(out, known ? forms_with_number[f] : "", t, operands);
+    return known;
+}
+
 void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands) {
-    fill_in(out, quick_forms[f].form, t, operands);
+    fill_in(out, quick_form_of(f, t).form, t, operands);
 }
 
 void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands) {
-    fill_in(out, quick_forms[f].fails, t, operands);
+    fill_in(out, quick_form_of(f, t).fails, t, operands);
 }
 
 bool dialect_function(text *out, scalar_function f, dtype t, const char *const *operands) {
@@ -249,12 +286,13 @@ typedef struct paragraph {
     bool wanted;
 } paragraph;
 
-enum { MOST_PARAGRAPHS = 128 };
+enum { MOST_PARAGRAPHS = 256 };
 
 /* The word after the type on a paragraph's line of code. */
 static bool name_of(const char *at, const char *end, char *name, size_t size) {
     const char *code = at;
-    while (code < end && strncmp(code, "VECTOR_INLINE ", 14) != 0 && strncmp(code, "#define ", 8) != 0) {
+    while (code < end && strncmp(code, "VECTOR_INLINE ", 14) != 0 && strncmp(code, "static ", 7) != 0 &&
+           strncmp(code, "#define ", 8) != 0) {
         const char *line = memchr(code, '\n', (size_t)(end - code));
         code = line != NULL ? line + 1 : end;
     }
@@ -322,7 +360,7 @@ static const char prelude_types[] =
     "typedef __INT8_TYPE__ int8_t;\ntypedef __INT16_TYPE__ int16_t;\ntypedef __INT32_TYPE__ int32_t;\n"
     "typedef __INT64_TYPE__ int64_t;\ntypedef __UINT8_TYPE__ uint8_t;\ntypedef __UINT16_TYPE__ uint16_t;\n"
     "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
-    "#define VECTOR_INLINE static inline __attribute__((always_inline))\n";
+    "#define VECTOR_INLINE static inline __attribute__((always_inline, unused))\n";
 
 /* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. */
 static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"

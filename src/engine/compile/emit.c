@@ -3,152 +3,21 @@
    innermost loop runs over the lanes of one vector variable, so that any C compiler makes vector code of it. */
 #include "engine/compile/emit.h"
 
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names that may turn out not to be needed --------------------------------------------------------------------------------- */
-
-/* A line that gives `name` to something. */
-typedef struct definition {
-    size_t from, to; /* its place in the text */
-    char name[24];
-} definition;
-
-/* A name, the first word of what the format makes, and its value, as a line that begins with its type. */
-PRINTF_LIKE(4, 5)
-static void define(emitter *m, definition *d, const char *type, const char *format, ...) {
-    char value[200];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(value, " "), value);
-    d->from = m->out.length;
-    emit_line(m, "%s%s;", type, value);
-    d->to = m->out.length;
-}
-
-/* Takes the line out again when nothing behind it, up to the end of the text so far, says the name: C compilers warn of such. */
-static void drop_unused(emitter *m, const definition *d) {
-    if (m->out.failed) {
-        return;
-    }
-    size_t n = strlen(d->name);
-    for (const char *at = m->out.data + d->to; (at = strstr(at, d->name)) != NULL; at += n) {
-        if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && !isalnum((unsigned char)at[n]) && at[n] != '_') {
-            return;
-        }
-    }
-    memmove(m->out.data + d->from, m->out.data + d->to, m->out.length - d->to + 1);
-    m->out.length -= d->to - d->from;
-}
-
 /* --- a phase -------------------------------------------------------------------------------------------------------------------- */
 
-static bool in_loops(const emitter *m, const root *r) {
-    return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
-}
-
-/* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
-   vector variable. */
-static void emit_body(emitter *m, int phase, bool before) {
-    uint64_t vector = m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->wanted[i] && !m->named[i] && (!before || (m->k->exprs[i].variables & vector) == 0)) {
-            emit_expr(m, i);
-        }
-    }
-    for (int i = 0; !before && i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == phase && in_loops(m, &m->k->roots[i])) {
-            emit_root(m, i);
-        }
-    }
-}
-
-/* Opens the loop over lanes; n 0: as many as n_lanes says. */
-static void open_lanes(emitter *m, int64_t n, const char *from, definition *name) {
-    emit_line(m, "INDEPENDENT");
-    if (n > 0) {
-        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
+void emit_open_loop(emitter *m, int v) {
+    const loop_variable *loop = &m->k->variables[v];
+    if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
+                  (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
     } else {
-        emit_line(m, "for (int64_t l = 0; l < n_lanes; l++) {");
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
     }
     m->depth++;
-    define(m, name, "const int64_t ", "v%d = %s + l", m->k->vector, from);
-}
-
-static void close_lanes(emitter *m, definition *name, const bool *named) {
-    drop_unused(m, name);
-    m->depth--;
-    emit_line(m, "}");
-    memcpy(m->named, named, (size_t)m->k->n_exprs);
-}
-
-/* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
-   written with the forms that branch and call. */
-static void emit_quick_lanes(emitter *m, int phase, int64_t n, const char *from, const bool *named, bool *all_wanted) {
-    definition name;
-    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
-    emit_line(m, "uint64_t rare = 0;");
-    open_lanes(m, n, from, &name);
-    m->quick = true;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
-            continue;
-        }
-        memset(m->wanted, 0, (size_t)m->k->n_exprs);
-        for (int s = 0; s < m->k->exprs[i].n_sources; s++) {
-            emit_want(m, m->k->exprs[i].sources[s]);
-        }
-        for (int e = 0; e < m->k->n_exprs; e++) {
-            if (m->wanted[e] && !m->named[e]) {
-                emit_expr(m, e);
-            }
-        }
-        emit_quick_check(m, i);
-    }
-    close_lanes(m, &name, named);
-    memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
-    for (int quick = 1; quick >= 0; quick--) {
-        emit_line(m, quick ? "if (rare == 0) {" : "} else {");
-        m->depth++;
-        m->quick = quick;
-        open_lanes(m, n, from, &name);
-        emit_body(m, phase, false);
-        close_lanes(m, &name, named);
-        m->depth--;
-    }
-    emit_line(m, "}");
-}
-
-static void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
-    size_t n_exprs = (size_t)m->k->n_exprs;
-    bool *named = malloc(2 * n_exprs + 1);
-    if (named == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(named, m->named, n_exprs);
-    bool quick = false;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        quick |= m->wanted[i] && !m->named[i] && emit_has_quick(m, i);
-    }
-    if (quick) {
-        emit_line(m, "{");
-        m->depth++;
-        emit_quick_lanes(m, phase, n, from, named, named + n_exprs);
-        m->depth--;
-        emit_line(m, "}");
-    } else {
-        definition name;
-        open_lanes(m, n, from, &name);
-        emit_body(m, phase, false);
-        close_lanes(m, &name, named);
-    }
-    free(named);
 }
 
 static void emit_loops(emitter *m, int phase) {
@@ -162,16 +31,9 @@ static void emit_loops(emitter *m, int phase) {
         return;
     }
     memcpy(named, m->named, (size_t)k->n_exprs);
+    emit_turned(m);
     for (int i = 0; i < k->n_loops; i++) {
-        int v = k->loops[i];
-        const loop_variable *loop = &k->variables[v];
-        if (loop->tile > 0 && loop->limit % loop->tile != 0) {
-            emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v,
-                      (long long)loop->size, (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
-        } else {
-            emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
-        }
-        m->depth++;
+        emit_open_loop(m, k->loops[i]);
     }
     if (k->vector < 0) {
         emit_body(m, phase, false);
@@ -181,6 +43,8 @@ static void emit_loops(emitter *m, int phase) {
         int64_t rest = vector->size % k->lanes;
         if (m->rows) {
             emit_lanes(m, phase, rest == 0 ? k->lanes : 0, "first_lane");
+        } else if (emit_streams(m, phase)) {
+            emit_lanes(m, phase, vector->size, "0"); /* what a phase only stores needs no lanes of its own */
         } else {
             if (vector->size > k->lanes) {
                 emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)(vector->size - rest),
@@ -216,7 +80,7 @@ static bool is_ready(const emitter *m, int i, int phase) {
 
 static void emit_row_stores(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == phase && !in_loops(m, &m->k->roots[i])) {
+        if (m->k->roots[i].phase == phase && !emit_in_loops(m, &m->k->roots[i])) {
             emit_root(m, i);
         }
     }
@@ -227,7 +91,7 @@ static void want_from(emitter *m, int phase, bool only_row_stores) {
     memset(m->wanted, 0, (size_t)m->k->n_exprs);
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (only_row_stores ? r->phase == phase && !in_loops(m, r) : r->phase >= phase) {
+        if (only_row_stores ? r->phase == phase && !emit_in_loops(m, r) : r->phase >= phase) {
             emit_want(m, r->expr);
             emit_want_index(m, r->at);
         }
@@ -257,7 +121,7 @@ static void emit_row_lanes(emitter *m, int phase) {
     }
     want_from(m, phase, true);
     for (int i = 0; i < k->n_roots; i++) {
-        any |= k->roots[i].phase == phase && !in_loops(m, &k->roots[i]);
+        any |= k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i]);
     }
     for (int i = 0; i < k->n_exprs; i++) {
         if (kept_now[i]) {
@@ -272,7 +136,7 @@ static void emit_row_lanes(emitter *m, int phase) {
              (long long)k->lanes);
         m->depth++;
         definition name;
-        define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
+        emit_define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
         for (int i = 0; i < k->n_exprs; i++) {
             if (is_ready(m, i, phase)) {
                 m->kept[i] = kept_now[i];
@@ -281,7 +145,7 @@ static void emit_row_lanes(emitter *m, int phase) {
             }
         }
         emit_row_stores(m, phase);
-        drop_unused(m, &name);
+        emit_drop_unused(m, &name);
         m->depth--;
         emit_line(m, "}");
         memcpy(m->named, named, (size_t)k->n_exprs);
@@ -325,14 +189,14 @@ static int emit_tasks(emitter *m, definition *made) {
             snprintf(value, sizeof value, i == 0 ? "task / %lld" : "task / %lld %% %lld", (long long)below, (long long)size);
         }
         if (blocks) {
-            define(m, &made[n++], "const int64_t ", "first_lane = %lld * (%s)", (long long)k->lanes, value);
+            emit_define(m, &made[n++], "const int64_t ", "first_lane = %lld * (%s)", (long long)k->lanes, value);
             if (k->variables[v].size % k->lanes != 0) {
-                define(m, &made[n++], "const int64_t ", "n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld",
+                emit_define(m, &made[n++], "const int64_t ", "n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld",
                        (long long)k->variables[v].size, (long long)k->lanes, (long long)k->variables[v].size,
                        (long long)k->lanes);
             }
         } else {
-            define(m, &made[n++], "const int64_t ", "v%d = %s", v, value);
+            emit_define(m, &made[n++], "const int64_t ", "v%d = %s", v, value);
         }
     }
     return n;
@@ -346,18 +210,13 @@ static void emit_phases(emitter *m) {
             emit_row(m, phase);
         }
         bool loops = false;
-        memset(m->wanted, 0, (size_t)k->n_exprs);
         for (int i = 0; i < k->n_roots; i++) {
-            const root *r = &k->roots[i];
-            if (r->phase == phase && in_loops(m, r)) {
-                loops = true;
-                emit_want(m, r->expr);
-                emit_want_index(m, r->at);
-            }
+            loops |= k->roots[i].phase == phase && emit_in_loops(m, &k->roots[i]);
         }
         if (!loops) {
             continue;
         }
+        emit_want_phase(m, phase);
         emit_accumulators(m, phase);
         emit_loops(m, phase);
         emit_results(m, phase);
@@ -374,7 +233,7 @@ static void emit_parameters(emitter *m, definition *made) {
         }
         char type[64];
         snprintf(type, sizeof type, "%s%s *const ", written ? "" : "const ", dialect_type(b->dtype));
-        define(m, &made[i], type, "b%d = buffers[%d]", k->buffers[i], i);
+        emit_define(m, &made[i], type, "b%d = buffers[%d]", k->buffers[i], i);
     }
 }
 
@@ -410,10 +269,13 @@ static void emit_kernel(emitter *m, const char *symbol) {
         emit_phases(m);
     }
     while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
-        drop_unused(m, &made[n]);
+        emit_drop_unused(m, &made[n]);
     }
     m->depth--;
     emit_line(m, "}");
+    if (m->streams) {
+        emit_line(m, "stream_settle();");
+    }
     emit_line(m, k->checks ? "return bad == 0;" : "return 1;");
     m->depth = 0;
     emit_line(m, "}");
@@ -440,13 +302,18 @@ static bool begin(emitter *m, const kernel *k) {
     m->named = arena_make(m->c->memory, n, 1);
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
+    m->widened = arena_make(m->c->memory, n, 1);
+    m->turned = arena_make(m->c->memory, n, 1);
+    m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
-    return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL;
+    m->streams = !k->is_product && emit_streams_any(m);
+    return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
+           m->widened != NULL && m->turned != NULL && m->staged != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {

@@ -18,6 +18,11 @@ typedef struct emitter {
     bool *wanted;    /* in the phase at hand */
     int phase;       /* the phase at hand */
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
+    bool *widened;   /* casts of halves, and random bits, that the block at hand has made as a whole, before its lanes */
+    bool *staged;    /* roots whose elements of the block at hand are put together first */
+    bool *turned;    /* loads that an array holds, turned round */
+    const char *block; /* the lane that the block at hand begins with */
+    bool streams;    /* something goes past the caches */
     bool quick;      /* quick forms hold in the loop at hand */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */
@@ -25,6 +30,18 @@ typedef struct emitter {
 
 /* One line of text, indented. */
 void emit_line(emitter *m, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* A line that gives `name` to something. */
+typedef struct definition {
+    size_t from, to; /* its place in the text */
+    char name[24];
+} definition;
+
+/* A name, the first word of what the format makes, and its value, as a line that begins with its type. */
+void emit_define(emitter *m, definition *d, const char *type, const char *format, ...) PRINTF_LIKE(4, 5);
+/* Takes the line out again when nothing behind it, up to the end of the text so far, says the name: C compilers warn of
+   such. */
+void emit_drop_unused(emitter *m, const definition *d);
 
 /* An index expression, and the name or the literal that an expression goes by, as parts of a line. */
 void emit_index(const emitter *m, text *out, index_sum a, int guard);
@@ -43,6 +60,35 @@ void emit_want_index(emitter *m, index_sum a);
 /* Decides what is saved between phases, and declares room for it. */
 void emit_choose_saved(emitter *m);
 void emit_declare_saved(emitter *m);
+
+/* Whether a root belongs into the loops of its phase; else it is a row's. */
+bool emit_in_loops(const emitter *m, const root *r);
+/* Marks what the loops of a phase need. */
+void emit_want_phase(emitter *m, int phase);
+/* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
+   vector variable. */
+void emit_body(emitter *m, int phase, bool before);
+
+/* Lanes l from `first` to before `last`, as words, or `block` of them from `first` on; the vector variable is `from` + l. */
+typedef struct lane_range {
+    const char *first, *last, *from;
+    int block;
+} lane_range;
+
+void emit_range(emitter *m, int phase, const lane_range *range);
+/* n lanes (0: as many as n_lanes says), in blocks where that pays. */
+void emit_lanes(emitter *m, int phase, int64_t n, const char *from);
+/* Whether a kernel stores something past the caches; whether a phase's loops do nothing but store, so. */
+bool emit_streams_any(const emitter *m);
+bool emit_streams(const emitter *m, int phase);
+/* The loop of a variable that is neither a task's nor the vector's. */
+void emit_open_loop(emitter *m, int v);
+/* Reads what runs across the vector into arrays that run along it. */
+void emit_turned(emitter *m);
+/* Whether the root's element is a half that the block at hand is narrowed to as a whole: then it is its source that is staged. */
+bool emit_is_narrowed(const emitter *m, int root);
+/* Where in a block's arrays the lane at hand stands. */
+const char *emit_block_lane(const emitter *m);
 
 /* A phase's accumulators, what one element does to them, what they come to, and where that is written. */
 void emit_accumulators(emitter *m, int phase);

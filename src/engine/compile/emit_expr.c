@@ -3,6 +3,7 @@
 #include "engine/compile/emit.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,29 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
     }
 }
 
+/* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. */
+static bool is_below_0(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind != EXPR_MAP || e->fn != FN_SUB || m->k->exprs[e->sources[1]].kind != EXPR_RESULT) {
+        return false;
+    }
+    const root *r = &m->k->roots[m->k->exprs[e->sources[1]].root];
+    return r->kind == ROOT_REDUCE && r->how == RED_MAX && r->expr == e->sources[0];
+}
+
+static bool is_number(const emitter *m, int i) {
+    return m->k->exprs[i].kind == EXPR_NUMBER && !isnan(m->k->exprs[i].number.f);
+}
+
+/* A choice between a number and an infinity: of what follows from it compilers know each side beforehand. */
+static bool chooses_infinity(const emitter *m, const expr *e) {
+    bool infinite = false;
+    for (int s = 1; e->fn == FN_SELECT && e->dtype == ASSAY_F32 && s < 3; s++) {
+        infinite |= is_number(m, e->sources[s]) && isinf(m->k->exprs[e->sources[s]].number.f);
+    }
+    return infinite;
+}
+
 static void add_value(emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     text operand[EXPR_MAX_SOURCES] = {{0}};
@@ -122,6 +146,12 @@ static void add_value(emitter *m, text *out, int i) {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
         if (m->quick && dialect_has_quick(e->fn, t)) {
             dialect_quick(out, e->fn, t, operands);
+        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
+            break;
+        } else if (chooses_infinity(m, e)) {
+            text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
+        } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
+            break;
         } else if (!dialect_function(out, e->fn, t, operands)) {
             m->failed = true;
             m->lacking = i;
@@ -200,6 +230,10 @@ void emit_expr(emitter *m, int i) {
     }
     if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
         text_addf(&value, "saved%d[%s]", i, text_get(&position));
+    } else if (m->widened[i]) {
+        text_addf(&value, e->kind == EXPR_RANDOM ? "random%d[%s]" : "wide%d[%s]", i, emit_block_lane(m));
+    } else if (m->turned[i]) {
+        text_addf(&value, "turned%d[v%d][l]", i, m->k->loops[0]);
     } else {
         add_value(m, &value, i);
     }
@@ -223,7 +257,7 @@ void emit_want(emitter *m, int i) {
         return;
     }
     m->wanted[i] = true;
-    if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
+    if (m->widened[i] || (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase)) {
         return; /* read back, not computed */
     }
     int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[i], reads);

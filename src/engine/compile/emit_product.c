@@ -8,12 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MOST = 192, STRETCH = 256 };
+enum { STRETCH = 256 };
 
 /* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
 
-static int the_variable(uint64_t set) {
-    return set != 0 && (set & (set - 1)) == 0 ? __builtin_ctzll(set) : -1;
+/* The largest of a set of variables. */
+static int largest(const kernel *k, uint64_t set) {
+    int found = -1;
+    for (int v = 0; v < k->n_variables; v++) {
+        if ((set >> v & 1) != 0 && (found < 0 || k->variables[v].size > k->variables[found].size)) {
+            found = v;
+        }
+    }
+    return found;
 }
 
 static uint64_t reduced_set(const kernel *k) {
@@ -54,9 +61,31 @@ static bool runs_along(const kernel *k, int e, int a, int b) {
     return false;
 }
 
+/* The variable whose neighbours are neighbours where the first value that is kept lies; -1: there is none. */
+static int dense_variable(const kernel *k, uint64_t set) {
+    for (int i = 0; i < k->n_roots; i++) {
+        for (int v = 0; v < k->n_variables && k->roots[i].buffer >= 0; v++) {
+            int64_t stride;
+            if ((set >> v & 1) != 0 && index_stride(k->roots[i].at, v, &stride) && stride == 1) {
+                return v;
+            }
+        }
+    }
+    return -1;
+}
+
+/* f32 that lie densely along rows or along the inner variable are multiplied from where they are. */
+static bool lies_ready(const kernel *k, int e, int row, int inner, int64_t *stride, int64_t *along) {
+    const expr *x = &k->exprs[e];
+    int reads[EXPR_MAX_READS];
+    return x->kind == EXPR_LOAD && x->dtype == ASSAY_F32 && x->guard < 0 && index_reads(k, x->at, -1, reads, 0) == 0 &&
+           index_stride(x->at, inner, along) && index_stride(x->at, row, stride) && *stride >= 0 && *along >= 0 &&
+           (*stride == 1 || *along == 1);
+}
+
 bool arrange_product(kernel *k) {
     uint64_t reduced = reduced_set(k);
-    int inner = the_variable(reduced), sum = k->has_classes && inner >= 0 ? only_sum(k, reduced) : -1;
+    int sum = k->has_classes ? only_sum(k, reduced) : -1;
     if (sum < 0) {
         return false;
     }
@@ -66,34 +95,37 @@ bool arrange_product(kernel *k) {
     }
     int left = e->sources[0], right = e->sources[1];
     uint64_t of_left = k->exprs[left].variables & ~reduced, of_right = k->exprs[right].variables & ~reduced;
-    int row = the_variable(of_left & ~of_right), column = the_variable(of_right & ~of_left);
-    if (row < 0 || column < 0 || ((k->exprs[left].variables & k->exprs[right].variables) & reduced) == 0) {
+    uint64_t only_left = of_left & ~of_right, only_right = of_right & ~of_left;
+    int inner = largest(k, k->exprs[left].variables & k->exprs[right].variables & reduced);
+    if (only_left == 0 || only_right == 0 || inner < 0) {
         return false;
     }
-    /* Columns are the ones to lie in vectors: what the output has nearest to each other. */
-    int64_t along_row, along_column;
-    for (int i = 0; i < k->n_roots; i++) {
-        const root *r = &k->roots[i];
-        if (r->buffer >= 0 && index_stride(r->at, row, &along_row) && index_stride(r->at, column, &along_column) &&
-            along_row == 1 && along_column > 1) {
-            int other = row;
-            row = column;
-            column = other;
-            other = left;
-            left = right;
-            right = other;
-            break;
-        }
+    /* Columns are the ones to lie in vectors: what the output has nearest to each other. What else only one side depends on
+       is told apart by tasks. */
+    int column = dense_variable(k, only_left | only_right);
+    if (column >= 0 && (only_left >> column & 1) != 0) {
+        int other = left;
+        left = right;
+        right = other;
+        uint64_t set = only_left;
+        only_left = only_right;
+        only_right = set;
     }
+    column = column >= 0 && k->variables[column].size >= PRODUCT_LEAST ? column : largest(k, only_right);
+    int row = largest(k, only_left);
     int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
-    if (n_rows < 2 || n_columns < 8 || k->variables[inner].size < 8) {
+    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST) {
         return false;
     }
     k->is_product = true;
     k->vector = column;
     k->lanes = PRODUCT_COLUMNS;
-    int64_t row_block = n_rows < ROWS_MOST ? n_rows : ROWS_MOST;
-    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column)};
+    int64_t row_block = n_rows < PRODUCT_ROWS ? n_rows : PRODUCT_ROWS;
+    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1};
+    int64_t stride, along;
+    bool ready = lies_ready(k, left, row, inner, &stride, &along);
+    k->product.left_stride = ready ? stride : -1;
+    k->product.left_step = ready ? along : 1;
     k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
     for (int v = 0; v < k->n_variables; v++) {
         if (!k->variables[v].is_reduced && v != row && v != column) {
@@ -167,6 +199,20 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
 
 static void emit_left(emitter *m) {
     const product_form *p = &m->k->product;
+    if (p->left_stride >= 0) {
+        text at = {0};
+        emit_line(m, "const float *left_rows;");
+        emit_line(m, "{");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_row, v%d = first_inner;", p->row, p->inner);
+        emit_index(m, &at, m->k->exprs[p->left].at, -1);
+        emit_line(m, "left_rows = b%d + %s;", m->k->exprs[p->left].buffer, text_get(&at));
+        m->depth--;
+        emit_line(m, "}");
+        m->out.failed |= at.failed;
+        text_clear(&at);
+        return;
+    }
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
@@ -178,14 +224,16 @@ static void emit_left(emitter *m) {
 static void emit_right(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->right_runs_inward) {
-        emit_line(m, "for (int64_t i = 0; i < n_columns; i++) {");
+        emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
         m->depth++;
-        emit_line(m, "const int64_t v%d = first_column + i;", p->column);
-        emit_line(m, "float run[256];");
-        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[l]");
-        emit_line(m, "for (int64_t l = 0; l < n_inner; l++) {");
-        emit_line(m, "    right[64 * l + i] = run[l];");
+        emit_line(m, "float run[2048];");
+        emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
+        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l]");
+        m->depth--;
         emit_line(m, "}");
+        emit_line(m, "turn_columns(run, n_inner, right + c);");
     } else {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
         m->depth++;
@@ -242,19 +290,44 @@ void emit_product(emitter *m) {
     _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64, "the text above says so");
     emit_place(m);
     emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * PRODUCT_COLUMNS);
-    emit_line(m, "float left[%lld], right[%d] __attribute__((aligned(64)));", (long long)p->row_block * STRETCH,
-              STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "for (int64_t l = n_columns < %d ? 0 : %d; l < %d; l++) {", PRODUCT_COLUMNS, STRETCH * PRODUCT_COLUMNS,
-              STRETCH * PRODUCT_COLUMNS);
-    emit_line(m, "    right[l] = 0; /* columns that are not there */");
-    emit_line(m, "}");
+    if (p->left_stride < 0) {
+        emit_line(m, "float left[%lld];", (long long)p->row_block * STRETCH);
+    }
+    emit_line(m, "float right[%d] __attribute__((aligned(64)));", STRETCH * PRODUCT_COLUMNS);
+    if (m->k->variables[p->column].size % 16 != 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", inner < STRETCH ? (int)inner : STRETCH);
+        emit_line(m, "    for (int64_t l = n_columns; l %% 16 != 0; l++) {");
+        emit_line(m, "        right[64 * i + l] = 0;");
+        emit_line(m, "    }");
+        emit_line(m, "}");
+    }
+    /* Of what is summed over, panels run along one variable. */
+    text begins = {0};
+    text_add(&begins, "first_inner == 0");
+    int depth = m->depth;
+    for (int v = 0; v < m->k->n_variables; v++) {
+        if (m->k->variables[v].is_reduced && v != p->inner) {
+            emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)m->k->variables[v].size, v);
+            text_addf(&begins, " && v%d == 0", v);
+            m->depth++;
+        }
+    }
     emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, STRETCH);
     m->depth++;
     emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, STRETCH, inner, STRETCH);
     emit_left(m);
     emit_right(m);
-    emit_line(m, "multiply_add(left, right, n_rows, n_inner, sums, first_inner == 0);");
-    m->depth--;
-    emit_line(m, "}");
+    if (p->left_stride < 0) {
+        emit_line(m, "multiply_add(left, %d, 1, right, n_rows, n_inner, n_columns, sums, %s);", STRETCH, text_get(&begins));
+    } else {
+        emit_line(m, "multiply_add(left_rows, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
+                  (long long)p->left_stride, (long long)p->left_step, text_get(&begins));
+    }
+    while (m->depth > depth) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+    m->out.failed |= begins.failed;
+    text_clear(&begins);
     emit_following(m);
 }

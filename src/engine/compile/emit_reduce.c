@@ -192,7 +192,11 @@ void emit_root(emitter *m, int i) {
     } else if (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) {
         emit_take(m, r, a, text_get(&value));
     }
-    if (r->kind == ROOT_STORE) {
+    if (m->staged[i]) {
+        text_reset(&value);
+        emit_name(m, &value, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
+        emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), text_get(&value));
+    } else if (r->kind == ROOT_STORE) {
         emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCAN) {
         emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), a);

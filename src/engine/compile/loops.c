@@ -338,17 +338,25 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
         return;
     }
     const loop_variable *v = &k->variables[k->vector];
-    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? LANES_ROWS : LANES_PLAIN;
+    /* A single pass down the rows wants long pieces of them; several want what the first has read in the L2 cache. */
+    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
-    /* Rows in lanes are the tasks: too few of them would leave threads idle. A line of memory is the least worth a lane. */
-    int64_t others = 1, least = 16;
+    if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
+        k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    }
+    /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A
+       line of memory is the least worth a lane. */
+    int64_t others = 1, least = 16, threads = c->options->n_threads;
     for (int i = 0; i < k->n_variables; i++) {
         others *= i != k->vector && !k->variables[i].is_reduced ? k->variables[i].size : 1;
     }
-    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && others * (v->size / k->lanes) < 2 * c->options->n_threads &&
-           k->bytes > SHARED_BYTES) {
+    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && k->bytes > SHARED_BYTES && threads > 1) {
+        int64_t tasks = others * ((v->size + k->lanes - 1) / k->lanes);
+        if (tasks >= 4 * threads || (tasks >= threads && tasks % threads == 0)) {
+            break;
+        }
         k->lanes /= 2;
     }
 }
@@ -412,23 +420,28 @@ static void choose_tasks(kernel *k) {
     }
 }
 
-static void estimate(kernel *k) {
-    double all = 1;
+/* How often loops over these variables turn. */
+static double turns_of(const kernel *k, uint64_t variables) {
+    double n = 1;
     for (int v = 0; v < k->n_variables; v++) {
-        all *= (double)k->variables[v].size;
+        n *= (variables >> v & 1) != 0 ? (double)k->variables[v].size : 1;
     }
+    return n;
+}
+
+static void estimate(kernel *k) {
+    double all = turns_of(k, ~(uint64_t)0);
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
-        double n = 1;
-        for (int v = 0; v < k->n_variables; v++) {
-            n *= (e->variables >> v & 1) != 0 ? (double)k->variables[v].size : 1;
-        }
+        double n = turns_of(k, e->variables);
         k->bytes += e->kind == EXPR_LOAD ? n * (double)dtype_size(e->dtype) : 0;
         k->flops += e->kind == EXPR_MAP ? n * scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 * n : 0;
     }
     for (int i = 0; i < k->n_roots; i++) {
-        k->bytes += k->roots[i].kind == ROOT_REDUCE ? 0 : all * (double)dtype_size(k->roots[i].store_dtype);
-        k->flops += k->roots[i].kind == ROOT_REDUCE ? all : 0;
+        const root *r = &k->roots[i];
+        double n = r->kind == ROOT_REDUCE ? turns_of(k, index_variables(r->at)) : turns_of(k, r->variables);
+        k->bytes += r->buffer >= 0 ? n * (double)dtype_size(r->store_dtype) : 0;
+        k->flops += r->kind == ROOT_REDUCE ? all : 0;
     }
 }
 

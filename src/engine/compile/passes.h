@@ -92,6 +92,8 @@ typedef struct product_form {
     int row, column, inner;   /* variables */
     int64_t row_block;        /* rows of one task */
     bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
+    int64_t left_stride;      /* between rows of f32 that are multiplied from where they lie; -1: they are brought into a panel */
+    int64_t left_step;        /* between their elements along the inner variable */
 } product_form;
 
 typedef struct kernel {
@@ -99,6 +101,7 @@ typedef struct kernel {
     loop_variable variables[KERNEL_MAX_VARIABLES];
     bool has_classes;   /* a reduction has said which variables are reduced */
     bool is_closed;     /* nothing else may join */
+    bool sums_products; /* a matrix product: only what is computed from its sums may join */
     int n_exprs, expr_capacity;
     expr *exprs;
     int n_roots, root_capacity;
@@ -117,6 +120,7 @@ typedef struct kernel {
     const char *title;
     const char *symbol;
     loop_choice choice;
+    bool in_parts;      /* can be run by the parts of its step's chain */
     bool is_product;
     product_form product;
 } kernel;
@@ -151,9 +155,13 @@ status capture(compiler *c, const graph *g, error *err);
 status schedule(compiler *c, error *err);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
+/* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
+   is. OUT_OF_MEMORY. */
+status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none. */
 bool arrange_product(kernel *k);
-enum { PRODUCT_COLUMNS = 64 }; /* of one task */
+/* Of one task, at most; columns and inner steps that are worth blocks. */
+enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
 /* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the
    part of it behind the functions that kernels call. */
 char *emit_program(compiler *c, const char **body, const char **lacking);

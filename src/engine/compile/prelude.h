@@ -2,6 +2,13 @@
 /* A template: functions that emitted C may call, beside those of vector_math.h. The emitter copies the paragraphs that a
    program needs, so each function stands in one of its own, after those that it calls. No header is needed. */
 
+/* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
+   through all that comes after, one way for each side, and makes no vector code of it. */
+VECTOR_INLINE float choose_f32(int condition, float a, float b) {
+    uint32_t mask = -(uint32_t)(condition != 0);
+    return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
+}
+
 VECTOR_INLINE float maximum_f32(float a, float b) {
     return ((a > b) | (a != a)) ? a : b;
 }
@@ -34,16 +41,12 @@ VECTOR_INLINE int64_t sign_i64(int64_t x) {
     return (x > 0) - (x < 0);
 }
 
-/* e^x - 1: a Taylor polynomial near 0, where the difference would cancel. */
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1): digits are kept near 0. In halves of 2^n, which lets n be 128. 2 ulp. */
 VECTOR_INLINE float expm1_f32(float x) {
-    float p = 1.0f / 5040;
-    p = p * x + 1.0f / 720;
-    p = p * x + 1.0f / 120;
-    p = p * x + 1.0f / 24;
-    p = p * x + 1.0f / 6;
-    p = p * x + 0.5f;
-    p = p * x * x + x;
-    return fabsf(x) < 0.35f ? p : exp_f32(x) - 1.0f;
+    float shifted, r = exp_rest(x < -87.0f ? -87.0f : x, &shifted);
+    float m = exp_series(r) * (r * r) + r, half = float_of_bits((bits_of_float(shifted) - 1) << 23);
+    float value = 2 * (half * m + (half - 0.5f));
+    return x > 89.0f ? INFINITY : value;
 }
 
 VECTOR_INLINE float log_f32(float x) {
@@ -102,9 +105,9 @@ VECTOR_INLINE float fmod_near_f32(float a, float b) {
     return copysignf((float)rest, a);
 }
 
-/* Where that does not hold; NaN and division by zero among it. */
+/* Where that does not hold; NaN, division by zero and by infinity among it. */
 VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
-    return !(fabs((double)a / (double)b) < 0x1p28);
+    return !((fabsf(a) < 0x1p28f * fabsf(b)) & (fabsf(b) < INFINITY));
 }
 
 VECTOR_INLINE float fmod_f32(float a, float b) {
@@ -128,12 +131,15 @@ VECTOR_INLINE float with_sign_of_divisor(float rest, float b) {
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+/* A quotient of floats below 2^28 that is not whole stays 2^-24 away from the next whole number: its floor in double is that
+   of the exact one, and the rest is exact. */
 VECTOR_INLINE float remainder_near_f32(float a, float b) {
-    return with_sign_of_divisor(fmod_near_f32(a, b), b);
+    double whole = __builtin_floor((double)a / (double)b);
+    return whole == 0 ? a : (float)((double)a - whole * (double)b);
 }
 
 VECTOR_INLINE float remainder_f32(float a, float b) {
-    return with_sign_of_divisor(fmod_f32(a, b), b);
+    return quotient_is_far(a, b) ? with_sign_of_divisor(__builtin_fmodf(a, b), b) : remainder_near_f32(a, b);
 }
 
 VECTOR_INLINE double remainder_f64(double a, double b) {
@@ -150,11 +156,11 @@ VECTOR_INLINE float floor_div_by_rest(float a, float b, float rest) {
 }
 
 VECTOR_INLINE float floor_div_near_f32(float a, float b) {
-    return floor_div_by_rest(a, b, remainder_near_f32(a, b));
+    return (float)__builtin_floor((double)a / (double)b);
 }
 
 VECTOR_INLINE float floor_div_f32(float a, float b) {
-    return floor_div_by_rest(a, b, remainder_f32(a, b));
+    return quotient_is_far(a, b) ? floor_div_by_rest(a, b, with_sign_of_divisor(__builtin_fmodf(a, b), b)) : floor_div_near_f32(a, b);
 }
 
 VECTOR_INLINE double floor_div_f64(double a, double b) {
@@ -197,6 +203,49 @@ VECTOR_INLINE int32_t floor_div_i32(int32_t a, int32_t b) {
 
 VECTOR_INLINE int64_t floor_div_i64(int64_t a, int64_t b) {
     return div_i64(a, b) - (remainder_i64(a, b) != fmod_i64(a, b));
+}
+
+/* Quotients by way of double: below 2^51 an integer is exact in it, and a quotient that is not whole stays further from the
+   next whole number than rounding moves it. Where that does not hold, division by zero among it: */
+VECTOR_INLINE uint64_t no_near_i64(int64_t a, int64_t b) {
+    return (((uint64_t)a + (1ull << 51)) >> 52) | (((uint64_t)b + (1ull << 51)) >> 52) | (uint64_t)(b == 0);
+}
+
+VECTOR_INLINE int64_t div_near_i64(int64_t a, int64_t b) {
+    return (int64_t)((double)a / (double)b);
+}
+
+VECTOR_INLINE int64_t floor_div_near_i64(int64_t a, int64_t b) {
+    return (int64_t)__builtin_floor((double)a / (double)b);
+}
+
+VECTOR_INLINE int64_t fmod_near_i64(int64_t a, int64_t b) {
+    return a - div_near_i64(a, b) * b;
+}
+
+VECTOR_INLINE int64_t remainder_near_i64(int64_t a, int64_t b) {
+    return a - floor_div_near_i64(a, b) * b;
+}
+
+VECTOR_INLINE uint64_t no_near_i32(int32_t a, int32_t b) {
+    (void)a;
+    return b == 0;
+}
+
+VECTOR_INLINE int32_t div_near_i32(int32_t a, int32_t b) {
+    return (int32_t)(int64_t)((double)a / (double)b);
+}
+
+VECTOR_INLINE int32_t floor_div_near_i32(int32_t a, int32_t b) {
+    return (int32_t)(int64_t)__builtin_floor((double)a / (double)b);
+}
+
+VECTOR_INLINE int32_t fmod_near_i32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a - (uint32_t)div_near_i32(a, b) * (uint32_t)b);
+}
+
+VECTOR_INLINE int32_t remainder_near_i32(int32_t a, int32_t b) {
+    return (int32_t)((uint32_t)a - (uint32_t)floor_div_near_i32(a, b) * (uint32_t)b);
 }
 
 /* By squaring; a negative exponent leaves 1, -1 or 0. */
@@ -247,6 +296,206 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
 }
 
+/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
+VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f32_of_f16(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f16_of_f32(from[l]);
+    }
+#endif
+}
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v]. Sixteen rows of sixteen
+   at a time: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned them; the last ones
+   overlap those before. */
+VECTOR_INLINE void turn_32(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    uint32_t *to = into;
+    const uint32_t *from = of;
+    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                row a[16], b[16];
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    a[i] = *(const row *)(from + (l + i) * stride + v);
+                }
+#pragma GCC unroll 2
+                for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+                    }
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
+
+VECTOR_INLINE void turn_16(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    typedef uint16_t row __attribute__((vector_size(32), aligned(2), may_alias));
+    uint16_t *to = into;
+    const uint16_t *from = of;
+    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                row a[16], b[16];
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    a[i] = *(const row *)(from + (l + i) * stride + v);
+                }
+#pragma GCC unroll 2
+                for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+                    }
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
+
+VECTOR_INLINE void turn_64(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    uint64_t *to = into;
+    const uint64_t *from = of;
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
+
+VECTOR_INLINE void turn_8(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    uint8_t *to = into;
+    const uint8_t *from = of;
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
+
+/* Elements of this size, of n, before the next line of memory. */
+VECTOR_INLINE int64_t lanes_to_line(const void *at, int64_t size_bytes, int64_t n) {
+    int64_t lanes = (int64_t)(-(__UINTPTR_TYPE__)at & 63) / size_bytes;
+    return lanes < n ? lanes : n;
+}
+
+/* Asks for memory that is read soon. */
+VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
+/* Whole lines past the caches; as memcpy does where they are none. */
+VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
+#if defined(__AVX512F__)
+    typedef float line __attribute__((vector_size(64), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 64) {
+            __asm__("vmovntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "v"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#elif defined(__SSE2__)
+    typedef float line __attribute__((vector_size(16), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 16) {
+            __asm__("movntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "x"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Makes what was stored past the caches visible to other threads. */
+VECTOR_INLINE void stream_settle(void) {
+#if defined(__SSE2__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 VECTOR_INLINE float _Complex c64_of_c32(uint32_t x) {
     return __builtin_complex(f32_of_f16((uint16_t)x), f32_of_f16((uint16_t)(x >> 16)));
 }
@@ -284,6 +533,43 @@ VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
     return c0;
 }
 
+/* Of 64 places in a row. Only the low half of each 64-bit lane counts: the instruction multiplies no other, and compilers
+   multiply all of it where they are left to choose. */
+VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int64_t place) {
+#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
+    typedef uint64_t words __attribute__((vector_size(64)));
+    const words offsets = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    typedef uint64_t words __attribute__((vector_size(32)));
+    const words offsets = {0, 1, 2, 3};
+#endif
+    const int lanes = sizeof(words) / 8;
+    const words factor = (words){0} + 0xD256D193u;
+    for (int l = 0; l < 64; l += lanes) {
+        uint64_t key = (uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu;
+        words c0 = offsets + (uint64_t)(place + l), c1 = (c0 >> 32) ^ ((uint64_t)seed >> 32), product;
+        for (int round = 0; round < 10; round++) {
+#if defined(__AVX512F__)
+            __asm__("vpmuludq %2, %1, %0" : "=v"(product) : "v"(c0), "v"(factor));
+#else
+            __asm__("vpmuludq %2, %1, %0" : "=x"(product) : "x"(c0), "x"(factor));
+#endif
+            c0 = (product >> 32) ^ key ^ c1;
+            c1 = product;
+            key += 0x9E3779B9u;
+        }
+        for (int i = 0; i < lanes; i++) {
+            to[l + i] = (uint32_t)c0[i];
+        }
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = (uint32_t)random_bits(seed, stream, place + l);
+    }
+#endif
+}
+
 VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
     float size = __builtin_cabsf(x);
     return size == 0 ? 0 : x / size;
@@ -303,54 +589,110 @@ VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* Some rows of left (256 apart) times BLOCK_VECTORS vectors of columns of right (rows 64 apart), added to sums (rows 64
-   apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const float *left, const float *right, int64_t n_inner, float *sums,
-                                 int first) {
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                 const float *right, int64_t n_inner, float *sums, int first) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
         }
     }
     for (int64_t k = 0; k < n_inner; k++) {
         block_vector column[BLOCK_VECTORS];
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
         }
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-            for (int v = 0; v < BLOCK_VECTORS; v++) {
-                sum[i][v] += left[256 * i + k] * column[v];
+            for (int v = 0; v < vectors; v++) {
+                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
             }
         }
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < BLOCK_VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
         }
     }
 }
 
-/* Panels of up to 256 inner steps: left n_rows by 256, right 256 by 64 columns. */
-VECTOR_INLINE void multiply_add(const float *left, const float *right, int64_t n_rows, int64_t n_inner, float *sums,
-                                int first) {
-    for (int64_t column = 0; column < 64; column += BLOCK_LANES * BLOCK_VECTORS) {
-        int64_t i = 0;
-        for (; i + 6 <= n_rows; i += 6) {
-            multiply_rows(6, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
+    int64_t i = 0;
+    for (; i + 6 <= n_rows; i += 6) {
+        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+    if (i + 4 <= n_rows) {
+        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 4;
+    }
+    if (i + 2 <= n_rows) {
+        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 2;
+    }
+    if (i < n_rows) {
+        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+}
+
+/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+    int64_t column = 0;
+    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+    if (column + BLOCK_LANES < n_columns) {
+        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        column += 2 * BLOCK_LANES;
+    }
+    if (column < n_columns) {
+        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+}
+
+typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
+/* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
+   rounds, each of which exchanges what differs in one bit of row and column. */
+static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
+    int64_t k = 0;
+    for (; k + 8 <= n_inner; k += 8) {
+        tile_vector a[8], b[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[i] = *(const tile_vector *)(columns + 256 * i + k);
         }
-        for (; i + 2 <= n_rows; i += 2) {
-            multiply_rows(2, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+#pragma GCC unroll 4
+        for (int i = 0; i < 8; i += 2) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+            b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
         }
-        for (; i < n_rows; i++) {
-            multiply_rows(1, left + 256 * i, right + column, n_inner, sums + 64 * i + column, first);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const int at = i + (i & 2);
+            a[at] = __builtin_shufflevector(b[at], b[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[at + 2] = __builtin_shufflevector(b[at], b[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+            b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            *(tile_vector *)(panel + 64 * (k + i)) = b[i];
+        }
+    }
+    for (; k < n_inner; k++) {
+        for (int i = 0; i < 8; i++) {
+            panel[64 * k + i] = columns[256 * i + k];
         }
     }
 }

@@ -64,7 +64,7 @@ static void domain_of(const compiler *c, val v, const place *to, domain *d) {
    all of a kernel's variables or its parallel ones. */
 static bool fit(const compiler *c, const kernel *k, const domain *d, int *variables) {
     const dag_node *over = dag_at(&c->g, d->over);
-    for (int parallel = 0; parallel < 2; parallel++) {
+    for (int parallel = k->sums_products; parallel < 2; parallel++) {
         int n = 0;
         bool fits = !(parallel && d->has_classes);
         for (int v = 0; fits && v < k->n_variables; v++) {
@@ -82,6 +82,51 @@ static bool fit(const compiler *c, const kernel *k, const domain *d, int *variab
         }
     }
     return false;
+}
+
+/* --- matrix products -------------------------------------------------------------------------------------------------- */
+
+/* The dimensions of its own that a view's elements depend on. */
+static uint64_t depends_on(const compiler *c, val v) {
+    const dag_node *n = dag_at(&c->g, v);
+    uint64_t set = 0;
+    for (int i = 0; i < n->view.n_at; i++) {
+        set |= index_variables(n->view.at[i]);
+    }
+    for (int i = 0; i < n->view.n_bounds; i++) {
+        set |= index_variables(n->view.bounds[i].at);
+    }
+    return set;
+}
+
+/* The elements along the dimensions of a set. */
+static int64_t elements_along(const dag_node *n, uint64_t set) {
+    int64_t elements = 1;
+    for (int d = 0; d < n->ndim; d++) {
+        elements *= (set >> d & 1) != 0 ? n->sizes[d] : 1;
+    }
+    return elements;
+}
+
+bool product_factors(const compiler *c, val v, product_factor factors[2]) {
+    const dag_node *n = dag_at(&c->g, v);
+    if (n->kind != PRIM_REDUCE || n->reduce.how != RED_SUM || n->dtype != ASSAY_F32) {
+        return false;
+    }
+    const dag_node *product = dag_at(&c->g, n->sources[0]);
+    if (product->kind != PRIM_MAP || product->fn != FN_MUL || dag_at(&c->g, product->sources[0])->kind != PRIM_VIEW ||
+        dag_at(&c->g, product->sources[1])->kind != PRIM_VIEW) {
+        return false;
+    }
+    uint64_t of_left = depends_on(c, product->sources[0]), of_right = depends_on(c, product->sources[1]);
+    uint64_t inner = n->reduce.dims & of_left & of_right;
+    int64_t rows = elements_along(product, of_left & ~of_right & ~n->reduce.dims);
+    int64_t columns = elements_along(product, of_right & ~of_left & ~n->reduce.dims);
+    for (int i = 0; i < 2; i++) {
+        factors[i] = (product_factor){dag_at(&c->g, product->sources[i])->sources[0], i == 0 ? columns : rows};
+    }
+    return rows > 1 && columns > 1 && (rows >= PRODUCT_LEAST || columns >= PRODUCT_LEAST) &&
+           elements_along(product, inner) >= PRODUCT_LEAST;
 }
 
 /* --- joining ---------------------------------------------------------------------------------------------------------- */
@@ -242,7 +287,8 @@ static bool join(compiler *c, int step, val v, const place *to, const domain *d)
     bool checks = k->checks;
     bool made = make_root(c, k, v, to, d, variables);
     const root *r = &k->roots[n_roots];
-    if (made && last_producer(c, k, n_exprs) < step && shares(k, n_exprs, r->expr)) {
+    bool follows = !k->sums_products || (made && r->phase > 0); /* what a block of sums comes to, and nothing else */
+    if (made && follows && last_producer(c, k, n_exprs) < step && shares(k, n_exprs, r->expr)) {
         for (int i = 0; d->has_classes && i < d->n; i++) {
             k->variables[variables[i]].is_reduced = d->reduced[i];
         }
@@ -276,8 +322,10 @@ static int schedule_into(compiler *c, val v, const place *to, bool may_join) {
     domain d;
     domain_of(c, v, to, &d);
     primitive kind = dag_at(&c->g, v)->kind;
+    product_factor factors[2];
+    bool product = !is_copied(c, v, to) && product_factors(c, v, factors);
     bool alone = (kind == PRIM_SCAN || kind == PRIM_SCATTER) && !is_copied(c, v, to);
-    for (int s = c->n_steps - 1; s >= 0 && may_join && !alone && !c->options->no_fusion; s--) {
+    for (int s = c->n_steps - 1; s >= 0 && may_join && !alone && !product && !c->options->no_fusion; s--) {
         if (join(c, s, v, to, &d)) {
             return s;
         }
@@ -299,6 +347,7 @@ static int schedule_into(compiler *c, val v, const place *to, bool may_join) {
     k->n_variables = d.n;
     k->has_classes = d.has_classes;
     k->is_closed = alone;
+    k->sums_products = product;
     if (!make_root(c, k, v, to, &d, variables)) {
         c->failed = true; /* on its own nothing can be in its way */
         return -1;

@@ -71,6 +71,14 @@ typedef struct dag_output {
     const tensor *to;
 } dag_output;
 
+/* A call that can be the library's or a sum of the compiler's own. */
+typedef struct dag_product {
+    const op_call *call;
+    val value; /* where it is computed here; -1: it is the library's */
+} dag_product;
+
+enum { DAG_MOST_PRODUCTS = 31 }; /* that are told apart; later ones are all as the first options say */
+
 typedef struct dag {
     arena *memory;
     index_pool indices;
@@ -80,7 +88,10 @@ typedef struct dag {
     int32_t *buckets; /* of the table of nodes, by hash; 0 is empty, else 1 + the number */
     int n_outputs;
     dag_output *outputs;
-    bool own_products;   /* matrix products are to be sums, not library calls */
+    bool own_products;   /* matrix products are to be sums, not library calls ... */
+    uint64_t library_products; /* ... but for these, by their number */
+    int n_products;      /* so far: calls that may be either */
+    struct dag_product *products;
     int n_kept;
     val *kept;         /* values that must have memory although nothing asks for it: tables, results without fusion */
     int kept_capacity;
@@ -155,6 +166,9 @@ val v_flip(dag *g, val x, int dim);
 val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill);
 /* The elements of `t` seen in the memory that value x, laid out as `base`, would have. For every operator that is a view. */
 val v_as_strided(dag *g, val x, const tensor *base, const tensor *t);
+/* x with those elements replaced by `part`'s that `t` shows in the memory that x, laid out as `base`, would have: what is left of
+   x when t is written. t shows no element twice. */
+val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 /* x at coordinate `dim` replaced by index (i64, of the result's sizes): gather's rule. Values out of range are an error when
    the program runs. */
 val v_gather(dag *g, val x, int dim, val index);
@@ -179,6 +193,11 @@ index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size);
 val v_call(dag *g, const op_call *call, const outputs *out, int k);
 /* The whole call by the library, for good: a decomposition for rows that are contractions themselves. */
 void v_library(dag *g, const op_call *call, const outputs *out);
+
+/* Whether this call, which may be a library call or a sum, is to be a sum. Asked once for each call. */
+bool v_owns_product(dag *g, const op_call *call);
+/* The sum that the call last asked about has become. */
+void v_owned_product(dag *g, val sum);
 
 /* Windows: one term of a sum over them, of these sizes; row and column say which, as numbers or as variables of their own. */
 typedef val v_tap_fn(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column);

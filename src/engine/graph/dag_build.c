@@ -5,8 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* What memory's end leaves behind: some value of the right shape of nothing. Every builder stops at it. */
-static bool stopped(const dag *g) {
+bool dag_stopped(const dag *g) {
     return g->failed || g->refused != NULL;
 }
 
@@ -189,7 +188,7 @@ static bool fold(dag *g, scalar_function f, int n, const val *x, val *out) {
 }
 
 val v_map(dag *g, scalar_function f, int n, const val *x) {
-    if (stopped(g)) {
+    if (dag_stopped(g)) {
         return (val){0};
     }
     assert(n == scalar_function_operands(f));
@@ -210,7 +209,7 @@ val v_map(dag *g, scalar_function f, int n, const val *x) {
     for (int i = 0; i < n; i++) {
         operands[i] = is_constant(g, x[i]) ? x[i] : v_expand(g, x[i], ndim, sizes);
     }
-    if (!stopped(g) && identity(g, f, operands, &folded)) {
+    if (!dag_stopped(g) && identity(g, f, operands, &folded)) {
         return v_expand(g, folded, ndim, sizes);
     }
     return dag_intern(g, &(dag_node){.kind = PRIM_MAP,
@@ -305,7 +304,7 @@ static bool without_cast(dag *g, val x, dtype t, val *out) {
 }
 
 val v_cast(dag *g, val x, dtype t) {
-    if (stopped(g) || v_dtype(g, x) == t) {
+    if (dag_stopped(g) || v_dtype(g, x) == t) {
         return x;
     }
     dag_node n = *dag_at(g, x);
@@ -328,15 +327,15 @@ val v_cast(dag *g, val x, dtype t) {
 }
 
 val v_rounded(dag *g, val x, dtype t) {
-    if (stopped(g) || v_dtype(g, x) == t) {
+    if (dag_stopped(g) || v_dtype(g, x) == t) {
         return x;
     }
     val narrow = v_cast(g, x, t);
-    return stopped(g) || is_constant(g, narrow) ? v_cast(g, narrow, v_dtype(g, x)) : cast_node(g, narrow, v_dtype(g, x));
+    return dag_stopped(g) || is_constant(g, narrow) ? v_cast(g, narrow, v_dtype(g, x)) : cast_node(g, narrow, v_dtype(g, x));
 }
 
 val v_truth(dag *g, val x) {
-    if (stopped(g)) {
+    if (dag_stopped(g)) {
         return (val){0};
     }
     const dag_node *n = dag_at(g, x);
@@ -347,86 +346,10 @@ val v_truth(dag *g, val x) {
     return t == ASSAY_B8 ? x : v_2(g, FN_NE, x, v_int(g, t, 0));
 }
 
-/* --- reductions and the rest ---------------------------------------------------------------------------------------- */
-
-/* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
-enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_LEAST_PARTS = 8 };
-
-/* Into how many parts of one length n elements are cut; 1: not at all. */
-static int64_t parts_of(int64_t n) {
-    for (int64_t parts = SPLIT_MOST_PARTS; parts >= SPLIT_LEAST_PARTS; parts--) {
-        if (n % parts == 0) {
-            return parts;
-        }
-    }
-    return 1;
-}
-
-/* The reduced dimensions last, as parts and what is in a part; false when one step does. */
-static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
-    const dag_node n = *dag_at(g, x);
-    int order[TENSOR_MAX_DIMS], at = 0;
-    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
-    for (int d = 0; d < n.ndim; d++) {
-        if ((dims >> d & 1) == 0) {
-            order[at] = d;
-            sizes[at++] = n.sizes[d];
-            results *= n.sizes[d];
-        }
-    }
-    int kept = at;
-    for (int d = 0; d < n.ndim; d++) {
-        if ((dims >> d & 1) != 0) {
-            order[at++] = d;
-            reduced *= n.sizes[d];
-        }
-    }
-    int64_t parts = parts_of(reduced);
-    if (how == RED_ARGMAX || how == RED_ARGMIN || results > SPLIT_MAX_RESULTS || reduced < SPLIT_MIN_ELEMENTS ||
-        parts == 1 || kept + 2 > TENSOR_MAX_DIMS) {
-        return false;
-    }
-    sizes[kept] = parts;
-    sizes[kept + 1] = reduced / parts;
-    val rows = v_reshape(g, v_permute(g, x, order), kept + 2, sizes);
-    *out = v_reduce(g, how, v_reduce(g, how, rows, (uint64_t)1 << (kept + 1), false), (uint64_t)1 << kept, false);
-    return true;
-}
-
-val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
-    if (stopped(g)) {
-        return (val){0};
-    }
-    dag_node n = *dag_at(g, x);
-    int64_t sizes[TENSOR_MAX_DIMS], kept[TENSOR_MAX_DIMS];
-    int ndim = 0;
-    for (int d = 0; d < n.ndim; d++) {
-        bool goes = (dims >> d & 1) != 0;
-        kept[d] = goes ? 1 : n.sizes[d];
-        if (!goes) {
-            sizes[ndim++] = n.sizes[d];
-        }
-    }
-    bool places = how == RED_ARGMAX || how == RED_ARGMIN;
-    if (dag_numel(&n) == 0 && (how == RED_SUM || how == RED_PROD)) { /* loops over nothing have nothing to be named by */
-        val none = v_int(g, n.dtype, how == RED_PROD);
-        return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
-    }
-    val result = x;
-    if ((dims != 0 || places) && !split(g, how, x, dims, &result)) {
-        result = dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
-                                           .dtype = places ? ASSAY_I64 : n.dtype,
-                                           .ndim = ndim,
-                                           .sizes = sizes,
-                                           .n_sources = 1,
-                                           .sources = &x,
-                                           .reduce = {how, dims}});
-    }
-    return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
-}
+/* --- the rest --------------------------------------------------------------------------------------------------------- */
 
 val v_scan(dag *g, reduction how, val x, int dim) {
-    if (stopped(g)) {
+    if (dag_stopped(g)) {
         return (val){0};
     }
     dag_node n = *dag_at(g, x);
@@ -443,7 +366,7 @@ val v_scan(dag *g, reduction how, val x, int dim) {
 }
 
 val v_keep(dag *g, val x) {
-    primitive kind = stopped(g) ? PRIM_CONSTANT : dag_at(g, x)->kind;
+    primitive kind = dag_stopped(g) ? PRIM_CONSTANT : dag_at(g, x)->kind;
     if (kind != PRIM_MAP && kind != PRIM_CAST) {
         return x;
     }
@@ -464,7 +387,7 @@ val v_keep(dag *g, val x) {
 
 val v_join(dag *g, int n, const val *pieces, int dim) {
     val *kept = arena_make(g->memory, (size_t)n, sizeof *kept);
-    if (stopped(g) || kept == NULL) {
+    if (dag_stopped(g) || kept == NULL) {
         g->failed |= kept == NULL;
         return (val){0};
     }
@@ -514,6 +437,25 @@ val v_call(dag *g, const op_call *call, const outputs *out, int k) {
                                      .call = {.call = call, .out = out, .output = k}});
 }
 
+bool v_owns_product(dag *g, const op_call *call) {
+    if (g->products == NULL) {
+        g->products = arena_make(g->memory, DAG_MOST_PRODUCTS, sizeof *g->products);
+        g->failed |= g->products == NULL;
+    }
+    if (g->failed || g->n_products == DAG_MOST_PRODUCTS) {
+        return g->own_products;
+    }
+    g->products[g->n_products] = (dag_product){call, {-1}};
+    int which = g->n_products++;
+    return g->own_products && (g->library_products >> which & 1) == 0;
+}
+
+void v_owned_product(dag *g, val sum) {
+    if (g->products != NULL && g->n_products > 0) {
+        g->products[g->n_products - 1].value = sum;
+    }
+}
+
 void v_library(dag *g, const op_call *call, const outputs *out) {
     for (int k = 0; k < out->n; k++) {
         v_result(g, k, v_call(g, call, out, k));
@@ -521,14 +463,14 @@ void v_library(dag *g, const op_call *call, const outputs *out) {
 }
 
 void v_write(dag *g, const op_call *call, int i, val v) {
-    if (!stopped(g)) {
+    if (!dag_stopped(g)) {
         const tensor *t = call_tensor(call, i);
         dag_learn(g, t, v_cast(g, v_expand(g, v, t->ndim, t->sizes), t->dtype), true);
     }
 }
 
 void v_result(dag *g, int k, val v) {
-    if (stopped(g)) {
+    if (dag_stopped(g)) {
         return;
     }
     g->results[k] = v;

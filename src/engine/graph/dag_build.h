@@ -13,6 +13,8 @@ typedef struct dag_capture {
     bool *written; /* an input, changed: the program must write it back */
 } dag_capture;
 
+/* What memory's end leaves behind: some value of the right shape of nothing. Every builder stops at it. */
+bool dag_stopped(const dag *g);
 /* The node, or the equal one that is there already. */
 val dag_intern(dag *g, const dag_node *n);
 /* Whether t is the result of a call, and which value. */

@@ -260,16 +260,31 @@ val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill) {
     return along(g, x, dim, -before, 1, v_size(g, x, dim) + before + after, before > 0 || after > 0, fill);
 }
 
-val v_as_strided(dag *g, val x, const tensor *base, const tensor *t) {
-    if (g->failed || g->refused != NULL) {
-        return (val){0};
-    }
-    index_sum flat = index_constant(t->offset - base->offset), at[TENSOR_MAX_DIMS];
+/* Coordinates in `base` of the elements that t shows in its memory. */
+static void coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at) {
+    index_sum flat = index_constant(t->offset - base->offset);
     for (int d = 0; d < t->ndim; d++) {
         flat = index_add(&g->indices, flat,
                          index_scale(&g->indices, index_variable(&g->indices, d, t->sizes[d]), t->strides[d]));
     }
     coordinates(g, flat, base->ndim, base->sizes, base->strides, at);
+}
+
+val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    index_sum at[TENSOR_MAX_DIMS];
+    coordinates_within(g, base, t, at);
+    return v_scatter(g, x, part, &(view_map){.n_at = base->ndim, .at = at}, false);
+}
+
+val v_as_strided(dag *g, val x, const tensor *base, const tensor *t) {
+    if (g->failed || g->refused != NULL) {
+        return (val){0};
+    }
+    index_sum at[TENSOR_MAX_DIMS];
+    coordinates_within(g, base, t, at);
     return v_view(g, x, t->ndim, t->sizes, &(view_map){.n_at = base->ndim, .at = at});
 }
 

@@ -14,8 +14,8 @@ enum { KERNEL_INLINE_BYTES = 768 };
 /* Plain data of whoever prepared it. `call`, its arguments and `out` outlive the plan. */
 struct kernel_plan {
     status (*run)(kernel_plan *plan);  /* reads the inputs, writes every element of every output; allocates nothing */
-    /* Reads anew where the call's tensors and the output have their memory; nothing else of them has changed. Set by
-       prepare where it can be; NULL: prepare again. */
+    /* Reads anew which tensors the call's arguments are and where they and the output have their memory; nothing else of
+       them has changed. Set by prepare where it can be; NULL: prepare again. */
     void (*rebind)(kernel_plan *plan);
     void (*clear)(kernel_plan *plan);  /* NULL when all there is to release lies in `memory` */
     const op_call *call;

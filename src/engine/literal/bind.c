@@ -181,14 +181,29 @@ static status bind_tensors(binder *b, const param *p, const literal *value, arg 
     return ASSAY_OK;
 }
 
+/* False where the value is of another kind; only the member that its kind names is read. */
 static bool as_int(const literal *value, int64_t *out) {
-    *out = value->kind == LITERAL_BOOL ? (int64_t)value->boolean : value->integer;
-    return value->kind == LITERAL_INT || value->kind == LITERAL_BOOL;
+    switch (value->kind) {
+    case LITERAL_BOOL:
+        *out = value->boolean;
+        return true;
+    case LITERAL_INT:
+        *out = value->integer;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool as_double(const literal *value, double *out) {
-    *out = value->kind == LITERAL_FLOAT ? value->real : value->kind == LITERAL_INT ? (double)value->integer : value->boolean;
-    return value->kind == LITERAL_FLOAT || value->kind == LITERAL_INT || value->kind == LITERAL_BOOL;
+    int64_t whole = 0;
+    if (value->kind == LITERAL_FLOAT) {
+        *out = value->real;
+        return true;
+    }
+    bool fits = as_int(value, &whole);
+    *out = (double)whole;
+    return fits;
 }
 
 /* A list of ints, floats or bools; a single item stands for p->list_size equal ones. */
@@ -287,11 +302,17 @@ static status bind_value(binder *b, const param *p, const literal *value, arg *o
         *out = (arg){.kind = ARG_FLOAT};
         return as_double(value, &out->f) ? ASSAY_OK : wrong_kind(b, p, value);
     case ARG_BOOL:
+        if (value->kind != LITERAL_BOOL) {
+            return wrong_kind(b, p, value);
+        }
         *out = (arg){.kind = ARG_BOOL, .b = value->boolean};
-        return value->kind == LITERAL_BOOL ? ASSAY_OK : wrong_kind(b, p, value);
+        return ASSAY_OK;
     case ARG_DTYPE:
+        if (value->kind != LITERAL_DTYPE) {
+            return wrong_kind(b, p, value);
+        }
         *out = (arg){.kind = ARG_DTYPE, .dtype = map_dtype(b->options->dtype, value->dtype.value)};
-        return value->kind == LITERAL_DTYPE ? ASSAY_OK : wrong_kind(b, p, value);
+        return ASSAY_OK;
     default:
         return bind_word(b, p, value, out);
     }

@@ -2,6 +2,7 @@
 /* Convolution and its gradients, in the terms of schema/window.h: three sums tie the wide side, the narrow side and the
    weight together, and a transposed convolution only swaps which side is the input. */
 #include "engine/graph/dag.h"
+#include "engine/ops/conv_parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reference.h"
 #include "engine/schema/window.h"
@@ -281,7 +282,7 @@ static const op_row rows[] = {
      .family = &family_convolution,
      .infer = convolution_infer,
      .cost = convolution_cost,
-     .decompose = v_library,
+     .decompose = convolution_parts,
      .reference_element = convolution_element},
     {.signature = "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] "
                   "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "

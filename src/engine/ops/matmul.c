@@ -321,11 +321,12 @@ static val product_as_sum(dag *g, const op_call *call, int a) {
 }
 
 /* A single row or column moves as much as it computes. Otherwise the library's product, unless the compiler's own is wanted. */
-static bool is_sum(const dag *g, const op_call *call, int a, const outputs *out) {
+static bool is_sum(dag *g, const op_call *call, int a, const outputs *out) {
     const tensor *y = &out->items[0];
     int64_t k = call_tensor(call, a)->sizes[y->ndim - 1], rows = y->sizes[y->ndim - 2], columns = y->sizes[y->ndim - 1];
     bool vector = rows == 1 || columns == 1;
-    return k > 1 && primitive_compute_type(y->dtype) == ASSAY_F32 && (vector || (g->own_products && rows > 1 && columns > 1));
+    bool sums = k > 1 && primitive_compute_type(y->dtype) == ASSAY_F32;
+    return sums && (vector || (rows > 1 && columns > 1 && v_owns_product(g, call)));
 }
 
 static void product_parts(dag *g, const op_call *call, const outputs *out) {
@@ -333,7 +334,9 @@ static void product_parts(dag *g, const op_call *call, const outputs *out) {
         v_library(g, call, out);
         return;
     }
-    v_result(g, 0, product_as_sum(g, call, 0));
+    val product = product_as_sum(g, call, 0);
+    v_owned_product(g, product);
+    v_result(g, 0, product);
 }
 
 static void product_sum_parts(dag *g, const op_call *call, const outputs *out) {
@@ -342,7 +345,8 @@ static void product_sum_parts(dag *g, const op_call *call, const outputs *out) {
         v_library(g, call, out);
         return;
     }
-    val product = v_mul_real(g, product_as_sum(g, call, 1), alpha.f);
+    val sum = product_as_sum(g, call, 1), product = v_mul_real(g, sum, alpha.f);
+    v_owned_product(g, sum);
     v_result(g, 0, beta.f != 0 ? v_add(g, product, v_mul_real(g, v_arg(g, call, 0), beta.f)) : product);
 }
 

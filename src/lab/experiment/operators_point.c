@@ -215,6 +215,11 @@ static status prepare_plan(point *p, size_t b, error *err) {
     }
     r->prepare_ns = (double)(to - from);
     r->fallback = p->plans[b]->is_fallback;
+    if (p->plans[b]->bytes_moved > 0) {
+        r->kernels = p->plans[b]->n_kernels;
+        r->library_calls = p->plans[b]->n_calls;
+        r->bytes_moved = p->plans[b]->bytes_moved;
+    }
     const char *note = p->plans[b]->note;
     r->note = note != NULL ? arena_text(p->memory, note, strlen(note)) : NULL;
     return p->context->options->check_accuracy ? check_plan(p, b, err) : ASSAY_OK;

@@ -77,6 +77,8 @@ typedef struct record {
     double flops, bytes;           /* of one run: the least that must be computed and moved */
     double gflops_per_s, gbytes_per_s;
     record_error_stats error;
+    int kernels, library_calls;    /* what a compiler made of it: one kernel is the least */
+    double bytes_moved;            /* what these read and write, roughly: `bytes` is the least */
     bool fallback;                 /* the backend handed the work to somebody else's kernel */
     const char *note;              /* what a reader of the number should know of how the backend came by it, or NULL */
     bool is_view;                  /* moves no data by its definition */

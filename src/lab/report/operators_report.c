@@ -5,6 +5,7 @@
 #include "lab/report/operators_csv.h"
 #include "lab/report/table.h"
 #include "lab/stats/interval.h"
+#include "lab/stats/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,6 +179,74 @@ static status add_reasons(arena *a, const operators_group *g, size_t backend, re
     return ASSAY_OK;
 }
 
+static int by_size(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* "1.2 ms": a duration in the unit that leaves one to three digits before the point. */
+static void add_duration(text *out, double ns) {
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    char buffer[48];
+    size_t i = 0;
+    while (i + 1 < countof(units) && ns < units[i].ns) {
+        i++;
+    }
+    text_addf(out, "%s %s", table_number(buffer, ns / units[i].ns, 2), units[i].unit);
+}
+
+/* What making ready to run took: compiling, for a compiler. */
+static status add_preparation(arena *a, const operators_group *g, size_t backend, text *out, error *err) {
+    size_t most = g->counts[backend][RECORD_OK], n = 0;
+    double *times = arena_make(a, most, sizeof *times);
+    if (times == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the report");
+    }
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            const record *r = g->rows[i].samples[k].by_backend[backend];
+            if (r != NULL && r->status == RECORD_OK && isfinite(r->prepare_ns) && n < most) {
+                times[n++] = r->prepare_ns;
+            }
+        }
+    }
+    if (n > 0) {
+        qsort(times, n, sizeof *times, by_size);
+        text_add(out, "; prepared in ");
+        add_duration(out, stats_quantile_sorted(times, n, 0.5));
+        text_add(out, " (median), ");
+        add_duration(out, times[n - 1]);
+        text_add(out, " at most");
+    }
+    return ASSAY_OK;
+}
+
+/* What a compiler cut the work into, beside the least there can be: a kernel for each input. */
+static void add_traffic(const operators_group *g, size_t backend, text *out) {
+    double moved = 0, least = 0;
+    long long kernels = 0, calls = 0, n = 0;
+    for (size_t i = 0; i < g->n_rows; i++) {
+        for (size_t k = 0; k < g->rows[i].n_samples; k++) {
+            const record *r = g->rows[i].samples[k].by_backend[backend];
+            if (r != NULL && r->status == RECORD_OK && isfinite(r->bytes_moved) && isfinite(r->bytes)) {
+                moved += r->bytes_moved;
+                least += r->bytes;
+                kernels += r->kernels;
+                calls += r->library_calls;
+                n++;
+            }
+        }
+    }
+    if (n > 0) {
+        char all[32], needed[32];
+        text_addf(out, "; %lld kernels and %lld library calls, at least %lld, move about %s, at least %s", kernels, calls, n,
+                  text_of_bytes(all, moved), text_of_bytes(needed, least));
+    }
+}
+
 static status add_account(arena *a, const operators_group *g, const operators_report_options *options, text *out,
                           error *err) {
     size_t most = options->top_reasons > 0 ? (size_t)options->top_reasons : DEFAULT_REASONS;
@@ -190,6 +259,8 @@ static status add_account(arena *a, const operators_group *g, const operators_re
                 separator = ", ";
             }
         }
+        TRY(add_preparation(a, g, b, out, err));
+        add_traffic(g, b, out);
         text_add_char(out, '\n');
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -30,11 +30,6 @@ VECTOR_INLINE uint32_t bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-/* 2^n for n in [-126, 127]. */
-VECTOR_INLINE float power_of_two(int32_t n) {
-    return float_of_bits((uint32_t)(n + 127) << 23);
 }
 
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
@@ -61,14 +56,75 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-VECTOR_INLINE float exp_f32(float x) {
-    float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted, r = exp_rest(clipped, &shifted);
-    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
+}
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v]. Sixteen rows of sixteen
+   at a time: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned them; the last ones
+   overlap those before. */
+VECTOR_INLINE void turn_32(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    uint32_t *to = into;
+    const uint32_t *from = of;
+    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                row a[16], b[16];
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    a[i] = *(const row *)(from + (l + i) * stride + v);
+                }
+#pragma GCC unroll 2
+                for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+                    }
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
 }
 
 /* %3 = view f32[48, 128, 64] */
@@ -99,11 +155,17 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task / 2 % 6;
         const int64_t v3 = task % 2;
         const int64_t first_lane = 128 * (task % 1);
+        float turned0[32][128];
+        {
+            const int64_t v4 = 0, v2 = first_lane;
+            turn_32(turned0, 128, b1 + 49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4, 384, 32,
+                    128);
+        }
         for (int64_t v4 = 0; v4 < 32; v4++) {
             INDEPENDENT
             for (int64_t l = 0; l < 128; l++) {
                 const int64_t v2 = first_lane + l;
-                const float t0 = b1[49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4];
+                const float t0 = turned0[v4][l];
                 b10[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
             }
         }
@@ -202,7 +264,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t4 = b4[128 * v0 + v2];
                 const float t5 = t3 + t4;
                 const float t7 = t5 - r0;
-                const float t8 = exp_f32(t7);
+                const float t8 = exp_negative_f32(t7);
                 saved8[v2] = t8;
                 a1[l] += t8;
             }

@@ -6,23 +6,12 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
-#define memcpy __builtin_memcpy
-#define fabsf __builtin_fabsf
-#define fabs __builtin_fabs
-#define copysignf __builtin_copysignf
-#define fmaf __builtin_fmaf
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-
-VECTOR_INLINE float maximum_f32(float a, float b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
 
 /* %1 = sum f32[64], %8 = sum f32[64], %15 = div f32[1, 64, 1, 1], %18 = mul f32[1, 64, 1, 1], %30 = maximum f32[2, 64, 28, 28] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
@@ -151,7 +140,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t4 = t0 - t3;
                     const float t15 = t4 * t14;
                     const float t17 = t15 + t16;
-                    const float t19 = maximum_f32(t17, 0.0f);
+                    const float t19 = (t17 < 0.0f ? 0.0f : t17);
                     b14[50176 * v0 + 784 * v1 + v2] = t19;
                 }
             }
@@ -162,7 +151,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const float t4 = t0 - t3;
                 const float t15 = t4 * t14;
                 const float t17 = t15 + t16;
-                const float t19 = maximum_f32(t17, 0.0f);
+                const float t19 = (t17 < 0.0f ? 0.0f : t17);
                 b14[50176 * v0 + 784 * v1 + v2] = t19;
             }
         }

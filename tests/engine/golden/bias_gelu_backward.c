@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -98,40 +98,83 @@ VECTOR_INLINE float normal_pdf_f32(float x) {
     return exp_half_square(normal_size(x)) * 0.398942280401432678f;
 }
 
-/* %10 = mul f32[1024, 3072], %11 = sum f32[3072] */
+/* %10 = mul f32[1024, 3072] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b1 = buffers[1];
     const float *const b2 = buffers[2];
     float *const b3 = buffers[3];
-    float *const b4 = buffers[4];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 256 * (task);
-        float a1[256];
-        for (int64_t l = 0; l < 256; l++) {
-            a1[l] = 0;
+        const int64_t v0 = task / 3;
+        const int64_t first_lane = 1024 * (task % 3);
+        INDEPENDENT
+        for (int64_t l = 0; l < 1024; l++) {
+            const int64_t v1 = first_lane + l;
+            const float t0 = b2[3072 * v0 + v1];
+            const float t1 = b0[3072 * v0 + v1];
+            const float t2 = b1[v1];
+            const float t3 = t1 + t2;
+            const float t4 = normal_cdf_f32(t3);
+            const float t5 = normal_pdf_f32(t3);
+            const float t6 = t3 * t5;
+            const float t7 = t4 + t6;
+            const float t8 = t0 * t7;
+            b3[3072 * v0 + v1] = t8;
         }
-        for (int64_t v0 = 0; v0 < 1024; v0++) {
+    }
+    return 1;
+}
+
+/* %12 = sum f32[16, 3072] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b3 = buffers[0];
+    float *const b5 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 6;
+        const int64_t first_lane = 512 * (task % 6);
+        float a0[512];
+        for (int64_t l = 0; l < 512; l++) {
+            a0[l] = 0;
+        }
+        for (int64_t v1 = 0; v1 < 64; v1++) {
             INDEPENDENT
-            for (int64_t l = 0; l < 256; l++) {
-                const int64_t v1 = first_lane + l;
-                const float t0 = b2[3072 * v0 + v1];
-                const float t1 = b0[3072 * v0 + v1];
-                const float t2 = b1[v1];
-                const float t3 = t1 + t2;
-                const float t4 = normal_cdf_f32(t3);
-                const float t5 = normal_pdf_f32(t3);
-                const float t6 = t3 * t5;
-                const float t7 = t4 + t6;
-                const float t8 = t0 * t7;
-                b3[3072 * v0 + v1] = t8;
-                a1[l] += t8;
+            for (int64_t l = 0; l < 512; l++) {
+                const int64_t v2 = first_lane + l;
+                const float t0 = b3[196608 * v0 + 3072 * v1 + v2];
+                a0[l] += t0;
             }
         }
-        float *const r1 = a1;
-        for (int64_t l = 0; l < 256; l++) {
+        float *const r0 = a0;
+        for (int64_t l = 0; l < 512; l++) {
+            const int64_t v2 = first_lane + l;
+            b5[3072 * v0 + v2] = r0[l];
+        }
+    }
+    return 1;
+}
+
+/* %13 = sum f32[3072] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    float *const b4 = buffers[0];
+    const float *const b5 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_lane = 512 * (task);
+        float a0[512];
+        for (int64_t l = 0; l < 512; l++) {
+            a0[l] = 0;
+        }
+        for (int64_t v0 = 0; v0 < 16; v0++) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 512; l++) {
+                const int64_t v1 = first_lane + l;
+                const float t0 = b5[3072 * v0 + v1];
+                a0[l] += t0;
+            }
+        }
+        float *const r0 = a0;
+        for (int64_t l = 0; l < 512; l++) {
             const int64_t v1 = first_lane + l;
-            b4[v1] = r1[l];
+            b4[v1] = r0[l];
         }
     }
     return 1;

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -73,14 +73,32 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. Below -104, where the result is 0, n becomes
+   -254, whose halves stand for 0: hardware takes some hundred cycles for a product that underflows, and masks of -inf make
+   many of them. */
 VECTOR_INLINE float exp_f32(float x) {
     float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
+    clipped = clipped < -104.0f ? -176.0f : clipped;
     float shifted, r = exp_rest(clipped, &shifted);
     float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
     int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
     return value * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
 /* The logarithm to base 2 in double, good to 40 bits, of a finite positive float: m in [sqrt(1/2), sqrt(2)) and e by
@@ -114,10 +132,11 @@ VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
     return (uint64_t)i < (uint64_t)size ? i : 0;
 }
 
-/* %1 = max f32[1024], %6 = sum f32[1024], %10 = sub f32[1024, 4096] */
+/* %1 = max f32[1024], %6 = sum f32[1024], %8 = log f32[1024, 1] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     float *const b3 = buffers[1];
+    float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         float a0[64];
@@ -161,6 +180,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
         const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        b6[v0] = r0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
@@ -171,7 +191,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v1 = lane + l;
                 const float t0 = b0[4096 * v0 + v1];
                 const float t2 = t0 - r0;
-                const float t3 = exp_f32(t2);
+                const float t3 = exp_negative_f32(t2);
                 a1[l] += t3;
             }
         }
@@ -201,26 +221,19 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float a1_1_0 = a1_2_0 + a1_2_1;
         const float r1 = a1_1_0;
         const float t5 = log_f32(r1);
-        for (int64_t lane = 0; lane < 4096; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const float t0 = b0[4096 * v0 + v1];
-                const float t2 = t0 - r0;
-                const float t6 = t2 - t5;
-                b3[4096 * v0 + v1] = t6;
-            }
-        }
+        b3[v0] = t5;
     }
     return 1;
 }
 
 /* %22 = sum f32[], %23 = sum f32[], %24 = div f32[] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
-    const int64_t *const b1 = buffers[0];
-    const float *const b3 = buffers[1];
-    float *const b4 = buffers[2];
-    float *const b8 = buffers[3];
+    const float *const b0 = buffers[0];
+    const int64_t *const b1 = buffers[1];
+    const float *const b3 = buffers[2];
+    float *const b4 = buffers[3];
+    const float *const b6 = buffers[4];
+    float *const b8 = buffers[5];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
         float a0[64];
@@ -239,11 +252,15 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t2 = t0 != (-100);
                 const float t5 = t2 ? 1.0f : 0.0f;
                 const int64_t t8 = t2 ? t0 : 0;
-                const float t9 = b3[4096 * v0 + checked(t8, 4096, &bad)];
-                const float t10 = -t9;
-                const float t11 = t2 ? t10 : 0.0f;
+                const float t9 = b0[4096 * v0 + checked(t8, 4096, &bad)];
+                const float t10 = b6[v0];
+                const float t11 = t9 - t10;
+                const float t12 = b3[v0];
+                const float t13 = t11 - t12;
+                const float t14 = -t13;
+                const float t15 = t2 ? t14 : 0.0f;
                 a0[l] += t5;
-                a1[l] += t11;
+                a1[l] += t15;
             }
         }
         for (int64_t l = 0; l < 32; l++) {
@@ -297,19 +314,21 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const float a1_1_0 = a1_2_0 + a1_2_1;
         const float r1 = a1_1_0;
         b8[0] = r0;
-        const float t13 = r1 / r0;
-        b4[0] = t13;
+        const float t17 = r1 / r0;
+        b4[0] = t17;
     }
     return bad == 0;
 }
 
 /* %43 = sum f32[1024], %48 = sub f32[1024, 4096] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
-    const int64_t *const b1 = buffers[0];
-    const float *const b2 = buffers[1];
-    const float *const b3 = buffers[2];
-    float *const b5 = buffers[3];
-    const float *const b8 = buffers[4];
+    const float *const b0 = buffers[0];
+    const int64_t *const b1 = buffers[1];
+    const float *const b2 = buffers[2];
+    const float *const b3 = buffers[3];
+    float *const b5 = buffers[4];
+    const float *const b6 = buffers[5];
+    const float *const b8 = buffers[6];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
@@ -323,6 +342,8 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         const float t12 = b8[0];
         const float t13 = t11 / t12;
         const float t15 = t4 ? t13 : 0.0f;
+        const float t19 = b6[v0];
+        const float t21 = b3[v0];
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
@@ -371,11 +392,13 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int32_t t1 = (int32_t)(t0);
                 const uint8_t t9 = t1 == t8;
                 const float t16 = t9 ? t15 : 0.0f;
-                const float t18 = b3[4096 * v0 + v1];
-                const float t19 = exp_f32(t18);
-                const float t20 = t19 * r0;
-                const float t21 = t16 - t20;
-                b5[4096 * v0 + v1] = t21;
+                const float t18 = b0[4096 * v0 + v1];
+                const float t20 = t18 - t19;
+                const float t22 = t20 - t21;
+                const float t23 = exp_f32(t22);
+                const float t24 = t23 * r0;
+                const float t25 = t16 - t24;
+                b5[4096 * v0 + v1] = t25;
             }
         }
     }

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -19,10 +19,6 @@ typedef __UINT64_TYPE__ uint64_t;
 #define fmaf __builtin_fmaf
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
-
-VECTOR_INLINE float maximum_f32(float a, float b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
 
 /* An index read from data: out of range it is noted and looks at element 0. */
 VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
@@ -100,7 +96,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
     const int64_t *const b13 = buffers[3];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 16 * (task);
+        const int64_t first_lane = 32 * (task);
         for (int64_t v0 = 0; v0 < 16384; v0++) {
             const int64_t t0 = b13[v0];
             const int64_t t2 = t0 + (-1);
@@ -116,7 +112,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
             const int64_t t18 = (t2 < 511 ? t2 : 511);
             const int64_t t19 = (t18 > 0 ? t18 : 0);
             INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
+            for (int64_t l = 0; l < 32; l++) {
                 const int64_t v1 = first_lane + l;
                 const float t15 = b0[v1 + 64 * checked(t14, 40000, &bad)];
                 const float t17 = t10 ? t15 : 0.0f;
@@ -197,7 +193,7 @@ _Bool kernel_9(void *const *buffers, int64_t first, int64_t last) {
     const int64_t *const b15 = buffers[3];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 16 * (task);
+        const int64_t first_lane = 32 * (task);
         for (int64_t v0 = 0; v0 < 16384; v0++) {
             const int64_t t0 = b15[v0];
             const int64_t t2 = t0 + (-1);
@@ -213,7 +209,7 @@ _Bool kernel_9(void *const *buffers, int64_t first, int64_t last) {
             const int64_t t18 = (t2 < 511 ? t2 : 511);
             const int64_t t19 = (t18 > 0 ? t18 : 0);
             INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
+            for (int64_t l = 0; l < 32; l++) {
                 const int64_t v1 = first_lane + l;
                 const float t15 = b3[v1 + 64 * checked(t14, 20000, &bad)];
                 const float t17 = t10 ? t15 : 0.0f;
@@ -294,7 +290,7 @@ _Bool kernel_14(void *const *buffers, int64_t first, int64_t last) {
     const int64_t *const b17 = buffers[3];
     uint64_t bad = 0;
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 16 * (task);
+        const int64_t first_lane = 32 * (task);
         for (int64_t v0 = 0; v0 < 8192; v0++) {
             const int64_t t0 = b17[v0];
             const int64_t t2 = t0 + (-1);
@@ -310,7 +306,7 @@ _Bool kernel_14(void *const *buffers, int64_t first, int64_t last) {
             const int64_t t18 = (t2 < 511 ? t2 : 511);
             const int64_t t19 = (t18 > 0 ? t18 : 0);
             INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
+            for (int64_t l = 0; l < 32; l++) {
                 const int64_t v1 = first_lane + l;
                 const float t15 = b6[v1 + 64 * checked(t14, 1000, &bad)];
                 const float t17 = t10 ? t15 : 0.0f;
@@ -332,7 +328,7 @@ _Bool kernel_15(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             const int64_t v1 = first_lane + l;
             const float t0 = b9[64 * v0 + v1];
-            const float t2 = maximum_f32(t0, 0.0f);
+            const float t2 = (t0 < 0.0f ? 0.0f : t0);
             b11[256 * v0 + v1] = t2;
         }
     }

@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -30,11 +30,6 @@ VECTOR_INLINE uint32_t bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-/* 2^n for n in [-126, 127]. */
-VECTOR_INLINE float power_of_two(int32_t n) {
-    return float_of_bits((uint32_t)(n + 127) << 23);
 }
 
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
@@ -61,14 +56,27 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-VECTOR_INLINE float exp_f32(float x) {
-    float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted, r = exp_rest(clipped, &shifted);
-    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
+}
+
+/* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
+   through all that comes after, one way for each side, and makes no vector code of it. */
+VECTOR_INLINE float choose_f32(int condition, float a, float b) {
+    uint32_t mask = -(uint32_t)(condition != 0);
+    return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 
 /* %10 = max f32[16, 12, 128], %15 = sum f32[16, 12, 128], %20 = mul f32[16, 12, 128, 128] */
@@ -94,7 +102,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t0 = b2[128 * v0 + v2];
                 const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                 const float t5 = t2 * t4;
-                const float t6 = t0 ? (-__builtin_inff()) : t5;
+                const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
                 a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
             }
         }
@@ -138,9 +146,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const uint8_t t0 = b2[128 * v0 + v2];
                 const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                 const float t5 = t2 * t4;
-                const float t6 = t0 ? (-__builtin_inff()) : t5;
+                const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
                 const float t8 = t6 - r0;
-                const float t9 = exp_f32(t8);
+                const float t9 = exp_negative_f32(t8);
                 saved9[v2] = t9;
                 a1[l] += t9;
             }

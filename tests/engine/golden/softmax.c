@@ -6,7 +6,7 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -30,11 +30,6 @@ VECTOR_INLINE uint32_t bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-/* 2^n for n in [-126, 127]. */
-VECTOR_INLINE float power_of_two(int32_t n) {
-    return float_of_bits((uint32_t)(n + 127) << 23);
 }
 
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
@@ -61,14 +56,20 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
-VECTOR_INLINE float exp_f32(float x) {
-    float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
-    float shifted, r = exp_rest(clipped, &shifted);
-    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
-    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
-    return value * power_of_two(half) * power_of_two(whole - half);
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
 VECTOR_INLINE float f32_of_bf16(uint16_t x) {
@@ -150,7 +151,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const uint16_t t0 = b0[1000 * v0 + v1];
                 const float t1 = f32_of_bf16(t0);
                 const float t3 = t1 - r0;
-                const float t4 = exp_f32(t3);
+                const float t4 = exp_negative_f32(t3);
                 saved4[v1] = t4;
                 a1[l] += t4;
             }
@@ -161,7 +162,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const uint16_t t0 = b0[1000 * v0 + v1];
             const float t1 = f32_of_bf16(t0);
             const float t3 = t1 - r0;
-            const float t4 = exp_f32(t3);
+            const float t4 = exp_negative_f32(t3);
             saved4[v1] = t4;
             a1[l] += t4;
         }

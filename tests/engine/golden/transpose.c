@@ -6,12 +6,74 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v]. Sixteen rows of sixteen
+   at a time: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned them; the last ones
+   overlap those before. */
+VECTOR_INLINE void turn_32(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    uint32_t *to = into;
+    const uint32_t *from = of;
+    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                row a[16], b[16];
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    a[i] = *(const row *)(from + (l + i) * stride + v);
+                }
+#pragma GCC unroll 2
+                for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+                    }
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) {
+                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+                    }
+                }
+#pragma GCC unroll 16
+                for (int i = 0; i < 16; i++) {
+                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            to[v * into_stride + l] = from[l * stride + v];
+        }
+    }
+}
 
 /* %0 = input f32[500, 300] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
@@ -21,11 +83,17 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task / 3;
         const int64_t first_lane = 128 * (task % 3);
         const int64_t n_lanes = 300 - first_lane < 128 ? 300 - first_lane : 128;
+        float turned0[32][128];
+        {
+            const int64_t v2 = 0, v0 = first_lane;
+            turn_32(turned0, 128, b0 + 500 * v0 + 32 * v1 + v2, 500, 32 * (v1 + 1) <= 500 ? 32 : 20,
+                    n_lanes);
+        }
         for (int64_t v2 = 0; v2 < 32 && 32 * v1 + v2 < 500; v2++) {
             INDEPENDENT
             for (int64_t l = 0; l < n_lanes; l++) {
                 const int64_t v0 = first_lane + l;
-                const float t0 = b0[500 * v0 + 32 * v1 + v2];
+                const float t0 = turned0[v2][l];
                 b1[v0 + 9600 * v1 + 300 * v2] = t0;
             }
         }

@@ -296,13 +296,16 @@ static void one_bag(const bag_state *s, int64_t b) {
 
 static bool find_rows(bag_state *s) {
     atomic_bool good = true;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(16 * (double)s->n))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(s->n, 256, &from, &to);
         if (!places_resolve(&s->rows, from, to - from, s->places + from)) {
             good = false;
         }
+        parallel_leave(watch);
     }
     return good;
 }
@@ -318,9 +321,15 @@ static status bag_run(kernel_plan *plan) {
     if (!find_rows(s)) {
         return places_fail(&s->rows, plan->err);
     }
-#pragma omp parallel for schedule(dynamic, 8) num_threads(parallel_threads(s->bytes))
-    for (int64_t b = 0; b < s->n_bags; b++) {
-        one_bag(s, b);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads(s->bytes))
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(dynamic, 8) nowait
+        for (int64_t b = 0; b < s->n_bags; b++) {
+            one_bag(s, b);
+        }
+        parallel_leave(watch);
     }
     int64_t end = s->starts[s->n_bags]; /* what lies behind the last bag's end counts as its own */
     name_bag(s, end, tensor_numel(&s->out[1]), s->n_bags > 0 ? s->n_bags - 1 : 0);
@@ -446,13 +455,16 @@ static status sample_run(kernel_plan *plan) {
     if (!find_rows(b)) {
         return places_fail(&b->rows, plan->err);
     }
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(b->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(b->n, 16, &from, &to);
         if (!samples(s, from, to)) {
             good = false;
         }
+        parallel_leave(watch);
     }
     return good ? ASSAY_OK
                 : fail(plan->err, ASSAY_INVALID, "%s: offset2bag names a bag outside [0, %" PRId64 ")",

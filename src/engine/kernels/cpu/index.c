@@ -41,8 +41,10 @@ static void gather_use(void *context, char *own, ptrdiff_t own_stride, char *far
 static status gather_run(kernel_plan *plan) {
     gather_state *g = plan->state;
     atomic_bool good = true;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(g->bytes))
     {
+        parallel_enter(watch);
         lines mine = g->lines;
         int64_t from, to;
         parallel_share(mine.sizes[g->split], 1, &from, &to);
@@ -50,6 +52,7 @@ static status gather_run(kernel_plan *plan) {
         if (!lines_walk(&mine, gather_use, g)) {
             good = false;
         }
+        parallel_leave(watch);
     }
     return good ? ASSAY_OK : lines_fail(&g->lines, plan->err);
 }
@@ -194,9 +197,15 @@ static status nonzero_run(kernel_plan *plan) {
     nonzero_state *s = plan->state;
     double bytes = 4 * tensor_bytes(s->self) + 8.0 * (double)s->expected * s->self->ndim;
     int threads = parallel_threads(bytes);
-#pragma omp parallel for num_threads(threads)
-    for (int k = 0; k < s->stretches; k++) {
-        s->counts[k + 1] = nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, 0, false);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(threads)
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int k = 0; k < s->stretches; k++) {
+            s->counts[k + 1] = nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, 0, false);
+        }
+        parallel_leave(watch);
     }
     for (int k = 0; k < s->stretches; k++) {
         s->counts[k + 1] += s->counts[k];
@@ -205,9 +214,14 @@ static status nonzero_run(kernel_plan *plan) {
         return fail(plan->err, ASSAY_INVALID, "nonzero: expected %" PRId64 " elements that are not zero, as when it was "
                     "prepared, got %" PRId64, s->expected, s->counts[s->stretches]);
     }
-#pragma omp parallel for num_threads(threads)
-    for (int k = 0; k < s->stretches; k++) {
-        nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, s->counts[k], true);
+#pragma omp parallel num_threads(threads)
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int k = 0; k < s->stretches; k++) {
+            nonzero_stretch(s, s->n * k / s->stretches, s->n * (k + 1) / s->stretches, s->counts[k], true);
+        }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

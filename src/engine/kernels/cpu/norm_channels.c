@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------- */
 
@@ -208,21 +209,8 @@ static void short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t 
 
 /* --- by rows ------------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct unit {
-    int64_t n_from, n_to, c_from, c_to;
-} unit;
-
 static int64_t unit_count(const channel_norm *s) {
     return s->v.is_batch ? (s->C + s->block - 1) / s->block : s->N * s->groups;
-}
-
-static unit unit_at(const channel_norm *s, int64_t u) {
-    if (s->v.is_batch) {
-        int64_t from = u * s->block, to = from + s->block;
-        return (unit){0, s->N, from, to < s->C ? to : s->C};
-    }
-    int64_t width = s->C / s->groups, c = u % s->groups * width;
-    return (unit){u / s->groups, u / s->groups + 1, c, c + width};
 }
 
 /* A group whose channels lie one behind the other is one row. */
@@ -238,7 +226,7 @@ static void group_moments(const channel_norm *s, int64_t n, int64_t c, char *buf
     }
 }
 
-static void unit_moments(const channel_norm *s, unit u, char *buffer) {
+static void unit_moments(const channel_norm *s, channel_unit u, char *buffer) {
     int64_t first = channel_stat(s, u.n_from, u.c_from), last = channel_stat(s, u.n_to - 1, u.c_to - 1);
     memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
     if (s->short_rows && !s->v.is_batch) {
@@ -265,7 +253,7 @@ static void unit_moments(const channel_norm *s, unit u, char *buffer) {
     }
 }
 
-static void unit_forward(const channel_norm *s, unit u, char *buffer) {
+static void unit_forward(const channel_norm *s, channel_unit u, char *buffer) {
     if (s->v.trains) {
         unit_moments(s, u, buffer);
     }
@@ -290,7 +278,7 @@ static void unit_forward(const channel_norm *s, unit u, char *buffer) {
     }
 }
 
-static void unit_sums(const channel_norm *s, unit u, char *buffer) {
+static void unit_sums(const channel_norm *s, channel_unit u, char *buffer) {
     char *more = buffer + ROW_BLOCK * s->l->size;
     for (int64_t n = u.n_from; n < u.n_to; n++) {
         for (int64_t c = u.c_from; c < u.c_to && (n == u.n_from || !s->v.is_batch); c++) {
@@ -314,7 +302,7 @@ static void unit_sums(const channel_norm *s, unit u, char *buffer) {
     }
 }
 
-static void unit_backward(const channel_norm *s, unit u, char *buffer) {
+static void unit_backward(const channel_norm *s, channel_unit u, char *buffer) {
     char *more = buffer + ROW_BLOCK * s->l->size;
     double g = 0, gx = 0; /* group norm: over the whole unit */
     if (s->v.trains || s->wants_params) {
@@ -355,8 +343,12 @@ static void run_units(const channel_norm *s) {
         alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
         int64_t from, to;
         parallel_share(unit_count(s), 1, &from, &to);
+        if (s->ring != NULL) {
+            channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
+            from = to;
+        }
         for (int64_t u = from; u < to; u++) {
-            (s->is_backward ? unit_backward : unit_forward)(s, unit_at(s, u), buffer);
+            (s->is_backward ? unit_backward : unit_forward)(s, channel_unit_at(s, u), buffer);
         }
         s->l->settle();
         parallel_leave(watch);
@@ -496,6 +488,39 @@ static int64_t block_channels(const channel_norm *s) {
     return block > 1 ? block : 1;
 }
 
+static int64_t l2_bytes(void) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? bytes : 1 << 20;
+#else
+    return 1 << 20;
+#endif
+}
+
+/* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2. */
+static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena *memory) {
+    bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
+    /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
+    enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024 };
+    bool is_native = true, is_dense = nest_runs(&s->positions) == 1;
+    for (int k = 0; k < n_operands; k++) {
+        is_native = is_native && s->type[k] == s->l->type;
+        is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
+    }
+    bool can = twice && is_dense && !s->by_columns && out_bytes >= STREAM_MIN_BYTES &&
+               s->S >= (is_native ? LEAST_ROW : LEAST_CONVERTED_ROW);
+    int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * (int64_t)s->l->size * (s->is_backward ? 2 : 1);
+    int64_t most = l2_bytes() / 8 * 7 / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
+    if (!can || most < (s->v.is_batch ? 1 : width)) {
+        return;
+    }
+    s->block = most < s->block ? most : s->block;
+    s->ring_steps = is_native;
+    s->ring_piece = s->ring_steps ? ROW_RING : STREAM_PIECE;
+    s->ring_bytes = ((s->v.is_batch ? s->block : width) * channel + 127) / 128 * 128;
+    s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes); /* without memory for one: as without */
+}
+
 status prepare_channel_norm(kernel_plan *plan, error *err) {
     const op_call *call = plan->call;
     channel_norm *s = arena_make(plan->memory, 1, sizeof *s);
@@ -531,6 +556,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     nest_init(&s->rows, operands, n_operands, nest_all(x->ndim) & ~(s->v.is_batch ? 2u : 3u));
     s->short_rows = has_short_rows(s, n_operands);
     s->streams = can_stream(s, n_operands, bytes / n_operands);
+    choose_ring(s, n_operands, bytes / n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);
     }

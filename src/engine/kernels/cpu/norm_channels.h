@@ -35,6 +35,10 @@ typedef struct channel_norm {
     int64_t block;  /* by rows: channels taken together */
     bool by_columns;
     bool streams; /* by rows: the result goes past the caches */
+    char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
+    int64_t ring_bytes; /* a thread's */
+    int64_t ring_piece; /* elements of a row taken at a time there */
+    bool ring_steps;    /* it finishes and reads in one loop */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C] */
     char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */
@@ -58,6 +62,21 @@ static inline void channel_merge(channel_moment *m, double n, double mean, doubl
     }
 }
 
+/* By rows: what is gone over together. Batch norm: a block of channels, in all samples; group norm: a group of a sample. */
+typedef struct channel_unit {
+    int64_t n_from, n_to, c_from, c_to;
+    double g, gx; /* group norm's gradient: sums over the unit */
+} channel_unit;
+
+static inline channel_unit channel_unit_at(const channel_norm *s, int64_t u) {
+    if (s->v.is_batch) {
+        int64_t from = u * s->block, to = from + s->block;
+        return (channel_unit){.n_from = 0, .n_to = s->N, .c_from = from, .c_to = to < s->C ? to : s->C};
+    }
+    int64_t width = s->C / s->groups, c = u % s->groups * width;
+    return (channel_unit){.n_from = u / s->groups, .n_to = u / s->groups + 1, .c_from = c, .c_to = c + width};
+}
+
 /* Mean, inverse deviation and, for batch norm, running statistics, from the moments of statistic i. */
 void channel_finish_stat(const channel_norm *s, int64_t i);
 
@@ -67,6 +86,9 @@ typedef struct channel_factors {
 } channel_factors;
 /* g and gx: sums of dy weight and dy weight (x - mean) over what shares the statistic. */
 channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, double g, double gx);
+
+/* Units [from, to), each read once; kept: ring_bytes. */
+void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept);
 
 /* By columns: channels lie together in memory. Both leave every output but the parameters' gradients written. */
 void channel_columns_forward(const channel_norm *s);

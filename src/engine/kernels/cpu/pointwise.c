@@ -418,6 +418,8 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
             return false;
         }
         d->chunk.in[k] = tensor_data(a->tensor);
+        d->sizes[1 + k] = (int)dtype_size(out->dtype);
+        d->operand[k] = spec->operand[k];
     }
     int64_t n = 1;
     for (int i = 0; i < out->ndim; i++) {
@@ -434,7 +436,10 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
     for (int i = 0; i < spec->n_scalars; i++) {
         d->s[i] = spec->s[i];
     }
+    d->sizes[0] = (int)dtype_size(out->dtype);
+    d->n = spec->n;
     plan->state = d;
+    plan->rebind = rebind_direct;
     plan->run = run_direct;
     return true;
 }

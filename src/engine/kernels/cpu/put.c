@@ -199,13 +199,16 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
 
 static bool find_slots(put *p) {
     atomic_bool good = true;
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(16 * (double)p->at.numel))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(p->at.numel, BLOCK, &from, &to);
         if (!places_resolve(&p->at, from, to - from, p->slot_of + from)) {
             good = false;
         }
+        parallel_leave(watch);
     }
     return good;
 }
@@ -325,8 +328,10 @@ status put_run(put *p, error *err) {
         return places_fail(&p->at, err);
     }
     sort(p);
+    const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(parallel_threads(p->bytes))
     {
+        parallel_enter(watch);
         int64_t from, to;
         parallel_share(p->units * p->n_touched, 1, &from, &to);
         while (from < to) {
@@ -334,6 +339,7 @@ status put_run(put *p, error *err) {
             write_part(p, from / p->n_touched, j, n);
             from += n;
         }
+        parallel_leave(watch);
     }
     return ASSAY_OK;
 }

@@ -67,6 +67,21 @@ typedef struct softmax_columns_step {
     const void *factor, *finish_largest;
 } softmax_columns_step;
 
+/* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is
+   finished, and the other is read into its place. */
+enum { ROW_RING = 2 * ROW_BLOCK };
+typedef struct ring_step {
+    int64_t n;
+    void *kept, *kept_dy;         /* gradients: x and dy */
+    void *to;                     /* past the caches; NULL: nothing is finished */
+    double factor, plus;          /* to = x factor + plus; gradients: as channel_grad */
+    double mean, a, b, c;
+    const void *next, *next_dy;   /* NULL: nothing is read */
+    const void *after, *after_dy; /* what is read after that: memory is asked for it, where next ends */
+    double centre;                /* near next's mean; gradients: the mean */
+    double sum, products;         /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */
+} ring_step;
+
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
     size_t size;
@@ -109,6 +124,8 @@ typedef struct row_loops {
                                double *products); /* adds */
     void (*channel_grad_short)(void *to, const void *dy, const void *x, const double *mean, const double *a, const double *b,
                                const double *c, int64_t rows, int64_t n);
+    void (*ring_forward)(ring_step *step);
+    void (*ring_backward)(ring_step *step);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
     void (*softmax_stream)(const softmax_step *step);

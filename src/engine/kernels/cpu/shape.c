@@ -133,42 +133,6 @@ static status prepare_constant_pad(kernel_plan *plan, error *err) {
     return prepare_padded(plan, self, from, sizes, self->strides, offset, call_number(plan->call, 2), err);
 }
 
-/* One dimension of a reflection pad falls into three parts: mirrored, as it is, mirrored. Sizes may be 0. */
-typedef struct mirrored {
-    int64_t to[3], n[3], from[3]; /* first output index, how many, the input index behind it */
-} mirrored;
-
-static void mirror_parts(mirrored *m, int64_t before, int64_t size, int64_t padded) {
-    int64_t left = before > 0 ? before : 0, first = before < 0 ? -before : 0;
-    int64_t last = before + size < padded ? before + size : padded; /* output index behind the unmirrored part */
-    *m = (mirrored){.to = {0, left, last}, .n = {left, last - left, padded - last}, .from = {before, first, size - 2}};
-}
-
-/* reflection_pad2d(self, padding): nine boxes, the mirrored ones with negative strides. */
-static status prepare_reflection_pad(kernel_plan *plan, error *err) {
-    const tensor *self = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
-    int h = dst->ndim - 2, w = dst->ndim - 1;
-    mirrored rows, columns;
-    move_plan *p;
-    TRY(move_plan_start(plan, 9, &p, err));
-    mirror_parts(&columns, call_int_at(plan->call, 1, 0, 0), self->sizes[w], dst->sizes[w]);
-    mirror_parts(&rows, call_int_at(plan->call, 1, 2, 0), self->sizes[h], dst->sizes[h]);
-    for (int i = 0; i < 9; i++) {
-        int r = i / 3, c = i % 3;
-        box b;
-        box_of(&b, dst);
-        box_cut(&b, h, rows.to[r], rows.n[r]);
-        box_cut(&b, w, columns.to[c], columns.n[c]);
-        memcpy(b.src_strides, self->strides, (size_t)dst->ndim * sizeof b.src_strides[0]);
-        b.src_offset = rows.from[r] * self->strides[h] + columns.from[c] * self->strides[w];
-        b.src_strides[h] *= r == 1 ? 1 : -1;
-        b.src_strides[w] *= c == 1 ? 1 : -1;
-        move_plan_copy(p, &b, dst, self);
-    }
-    p->together = true;
-    return ASSAY_OK;
-}
-
 /* --- repeat, flip, roll
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -316,7 +280,6 @@ static const kernel_row rows[] = {
     {"slice_backward.default", prepare_slice_backward, NULL},
     {"select_backward.default", prepare_select_backward, NULL},
     {"constant_pad_nd.default", prepare_constant_pad, NULL},
-    {"reflection_pad2d.default", prepare_reflection_pad, NULL},
     {"repeat.default", prepare_repeat, NULL},
     {"flip.default", prepare_flip, NULL},
     {"roll.default", prepare_roll, NULL},

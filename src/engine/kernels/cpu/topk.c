@@ -1,56 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few of many: a heap, which most elements never enter. Many of many: a radix selection, then a radix sort. Both give equal
-   keys by place. */
+/* Few of not so many: the largest of all, as often as asked for. Few of many: a heap, which most elements never enter. Many of
+   many: a radix selection, then a radix sort. All give equal keys by place. */
 #include "engine/kernels/cpu/topk.h"
 
-#include <math.h>
+#include "engine/kernels/cpu/isa/topk_loops.h"
+
 #include <string.h>
 
 /* A digit's bits: its counters stay in the first cache. */
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SUB_BLOCK = 64 };
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SUB_BLOCK = 64, MOST_IN_ROUNDS = 4096 /* entries: in the first cache */ };
 
 static int64_t binary_digits(int64_t n) {
     return 64 - __builtin_clzll((unsigned long long)n | 1);
 }
 
-/* Which is quicker, in units of 0.3 ns: the heap looks at each element, and about k (1 + ln(n / k)) of them sink through
-   log2(k) levels; the radix selection goes through all elements and all counters for each digit (measured, 2026-11: they
-   meet at n / k = 64 in long lines; lines shorter than the counters never pay for those). */
-static bool uses_heap(int64_t n, int64_t k) {
+typedef enum way { BY_ROUNDS, BY_HEAP, BY_RADIX } way;
+
+/* Which is quickest, in units of 0.3 ns. A round looks at each element, eight at a time. The heap looks at each once, and about
+   k (1 + ln(n / k)) of them sink through log2(k) levels, whose branches are anybody's guess. The radix selection goes through
+   all elements and all counters for each digit (measured on Zen 5 and Sapphire Rapids, 2026-11). */
+static way way_for(int64_t n, int64_t k) {
     int64_t sinking = k * (1 + binary_digits(n / (k > 0 ? k : 1)) * 7 / 10) * binary_digits(k) * 10;
-    return n + sinking < 3 * (7 * n + 2 * DIGITS);
+    int64_t radix = 3 * (7 * n + 2 * DIGITS), heap = n + sinking;
+    if (n <= MOST_IN_ROUNDS && k * (n / 6 + 25) < (4 * heap < radix ? 4 * heap : radix)) {
+        return BY_ROUNDS;
+    }
+    return heap < radix ? BY_HEAP : BY_RADIX;
 }
 
 int64_t topk_room(int64_t n, int64_t k) {
-    return uses_heap(n, k) ? k : 3 * n;
+    way w = way_for(n, k);
+    return w == BY_ROUNDS ? n + k : w == BY_HEAP ? k : 3 * n;
 }
 
 void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest) {
-    for (int64_t i = 0; i < n; i++) {
-        int32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        int32_t key = bits ^ ((bits >> 31) & INT32_MAX); /* negative numbers count backwards */
-        key = x[i] == 0 ? 0 : key;
-        key = x[i] != x[i] ? INT32_MAX : key;
-        keys[i] = largest ? key : ~key;
-    }
+    topk_loops_best()->keys(keys, x, n, largest);
 }
 
 static topk_entry entry_of(int32_t key, int64_t place) {
-    return (topk_entry)((uint32_t)key ^ UINT32_C(1) << 31) << 32 | (topk_entry)(uint32_t)place;
-}
-
-/* Whether a comes after b: by a smaller key, or the same further on. */
-static bool comes_after(topk_entry a, topk_entry b) {
-    return (a ^ UINT32_MAX) < (b ^ UINT32_MAX);
+    return (topk_entry)((uint32_t)key ^ UINT32_C(1) << 31) << 32 | (uint32_t)~place;
 }
 
 /* The root is the last of those held. */
 static void sift(topk_entry *heap, int64_t n, int64_t i) {
     topk_entry moved = heap[i];
     for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && comes_after(heap[child + 1], heap[child]);
-        if (!comes_after(heap[child], moved)) {
+        child += child + 1 < n && heap[child + 1] < heap[child];
+        if (heap[child] >= moved) {
             break;
         }
         heap[i] = heap[child];
@@ -95,13 +91,11 @@ static void add_to_heap(topk_entry *heap, int64_t *held, int64_t k, const int32_
 }
 
 void topk_add(topk_entry *room, int64_t *held, int64_t n, int64_t k, const int32_t *keys, int64_t place, int64_t count) {
-    if (uses_heap(n, k)) {
+    if (way_for(n, k) == BY_HEAP) {
         add_to_heap(room, held, k, keys, place, count);
         return;
     }
-    for (int64_t i = 0; i < count; i++) {
-        room[*held + i] = entry_of(keys[i], place + i);
-    }
+    topk_loops_best()->entries(room + *held, keys, place, count);
     *held += count;
 }
 
@@ -158,16 +152,35 @@ static topk_entry *sort_falling(topk_entry *a, topk_entry *b, int64_t n) {
     return a;
 }
 
+/* The largest entries of n, k times one, behind them. */
+static const topk_entry *take_in_rounds(topk_entry *entries, int64_t n, int64_t k) {
+    const topk_loops *loops = topk_loops_best();
+    for (int64_t i = 0; i < k; i++) {
+        topk_entry largest = loops->largest(entries, n);
+        entries[n + i] = largest;
+        entries[topk_place(largest)] = 0; /* of no element: a key's complement of a place is not 0 */
+    }
+    return entries + n;
+}
+
+static const topk_entry *take_from_heap(topk_entry *heap, int64_t k) {
+    for (int64_t i = k - 1; i > 0; i--) { /* the last goes behind */
+        topk_entry last = heap[0];
+        heap[0] = heap[i];
+        heap[i] = last;
+        sift(heap, i, 0);
+    }
+    return heap;
+}
+
 const topk_entry *topk_take(topk_entry *room, int64_t n, int64_t k) {
-    if (!uses_heap(n, k)) {
+    switch (way_for(n, k)) {
+    case BY_ROUNDS:
+        return take_in_rounds(room, n, k);
+    case BY_HEAP:
+        return take_from_heap(room, k);
+    default:
         select_largest(room, n, k, room + n);
         return sort_falling(room + n, room + 2 * n, k);
     }
-    for (int64_t i = k - 1; i > 0; i--) { /* the last goes behind */
-        topk_entry last = room[0];
-        room[0] = room[i];
-        room[i] = last;
-        sift(room, i, 0);
-    }
-    return room;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A key in the upper half, the larger the earlier, and the place in the lower. */
+/* A key in the upper half and the place's complement in the lower: the larger, the earlier in the answer. */
 typedef uint64_t topk_entry;
 
 /* Room that topk_take wants for a line of n elements, in entries. */
@@ -22,7 +22,7 @@ void topk_add(topk_entry *room, int64_t *held, int64_t n, int64_t k, const int32
 const topk_entry *topk_take(topk_entry *room, int64_t n, int64_t k);
 
 static inline int64_t topk_place(topk_entry e) {
-    return (int64_t)(e & UINT32_MAX);
+    return (int64_t)(uint32_t)~e;
 }
 
 #endif

@@ -1,104 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of any real dtype to the class's `elem` and back, a template beside pointwise_loops.h. Contiguous runs have
-   loops of their own: those become vector code. */
+/* Elements of any real dtype to the class's `elem` and back, a template beside pointwise_loops.h. */
 
-static void load_f32(elem *to, const char *from, int64_t stride, int64_t n) {
-    const float *x = (const float *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const float *)(const void *)from;
-    }
-}
+#define OTHER float
+#define LOAD  load_f32
+#define STORE store_f32
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_f64(elem *to, const char *from, int64_t stride, int64_t n) {
-    const double *x = (const double *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const double *)(const void *)from;
-    }
-}
+#define OTHER double
+#define LOAD  load_f64
+#define STORE store_f64
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_i8(elem *to, const char *from, int64_t stride, int64_t n) {
-    const int8_t *x = (const int8_t *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const int8_t *)(const void *)from;
-    }
-}
+#define OTHER int8_t
+#define LOAD  load_i8
+#define STORE store_i8
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_i16(elem *to, const char *from, int64_t stride, int64_t n) {
-    const int16_t *x = (const int16_t *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const int16_t *)(const void *)from;
-    }
-}
+#define OTHER int16_t
+#define LOAD  load_i16
+#define STORE store_i16
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_i32(elem *to, const char *from, int64_t stride, int64_t n) {
-    const int32_t *x = (const int32_t *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const int32_t *)(const void *)from;
-    }
-}
+#define OTHER int32_t
+#define LOAD  load_i32
+#define STORE store_i32
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_i64(elem *to, const char *from, int64_t stride, int64_t n) {
-    const int64_t *x = (const int64_t *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const int64_t *)(const void *)from;
-    }
-}
+#define OTHER int64_t
+#define LOAD  load_i64
+#define STORE store_i64
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
-static void load_u8(elem *to, const char *from, int64_t stride, int64_t n) {
-    const uint8_t *x = (const uint8_t *)(const void *)from;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = (elem)x[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, from += stride) {
-        to[i] = (elem) * (const uint8_t *)(const void *)from;
-    }
-}
+#define OTHER uint8_t
+#define LOAD  load_u8
+#define STORE store_u8
+#include "engine/kernels/cpu/isa/pointwise_convert_type.h"
 
 /* Halves go through f32, a block at a time, where strides or a `elem` other than float ask for it. */
 enum { HALF_BLOCK = 256 };
@@ -148,104 +84,6 @@ static void store_half(dtype t, char *to, int64_t stride, const elem *from, int6
         for (int64_t i = 0; stride != 2 && i < m; i++) {
             *(uint16_t *)(void *)(to + (done + i) * stride) = half[i];
         }
-    }
-}
-
-static void store_f32(char *to, int64_t stride, const elem *from, int64_t n) {
-    float *x = (float *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (float)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(float *)(void *)to = (float)from[i];
-    }
-}
-
-static void store_f64(char *to, int64_t stride, const elem *from, int64_t n) {
-    double *x = (double *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (double)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(double *)(void *)to = (double)from[i];
-    }
-}
-
-static void store_i8(char *to, int64_t stride, const elem *from, int64_t n) {
-    int8_t *x = (int8_t *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (int8_t)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(int8_t *)(void *)to = (int8_t)from[i];
-    }
-}
-
-static void store_i16(char *to, int64_t stride, const elem *from, int64_t n) {
-    int16_t *x = (int16_t *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (int16_t)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(int16_t *)(void *)to = (int16_t)from[i];
-    }
-}
-
-static void store_i32(char *to, int64_t stride, const elem *from, int64_t n) {
-    int32_t *x = (int32_t *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (int32_t)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(int32_t *)(void *)to = (int32_t)from[i];
-    }
-}
-
-static void store_i64(char *to, int64_t stride, const elem *from, int64_t n) {
-    int64_t *x = (int64_t *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (int64_t)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(int64_t *)(void *)to = (int64_t)from[i];
-    }
-}
-
-static void store_u8(char *to, int64_t stride, const elem *from, int64_t n) {
-    uint8_t *x = (uint8_t *)(void *)to;
-    if (stride == sizeof *x) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = (uint8_t)from[i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++, to += stride) {
-        *(uint8_t *)(void *)to = (uint8_t)from[i];
     }
 }
 

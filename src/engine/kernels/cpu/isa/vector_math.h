@@ -74,10 +74,12 @@ VECTOR_INLINE float exp_scale(float shifted) {
     return float_of_bits(bits_of_float(shifted) << 23);
 }
 
-/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. */
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. Below -104, where the result is 0, n becomes
+   -254, whose halves stand for 0: hardware takes some hundred cycles for a product that underflows, and masks of -inf make
+   many of them. */
 VECTOR_INLINE float exp_f32(float x) {
     float clipped = x > 89.0f ? 89.0f : x;
-    clipped = clipped < -104.0f ? -104.0f : clipped;
+    clipped = clipped < -104.0f ? -176.0f : clipped;
     float shifted, r = exp_rest(clipped, &shifted);
     float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
     int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;

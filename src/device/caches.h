@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What code that moves much memory assumes of a processor's caches. */
+#ifndef DEVICE_CACHES_H
+#define DEVICE_CACHES_H
+
+enum {
+    /* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
+       store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
+       more per socket. */
+    STREAM_MIN_BYTES = 32 << 20,
+    STREAM_LINE_BYTES = 64, /* loops stream whole lines of this size */
+};
+
+#endif

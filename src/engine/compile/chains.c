@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that follow each other and can be run part by part: part p of each reads, of what the others write, only what their
+   parts p wrote. Such a chain is one parallel region, and what lies between its kernels stays in the caches of the core that
+   works on the part. */
+#include "engine/compile/passes.h"
+
+#include <string.h>
+
+enum { MOST_PARTS_TRIED = 64 };
+/* What a part may touch, so that it stays in a core's own cache. */
+static const double PART_BYTES = 768 * 1024;
+
+/* How a kernel's tasks fall into parts: whole variables, from the slowest on, then runs of `run` of one more. */
+typedef struct partition {
+    int64_t parts;
+    int n;
+    int variables[KERNEL_MAX_VARIABLES];
+    int64_t radix[KERNEL_MAX_VARIABLES]; /* of the part's number, by variable */
+    int64_t run;                         /* of the last variable; 1: all of them are whole */
+} partition;
+
+static bool partition_of(const kernel *k, int64_t parts, partition *out) {
+    partition p = {.parts = parts, .run = 1};
+    int64_t rest = parts;
+    for (int i = 0; i < k->n_tasks && rest > 1; i++) {
+        int v = k->tasks[i];
+        int64_t size = k->variables[v].size;
+        bool in_blocks = v == k->vector && !k->is_product;
+        if (in_blocks || p.run > 1 || (rest % size != 0 && size % rest != 0)) {
+            return false;
+        }
+        p.radix[p.n] = rest % size == 0 ? size : rest;
+        p.run = size / p.radix[p.n];
+        rest /= p.radix[p.n];
+        p.variables[p.n++] = v;
+    }
+    *out = p;
+    return rest == 1 && k->n_task_items % parts == 0;
+}
+
+/* The least and the greatest that expression e's offset comes to after this change of variables. Where it has a guard, the
+   coordinates lie within the value's sizes whenever it looks. */
+static void offset_range(compiler *c, const kernel *k, const expr *e, index_sum at, const index_sum *by, int64_t *low,
+                         int64_t *high) {
+    if (e == NULL || e->guard < 0) {
+        index_range(index_replace(&c->g.indices, at, k->n_variables, by), low, high);
+        return;
+    }
+    const place *there = &c->places[e->value];
+    *low = *high = there->offset;
+    for (int d = 0; d < e->n_coordinates; d++) {
+        int64_t from, to, last = dag_at(&c->g, (val){e->value})->sizes[d] - 1;
+        index_range(index_replace(&c->g.indices, e->coordinates[d], k->n_variables, by), &from, &to);
+        *low += (from < 0 ? 0 : from) * there->strides[d];
+        *high += (to > last ? last : to) * there->strides[d];
+    }
+}
+
+/* Whether what part p touches of a buffer (by expression e, NULL: by a store) are the elements p * extent to
+   (p + 1) * extent - 1, or some of them. */
+static bool is_of_part(compiler *c, const kernel *k, const partition *p, const expr *e, index_sum at, int64_t extent) {
+    index_sum by[KERNEL_MAX_VARIABLES];
+    for (int v = 0; v < k->n_variables; v++) {
+        by[v] = index_variable(&c->g.indices, v, k->variables[v].size);
+    }
+    int64_t weight = extent, stride;
+    for (int i = p->n - 1; i >= 0; i--) {
+        int v = p->variables[i];
+        int64_t run = i == p->n - 1 ? p->run : 1;
+        if (!index_stride(at, v, &stride) || stride * run != weight) {
+            return false;
+        }
+        weight *= p->radix[i];
+        by[v] = run > 1 ? index_variable(&c->g.indices, v, run) : index_constant(0);
+    }
+    int64_t low, high;
+    offset_range(c, k, e, at, by, &low, &high);
+    return low >= 0 && high < extent && !c->g.indices.failed;
+}
+
+/* Elements of a buffer without gaps; -1: it has some. */
+static int64_t elements_of(const compile_buffer *b) {
+    if (b->role == BUFFER_WORK) {
+        return b->n_elems;
+    }
+    const tensor *t = b->tensor;
+    int64_t strides[TENSOR_MAX_DIMS];
+    if (b->role != BUFFER_OUTPUT) {
+        return -1;
+    }
+    sizes_contiguous_strides(t->ndim, t->sizes, strides);
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->sizes[d] != 1 && t->strides[d] != strides[d]) {
+            return -1;
+        }
+    }
+    return tensor_numel(t);
+}
+
+static bool is_written(const kernel *k, int buffer) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].buffer == buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_loaded(const kernel *k, int buffer) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (k->exprs[i].kind == EXPR_LOAD && k->exprs[i].buffer == buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A kernel whose tasks are independent of what others' tasks read and write but through buffers of this program. */
+static bool may_chain(const compiler *c, const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        bool elsewhere = r->buffer >= 0 && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
+                         c->buffers[r->buffer].tensor->storage != NULL; /* an input lies there as well */
+        if (r->kind == ROOT_SCATTER || r->kind == ROOT_SCAN || elsewhere) {
+            return false;
+        }
+    }
+    return k->n_task_items > 0;
+}
+
+/* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone; *shares becomes
+   true when it touches something that another kernel of the chain does. */
+static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *shares) {
+    partition p;
+    if (!partition_of(k, parts, &p)) {
+        return false;
+    }
+    for (int i = 0; i < k->n_buffers; i++) {
+        int b = k->buffers[i];
+        bool written = false, read = false;
+        int touching = 0;
+        for (int s = first; s <= last; s++) {
+            bool writes = is_written(c->steps[s].kernel, b), reads = is_loaded(c->steps[s].kernel, b);
+            written |= writes;
+            read |= reads;
+            touching += writes || reads;
+        }
+        *shares |= touching > 1 && c->buffers[b].role != BUFFER_SEED;
+        if (!written || !read) {
+            continue;
+        }
+        int64_t n = elements_of(&c->buffers[b]);
+        if (n < 0 || n % parts != 0) {
+            return false;
+        }
+        for (int e = 0; e < k->n_exprs; e++) {
+            const expr *x = &k->exprs[e];
+            if (x->kind == EXPR_LOAD && x->buffer == b && !is_of_part(c, k, &p, x, x->at, n / parts)) {
+                return false;
+            }
+        }
+        for (int r = 0; r < k->n_roots; r++) {
+            if (k->roots[r].buffer == b && !is_of_part(c, k, &p, NULL, k->roots[r].at, n / parts)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The last step of the longest chain from `first` on in so many parts. */
+static int chain_end(compiler *c, int first, int64_t parts) {
+    int last = first;
+    for (int end = first; end < c->n_steps && c->steps[end].kernel != NULL && may_chain(c, c->steps[end].variants[0]); end++) {
+        bool shares = false, keeps = true;
+        for (int s = first; s <= end && keeps; s++) {
+            keeps = keeps_to_parts(c, c->steps[s].variants[0], parts, first, end, &shares);
+        }
+        if (!keeps) {
+            break;
+        }
+        last = shares ? end : last;
+    }
+    return last;
+}
+
+static int add_parts(int64_t *list, int n, int64_t parts) {
+    for (int i = 0; i < n; i++) {
+        if (list[i] == parts) {
+            return n;
+        }
+    }
+    if (n < MOST_PARTS_TRIED) {
+        list[n++] = parts;
+    }
+    return n;
+}
+
+/* Numbers of parts that a kernel suggests: its slowest variable, the slowest two, and so on. */
+static int parts_of(const kernel *k, int64_t *list, int n) {
+    int64_t parts = 1;
+    for (int i = 0; i < k->n_tasks && (k->tasks[i] != k->vector || k->is_product); i++) {
+        parts *= k->variables[k->tasks[i]].size;
+        n = add_parts(list, n, parts);
+    }
+    return n;
+}
+
+static double bytes_of_part(const compiler *c, int first, int last, int64_t parts) {
+    double sum = 0;
+    for (int s = first; s <= last; s++) {
+        sum += c->steps[s].variants[0]->bytes;
+    }
+    return sum / (double)parts;
+}
+
+/* The longest chain from a step on; of equally long ones that of the fewest parts that stay in a cache. */
+static chain best_chain(compiler *c, int first) {
+    int64_t list[MOST_PARTS_TRIED];
+    int n = 0;
+    for (int s = first; s < c->n_steps && s < first + 8 && c->steps[s].kernel != NULL; s++) {
+        n = parts_of(c->steps[s].variants[0], list, n);
+    }
+    chain best = {first, 1, 1};
+    for (int i = 0; i < n; i++) {
+        if (list[i] < c->options->n_threads || (list[i] % c->options->n_threads != 0 && list[i] < 8 * c->options->n_threads)) {
+            continue;
+        }
+        int steps = chain_end(c, first, list[i]) - first + 1;
+        if (steps < 2 || steps < best.n_steps) {
+            continue;
+        }
+        bool fits = bytes_of_part(c, first, first + steps - 1, list[i]) <= PART_BYTES;
+        bool fitted = best.n_steps > 1 && bytes_of_part(c, first, first + best.n_steps - 1, best.parts) <= PART_BYTES;
+        bool fewer = list[i] < best.parts;
+        if (steps > best.n_steps || (fits && !fitted) || (fits == fitted && fits == fewer)) {
+            best = (chain){first, steps, list[i]};
+        }
+    }
+    return best;
+}
+
+/* What only the chain's steps touch is as large as a part. */
+static void localise(compiler *c, const chain *h) {
+    for (int b = 0; b < c->n_buffers; b++) {
+        bool inside = false, outside = c->buffers[b].role != BUFFER_WORK || c->buffers[b].n_elems == 0;
+        for (int s = 0; s < c->n_steps && !outside; s++) {
+            const kernel *k = c->steps[s].kernel;
+            bool in_chain = s >= h->first && s < h->first + h->n_steps;
+            bool touches = k != NULL && (is_written(k, b) || is_loaded(k, b));
+            for (int i = 0; k == NULL && i < dag_at(&c->g, c->steps[s].call)->n_sources; i++) {
+                place p;
+                touches |= place_through(c, dag_at(&c->g, c->steps[s].call)->sources[i], &p) && p.buffer == b;
+            }
+            inside |= touches && in_chain;
+            outside |= touches && !in_chain;
+        }
+        if (inside && !outside && c->buffers[b].n_elems % h->parts == 0) {
+            c->buffers[b].part_elems = c->buffers[b].n_elems / h->parts;
+        }
+    }
+}
+
+status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
+    chain *chains = arena_make(c->memory, (size_t)c->n_steps + 1, sizeof *chains);
+    if (chains == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
+    int n = 0;
+    for (int s = 0; s < c->n_steps && !c->options->no_fusion;) {
+        chain h = {s, 1, 1};
+        if (c->steps[s].kernel != NULL && c->steps[s].n_variants > 0) {
+            h = best_chain(c, s);
+        }
+        if (h.n_steps > 1) {
+            for (int i = h.first; i < h.first + h.n_steps; i++) { /* other arrangements of a kernel may have other tasks */
+                for (int v = 0; v < c->steps[i].n_variants; v++) {
+                    bool shares = false;
+                    c->steps[i].variants[v]->in_parts =
+                        keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &shares);
+                }
+            }
+            localise(c, &h);
+            chains[n++] = h;
+        }
+        s += h.n_steps;
+    }
+    *n_chains = n;
+    *out = chains;
+    return ASSAY_OK;
+}

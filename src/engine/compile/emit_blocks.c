@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes in blocks of a few lines of memory. A block's halves are converted as a whole, by what the processor has for it, and
+   what no cache would keep is put together and stored past the caches while the lines that follow are fetched. */
+#include "engine/compile/emit.h"
+
+#include "device/caches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BLOCK_LANES = 64,
+    AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
+    ROWS_AHEAD_BYTES = 4096,
+    FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
+};
+
+/* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
+
+static double buffer_bytes(const emitter *m, int buffer) {
+    const compile_buffer *b = &m->c->buffers[buffer];
+    double n = b->role == BUFFER_SEED ? 1 : b->role == BUFFER_WORK ? (double)b->n_elems : (double)tensor_numel(b->tensor);
+    return n * (double)dtype_size(b->dtype);
+}
+
+/* Whether neighbours along the vector are neighbours in memory. */
+static bool is_dense(const emitter *m, index_sum at) {
+    int64_t stride;
+    return m->k->vector >= 0 && index_stride(at, m->k->vector, &stride) && stride == 1;
+}
+
+static bool is_dense_load(const emitter *m, const expr *e) {
+    return e->kind == EXPR_LOAD && e->guard < 0 && is_dense(m, e->at);
+}
+
+/* An element that a kernel reads and writes is in the cache already. */
+static bool reads_memory_of(const emitter *m, int buffer) {
+    const tensor *to = m->c->buffers[buffer].tensor;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        if (e->kind != EXPR_LOAD) {
+            continue;
+        }
+        const tensor *from = m->c->buffers[e->buffer].tensor;
+        if (e->buffer == buffer || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_streamed(const emitter *m, const root *r) {
+    return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
+           r->buffer >= 0 && buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES && !reads_memory_of(m, r->buffer);
+}
+
+/* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
+   written. */
+static bool can_widen(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_RANDOM) {
+        return is_dense(m, e->at) && m->saved_in[i] < 0;
+    }
+    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && m->saved_in[i] < 0 &&
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && is_dense_load(m, &m->k->exprs[e->sources[0]]);
+}
+
+static bool can_narrow(const emitter *m, const root *r) {
+    const expr *e = &m->k->exprs[r->expr];
+    return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && e->kind == EXPR_CAST &&
+           e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 && m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
+           m->saved_in[r->expr] < 0 && !m->named[r->expr];
+}
+
+bool emit_is_narrowed(const emitter *m, int i) {
+    return m->staged[i] && can_narrow(m, &m->k->roots[i]);
+}
+
+static bool has_loops(const emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool emit_streams_any(const emitter *m) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        any |= is_streamed(m, &m->k->roots[i]);
+    }
+    return any;
+}
+
+bool emit_streams(const emitter *m, int phase) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r)) {
+            if (r->kind != ROOT_STORE) {
+                return false;
+            }
+            any |= is_streamed(m, r);
+        }
+    }
+    return any && m->k->variables[m->k->vector].size >= BLOCK_LANES;
+}
+
+/* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
+static bool walks_rows(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool much = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
+    }
+    return much && phase == 0 && m->rows && k->has_classes && k->n_loops > 0;
+}
+
+/* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
+   work on what the first has read leave memory idle, so those that stream nothing ask for the next task's part; where there
+   are none, the streaming ones do. */
+static bool fetches(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (walks_rows(m, phase)) {
+        return true;
+    }
+    if (!m->streams || (k->n_phases > 1 && phase == 0)) {
+        return false;
+    }
+    bool others = false;
+    for (int p = 1; p < k->n_phases; p++) {
+        others |= has_loops(m, p) && !emit_streams(m, p);
+    }
+    return !others || !emit_streams(m, phase);
+}
+
+static bool choose(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool any = fetches(m, phase);
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        m->staged[i] = r->phase == phase && (is_streamed(m, r) || can_narrow(m, r));
+        any |= m->staged[i];
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->widened[i] = m->wanted[i] && !m->named[i] && can_widen(m, i);
+        any |= m->widened[i];
+    }
+    return any;
+}
+
+static void choose_none(emitter *m) {
+    memset(m->staged, 0, (size_t)m->k->n_roots);
+    memset(m->widened, 0, (size_t)m->k->n_exprs);
+}
+
+void emit_want_phase(emitter *m, int phase) {
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r)) {
+            emit_want(m, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
+            emit_want_index(m, r->at);
+        }
+    }
+}
+
+/* --- a block ---------------------------------------------------------------------------------------------------------------- */
+
+const char *emit_block_lane(const emitter *m) {
+    return strcmp(m->block, "0") == 0 ? "l" : "i";
+}
+
+static void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
+    text index = {0};
+    emit_index(m, &index, at, -1);
+    emit_line(m, "%sb%d + %s%s", before, buffer, text_get(&index), after);
+    m->out.failed |= index.failed;
+    text_clear(&index);
+}
+
+/* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases have read the task's part by now,
+   the next task's. 0: nowhere. */
+static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
+    const kernel *k = m->k;
+    int64_t stride = 0, size = (int64_t)dtype_size(e->dtype);
+    int last = k->n_tasks - 1;
+    if (walks_rows(m, phase)) {
+        int64_t row = k->lanes * size;
+        bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
+        return apart ? stride * (row < ROWS_AHEAD_BYTES ? ROWS_AHEAD_BYTES / row : 1) : 0;
+    }
+    if (k->n_phases == 1) {
+        int64_t row = k->variables[k->vector].size * size;
+        if (row >= AHEAD_BYTES || last < 1 || k->tasks[last] != k->vector) {
+            return AHEAD_BYTES / size;
+        }
+        return index_stride(e->at, k->tasks[last - 1], &stride) ? stride * (AHEAD_BYTES / row) : 0; /* some rows on */
+    }
+    if (last < 0 || !index_stride(e->at, k->tasks[last], &stride)) {
+        return 0;
+    }
+    return k->tasks[last] == k->vector ? stride * k->lanes : stride;
+}
+
+static void emit_fetches(emitter *m, int phase) {
+    const kernel *k = m->k;
+    int64_t turns = 0, turn = 0; /* phases share in what the next task needs */
+    for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
+        turn += p < phase && has_loops(m, p) && fetches(m, p);
+        turns += has_loops(m, p) && fetches(m, p);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int reads[EXPR_MAX_READS];
+        int64_t ahead = is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
+        if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || buffer_bytes(m, e->buffer) < FETCHED_BYTES) {
+            continue;
+        }
+        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = BLOCK_LANES / per_line;
+        int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
+        char after[64];
+        snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line),
+                 (long long)((last - first) * STREAM_LINE_BYTES));
+        if (last > first) {
+            emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
+        }
+    }
+}
+
+static void emit_before_block(emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (fetches(m, phase)) {
+        emit_fetches(m, phase);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        if (m->widened[i] && e->kind == EXPR_RANDOM) {
+            text seed = {0}, index = {0};
+            emit_name(m, &seed, e->sources[0]);
+            emit_index(m, &index, e->at, -1);
+            emit_line(m, "random_block(random%d, %s, %d, %s);", i, text_get(&seed), e->stream, text_get(&index));
+            m->out.failed |= seed.failed || index.failed;
+            text_clear(&seed);
+            text_clear(&index);
+        } else if (m->widened[i]) {
+            const expr *from = &k->exprs[e->sources[0]];
+            char before[64];
+            snprintf(before, sizeof before, "f32s_of_f16s(wide%d, ", i);
+            emit_address_call(m, before, from->buffer, from->at, ");");
+        }
+    }
+}
+
+static void emit_after_block(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        char after[64];
+        if (!m->staged[i]) {
+            continue;
+        }
+        bool narrowed = can_narrow(m, r);
+        if (!is_streamed(m, r)) {
+            snprintf(after, sizeof after, ", made%d);", i);
+            emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, after);
+            continue;
+        }
+        if (narrowed) {
+            emit_line(m, "uint16_t halves%d[%d];", i, BLOCK_LANES);
+            emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
+        }
+        snprintf(after, sizeof after, ", %s%d, %lld);", narrowed ? "halves" : "made", i,
+                 (long long)(BLOCK_LANES * dtype_size(r->store_dtype)));
+        emit_address_call(m, "stream_lines(", r->buffer, r->at, after);
+    }
+}
+
+/* Lines in which the vector variable is the block's first. */
+typedef struct scope {
+    size_t from;
+    definition first;
+} scope;
+
+static void open_scope(emitter *m, const char *from, scope *s) {
+    s->from = m->out.length;
+    emit_line(m, "{");
+    m->depth++;
+    emit_define(m, &s->first, "const int64_t ", strcmp(m->block, "0") == 0 ? "v%d = %s" : strcmp(from, "0") == 0 ? "v%d = block" : "v%d = %s + block", m->k->vector, from);
+}
+
+/* Without a line in it, it goes again. */
+static void close_scope(emitter *m, const scope *s) {
+    m->depth--;
+    if (m->out.failed) {
+        return;
+    }
+    if (m->out.length == s->first.to) {
+        m->out.length = s->from;
+        m->out.data[s->from] = '\0';
+        return;
+    }
+    emit_drop_unused(m, &s->first);
+    emit_line(m, "}");
+}
+
+static void emit_block(emitter *m, int phase, const char *block, const char *from) {
+    const kernel *k = m->k;
+    scope start;
+    char last[32];
+    m->block = block;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->widened[i]) {
+            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, BLOCK_LANES);
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (m->staged[i]) {
+            emit_line(m, "%s made%d[%d];", dialect_type(can_narrow(m, &k->roots[i]) ? ASSAY_F32 : k->roots[i].store_dtype), i,
+                      BLOCK_LANES);
+        }
+    }
+    open_scope(m, from, &start);
+    emit_before_block(m, phase);
+    close_scope(m, &start);
+    emit_want_phase(m, phase);
+    snprintf(last, sizeof last, "%d", BLOCK_LANES);
+    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : BLOCK_LANES});
+    open_scope(m, from, &start);
+    emit_after_block(m);
+    close_scope(m, &start);
+}
+
+/* --- tiles that are turned round ------------------------------------------------------------------------------------------ */
+
+/* What runs along the tile's variable in memory is read so, into an array that runs along the lanes: each line is touched
+   once, where lanes that lie a multiple of a page apart would push each other out of the caches between two of its elements. */
+static bool is_turned(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    int reads[EXPR_MAX_READS], across = m->k->n_loops == 1 ? m->k->loops[0] : -1;
+    int64_t along, stride;
+    return across >= 0 && m->k->variables[across].tile > 0 && m->wanted[i] && !m->named[i] && e->kind == EXPR_LOAD &&
+           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 && index_stride(e->at, across, &stride) &&
+           stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
+}
+
+void emit_turned(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->turned[i] = k->vector >= 0 && is_turned(m, i);
+        if (!m->turned[i]) {
+            continue;
+        }
+        const expr *e = &k->exprs[i];
+        const loop_variable *across = &k->variables[k->loops[0]], *vector = &k->variables[k->vector];
+        int64_t stride = 0;
+        text index = {0};
+        char n_across[96];
+        (void)index_stride(e->at, k->vector, &stride);
+        emit_index(m, &index, e->at, -1);
+        snprintf(n_across, sizeof n_across, across->limit % across->tile == 0 ? "%lld" : "%lld * (v%d + 1) <= %lld ? %lld : %lld",
+                 (long long)across->tile, across->block, (long long)across->limit, (long long)across->tile,
+                 (long long)(across->limit % across->tile));
+        emit_line(m, "%s turned%d[%lld][%lld];", dialect_type(e->dtype), i, (long long)across->tile, (long long)k->lanes);
+        emit_line(m, "{");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
+        emit_line(m, "turn_%d(turned%d, %lld, b%d + %s, %lld, %s,", 8 * (int)dtype_size(e->dtype), i, (long long)k->lanes, e->buffer,
+                  text_get(&index), (long long)stride, n_across);
+        emit_line(m, vector->size % k->lanes == 0 ? "        %lld);" : "        n_lanes);", (long long)k->lanes);
+        m->depth--;
+        emit_line(m, "}");
+        m->out.failed |= index.failed;
+        text_clear(&index);
+    }
+}
+
+/* --- all lanes ---------------------------------------------------------------------------------------------------------------- */
+
+/* The first root that goes past the caches and whose rows may begin within a line; -1: none. */
+static int unaligned_root(const emitter *m) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (!m->staged[i] || !is_streamed(m, r)) {
+            continue;
+        }
+        int64_t size = (int64_t)dtype_size(r->store_dtype);
+        bool aligned = r->at.constant * size % STREAM_LINE_BYTES == 0;
+        for (int t = 0; t < r->at.n; t++) {
+            const index_atom *atom = r->at.terms[t].atom;
+            bool is_vector = atom->kind == ATOM_VARIABLE && atom->id == m->k->vector;
+            aligned &= is_vector || r->at.terms[t].factor * size % STREAM_LINE_BYTES == 0;
+        }
+        return aligned ? -1 : i;
+    }
+    return -1;
+}
+
+/* Lanes up to the first whole line of what is stored: `head`. */
+static void emit_head(emitter *m, int phase, int root_index, const char *n, const char *from) {
+    const root *r = &m->k->roots[root_index];
+    scope start;
+    char after[96];
+    emit_line(m, "int64_t head;");
+    m->block = "0";
+    open_scope(m, from, &start);
+    snprintf(after, sizeof after, ", %d, %s);", (int)dtype_size(r->store_dtype), n);
+    emit_address_call(m, "head = lanes_to_line(", r->buffer, r->at, after);
+    close_scope(m, &start);
+    choose_none(m);
+    emit_range(m, phase, &(lane_range){"0", "head", from, 0});
+}
+
+void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
+    char count[32], whole[32], rest[96];
+    snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
+    if ((n > 0 && n < BLOCK_LANES) || !choose(m, phase)) {
+        emit_range(m, phase, &(lane_range){"0", count, from, 0});
+        return;
+    }
+    int unaligned = unaligned_root(m);
+    bool is_known = unaligned < 0 && n > 0; /* how many lanes are in blocks */
+    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % BLOCK_LANES));
+    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, BLOCK_LANES);
+    emit_line(m, "{");
+    m->depth++;
+    if (unaligned >= 0) {
+        emit_head(m, phase, unaligned, count, from);
+        emit_want_phase(m, phase);
+        (void)choose(m, phase);
+    }
+    if (is_known && n == BLOCK_LANES) {
+        emit_block(m, phase, "0", from);
+    } else {
+        emit_line(m, "for (int64_t block = %s; block %s %s%s; block += %d) {", unaligned >= 0 ? "head" : "0",
+                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : " - 64", BLOCK_LANES);
+        m->depth++;
+        emit_block(m, phase, "block", from);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    choose_none(m);
+    emit_want_phase(m, phase);
+    if (!is_known || n % BLOCK_LANES != 0) {
+        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0});
+    }
+    m->depth--;
+    emit_line(m, "}");
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The innermost loops as text: over lanes of the vector variable. */
+#include "engine/compile/emit.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names that may turn out not to be needed --------------------------------------------------------------------------------- */
+
+void emit_define(emitter *m, definition *d, const char *type, const char *format, ...) {
+    char value[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(value, " "), value);
+    d->from = m->out.length;
+    emit_line(m, "%s%s;", type, value);
+    d->to = m->out.length;
+}
+
+void emit_drop_unused(emitter *m, const definition *d) {
+    if (m->out.failed) {
+        return;
+    }
+    size_t n = strlen(d->name);
+    for (const char *at = m->out.data + d->to; (at = strstr(at, d->name)) != NULL; at += n) {
+        if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+            return;
+        }
+    }
+    memmove(m->out.data + d->from, m->out.data + d->to, m->out.length - d->to + 1);
+    m->out.length -= d->to - d->from;
+}
+
+/* --- a phase's statements ------------------------------------------------------------------------------------------------ */
+
+bool emit_in_loops(const emitter *m, const root *r) {
+    return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
+}
+
+void emit_body(emitter *m, int phase, bool before) {
+    uint64_t vector = m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (!before || (m->k->exprs[i].variables & vector) == 0)) {
+            emit_expr(m, i);
+        }
+    }
+    for (int i = 0; !before && i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+/* The loop over lanes, and what it gives names to. */
+typedef struct lanes {
+    definition lane, variable;
+} lanes;
+
+/* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
+static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
+    emit_line(m, "INDEPENDENT");
+    if (range->block > 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
+    } else {
+        emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
+    }
+    m->depth++;
+    if (range->block > 0) {
+        emit_define(m, &l->lane, "const int64_t ", "l = %s + i", range->first);
+    }
+    emit_define(m, &l->variable, "const int64_t ", strcmp(range->from, "0") == 0 && range->block > 0 ? "v%d = l" : "v%d = %s + l",
+                m->k->vector, range->from);
+}
+
+static void close_lanes(emitter *m, const lane_range *range, const lanes *l, const bool *named) {
+    emit_drop_unused(m, &l->variable);
+    if (range->block > 0) {
+        emit_drop_unused(m, &l->lane);
+    }
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->named, named, (size_t)m->k->n_exprs);
+}
+
+/* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
+   written with the forms that branch and call. */
+static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, const bool *named, bool *all_wanted) {
+    lanes l;
+    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
+    emit_line(m, "uint64_t rare = 0;");
+    open_lanes(m, range, &l);
+    m->quick = true;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
+            continue;
+        }
+        memset(m->wanted, 0, (size_t)m->k->n_exprs);
+        for (int s = 0; s < m->k->exprs[i].n_sources; s++) {
+            emit_want(m, m->k->exprs[i].sources[s]);
+        }
+        for (int e = 0; e < m->k->n_exprs; e++) {
+            if (m->wanted[e] && !m->named[e]) {
+                emit_expr(m, e);
+            }
+        }
+        emit_quick_check(m, i);
+    }
+    close_lanes(m, range, &l, named);
+    memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
+    for (int quick = 1; quick >= 0; quick--) {
+        emit_line(m, quick ? "if (rare == 0) {" : "} else {");
+        m->depth++;
+        m->quick = quick;
+        open_lanes(m, range, &l);
+        emit_body(m, phase, false);
+        close_lanes(m, range, &l, named);
+        m->depth--;
+    }
+    emit_line(m, "}");
+}
+
+void emit_range(emitter *m, int phase, const lane_range *range) {
+    size_t n_exprs = (size_t)m->k->n_exprs;
+    bool *named = malloc(2 * n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, n_exprs);
+    bool quick = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        quick |= m->wanted[i] && !m->named[i] && emit_has_quick(m, i);
+    }
+    if (quick) {
+        emit_line(m, "{");
+        m->depth++;
+        emit_quick_lanes(m, phase, range, named, named + n_exprs);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        lanes l;
+        open_lanes(m, range, &l);
+        emit_body(m, phase, false);
+        close_lanes(m, range, &l, named);
+    }
+    free(named);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions, in one step or in two. */
+#include "engine/graph/dag_build.h"
+
+/* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
+enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_LEAST_PARTS = 8 };
+
+/* Into how many parts of one length n elements are cut, at most; 1: not at all. */
+static int64_t parts_of(int64_t n, int64_t most) {
+    for (int64_t parts = most; parts >= SPLIT_LEAST_PARTS; parts--) {
+        if (n % parts == 0) {
+            return parts;
+        }
+    }
+    return 1;
+}
+
+/* Along the dimensions of the set, in one step. */
+static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
+    const dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) == 0) {
+            sizes[ndim++] = n.sizes[d];
+        }
+    }
+    return dag_intern(g, &(dag_node){.kind = PRIM_REDUCE,
+                                     .dtype = how == RED_ARGMAX || how == RED_ARGMIN ? ASSAY_I64 : n.dtype,
+                                     .ndim = ndim,
+                                     .sizes = sizes,
+                                     .n_sources = 1,
+                                     .sources = &x,
+                                     .reduce = {how, dims}});
+}
+
+/* Rows to one row, in parts of rows: whoever makes a part's rows can have them reduced while they are near, and threads share
+   the parts. False when that is not the case, or not worth it. */
+static bool split_rows(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    enum { MOST_ROW_PARTS = 16, LEAST_ROWS = 4 };
+    const dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
+    int first = 0, ndim = 2;
+    for (; first < n.ndim && (dims >> first & 1) != 0; first++) {
+        reduced *= n.sizes[first];
+    }
+    for (int d = first; d < n.ndim; d++) {
+        results *= n.sizes[d];
+        sizes[ndim < TENSOR_MAX_DIMS ? ndim++ : 0] = n.sizes[d];
+    }
+    int64_t parts = parts_of(reduced, MOST_ROW_PARTS);
+    if (how == RED_ARGMAX || how == RED_ARGMIN || dims >> first != 0 || results <= SPLIT_MAX_RESULTS || parts == 1 ||
+        reduced < LEAST_ROWS * parts || reduced * results < 2 * SPLIT_MIN_ELEMENTS || first == n.ndim ||
+        n.ndim - first + 2 > TENSOR_MAX_DIMS) {
+        return false;
+    }
+    sizes[0] = parts;
+    sizes[1] = reduced / parts;
+    val in_parts = reduce_whole(g, how, v_reshape(g, x, ndim, sizes), 2);
+    *out = reduce_whole(g, how, in_parts, 1);
+    return true;
+}
+
+/* The reduced dimensions last, as parts and what is in a part; false when one step does. */
+static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    const dag_node n = *dag_at(g, x);
+    int order[TENSOR_MAX_DIMS], at = 0;
+    int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) == 0) {
+            order[at] = d;
+            sizes[at++] = n.sizes[d];
+            results *= n.sizes[d];
+        }
+    }
+    int kept = at;
+    for (int d = 0; d < n.ndim; d++) {
+        if ((dims >> d & 1) != 0) {
+            order[at++] = d;
+            reduced *= n.sizes[d];
+        }
+    }
+    int64_t parts = parts_of(reduced, SPLIT_MOST_PARTS);
+    if (how == RED_ARGMAX || how == RED_ARGMIN || results > SPLIT_MAX_RESULTS || reduced < SPLIT_MIN_ELEMENTS ||
+        parts == 1 || kept + 2 > TENSOR_MAX_DIMS) {
+        return false;
+    }
+    sizes[kept] = parts;
+    sizes[kept + 1] = reduced / parts;
+    val rows = v_reshape(g, v_permute(g, x, order), kept + 2, sizes);
+    *out = v_reduce(g, how, v_reduce(g, how, rows, (uint64_t)1 << (kept + 1), false), (uint64_t)1 << kept, false);
+    return true;
+}
+
+val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
+    if (dag_stopped(g)) {
+        return (val){0};
+    }
+    dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS], kept[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < n.ndim; d++) {
+        bool goes = (dims >> d & 1) != 0;
+        kept[d] = goes ? 1 : n.sizes[d];
+        if (!goes) {
+            sizes[ndim++] = n.sizes[d];
+        }
+    }
+    bool places = how == RED_ARGMAX || how == RED_ARGMIN;
+    if (dag_numel(&n) == 0 && (how == RED_SUM || how == RED_PROD)) { /* loops over nothing have nothing to be named by */
+        val none = v_int(g, n.dtype, how == RED_PROD);
+        return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
+    }
+    val result = x;
+    if ((dims != 0 || places) && !split(g, how, x, dims, &result) && !split_rows(g, how, x, dims, &result)) {
+        result = reduce_whole(g, how, x, dims);
+    }
+    return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of a line's elements, entries of keys and the largest of entries (topk.h says what these are). */
+#ifndef ENGINE_KERNELS_CPU_ISA_TOPK_LOOPS_H
+#define ENGINE_KERNELS_CPU_ISA_TOPK_LOOPS_H
+
+#include "engine/kernels/cpu/isa.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct topk_loops {
+    void (*keys)(int32_t *keys, const float *x, int64_t n, bool largest);
+    void (*entries)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n);
+    uint64_t (*largest)(const uint64_t *entries, int64_t n); /* 0 for n = 0 */
+} topk_loops;
+
+extern const topk_loops topk_loops_baseline;
+#if defined(__x86_64__)
+extern const topk_loops topk_loops_avx2;
+extern const topk_loops topk_loops_avx512;
+#endif
+
+static inline const topk_loops *topk_loops_best(void) {
+#if defined(__x86_64__)
+    isa best = isa_best();
+    return best == ISA_AVX512 ? &topk_loops_avx512 : best == ISA_AVX2 ? &topk_loops_avx2 : &topk_loops_baseline;
+#else
+    return &topk_loops_baseline;
+#endif
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch and group norm by rows with results that no cache holds. What shares a statistic is read from memory once and kept,
+   in the computing type, where L2 holds it. Piece by piece the unit that is kept is finished and stored past the caches, and
+   the next unit is read into its place: so memory reads while it writes, and one unit's room is enough. Read where they lie,
+   a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. */
+#include "engine/kernels/cpu/norm_channels.h"
+
+#include "engine/kernels/cpu/streaming.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+/* A piece of a row of the units at hand. */
+typedef struct piece {
+    int64_t sample, channel; /* from the unit's first ones */
+    int64_t from, n;         /* of the row */
+    char *x, *dy;            /* where the ring keeps it */
+} piece;
+
+typedef struct ring {
+    const channel_norm *s;
+    channel_unit reading, finishing;
+    bool reads, finishes;
+    alignas(64) char made[STREAM_PIECE * sizeof(double)], raw[STREAM_PIECE * sizeof(double)];
+} ring;
+
+static char *operand_at(const channel_norm *s, int k, const channel_unit *u, const piece *p) {
+    int64_t size = (int64_t)dtype_size(s->type[k]);
+    return s->data[k] + (u->n_from + p->sample) * s->n_stride[k] + (u->c_from + p->channel) * s->c_stride[k] + p->from * size;
+}
+
+/* Whether a unit has the piece: the last block of channels may be narrower. */
+static bool has_piece(const channel_unit *u, const piece *p) {
+    return p->channel < u->c_to - u->c_from;
+}
+
+static channel_factors gradient_of(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c) {
+    channel_moment m = s->moments[channel_sum(s, sample, c)];
+    double g = s->v.is_batch ? s->weights[c] * m.mean : u->g, gx = s->v.is_batch ? s->weights[c] * m.m2 : u->gx;
+    return channel_gradient(s, sample, c, g, gx);
+}
+
+/* --- one after the other: rows that are converted -------------------------------------------------------------------------- */
+
+static void keep(const ring *r, int k, char *to, const piece *p, const piece *next) {
+    const channel_norm *s = r->s;
+    int64_t size = (int64_t)dtype_size(s->type[k]);
+    if (next != NULL && has_piece(&r->reading, next)) {
+        fetch_soon(operand_at(s, k, &r->reading, next), (size_t)(next->n * size));
+    }
+    s->l->load(to, operand_at(s, k, &r->reading, p), s->type[k], size, p->n);
+}
+
+static void read_piece(const ring *r, const piece *p, const piece *next) {
+    const channel_norm *s = r->s;
+    int64_t sample = r->reading.n_from + p->sample, c = r->reading.c_from + p->channel;
+    double mean = 0, m2 = 0;
+    keep(r, NORM_X, p->x, p, next);
+    if (!s->is_backward) {
+        s->l->moments(p->x, p->n, &mean, &m2);
+        channel_merge(&s->moments[channel_stat(s, sample, c)], (double)p->n, mean, m2);
+        return;
+    }
+    channel_moment *m = &s->moments[channel_sum(s, sample, c)];
+    keep(r, NORM_DY, p->dy, p, next);
+    s->l->channel_sums_short(p->dy, p->x, &s->mean[channel_stat(s, sample, c)], 1, p->n, &m->mean, &m->m2);
+}
+
+static void finish_piece(ring *r, const piece *p) {
+    const channel_norm *s = r->s;
+    const channel_unit *u = &r->finishing;
+    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]), sample = u->n_from + p->sample, c = u->c_from + p->channel;
+    const char *made = r->made;
+    if (s->is_backward) {
+        channel_factors f = gradient_of(s, u, sample, c);
+        s->l->channel_grad(r->made, p->dy, p->x, f.mean, f.a, f.b, f.c, p->n);
+    } else {
+        int64_t stat = channel_stat(s, sample, c);
+        double factor = s->weights[c] * s->rstd[stat];
+        s->l->scale(r->made, p->x, factor, s->biases[c] - s->mean[stat] * factor, p->n);
+    }
+    if (s->type[NORM_OUT] != s->l->type) {
+        s->l->store(r->raw, s->type[NORM_OUT], size, r->made, p->n);
+        made = r->raw;
+    }
+    s->l->stream(operand_at(s, NORM_OUT, u, p), made, (size_t)(p->n * size));
+}
+
+/* --- both at once: rows of the computing type -------------------------------------------------------------------------------- */
+
+/* Mean and sum of squared distances of a piece from sums about a centre. Where the centre lies so far off that most of the
+   squares' sum is taken off again, the piece, which is in L1 still, is gone over about its own mean. */
+static void merge_piece(const channel_norm *s, channel_moment *m, const piece *p, const ring_step *step) {
+    double n = (double)p->n, off = step->sum / n, mean = step->centre + off, m2 = step->products - n * off * off;
+    if (!(m2 > step->products / 16)) {
+        s->l->moments(p->x, p->n, &mean, &m2);
+    }
+    channel_merge(m, n, mean, m2);
+}
+
+static void step_piece(const ring *r, const piece *p, const piece *next) {
+    const channel_norm *s = r->s;
+    bool finishes = r->finishes && has_piece(&r->finishing, p), reads = r->reads && has_piece(&r->reading, p);
+    bool asks = next != NULL && has_piece(&r->reading, next);
+    ring_step step = {.n = p->n, .kept = p->x, .kept_dy = p->dy};
+    if (finishes) {
+        const channel_unit *u = &r->finishing;
+        int64_t sample = u->n_from + p->sample, c = u->c_from + p->channel, stat = channel_stat(s, sample, c);
+        step.to = operand_at(s, NORM_OUT, u, p);
+        if (s->is_backward) {
+            channel_factors f = gradient_of(s, u, sample, c);
+            step.mean = f.mean;
+            step.a = f.a;
+            step.b = f.b;
+            step.c = f.c;
+        } else {
+            step.factor = s->weights[c] * s->rstd[stat];
+            step.plus = s->biases[c] - s->mean[stat] * step.factor;
+        }
+    }
+    int64_t sample = r->reading.n_from + p->sample, c = r->reading.c_from + p->channel;
+    channel_moment *m = NULL;
+    if (reads) {
+        m = &s->moments[s->is_backward ? channel_sum(s, sample, c) : channel_stat(s, sample, c)];
+        /* As the loop reads it, in the computing type: in float for float. */
+        step.centre = s->is_backward ? s->mean[channel_stat(s, sample, c)] : m->mean;
+        step.centre = s->l->type == ASSAY_F32 ? (double)(float)step.centre : step.centre;
+        step.next = operand_at(s, NORM_X, &r->reading, p);
+        step.after = asks ? operand_at(s, NORM_X, &r->reading, next) : step.next;
+        if (s->is_backward) {
+            step.next_dy = operand_at(s, NORM_DY, &r->reading, p);
+            step.after_dy = asks ? operand_at(s, NORM_DY, &r->reading, next) : step.next_dy;
+        }
+    }
+    (s->is_backward ? s->l->ring_backward : s->l->ring_forward)(&step);
+    if (reads && s->is_backward) {
+        m->mean += step.sum;
+        m->m2 += step.products;
+    } else if (reads) {
+        merge_piece(s, m, p, &step);
+    }
+}
+
+/* --- a thread's units ------------------------------------------------------------------------------------------------------ */
+
+/* The piece behind p; false when p is the last. Letters as in channel_norm. */
+static bool next_piece(const channel_norm *s, int64_t samples, piece *p) {
+    int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
+    p->from += p->n;
+    if (p->from == s->S) {
+        p->from = 0;
+        p->channel++;
+    }
+    if (p->channel == width) {
+        p->channel = 0;
+        p->sample++;
+    }
+    p->n = s->S - p->from < s->ring_piece ? s->S - p->from : s->ring_piece;
+    return p->sample < samples;
+}
+
+static piece place(const channel_norm *s, char *kept, piece p) {
+    int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
+    p.x = kept + ((p.sample * width + p.channel) * s->S + p.from) * (int64_t)s->l->size;
+    p.dy = p.x + s->ring_bytes / 2;
+    return p;
+}
+
+static void sum_unit(const channel_norm *s, channel_unit *u) {
+    u->g = u->gx = 0;
+    for (int64_t c = u->c_from; !s->v.is_batch && c < u->c_to; c++) { /* batch norm: channel by channel */
+        u->g += s->weights[c] * s->moments[channel_sum(s, u->n_from, c)].mean;
+        u->gx += s->weights[c] * s->moments[channel_sum(s, u->n_from, c)].m2;
+    }
+}
+
+static void start_unit(const channel_norm *s, const channel_unit *u) {
+    int64_t first = s->is_backward ? channel_sum(s, u->n_from, u->c_from) : channel_stat(s, u->n_from, u->c_from);
+    int64_t last = s->is_backward ? channel_sum(s, u->n_to - 1, u->c_to - 1) : channel_stat(s, u->n_to - 1, u->c_to - 1);
+    memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
+}
+
+static void end_unit(const channel_norm *s, channel_unit *u) {
+    if (s->is_backward) {
+        sum_unit(s, u);
+        return;
+    }
+    int64_t last = channel_stat(s, u->n_to - 1, u->c_to - 1);
+    for (int64_t i = channel_stat(s, u->n_from, u->c_from); i <= last; i++) {
+        channel_finish_stat(s, i);
+    }
+}
+
+void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept) {
+    ring r;
+    r.s = s;
+    for (int64_t u = from; from < to && u <= to; u++) {
+        r.reads = u < to;
+        r.finishes = u > from;
+        if (r.finishes) {
+            r.finishing = r.reading;
+        }
+        if (r.reads) {
+            r.reading = channel_unit_at(s, u);
+            start_unit(s, &r.reading);
+        }
+        int64_t samples = s->v.is_batch ? s->N : 1;
+        piece at = {.n = s->S < s->ring_piece ? s->S : s->ring_piece}, behind;
+        for (bool more = true; more; at = behind) {
+            piece p = place(s, kept, at);
+            behind = at;
+            more = next_piece(s, samples, &behind);
+            if (s->ring_steps) {
+                step_piece(&r, &p, more ? &behind : NULL);
+                continue;
+            }
+            if (r.finishes && has_piece(&r.finishing, &p)) {
+                finish_piece(&r, &p);
+            }
+            if (r.reads && has_piece(&r.reading, &p)) {
+                read_piece(&r, &p, more ? &behind : NULL);
+            }
+        }
+        if (r.reads) {
+            end_unit(s, &r.reading);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions in primitives, where that is worth it: those of a single place are matrix products over channels, those of a
+   channel each are sums of a few terms. Both join what surrounds them. Others are for the library. */
+#include "engine/ops/conv_parts.h"
+
+#include "engine/schema/window.h"
+
+#include <string.h>
+
+static int64_t area(const int64_t *sizes) {
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
+static bool is_within(const conv_shape *s) {
+    return s->pad[0] == 0 && s->pad[1] == 0 && s->pad[2] == 0;
+}
+
+/* The sum over channels of weight [O, C, 1..] times input [N, C, spatial..], as [N, O, spatial.., C]. */
+static val of_one_place(dag *g, const conv_shape *s, val x, val weight, int ndim, const int64_t *out_sizes) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    index_sum from[TENSOR_MAX_DIMS], weigh[TENSOR_MAX_DIMS];
+    memcpy(sizes, out_sizes, (size_t)ndim * sizeof *sizes);
+    sizes[ndim] = s->wide_channels;
+    from[0] = v_dim(g, sizes, 0);
+    weigh[0] = v_dim(g, sizes, 1);
+    from[1] = weigh[1] = v_dim(g, sizes, ndim);
+    for (int d = 2; d < ndim; d++) {
+        from[d] = v_line(g, v_dim(g, sizes, d), s->stride[WINDOW_DIMS - ndim + d], 0);
+        weigh[d] = index_constant(0);
+    }
+    val right = v_view(g, x, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = from});
+    val left = v_view(g, weight, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = weigh});
+    return v_reduce(g, RED_SUM, v_mul(g, left, right), (uint64_t)1 << ndim, false);
+}
+
+typedef struct channel_windows {
+    const conv_shape *s;
+    val x, weight;
+} channel_windows;
+
+/* One term of each channel's own windows; the tap's number lies in `column`. */
+static val channel_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
+    const channel_windows *w = self;
+    const conv_shape *s = w->s;
+    int64_t tap = row.constant * s->kernel[2] + column.constant;
+    index_sum from[TENSOR_MAX_DIMS], weigh[TENSOR_MAX_DIMS];
+    view_bound bounds[WINDOW_DIMS];
+    view_map map = {.n_at = ndim, .at = from, .bounds = bounds, .fill = number_of_double(0)};
+    from[0] = v_dim(g, sizes, 0);
+    from[1] = weigh[0] = v_dim(g, sizes, 1);
+    weigh[1] = index_constant(0);
+    for (int d = ndim - 1; d >= 2; d--) {
+        int i = WINDOW_DIMS - ndim + d;
+        int64_t at = tap % s->kernel[i], low, high;
+        tap /= s->kernel[i];
+        weigh[d] = index_constant(at);
+        from[d] = v_line(g, v_dim(g, sizes, d), s->stride[i], at * s->dilation[i] - s->pad[i]);
+        index_range(from[d], &low, &high);
+        if (low < 0 || high >= s->wide[i]) {
+            bounds[map.n_bounds++] = (view_bound){from[d], 0, s->wide[i] - 1};
+        }
+    }
+    val x = v_view(g, w->x, ndim, sizes, &map);
+    return v_mul(g, x, v_view(g, w->weight, ndim, sizes, &(view_map){.n_at = ndim, .at = weigh}));
+}
+
+void convolution_parts(dag *g, const op_call *call, const outputs *out) {
+    const tensor *t = &out->items[0];
+    conv_shape s;
+    bool known = primitive_compute_type(t->dtype) == ASSAY_F32 &&
+                 conv_shape_of(call, 0, 3, &s, NULL) == ASSAY_OK && !s.transposed && t->ndim == s.spatial + 2 &&
+                 tensor_numel(t) > 0 && s.wide_channels > 0;
+    bool one_place = known && area(s.kernel) == 1 && s.groups == 1 && s.wide_channels > 1 && is_within(&s);
+    bool channels = known && s.groups == s.wide_channels && s.groups == s.narrow_channels && s.groups > 1 &&
+                    area(s.kernel) <= V_FEW_TAPS;
+    if ((!one_place && !channels) || !v_owns_product(g, call)) {
+        v_library(g, call, out);
+        return;
+    }
+    val x = v_arg(g, call, 0), weight = v_arg(g, call, 1), y;
+    if (one_place) {
+        y = of_one_place(g, &s, x, weight, t->ndim, t->sizes);
+    } else {
+        channel_windows w = {&s, x, weight};
+        y = v_sum_of_taps(g, t->ndim, t->sizes, s.kernel[0] * s.kernel[1], s.kernel[2], channel_tap, &w);
+    }
+    v_owned_product(g, y);
+    if (v_has(call, 2)) {
+        int64_t row[TENSOR_MAX_DIMS] = {1, t->sizes[1]};
+        for (int d = 2; d < t->ndim; d++) {
+            row[d] = 1;
+        }
+        y = v_add(g, y, v_reshape(g, v_arg(g, call, 2), t->ndim, row));
+    }
+    v_result(g, 0, y);
+}
