@@ -89,7 +89,7 @@ static status take_start(void *to, const char *value, error *err) {
 
 static status take_repeats(void *to, const char *value, error *err) {
     int64_t n;
-    TRY(cli_int("--repeats", value, 1, 100000, &n, err));
+    TRY(cli_int("--repeats", value, 0, 100000, &n, err));
     ((options *)to)->run.repeats = (int)n;
     return ASSAY_OK;
 }
@@ -207,7 +207,7 @@ static const cli_option rows[] = {
     {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
-    {"--repeats", "N", "samples of each input on each backend (5)", take_repeats},
+    {"--repeats", "N", "samples of each input on each backend (5); 0: run once, check, time nothing", take_repeats},
     {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
     {"--max-memory", "BYTES", "skip inputs that need more (80% of what is free)", take_max_memory},
@@ -247,6 +247,9 @@ static status complete(options *o, const machine_facts *m, error *err) {
     }
     if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, "-") == 0 && strcmp(o->jsonl, "-") == 0) {
         return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to standard output");
+    }
+    if (o->run.repeats == 0 && !o->run.check_accuracy) {
+        return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");
     }
     if (o->backends.n == 0) {
         o->backends.items[o->backends.n++] = "eager";

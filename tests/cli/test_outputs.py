@@ -88,6 +88,19 @@ class Outputs(Case):
         for wrong in ({"status": "fine"}, {"calls": -1}, {"samples_ns": "none"}, {"no_such_field": 1}):
             self.assertTrue(schema_errors({**records[0], **wrong}, schema, schema), wrong)
 
+    def test_checking_alone(self):
+        with open(os.path.join(SOURCE, "docs", "record.schema.json")) as f:
+            schema = json.load(f)
+        records = records_of(self.run_it("--repeats", "0", "--jsonl", "-").stdout)
+        self.assertEqual(len(records), 7)
+        for record in records:
+            self.assertEqual(schema_errors(record, schema, schema), [])
+            self.assertEqual((record["status"], record["median_ns"], record["samples_ns"] or []), ("ok", None, []))
+            self.assertGreater(record["error"]["checked_elements"], 0)
+        self.assertIn("7 ok", self.run_it("--repeats", "0").stdout)
+        refused = self.run_it("--repeats", "0", "--no-accuracy-checking", code=2)
+        self.assertIn("nothing to do", refused.stderr)
+
     def test_what_a_record_says(self):
         relu = records_of(self.run_it("--jsonl", "-", "--repeats", "3", "--seed", "5", "--threads", "1").stdout)[0]
         self.assertEqual(relu["input"], "((T([4, 5], f32),), {})")

@@ -9,23 +9,43 @@
    little differently each: a gigabyte fills in a second, and no two elements of a row are equal for that. */
 enum { TABLE_SIZE = 65521, RUN = 997, TABLE_MIN_ELEMENTS = 4 << 20 };
 
-static void fill_elements_from_table(dtype t, char *data, int64_t n, const double *table, rng *r) {
+typedef struct run {
+    int64_t from;
+    double scale;
+} run;
+
+static void fill_run(dtype t, char *data, int64_t n, const double *table, const run *r) {
     size_t size = dtype_size(t);
-    for (int64_t i = 0; i < n;) {
-        int64_t from = rng_range(r, 0, TABLE_SIZE - RUN);
-        int64_t run = n - i < RUN ? n - i : RUN;
-        double scale = 0.9 + 0.2 * rng_uniform(r);
-        if (t == ASSAY_F32) {
-            float *out = (float *)data + i;
-            for (int64_t k = 0; k < run; k++) {
-                out[k] = (float)(scale * scale * table[from + k]);
-            }
-        } else {
-            for (int64_t k = 0; k < run; k++) {
-                element_store(t, data + (size_t)(i + k) * size, scale * table[from + k]);
-            }
+    const double *values = table + r->from;
+    if (t == ASSAY_F32) {
+        float *out = (float *)(void *)data;
+        for (int64_t k = 0; k < n; k++) {
+            out[k] = (float)(r->scale * r->scale * values[k]);
         }
-        i += run;
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        element_store(t, data + (size_t)k * size, r->scale * values[k]);
+    }
+}
+
+/* A batch of runs is drawn in order, then threads share the writing: values do not hang on how many there are. */
+static void fill_elements_from_table(dtype t, char *data, int64_t n, const double *table, rng *r) {
+    enum { BATCH = 1024 };
+    run batch[BATCH];
+    size_t size = dtype_size(t);
+    int64_t n_runs = (n + RUN - 1) / RUN;
+    for (int64_t done = 0; done < n_runs; done += BATCH) {
+        int64_t in_batch = n_runs - done < BATCH ? n_runs - done : BATCH;
+        for (int64_t i = 0; i < in_batch; i++) {
+            batch[i].from = rng_range(r, 0, TABLE_SIZE - RUN);
+            batch[i].scale = 0.9 + 0.2 * rng_uniform(r);
+        }
+#pragma omp parallel for
+        for (int64_t i = 0; i < in_batch; i++) {
+            int64_t at = (done + i) * RUN;
+            fill_run(t, data + (size_t)at * size, n - at < RUN ? n - at : RUN, table, &batch[i]);
+        }
     }
 }
 

@@ -384,16 +384,21 @@ status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err) {
         views[k].data = tensor_data(p.operand[k]);
         tensor_broadcast_strides(p.operand[k], p.ndim, p.sizes, views[k].strides);
     }
-    operand_values v;
-    set_numbers(row, &p, &v);
-    for (int64_t i = 0; i < request->n; i++) {
-        load_operands(row, &p, views, style, request->flat != NULL ? request->flat[i] : i, &v);
-        double complex value = style == STYLE_INT       ? wrapped(ctx, row->reference_int(v.n, ctx->call))
-                               : style == STYLE_COMPLEX ? row->reference_complex(v.z, ctx->call)
-                                                        : row->reference_scalar(v.x, ctx->call);
-        store_value(ctx, request, i, value);
-        if (request->norm != NULL) {
-            request->norm[i] = 0;
+    enum { ELEMENTS_TO_SHARE = 1 << 15 }; /* fewer are not worth waking threads for */
+#pragma omp parallel if (request->n >= ELEMENTS_TO_SHARE)
+    {
+        operand_values v;
+        set_numbers(row, &p, &v);
+#pragma omp for
+        for (int64_t i = 0; i < request->n; i++) {
+            load_operands(row, &p, views, style, request->flat != NULL ? request->flat[i] : i, &v);
+            double complex value = style == STYLE_INT       ? wrapped(ctx, row->reference_int(v.n, ctx->call))
+                                   : style == STYLE_COMPLEX ? row->reference_complex(v.z, ctx->call)
+                                                            : row->reference_scalar(v.x, ctx->call);
+            store_value(ctx, request, i, value);
+            if (request->norm != NULL) {
+                request->norm[i] = 0;
+            }
         }
     }
     return ASSAY_OK;

@@ -6,11 +6,13 @@
 
 #include <assert.h>
 #include <math.h>
+#include <omp.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LIST = 4096 };
+/* Below so many terms, some 0.3 ms, threads are not worth waking; and what their own caches may take together. */
+enum { TERMS_TO_SHARE = 1 << 16, SCRATCH_BYTES = 64 << 20 };
 
 status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *err) {
     *ctx = (ref_ctx){.call = call, .out = out};
@@ -18,7 +20,8 @@ status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *er
     for (int i = 0; i < call->op->signature.n_params; i++) {
         slots += call->args[i].kind == ARG_TENSORS ? (size_t)call->args[i].n : 0;
     }
-    ctx->dense = arena_make(&ctx->memory, 2 * slots, sizeof *ctx->dense);
+    ctx->n_dense = 2 * slots;
+    ctx->dense = arena_make(&ctx->memory, ctx->n_dense, sizeof *ctx->dense);
     ctx->output = arena_make(&ctx->memory, (size_t)out->n, sizeof *ctx->output);
     if (ctx->dense == NULL || ctx->output == NULL) {
         arena_clear(&ctx->memory);
@@ -126,6 +129,7 @@ static const void *dense(ref_ctx *ctx, const tensor *t, size_t slot, bool as_int
         size_t width = dtype_is_complex(t->dtype) && !as_ints ? 2 : 1;
         *cached = ref_make(ctx, (size_t)tensor_numel(t) * width, 8);
         if (*cached != NULL) {
+            ctx->dense_bytes += (size_t)tensor_numel(t) * width * 8;
             gather(t, as_ints ? NULL : *cached, as_ints ? *cached : NULL);
         }
     }
@@ -171,10 +175,59 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
     }
 }
 
-static void run_elements(ref_ctx *ctx, int out, ref_request *request) {
+/* Elements [from, to) of a request. */
+typedef void part_fn(ref_ctx *ctx, int out, const ref_request *request, int64_t from, int64_t to);
+
+/* A share of the elements by a thread: what is gathered is shared, what the row keeps between elements is not. */
+static void run_share(ref_ctx *ctx, int out, const ref_request *request, part_fn *part, int64_t from, int64_t to) {
+    ref_ctx own = *ctx;
+    own.memory = (arena){0};
+    own.scratch = NULL;
+    own.dense = arena_make(&own.memory, ctx->n_dense, sizeof *own.dense);
+    own.output = arena_make(&own.memory, (size_t)ctx->out->n, sizeof *own.output);
+    if (own.dense == NULL || own.output == NULL) {
+        own.failed = ASSAY_OUT_OF_MEMORY;
+    } else {
+        memcpy(own.dense, ctx->dense, ctx->n_dense * sizeof *own.dense);
+        memcpy(own.output, ctx->output, (size_t)ctx->out->n * sizeof *own.output);
+        part(&own, out, request, from, to);
+    }
+    if (own.failed != ASSAY_OK) {
+#pragma omp atomic write
+        ctx->failed = own.failed;
+    }
+    arena_clear(&own.memory);
+}
+
+static double terms_of(const ref_ctx *ctx, int64_t n) {
+    op_cost cost;
+    op_cost_of(ctx->call, ctx->out, &cost);
+    return (double)n * (cost.reduction > 1 ? cost.reduction : 1);
+}
+
+/* The first element gathers the operands and shows how much the row keeps between elements: each thread will have that. */
+static void run_parts(ref_ctx *ctx, int out, const ref_request *request, part_fn *part) {
+    size_t dense = ctx->dense_bytes, used = ctx->memory.used_bytes;
+    int64_t n = request->n, first = n < 1 ? n : 1;
+    part(ctx, out, request, 0, first);
+    double kept = (double)(ctx->memory.used_bytes - used) - (double)(ctx->dense_bytes - dense);
+    int threads = omp_get_max_threads(), most = kept > 0 ? 1 + (int)fmin(SCRATCH_BYTES / kept, 1 << 16) : threads;
+    threads = threads < most ? threads : most;
+    if (threads < 2 || ctx->failed != ASSAY_OK || terms_of(ctx, n) < TERMS_TO_SHARE) {
+        part(ctx, out, request, first, n);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        int64_t share = omp_get_thread_num(), shares = omp_get_num_threads(), left = n - first;
+        run_share(ctx, out, request, part, first + left * share / shares, first + left * (share + 1) / shares);
+    }
+}
+
+static void elements_part(ref_ctx *ctx, int out, const ref_request *request, int64_t from, int64_t to) {
     const op_row *row = ctx->call->op->row;
     bool is_complex = dtype_is_complex(ctx->out->items[out].dtype);
-    for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+    for (int64_t i = from; i < to && ctx->failed == ASSAY_OK; i++) {
         int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
         if (is_complex && row->reference_element_complex != NULL) {
@@ -251,9 +304,9 @@ static double complex sum_terms(ref_ctx *ctx, int out, int64_t flat, int64_t n, 
     return sum;
 }
 
-static void run_moves(ref_ctx *ctx, int out, ref_request *request) {
+static void moves_part(ref_ctx *ctx, int out, const ref_request *request, int64_t from, int64_t to) {
     dtype t = ctx->out->items[out].dtype;
-    for (int64_t i = 0; i < request->n && ctx->failed == ASSAY_OK; i++) {
+    for (int64_t i = from; i < to && ctx->failed == ASSAY_OK; i++) {
         int64_t flat = request->flat != NULL ? request->flat[i] : i;
         ref_term term = {.at = NULL, .number = number_of_int(0)};
         int64_t n = ctx->call->op->row->reference_moves(ctx, out, flat, 0, &term);
@@ -283,9 +336,9 @@ status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
             assert(ctx->output[out] != NULL || tensor_numel(&ctx->out->items[out]) == 0);
             copy_request(ctx, out, &requests[out]);
         } else if (row->reference_element != NULL) {
-            run_elements(ctx, out, &requests[out]);
+            run_parts(ctx, out, &requests[out], elements_part);
         } else if (row->reference_moves != NULL) {
-            run_moves(ctx, out, &requests[out]);
+            run_parts(ctx, out, &requests[out], moves_part);
         } else {
             result = pointwise_reference(ctx, &requests[out], err);
         }

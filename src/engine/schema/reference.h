@@ -12,6 +12,8 @@ struct ref_ctx {
     arena memory;
     void *scratch;      /* an element reference's own cache between calls; allocate it in `memory` */
     void **dense;       /* per argument (and per list item behind them), made on first use */
+    size_t n_dense;
+    size_t dense_bytes; /* of what dense has so far */
     double **output;    /* per output, made on first use */
     status failed;      /* OUT_OF_MEMORY once any allocation failed: element references cannot return a status */
 };
@@ -27,7 +29,8 @@ typedef struct ref_request {
 status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *err);
 void ref_clear(ref_ctx *ctx);
 
-/* Fills one request per output of the call. For an in-place call the inputs must still hold their original values. */
+/* Fills one request per output of the call; OpenMP's threads share the elements, each with a copy of ctx and a scratch of its
+   own. For an in-place call the inputs must still hold their original values. */
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err);
 
 /* --- for references --------------------------------------------------------------------------------------------------- */

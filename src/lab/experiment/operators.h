@@ -28,7 +28,7 @@ typedef struct operators_options {
     const char *baseline;   /* one of the backends' names */
     int64_t max_samples;    /* inputs per operator */
     int64_t start_index;
-    int repeats;
+    int repeats;            /* 0: each backend runs once and is checked; nothing is measured */
     double min_time_s;
     double timeout_s;       /* of one stage (inputs, reference, one backend's preparation, the measuring) of one input */
     double max_memory_bytes;
