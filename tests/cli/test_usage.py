@@ -21,7 +21,7 @@ MISTAKES = [
     (["operators", "--max-samples", "3x"], ["--max-samples", "3x"]),
     (["operators", "--max-samples", "99999999999999999999"], ["--max-samples"]),
     (["operators", "--start-idx", "-1"], ["--start-idx"]),
-    (["operators", "--repeats", "0"], ["--repeats"]),
+    (["operators", "--repeats", "-1"], ["--repeats"]),
     (["operators", "--min-time", "nan"], ["--min-time"]),
     (["operators", "--sample-timeout", "0"], ["--sample-timeout"]),
     (["operators", "--max-memory", "8 elephants"], ["--max-memory", "8 elephants"]),

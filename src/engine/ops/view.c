@@ -280,7 +280,7 @@ static status transpose_infer(const op_call *call, outputs *out, error *err) {
 }
 
 static int64_t transpose_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    int order[TENSOR_MAX_DIMS], ndim = call_tensor(ctx->call, 0)->ndim;
+    int order[TENSOR_MAX_DIMS] = {0}, ndim = call_tensor(ctx->call, 0)->ndim;
     (void)k;
     swap_order(order, ndim, wrapped(call_int(ctx->call, 1), ndim), wrapped(call_int(ctx->call, 2), ndim));
     return permuted_term(ctx, out, flat, order, term);
@@ -288,7 +288,7 @@ static int64_t transpose_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, r
 
 /* t(self): at most two dimensions. */
 static status t_infer(const op_call *call, outputs *out, error *err) {
-    int order[TENSOR_MAX_DIMS], ndim = call_tensor(call, 0)->ndim;
+    int order[TENSOR_MAX_DIMS] = {0}, ndim = call_tensor(call, 0)->ndim;
     if (ndim > 2) {
         return fail(err, ASSAY_INVALID, "%s: expected at most 2 dimensions, got %d", call->op->signature.full, ndim);
     }
@@ -297,7 +297,7 @@ static status t_infer(const op_call *call, outputs *out, error *err) {
 }
 
 static int64_t t_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {
-    int order[TENSOR_MAX_DIMS], ndim = call_tensor(ctx->call, 0)->ndim;
+    int order[TENSOR_MAX_DIMS] = {0}, ndim = call_tensor(ctx->call, 0)->ndim;
     (void)k;
     swap_order(order, ndim, 0, ndim - 1);
     return permuted_term(ctx, out, flat, order, term);
