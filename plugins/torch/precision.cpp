@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table from ATen's source, aten/src/ATen/native: each row names the file whose kernel computes in the tensors' own type
-   (`scalar_t`) where others go through f32 (`opmath_t`, `acc_t`). That index_add, index_put, embedding_dense_backward and
-   unfold_backward do so was also seen in their results: they are, to the bit, those of a sum rounded at each step. No row is
-   there for nothing: without it 2.15's results on the embedded suite are outside the tolerance, in bf16 and in f16. */
+   (`scalar_t`) where others go through f32 (`opmath_t`, `acc_t`). That index_add, index_put, embedding_dense_backward,
+   unfold_backward and avg_pool2d_backward do so was also seen in their results: they are, to the bit, those of a sum rounded at
+   each step. No row is there for nothing: without it 2.15's results on the embedded suite (of avg_pool2d_backward on recorded
+   inputs) are outside the tolerance, in bf16 and in f16. */
 #include "precision.h"
 
 #include <cstring>
@@ -27,6 +28,7 @@ static const narrow_kernel narrow_kernels[] = {
     {"unfold_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UnfoldBackwardKernel.cpp: *grad_in += *grad_out, in scalar_t"},
     {"embedding_dense_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "Embedding.cpp: axpy into the rows of the result"},
     {"max_pool2d_with_indices_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/MaxPoolKernel.cpp: grad_input[index] += ..."},
+    {"avg_pool2d_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/AvgPoolKernel.cpp: grad_input[...] += grad_delta, in scalar_t"},
     {"reflection_pad2d_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/PaddingKernel.cpp: grad_in[...] += grad_out[...]"},
     {"nll_loss_forward", ASSAY_NARROW_SUMS, EVERYWHERE, "LossNLL.cpp: partial sums are of scalar_t"},
     {"grid_sampler_2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/GridSamplerKernel.cpp: positions too"},
