@@ -367,9 +367,10 @@ void emit_turned(emitter *m) {
         emit_line(m, "{");
         m->depth++;
         emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
-        emit_line(m, "turn_%d(turned%d, %lld, b%d + %s, %lld, %s,", 8 * (int)dtype_size(e->dtype), i, (long long)k->lanes, e->buffer,
-                  text_get(&index), (long long)stride, n_across);
-        emit_line(m, vector->size % k->lanes == 0 ? "        %lld);" : "        n_lanes);", (long long)k->lanes);
+        char n_lanes[32];
+        snprintf(n_lanes, sizeof n_lanes, vector->size % k->lanes == 0 ? "%lld" : "n_lanes", (long long)k->lanes);
+        emit_line(m, "turn_round(turned%d, %lld, b%d + %s, %lld, %s, %s, %d);", i, (long long)k->lanes, e->buffer, text_get(&index),
+                  (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
         m->depth--;
         emit_line(m, "}");
         m->out.failed |= index.failed;

@@ -347,81 +347,77 @@ VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
 #define SHUFFLE_HIGH(a, b) (b)
 #endif
 
-/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v]. Sixteen rows of sixteen
-   at a time: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned them; the last ones
-   overlap those before. */
-VECTOR_INLINE void turn_32(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+/* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
+   them. */
+VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
     typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
-    uint32_t *to = into;
-    const uint32_t *from = of;
-    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
-        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
-            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
-            for (int64_t part = 0; part < n_across; part += 16) {
-                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
-                row a[16], b[16];
+    row a[16], b[16];
 #pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) {
-                    a[i] = *(const row *)(from + (l + i) * stride + v);
-                }
-#pragma GCC unroll 2
-                for (int twice = 0; twice < 2; twice++) {
-#pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) {
-                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
-                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
-                    }
-#pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) {
-                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
-                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
-                    }
-                }
-#pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) {
-                    *(row *)(to + (v + i) * into_stride + l) = a[i];
-                }
-            }
-        }
-        return;
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint32_t *)of + i * stride);
     }
-    for (int64_t l = 0; l < n_lanes; l++) {
-        for (int64_t v = 0; v < n_across; v++) {
-            to[v * into_stride + l] = from[l * stride + v];
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
         }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint32_t *)into + i * into_stride) = a[i];
     }
 }
 
-VECTOR_INLINE void turn_16(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
+VECTOR_INLINE void turn_tile_16(void *into, int64_t into_stride, const void *of, int64_t stride) {
     typedef uint16_t row __attribute__((vector_size(32), aligned(2), may_alias));
-    uint16_t *to = into;
-    const uint16_t *from = of;
-    if (HAS_SHUFFLE && n_across >= 16 && n_lanes >= 16) {
+    row a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint16_t *)of + i * stride);
+    }
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint16_t *)into + i * into_stride) = a[i];
+    }
+}
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
+   Tiles of sixteen; the last ones overlap those before. */
+VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
+                              int64_t size_bytes) {
+    char *to = into;
+    const char *from = of;
+    if (HAS_SHUFFLE && (size_bytes == 4 || size_bytes == 2) && n_across >= 16 && n_lanes >= 16) {
         for (int64_t lane = 0; lane < n_lanes; lane += 16) {
             const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
             for (int64_t part = 0; part < n_across; part += 16) {
                 const int64_t v = part + 16 <= n_across ? part : n_across - 16;
-                row a[16], b[16];
-#pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) {
-                    a[i] = *(const row *)(from + (l + i) * stride + v);
-                }
-#pragma GCC unroll 2
-                for (int twice = 0; twice < 2; twice++) {
-#pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) {
-                        b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
-                        b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
-                    }
-#pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) {
-                        a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
-                        a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
-                    }
-                }
-#pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) {
-                    *(row *)(to + (v + i) * into_stride + l) = a[i];
+                char *target = to + (v * into_stride + l) * size_bytes;
+                const char *source = from + (l * stride + v) * size_bytes;
+                if (size_bytes == 4) {
+                    turn_tile_32(target, into_stride, source, stride);
+                } else {
+                    turn_tile_16(target, into_stride, source, stride);
                 }
             }
         }
@@ -429,27 +425,7 @@ VECTOR_INLINE void turn_16(void *into, int64_t into_stride, const void *of, int6
     }
     for (int64_t l = 0; l < n_lanes; l++) {
         for (int64_t v = 0; v < n_across; v++) {
-            to[v * into_stride + l] = from[l * stride + v];
-        }
-    }
-}
-
-VECTOR_INLINE void turn_64(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
-    uint64_t *to = into;
-    const uint64_t *from = of;
-    for (int64_t l = 0; l < n_lanes; l++) {
-        for (int64_t v = 0; v < n_across; v++) {
-            to[v * into_stride + l] = from[l * stride + v];
-        }
-    }
-}
-
-VECTOR_INLINE void turn_8(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes) {
-    uint8_t *to = into;
-    const uint8_t *from = of;
-    for (int64_t l = 0; l < n_lanes; l++) {
-        for (int64_t v = 0; v < n_across; v++) {
-            to[v * into_stride + l] = from[l * stride + v];
+            memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
         }
     }
 }

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row loops of norms and their gradients, in `value`: a part of row_loops_real.h. */
+
+/* The sum of (x - c)^2 over one block. */
+static inline value block_distances(const value *x, value c, int64_t n) {
+    pack a = {0}, b = {0};
+    value rest = 0;
+    int64_t i = 0;
+    for (; i + 2 * PACK <= n; i += 2 * PACK) {
+        pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
+        a += p * p;
+        b += q * q;
+    }
+    for (; i < n; i++) {
+        rest += (x[i] - c) * (x[i] - c);
+    }
+    return n >= 2 * PACK ? pack_sum(a + b) + rest : rest;
+}
+
+/* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
+static void moments(const void *row, int64_t n, double *mean, double *m2) {
+    const value *x = row;
+    row_wide sum = {.WIDE = 0};
+    fold_values(&sum, x, n);
+    double average = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
+    value c = (value)average;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        squares += (double)block_distances(x + from, c, n - from < ROW_BLOCK ? n - from : ROW_BLOCK);
+    }
+    double rest = average - (double)c; /* what rounding took off the mean */
+    squares -= (double)n * rest * rest;
+    *mean = average;
+    *m2 = squares < 0 ? 0 : squares; /* NaN stays */
+}
+
+/* The same of many short rows (of one block at most) that lie one behind the other. */
+static void moments_short(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        double average = (double)block_sum(x, n, pack_identity, identity) / (double)n;
+        value c = (value)average;
+        double rest = average - (double)c, squares = (double)block_distances(x, c, n) - (double)n * rest * rest;
+        mean[r] = average;
+        m2[r] = squares < 0 ? 0 : squares;
+    }
+}
+
+/* Row r of n: to = x * factor[r] + plus[r]. */
+static void scale_short(void *to, const void *at, const double *factor, const double *offset, int64_t rows, int64_t n) {
+    value *y = to;
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        value f = (value)factor[r], p = (value)offset[r];
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i] * f + p;
+        }
+    }
+}
+
+/* Of row r: adds sum(dy) and sum(dy (x - mean[r])). */
+static void channel_sums_short(const void *grads, const void *at, const double *mean, int64_t rows, int64_t n, double *sums,
+                               double *products) {
+    const value *dy = grads, *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, dy += n) {
+        value c = (value)mean[r], s = 0, p = 0;
+        pack a = {0}, b = {0};
+        int64_t i = 0;
+        for (; i + PACK <= n; i += PACK) {
+            pack g = pack_at(dy + i);
+            a += g;
+            b += g * (pack_at(x + i) - c);
+        }
+        for (; i < n; i++) {
+            s += dy[i];
+            p += dy[i] * (x[i] - c);
+        }
+        sums[r] += (double)(s + pack_sum(a));
+        products[r] += (double)(p + pack_sum(b));
+    }
+}
+
+/* Row r: to = dy * a[r] + (x - mean[r]) * b[r] + c[r]. */
+static void channel_grad_short(void *to, const void *grads, const void *at, const double *mean, const double *a,
+                               const double *b, const double *c, int64_t rows, int64_t n) {
+    value *out = to;
+    const value *dy = grads, *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, dy += n, out += n) {
+        value m = (value)mean[r], fa = (value)a[r], fb = (value)b[r], fc = (value)c[r];
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = dy[i] * fa + ((x[i] - m) * fb + fc);
+        }
+    }
+}
+
+/* --- rings: see ring_step ------------------------------------------------------------------------------------------------- */
+
+enum { RING_BLOCK = 4 * PACK, RING_AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
+
+/* Asks for memory RING_AHEAD elements on: of this row, or of the one after it. */
+static inline __attribute__((always_inline)) void ring_ask(const value *next, const value *after, int64_t i, int64_t n) {
+    const value *ahead = i + RING_AHEAD < n ? next + i + RING_AHEAD : after + (i + RING_AHEAD - n);
+    for (int k = 0; k < RING_BLOCK; k += PACK) {
+        __builtin_prefetch(ahead + k);
+    }
+}
+
+/* Elements up to the first 64-byte boundary. */
+static inline int64_t ring_head(const void *to, int64_t n) {
+    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value));
+    return head < n ? head : n;
+}
+
+static void ring_forward(ring_step *s) {
+    value *kept = s->kept, *to = s->to, factor = (value)s->factor, offset = (value)s->plus, centre = (value)s->centre;
+    const value *next = s->next;
+    pack a = {0}, b = {0}, c = {0}, d = {0};
+    /* What is finished runs ahead of what is read over it, to where lines begin. */
+    int64_t head = to != NULL ? ring_head(to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
+    for (int64_t k = 0; k < head; k++) {
+        to[k] = kept[k] * factor + offset;
+    }
+    for (; i < whole; i += RING_BLOCK) {
+        for (int k = 0; to != NULL && k < RING_BLOCK; k += PACK) {
+            pack p = pack_at(kept + head + i + k) * factor + offset;
+            stream_line(to + head + i + k, &p);
+        }
+        if (next == NULL) {
+            continue;
+        }
+        ring_ask(next, s->after, i, s->n);
+        for (int k = 0; k < RING_BLOCK; k += 2 * PACK) {
+            pack p = pack_at(next + i + k), q = pack_at(next + i + k + PACK);
+            memcpy(kept + i + k, &p, sizeof p);
+            memcpy(kept + i + k + PACK, &q, sizeof q);
+            p -= centre;
+            q -= centre;
+            a += p;
+            b += q;
+            c += p * p;
+            d += q * q;
+        }
+    }
+    int64_t rest = head + whole;
+    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
+        pack p = pack_at(kept + rest) * factor + offset;
+        memcpy(to + rest, &p, sizeof p);
+    }
+    for (; to != NULL && rest < s->n; rest++) {
+        to[rest] = kept[rest] * factor + offset;
+    }
+    for (; next != NULL && i + PACK <= s->n; i += PACK) {
+        pack p = pack_at(next + i);
+        memcpy(kept + i, &p, sizeof p);
+        p -= centre;
+        a += p;
+        c += p * p;
+    }
+    value sum = 0, squares = 0;
+    for (; next != NULL && i < s->n; i++) {
+        value x = next[i] - centre;
+        kept[i] = next[i];
+        sum += x;
+        squares += x * x;
+    }
+    s->sum = (double)sum + (double)pack_sum(a + b);
+    s->products = (double)squares + (double)pack_sum(c + d);
+}
+
+static void ring_backward(ring_step *s) {
+    value *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to, centre = (value)s->centre;
+    value mean = (value)s->mean, fa = (value)s->a, fb = (value)s->b, fc = (value)s->c;
+    const value *next = s->next, *next_dy = s->next_dy;
+    pack a = {0}, b = {0}, c = {0}, d = {0};
+    int64_t head = to != NULL ? ring_head(to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
+    for (int64_t k = 0; k < head; k++) {
+        to[k] = kept_dy[k] * fa + ((kept[k] - mean) * fb + fc);
+    }
+    for (; i < whole; i += RING_BLOCK) {
+        for (int k = 0; to != NULL && k < RING_BLOCK; k += PACK) {
+            pack p = pack_at(kept_dy + head + i + k) * fa + ((pack_at(kept + head + i + k) - mean) * fb + fc);
+            stream_line(to + head + i + k, &p);
+        }
+        if (next == NULL) {
+            continue;
+        }
+        ring_ask(next, s->after, i, s->n);
+        ring_ask(next_dy, s->after_dy, i, s->n);
+        for (int k = 0; k < RING_BLOCK; k += 2 * PACK) {
+            pack p = pack_at(next + i + k), q = pack_at(next + i + k + PACK);
+            pack u = pack_at(next_dy + i + k), v = pack_at(next_dy + i + k + PACK);
+            memcpy(kept + i + k, &p, sizeof p);
+            memcpy(kept + i + k + PACK, &q, sizeof q);
+            memcpy(kept_dy + i + k, &u, sizeof u);
+            memcpy(kept_dy + i + k + PACK, &v, sizeof v);
+            a += u;
+            b += v;
+            c += u * (p - centre);
+            d += v * (q - centre);
+        }
+    }
+    int64_t rest = head + whole;
+    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
+        pack p = pack_at(kept_dy + rest) * fa + ((pack_at(kept + rest) - mean) * fb + fc);
+        memcpy(to + rest, &p, sizeof p);
+    }
+    for (; to != NULL && rest < s->n; rest++) {
+        to[rest] = kept_dy[rest] * fa + ((kept[rest] - mean) * fb + fc);
+    }
+    for (; next != NULL && i + PACK <= s->n; i += PACK) {
+        pack p = pack_at(next + i), u = pack_at(next_dy + i);
+        memcpy(kept + i, &p, sizeof p);
+        memcpy(kept_dy + i, &u, sizeof u);
+        a += u;
+        c += u * (p - centre);
+    }
+    value sum = 0, products = 0;
+    for (; next != NULL && i < s->n; i++) {
+        kept[i] = next[i];
+        kept_dy[i] = next_dy[i];
+        sum += next_dy[i];
+        products += next_dy[i] * (next[i] - centre);
+    }
+    s->sum = (double)sum + (double)pack_sum(a + b);
+    s->products = (double)products + (double)pack_sum(c + d);
+}
+
+static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, void *means, void *squares) {
+    value *mean = means, *m2 = squares;
+    const value *x = at;
+    value scale = 1 / (value)rows;
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    memset(m2, 0, (size_t)n * sizeof *m2);
+    add_rows(mean, x, rows, row_stride, n);
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] *= scale;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const value *row = x + r * row_stride;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            m2[i] += (row[i] - mean[i]) * (row[i] - mean[i]);
+        }
+    }
+}
+
+static void moments_merge(double *mean, double *m2, const void *mean_new, const void *m2_new, double n_before,
+                          double n_new, int64_t n) {
+    const value *mean_of = mean_new, *m2_of = m2_new;
+    double share = n_new / (n_before + n_new), weight = n_before * share;
+    for (int64_t i = 0; i < n; i++) {
+        double delta = (double)mean_of[i] - mean[i];
+        mean[i] += delta * share;
+        m2[i] += (double)m2_of[i] + delta * delta * weight;
+    }
+}
+
+static void centre(void *to, const void *row, double mean, double rstd, const void *weights, const void *biases, int64_t n) {
+    value *y = to;
+    const value *x = row, *weight = weights, *bias = biases;
+    value m = (value)mean, r = (value)rstd;
+    if (weight != NULL && bias != NULL) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (x[i] - m) * r * weight[i] + bias[i];
+        }
+        return;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (x[i] - m) * r * (weight != NULL ? weight[i] : 1) + (bias != NULL ? bias[i] : 0);
+    }
+}
+
+static void affine(void *to, const void *row, const void *factors, const void *pluses, int64_t n) {
+    value *y = to;
+    const value *x = row, *factor = factors, *p = pluses;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] * factor[i] + p[i];
+    }
+}
+
+static void layer_sums(const void *grad, const void *row, const void *weights, double mean, double rstd, int64_t n,
+                       double *g, double *gx) {
+    const value *dy = grad, *x = row, *weight = weights;
+    value m = (value)mean, r = (value)rstd;
+    double total = 0, total_x = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value s = 0, t = 0;
+#pragma omp simd reduction(+ : s, t)
+        for (int64_t i = from; i < to; i++) {
+            value term = weight != NULL ? dy[i] * weight[i] : dy[i];
+            s += term;
+            t += term * ((x[i] - m) * r);
+        }
+        total += (double)s;
+        total_x += (double)t;
+    }
+    *g = total;
+    *gx = total_x;
+}
+
+static void layer_grad(void *to, const void *grad, const void *row, const void *weights, double mean, double rstd, double g,
+                       double gx, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row, *weight = weights;
+    value m = (value)mean, r = (value)rstd, a = (value)(g / (double)n), b = (value)(gx / (double)n);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        value term = weight != NULL ? dy[i] * weight[i] : dy[i];
+        out[i] = r * (term - a - (x[i] - m) * r * b);
+    }
+}
+
+static void layer_params(void *weight_sums, void *bias_sums, const void *grad, const void *row, double mean, double rstd,
+                         int64_t n) {
+    value *ws = weight_sums, *bs = bias_sums;
+    const value *dy = grad, *x = row;
+    value m = (value)mean, r = (value)rstd;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        ws[i] += dy[i] * ((x[i] - m) * r);
+        bs[i] += dy[i];
+    }
+}
+
+static void channel_grad(void *to, const void *grad, const void *row, double mean, double a, double b, double c, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row;
+    value m = (value)mean, fa = (value)a, fb = (value)b, fc = (value)c;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = dy[i] * fa + ((x[i] - m) * fb + fc);
+    }
+}
+
+static void channel_grad_columns(void *to, const void *grad, const void *row, const void *means, const void *as,
+                                 const void *bs, const void *cs, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row, *mean = means, *a = as, *b = bs, *c = cs;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = dy[i] * a[i] + ((x[i] - mean[i]) * b[i] + c[i]);
+    }
+}
+
+static void channel_sums_columns(void *sums, void *products, const void *grad, const void *row, const void *means, int64_t n) {
+    value *s = sums, *p = products;
+    const value *dy = grad, *x = row, *mean = means;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        s[i] += dy[i];
+        p[i] += dy[i] * (x[i] - mean[i]);
+    }
+}

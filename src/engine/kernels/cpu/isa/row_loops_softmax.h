@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row loops of softmax and its gradients, in `value`: a part of row_loops_real.h. */
+
+static double exp_shifted(void *to, const void *row, double shift, int64_t n) {
+    value *y = to;
+    const value *x = row;
+    value s = (value)shift;
+    double total = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t end = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = from; i < end; i++) {
+            value e = exp_shifted_of(x[i] - s);
+            y[i] = e;
+            sum += e;
+        }
+        total += (double)sum;
+    }
+    return total;
+}
+
+static double sum_exp(const void *row, double shift, int64_t n) {
+    const value *x = row;
+    value s = (value)shift;
+    double total = 0;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        int64_t end = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
+        value sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = from; i < end; i++) {
+            sum += exp_shifted_of(x[i] - s);
+        }
+        total += (double)sum;
+    }
+    return total;
+}
+
+/* Many short rows one behind the other; to may be x. */
+static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, bool logarithm) {
+    value *y = to;
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        row_wide largest = {.WIDE = (wide)-INFINITY};
+        fold_largest(&largest, x, n);
+        value m = (value)largest.WIDE, sum = 0;
+        if (logarithm) {
+#pragma omp simd reduction(+ : sum)
+            for (int64_t i = 0; i < n; i++) {
+                sum += exp_shifted_of(x[i] - m);
+            }
+            subtract(y, x, (double)m, log((double)sum), n);
+            continue;
+        }
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(x[i] - m);
+            y[i] = e;
+            sum += e;
+        }
+        scale(y, y, 1 / (double)sum, 0, n);
+    }
+}
+
+/* Four packs of a finished line to a 64-byte boundary. */
+static inline __attribute__((always_inline)) void finish_block(value *to, const value *from, const softmax_step *s) {
+    value factor = (value)s->factor, largest = (value)s->finish_largest;
+    for (int k = 0; k < 4 * PACK; k += PACK) {
+        pack p = pack_at(from + k);
+        p = s->logarithm ? (p - largest) - factor : p * factor;
+        stream_line(to + k, &p);
+    }
+}
+
+/* What the blocks leave of the line that is finished: up to its first 64-byte boundary, and behind its last block. */
+static void finish_rest(value *to, const value *from, const softmax_step *s, int64_t first, int64_t last) {
+    value factor = (value)s->factor, largest = (value)s->finish_largest;
+    for (int64_t i = first; i < last; i++) {
+        to[i] = s->logarithm ? (from[i] - largest) - factor : from[i] * factor;
+    }
+}
+
+/* Maximum, exponentials and finishing of three lines, block by block in turns: while one waits for memory the CPU goes on
+   with the others. NaN need not reach the maximum: its exponential makes the sum NaN. */
+static inline __attribute__((always_inline)) void step_with(const softmax_step *s, bool logarithm) {
+    enum { BLOCK = 4 * PACK, AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
+    const value *next = s->next, *x = s->x, *from = s->from;
+    value *made = s->made, *to = s->to, shift = (value)s->largest;
+    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value)), i = 0;
+    head = head < s->n ? head : s->n;
+    pack most = (pack){0} + (value)*s->next_largest, a = {0}, b = {0};
+    for (; i + BLOCK <= s->n; i += BLOCK) {
+        value block[BLOCK], *e = logarithm ? block : made + i;
+#pragma omp simd
+        for (int k = 0; k < BLOCK; k++) {
+            e[k] = exp_shifted_of(x[i + k] - shift);
+        }
+        for (int k = 0; k < BLOCK; k += PACK) {
+            __builtin_prefetch(next + i + k + AHEAD);
+            pack p = pack_at(next + i + k);
+            most = pack_choose(most > p, most, p);
+        }
+        for (int k = 0; k < BLOCK; k += 2 * PACK) {
+            a += pack_at(e + k);
+            b += pack_at(e + k + PACK);
+        }
+        if (head + i + BLOCK <= s->n) {
+            finish_block(to + head + i, from + head + i, s);
+        }
+    }
+    int64_t blocks = s->n - head < 0 ? 0 : (s->n - head) / BLOCK * BLOCK;
+    finish_rest(to, from, s, 0, head);
+    finish_rest(to, from, s, head + blocks, s->n);
+    value sum = pack_sum(a + b), largest = pack_fold(most, larger);
+    for (; i < s->n; i++) {
+        value e = exp_shifted_of(x[i] - shift);
+        sum += e;
+        largest = larger(largest, next[i]);
+        if (!logarithm) {
+            made[i] = e;
+        }
+    }
+    *s->sum += (double)sum;
+    *s->next_largest = (double)largest;
+}
+
+static void softmax_stream(const softmax_step *s) {
+    if (s->logarithm) {
+        step_with(s, true);
+    } else {
+        step_with(s, false);
+    }
+}
+
+static void softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
+    value *out = to;
+    const value *g = grad, *y = output;
+    value s = (value)sum;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (g[i] - s) * y[i];
+    }
+}
+
+static void log_softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
+    value *out = to;
+    const value *g = grad, *y = output;
+    value s = (value)sum;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = g[i] - exp_of(y[i]) * s;
+    }
+}
+
+static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm, void *work) {
+    value *x = block, *largest = work, *sum = largest + n;
+    memcpy(largest, x, (size_t)n * sizeof *x);
+    for (int64_t r = 1; r < rows; r++) {
+        into_largest(largest, x + r * n, n);
+    }
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int64_t r = 0; r < rows; r++) {
+        value *row = x + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(row[i] - largest[i]);
+            sum[i] += e;
+            row[i] = logarithm ? row[i] : e;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        sum[i] = logarithm ? (value)log((double)sum[i]) : 1 / sum[i];
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        value *row = x + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            row[i] = logarithm ? (row[i] - largest[i]) - sum[i] : row[i] * sum[i];
+        }
+    }
+}
+
+static void columns_read(void *to, void *largest_at, const void *at, int64_t stride, int64_t rows, int64_t n) {
+    value *largest = largest_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)at + r * stride;
+        value *y = (value *)to + r * n;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i];
+            largest[i] = x[i] > largest[i] ? x[i] : largest[i]; /* NaN makes the sum NaN */
+        }
+    }
+}
+
+static void columns_exp(void *at, const void *largest_at, void *sum_at, int64_t rows, int64_t n, bool keep) {
+    value *sum = sum_at;
+    const value *largest = largest_at;
+    for (int64_t r = 0; r < rows; r++) {
+        value *x = (value *)at + r * n;
+        if (keep) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                sum[i] += exp_shifted_of(x[i] - largest[i]);
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value e = exp_shifted_of(x[i] - largest[i]);
+            sum[i] += e;
+            x[i] = e;
+        }
+    }
+}
+
+static void columns_finish(void *to, const void *from, const void *largest_at, const void *factor_at, int64_t rows,
+                           int64_t n) {
+    const value *largest = largest_at, *factor = factor_at;
+    for (int64_t r = 0; r < rows; r++) {
+        const value *x = (const value *)from + r * n;
+        value *y = (value *)to + r * n;
+        if (largest == NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                y[i] = x[i] * factor[i];
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = (x[i] - largest[i]) - factor[i];
+        }
+    }
+}
+
+/* One row of each of three blocks, as softmax_stream's three lines. */
+static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *s, int64_t r, bool logarithm) {
+    enum { BLOCK = 4 * PACK };
+    const value *next = (const value *)s->next + r * s->next_stride, *largest = s->largest;
+    const value *from = (const value *)s->from + r * s->n, *factor = s->factor, *less = s->finish_largest;
+    value *copy = (value *)s->next_to + r * s->n, *most = s->next_largest, *x = (value *)s->x + r * s->n, *sum = s->sum;
+    value *to = (value *)s->to + r * s->to_stride;
+    for (int64_t i = 0; i < s->n; i += BLOCK) {
+#pragma omp simd
+        for (int64_t k = i; k < i + BLOCK; k++) {
+            value e = exp_shifted_of(x[k] - largest[k]);
+            sum[k] += e;
+            x[k] = logarithm ? x[k] : e;
+        }
+        for (int64_t k = i; k < i + BLOCK; k += PACK) {
+            __builtin_prefetch(next + s->ahead + k);
+            pack p = pack_at(next + k), m = pack_at(most + k);
+            m = pack_choose(m > p, m, p);
+            memcpy(copy + k, &p, sizeof p);
+            memcpy(most + k, &m, sizeof m);
+        }
+        for (int64_t k = i; k < i + BLOCK; k += PACK) {
+            pack p = pack_at(from + k);
+            p = logarithm ? (p - pack_at(less + k)) - pack_at(factor + k) : p * pack_at(factor + k);
+            stream_line(to + k, &p);
+        }
+    }
+}
+
+static void columns_stream(const softmax_columns_step *s) {
+    for (int64_t r = 0; r < s->rows; r++) {
+        if (s->logarithm) {
+            columns_step_with(s, r, true);
+        } else {
+            columns_step_with(s, r, false);
+        }
+    }
+}
+
+static void softmax_back_columns(void *grad, const void *output, int64_t rows, int64_t n, bool logarithm, void *work) {
+    value *g = grad, *sum = work;
+    const value *y = output;
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int64_t at = 0; at < rows * n; at += n) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            sum[i] += logarithm ? g[at + i] : g[at + i] * y[at + i];
+        }
+    }
+    for (int64_t at = 0; at < rows * n; at += n) {
+        if (logarithm) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                g[at + i] = g[at + i] - exp_of(y[at + i]) * sum[i];
+            }
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            g[at + i] = (g[at + i] - sum[i]) * y[at + i];
+        }
+    }
+}
