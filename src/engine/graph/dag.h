@@ -154,6 +154,8 @@ val v_recip(dag *g, val x);
 
 /* Views. */
 val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map);
+/* x as it is, under a name of its own: a value that may lie elsewhere than x does. */
+val v_same(dag *g, val x);
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes);
 val v_permute(dag *g, val x, const int *order);
 val v_transpose(dag *g, val x, int a, int b);

@@ -348,3 +348,15 @@ status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
     }
     return result;
 }
+
+status ref_run_written(ref_ctx *ctx, int i, ref_request *request, error *err) {
+    for (int64_t k = 0; k < request->n && ctx->failed == ASSAY_OK; k++) {
+        double squares = 0;
+        request->value[k] = ctx->call->op->row->reference_written(ctx, i, request->flat != NULL ? request->flat[k] : k, &squares);
+        if (request->norm != NULL) {
+            request->norm[k] = sqrt(squares);
+        }
+    }
+    return ctx->failed == ASSAY_OK ? ASSAY_OK
+                                   : fail(err, ctx->failed, "no memory for the reference of %s", ctx->call->op->signature.full);
+}
