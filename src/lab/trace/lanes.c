@@ -39,7 +39,7 @@ static status key_of(trace_lanes *t, const trace_id *id, uint64_t *out, error *e
     uint64_t bits = 0;
     switch (id->kind) {
     case TRACE_ID_NUMBER:
-        if (id->number == rint(id->number) && fabs(id->number) < 1e15) {
+        if (fabs(id->number) < 1e15 && id->number == (double)(int64_t)id->number) {
             *out = (uint64_t)(int64_t)id->number << 2;
             return ASSAY_OK;
         }

@@ -25,8 +25,9 @@ void trace_links_clear(trace_links *t) {
     *t = (trace_links){0};
 }
 
+/* Numbers that follow each other, as they come, lie side by side: 256 of them, 1 KiB, in a place by hash. */
 static uint32_t *slot_of(const trace_links *t, uint32_t key) {
-    return &t->slots[rng_mix(key) & (t->capacity - 1)];
+    return &t->slots[((rng_mix(key >> 8) << 8) | (key & 0xff)) & (t->capacity - 1)];
 }
 
 static void forget(trace_links *t, uint32_t place) {
