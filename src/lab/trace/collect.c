@@ -15,7 +15,7 @@
    room is kept for kernels that have a category. */
 enum { MAX_NAMES = 64 * 1024, MAX_NAME_BYTES = 8 * 1024 * 1024 };
 
-/* A name of the host's beyond these is looked into each time that it comes. */
+/* Of the host's events. A name beyond these is looked into each time that it comes. */
 enum { MAX_OTHER_NAMES = 8 * 1024, MAX_OTHER_NAME_BYTES = 1024 * 1024 };
 
 static inline bool name_is(const trace_event *e, const char *name) {
@@ -73,12 +73,8 @@ static status add_name(trace_collection *c, trace_names *names, const trace_even
     return ASSAY_OK;
 }
 
-/* What is asked of the name of an event that figures name nowhere. */
-typedef struct other_name {
-    bool compat, launches;
-} other_name;
-
-static status look_up_other(trace_collection *c, const trace_event *e, other_name *out, error *err) {
+/* What is known of the name of an event that figures name nowhere, until the next such event. */
+static status look_up_other(trace_collection *c, const trace_event *e, const trace_name **out, error *err) {
     uint32_t id = 0;
     bool is_new = false;
     const char *name = text_get(&e->name);
@@ -88,7 +84,7 @@ static status look_up_other(trace_collection *c, const trace_event *e, other_nam
         row->compat = trace_compat_mm_conv(name, e->name.length);
         row->launches = trace_call_launches(name, e->name.length);
     }
-    *out = (other_name){.compat = row->compat, .launches = row->launches};
+    *out = row;
     return ASSAY_OK;
 }
 
@@ -146,10 +142,10 @@ static status name_record(trace_collection *c, const trace_event *e, trace_lane 
     default:
         break;
     }
-    other_name other;
+    const trace_name *other = NULL;
     TRY(look_up_other(c, e, &other, err));
-    r->compat = other.compat;
-    *launches = other.launches;
+    r->compat = other->compat;
+    *launches = other->launches;
     return ASSAY_OK;
 }
 

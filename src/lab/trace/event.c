@@ -15,10 +15,11 @@ typedef struct reader {
     size_t label_length;
 } reader;
 
-/* text_reset without a call for what is empty already, as most is. */
+/* text_reset without a call. */
 static inline void empty(text *t) {
     if (t->length > 0) {
-        text_reset(t);
+        t->length = 0;
+        t->data[0] = '\0';
     }
 }
 
@@ -26,7 +27,7 @@ static inline status keep_text(reader *r, text *into, bool *cut) {
     scan_text value;
     TRY(scan_string(&r->scan, &value));
     if (value.length < into->capacity) {
-        memcpy(into->data, value.data, value.length);
+        scan_copy(&value, into->data, into->capacity);
         into->data[value.length] = '\0';
         into->length = value.length;
     } else {
@@ -151,7 +152,7 @@ static status take_labels(reader *r) {
     return ASSAY_OK;
 }
 
-/* With a literal, one comparison of words. */
+/* For a literal of the key's length: one comparison of words. */
 static inline bool is(scan_text key, const char *word) {
     return memcmp(key.data, word, strlen(word)) == 0;
 }
@@ -159,14 +160,16 @@ static inline bool is(scan_text key, const char *word) {
 static inline status take_arg(reader *r, scan_text key) {
     trace_event *e = &r->event;
     switch (key.length) {
-    case sizeof "name" - 1:
+    case 4:
         return is(key, "name") ? take_arg_name(r) : scan_skip(&r->scan);
-    case sizeof "labels" - 1:
+    case 6:
         return is(key, "labels") ? take_labels(r) : scan_skip(&r->scan);
-    case sizeof "correlation" - 1: /* as long as the other */
-        return is(key, "correlation")                               ? take_number(r, &e->correlation)
-               : is(key, "External id") || is(key, "external id") /* PyTorch before 1.13 */ ? take_number(r, &e->external_id)
-                                                                    : scan_skip(&r->scan);
+    case 11:
+        if (is(key, "correlation")) {
+            return take_number(r, &e->correlation);
+        }
+        /* The second is PyTorch's before 1.13. */
+        return is(key, "External id") || is(key, "external id") ? take_number(r, &e->external_id) : scan_skip(&r->scan);
     default:
         return scan_skip(&r->scan);
     }

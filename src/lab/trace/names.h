@@ -14,7 +14,7 @@ typedef struct trace_name {
     const char *text; /* NUL-terminated, in the table's arena */
     uint64_t hash;
     uint32_t length;
-    uint8_t work; /* a trace_work; set by whoever added the name */
+    uint8_t work;  /* a trace_work; set by whoever added the name */
     bool compat;   /* whether compat counts it as matmul or convolution */
     bool launches; /* of a call: whether it puts work on a device */
 } trace_name;

@@ -10,9 +10,8 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-const double number_exact_tens[NUMBER_MAX_DIGITS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
-                                                         1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
-                                                         1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+const double number_exact_tens[NUMBER_MAX_DIGITS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                                         1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
 enum { MAX_DIGITS_KEPT = 800 };
 
 static bool is_digit(char c) {
@@ -21,8 +20,8 @@ static bool is_digit(char c) {
 
 /* kept * 2^exponent, kept's lowest bit and `sticky`, which stands for all the bits below it, rounded away. */
 static double round_off(uint64_t kept, bool sticky, int exponent) {
-    bool up = (kept & 1) != 0 && (sticky || (kept & 2) != 0);
-    return ldexp((double)((kept >> 1) + up), exponent + 1);
+    uint64_t rounded = (kept >> 1) + ((kept & 1) & (uint64_t)(sticky || (kept & 2) != 0));
+    return ldexp((double)(int64_t)rounded, exponent + 1);
 }
 
 double number_divide(uint64_t mantissa, unsigned places) {

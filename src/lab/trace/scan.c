@@ -276,24 +276,6 @@ status scan_number_slowly(scan *s, double *out) {
     return take_held_number(s, out);
 }
 
-status scan_next(scan *s, char closing, size_t *n_seen, bool *more) {
-    int c = scan_peek(s);
-    if (c == closing) {
-        s->at++;
-        *more = false;
-        return ASSAY_OK;
-    }
-    if (*n_seen > 0) {
-        if (c != ',') {
-            return scan_fail(s, closing == '}' ? "',' or '}'" : "',' or ']'");
-        }
-        s->at++;
-    }
-    ++*n_seen;
-    *more = true;
-    return ASSAY_OK;
-}
-
 /* A key and its colon. */
 static status take_key(scan *s, scan_text *out) {
     TRY(scan_string(s, out));

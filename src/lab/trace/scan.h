@@ -39,7 +39,8 @@ typedef struct scan {
 typedef struct scan_text {
     const char *data;
     size_t length;
-    bool cut; /* only the first SCAN_TEXT_LIMIT bytes are here */
+    bool cut;      /* only the first SCAN_TEXT_LIMIT bytes are here */
+    bool in_piece; /* so that TRACE_PIECE_PADDING bytes from `data` on are readable */
 } scan_text;
 
 void scan_init(scan *s, trace_source *source, error *err);
@@ -127,9 +128,18 @@ static inline status scan_string(scan *s, scan_text *out) {
     if (close >= s->end || *close != '"' || close - s->at > SCAN_TEXT_LIMIT) {
         return scan_string_held(s, out);
     }
-    *out = (scan_text){.data = s->at, .length = (size_t)(close - s->at)};
+    *out = (scan_text){.data = s->at, .length = (size_t)(close - s->at), .in_piece = true};
     s->at = close + 1;
     return ASSAY_OK;
+}
+
+/* Copies a text into memory of at least its length. Most are short, and a copy of fixed length takes no call. */
+static inline void scan_copy(const scan_text *from, char *into, size_t capacity) {
+    if (from->length <= TRACE_PIECE_PADDING && capacity >= TRACE_PIECE_PADDING && from->in_piece) {
+        memcpy(into, from->data, TRACE_PIECE_PADDING);
+    } else {
+        memcpy(into, from->data, from->length);
+    }
 }
 
 /* Takes a number as traces mostly spell it if one comes next, and nothing otherwise. */
@@ -157,9 +167,20 @@ static inline status scan_skip(scan *s) {
 
 /* Walks an object or array whose opening bracket was taken: true with the scan before the next key or value; false at
    the closing bracket, which is taken. `n_seen` starts at 0. */
-status scan_next(scan *s, char closing, size_t *n_seen, bool *more);
+static inline status scan_next(scan *s, char closing, size_t *n_seen, bool *more) {
+    int c = scan_peek(s);
+    bool closed = c == closing;
+    if (!closed && *n_seen > 0 && c != ',') {
+        return scan_fail(s, closing == '}' ? "',' or '}'" : "',' or ']'");
+    }
+    s->at += closed || *n_seen > 0;
+    *n_seen += !closed;
+    *more = !closed;
+    return ASSAY_OK;
+}
 
-/* Takes the comma before it, a key and its colon if they come next, as traces mostly write them, and nothing otherwise. */
+/* Takes the comma before it, a key and its colon if they come next, as traces mostly write them, and nothing otherwise.
+ */
 static inline bool scan_key_here(scan *s, size_t *n_seen, scan_text *key) {
     const char *p = s->at;
     bool is_next = *n_seen == 0 || *p == ',';
@@ -171,7 +192,7 @@ static inline bool scan_key_here(scan *s, size_t *n_seen, scan_text *key) {
     if (is_next && p < s->end && *p == '"') {
         const char *close = scan_string_end(++p);
         if (close[0] == '"' && close[1] == ':' && close + 1 < s->end && close - p <= SCAN_TEXT_LIMIT) {
-            *key = (scan_text){.data = p, .length = (size_t)(close - p)};
+            *key = (scan_text){.data = p, .length = (size_t)(close - p), .in_piece = true};
             s->at = close + 2;
             ++*n_seen;
             return true;
