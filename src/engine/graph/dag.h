@@ -196,8 +196,8 @@ void v_library(dag *g, const op_call *call, const outputs *out);
 
 /* Whether this call, which may be a library call or a sum, is to be a sum. Asked once for each call. */
 bool v_owns_product(dag *g, const op_call *call);
-/* The sum that the call last asked about has become. */
-void v_owned_product(dag *g, val sum);
+/* The sum that the call has become, if it was the last one asked about. */
+void v_owned_product(dag *g, const op_call *call, val sum);
 
 /* Windows: one term of a sum over them, of these sizes; row and column say which, as numbers or as variables of their own. */
 typedef val v_tap_fn(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column);

@@ -450,8 +450,8 @@ bool v_owns_product(dag *g, const op_call *call) {
     return g->own_products && (g->library_products >> which & 1) == 0;
 }
 
-void v_owned_product(dag *g, val sum) {
-    if (g->products != NULL && g->n_products > 0) {
+void v_owned_product(dag *g, const op_call *call, val sum) {
+    if (g->products != NULL && g->n_products > 0 && g->products[g->n_products - 1].call == call) {
         g->products[g->n_products - 1].value = sum;
     }
 }

@@ -335,7 +335,7 @@ static void product_parts(dag *g, const op_call *call, const outputs *out) {
         return;
     }
     val product = product_as_sum(g, call, 0);
-    v_owned_product(g, product);
+    v_owned_product(g, call, product);
     v_result(g, 0, product);
 }
 
@@ -346,7 +346,7 @@ static void product_sum_parts(dag *g, const op_call *call, const outputs *out) {
         return;
     }
     val sum = product_as_sum(g, call, 1), product = v_mul_real(g, sum, alpha.f);
-    v_owned_product(g, sum);
+    v_owned_product(g, call, sum);
     v_result(g, 0, beta.f != 0 ? v_add(g, product, v_mul_real(g, v_arg(g, call, 0), beta.f)) : product);
 }
 
