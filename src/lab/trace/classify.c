@@ -13,10 +13,10 @@ typedef struct category_row {
     trace_kind kind;
 } category_row;
 
-/* The frequent ones first. Before 1.13 PyTorch began them with a capital. */
 #define CATEGORY(text, kind)                                                                                           \
     { text, sizeof text - 1, kind }
 
+/* The frequent ones first. Before 1.13 PyTorch began them with a capital. */
 static const category_row categories[] = {
     CATEGORY("kernel", TRACE_KIND_KERNEL),
     CATEGORY("cpu_op", TRACE_KIND_OPERATOR),

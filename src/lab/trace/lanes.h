@@ -21,7 +21,7 @@ typedef struct trace_process {
     const char *name;         /* NULL while unknown */
     const char *labels;       /* likewise */
     bool labelled;            /* compat counts its events */
-    bool is_surely_host;      /* known before the end of the file; set by whoever sets the above */
+    bool is_surely_host;      /* known before the end of the file; set by whoever sets its name or labels */
     bool is_device;           /* at least one of its lanes is; set by trace_lanes_settle */
     uint64_t n_device_events; /* with a category that only devices have */
     uint64_t n_begin_end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers: exact in one division where the digits fit a double (Clinger, 1990), in one 128-bit division where they fit
-   64 bits (nanoseconds since 1970 do), and by strtod otherwise. */
+/* Numbers: exact in one division where the digits fit a double (Clinger, 1990), in divisions of whole numbers where
+   they fit 64 bits (nanoseconds since 1970 do), and by strtod otherwise. */
 #include "lab/trace/number.h"
 
 #include <math.h>
