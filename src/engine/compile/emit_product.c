@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 256 };
+enum { STRETCH = 256, ROWS_TOGETHER = 6 };
 
 /* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
 
@@ -83,6 +83,12 @@ static bool lies_ready(const kernel *k, int e, int row, int inner, int64_t *stri
            (*stride == 1 || *along == 1);
 }
 
+/* Blocks of equal size, so that threads get equal shares, and of whole groups of rows. */
+static int64_t row_block_of(int64_t n_rows) {
+    int64_t blocks = (n_rows + PRODUCT_ROWS - 1) / PRODUCT_ROWS, each = (n_rows + blocks - 1) / blocks;
+    return blocks == 1 ? n_rows : (each + ROWS_TOGETHER - 1) / ROWS_TOGETHER * ROWS_TOGETHER;
+}
+
 bool arrange_product(kernel *k) {
     uint64_t reduced = reduced_set(k);
     int sum = k->has_classes ? only_sum(k, reduced) : -1;
@@ -120,12 +126,14 @@ bool arrange_product(kernel *k) {
     k->is_product = true;
     k->vector = column;
     k->lanes = PRODUCT_COLUMNS;
-    int64_t row_block = n_rows < PRODUCT_ROWS ? n_rows : PRODUCT_ROWS;
-    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1};
+    int64_t row_block = row_block_of(n_rows);
+    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1, -1};
     int64_t stride, along;
     bool ready = lies_ready(k, left, row, inner, &stride, &along);
     k->product.left_stride = ready ? stride : -1;
     k->product.left_step = ready ? along : 1;
+    ready = lies_ready(k, right, column, inner, &stride, &along) && along == 1;
+    k->product.right_stride = ready ? stride : -1;
     k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
     for (int v = 0; v < k->n_variables; v++) {
         if (!k->variables[v].is_reduced && v != row && v != column) {
@@ -138,18 +146,19 @@ bool arrange_product(kernel *k) {
 
 /* --- writing it ------------------------------------------------------------------------------------------------------------------ */
 
-/* Which task: the batch, the block of columns, the block of rows, from slow to fast, so that neighbours share columns. */
+/* Which task: the batch, the block of rows, the block of columns, from slow to fast: neighbours share rows, which are read again
+   and again and so had better stay in the core's cache, where each task reads its columns once. */
 static void emit_place(emitter *m) {
     const kernel *k = m->k;
     const product_form *p = &k->product;
     int64_t rows = k->variables[p->row].size, columns = k->variables[p->column].size;
     int64_t row_blocks = (rows + p->row_block - 1) / p->row_block;
     int64_t column_blocks = (columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS;
-    emit_line(m, "const int64_t first_row = task %% %lld * %lld;", (long long)row_blocks, (long long)p->row_block);
+    emit_line(m, "const int64_t first_row = task / %lld %% %lld * %lld;", (long long)column_blocks, (long long)row_blocks,
+              (long long)p->row_block);
     emit_line(m, "const int64_t n_rows = %lld - first_row < %lld ? %lld - first_row : %lld;", (long long)rows,
               (long long)p->row_block, (long long)rows, (long long)p->row_block);
-    emit_line(m, "const int64_t first_column = task / %lld %% %lld * %d;", (long long)row_blocks, (long long)column_blocks,
-              PRODUCT_COLUMNS);
+    emit_line(m, "const int64_t first_column = task %% %lld * %d;", (long long)column_blocks, PRODUCT_COLUMNS);
     emit_line(m, "const int64_t n_columns = %lld - first_column < %d ? %lld - first_column : %d;", (long long)columns,
               PRODUCT_COLUMNS, (long long)columns, PRODUCT_COLUMNS);
     int64_t below = row_blocks * column_blocks;
@@ -197,20 +206,26 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
     free(named);
 }
 
+/* Where the first element of a factor's part lies that is read from where it is; v: its rows or its columns. */
+static void emit_first(emitter *m, const char *name, int e, int v, const char *first) {
+    const expr *x = &m->k->exprs[e];
+    text at = {0};
+    emit_line(m, "const float *%s;", name);
+    emit_line(m, "{");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = %s, v%d = first_inner;", v, first, m->k->product.inner);
+    emit_index(m, &at, x->at, -1);
+    emit_line(m, "%s = b%d + %s;", name, x->buffer, text_get(&at));
+    m->depth--;
+    emit_line(m, "}");
+    m->out.failed |= at.failed;
+    text_clear(&at);
+}
+
 static void emit_left(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->left_stride >= 0) {
-        text at = {0};
-        emit_line(m, "const float *left_rows;");
-        emit_line(m, "{");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_row, v%d = first_inner;", p->row, p->inner);
-        emit_index(m, &at, m->k->exprs[p->left].at, -1);
-        emit_line(m, "left_rows = b%d + %s;", m->k->exprs[p->left].buffer, text_get(&at));
-        m->depth--;
-        emit_line(m, "}");
-        m->out.failed |= at.failed;
-        text_clear(&at);
+        emit_first(m, "left_rows", p->left, p->row, "first_row");
         return;
     }
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
@@ -223,6 +238,12 @@ static void emit_left(emitter *m) {
 
 static void emit_right(emitter *m) {
     const product_form *p = &m->k->product;
+    if (p->right_stride >= 0) {
+        emit_first(m, "right_columns", p->right, p->column, "first_column");
+        emit_line(m, "turn_round(right, %d, right_columns, %lld, n_inner, n_columns, 4);", PRODUCT_COLUMNS,
+                  (long long)p->right_stride);
+        return;
+    }
     if (p->right_runs_inward) {
         emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
         m->depth++;

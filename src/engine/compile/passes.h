@@ -94,6 +94,7 @@ typedef struct product_form {
     bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
     int64_t left_stride;      /* between rows of f32 that are multiplied from where they lie; -1: they are brought into a panel */
     int64_t left_step;        /* between their elements along the inner variable */
+    int64_t right_stride;     /* between columns of f32 that are dense along the inner variable and turned round as they lie; -1 */
 } product_form;
 
 typedef struct kernel {

@@ -578,6 +578,12 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
     }
     for (int64_t k = 0; k < n_inner; k++) {
         block_vector column[BLOCK_VECTORS];
+        if (left_step == 1 && k % 16 == 0) { /* a line of each of the rows that come next */
+#pragma GCC unroll 6
+            for (int i = 0; i < rows; i++) {
+                __builtin_prefetch(left + left_stride * (i + rows) + k);
+            }
+        }
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
             column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
