@@ -82,7 +82,10 @@ static const char *emit(arena *memory, const golden *f) {
     must(file_read(path, LIMIT_BYTES, &source, &err), &err, path);
     must(graph_read(memory, table, source.data, source.length, &(bind_options){0}, &g, &err), &err, path);
     must(graph_allocate(&g, &device_cpu, &err), &err, path); /* views and what they share */
-    must(compile_graph(memory, &g, &(compile_options){.n_threads = THREADS, .own_products = f->own_products}, &program, &err), &err, path);
+    const compile_options options = {.n_threads = THREADS,
+                                     .own_products = f->own_products,
+                                     .pairs = f->own_products ? PAIRS_BY_TILES : PAIRS_WIDENED};
+    must(compile_graph(memory, &g, &options, &program, &err), &err, path);
     text_clear(&source);
     graph_clear(&g);
     return program.source;

@@ -3,6 +3,7 @@
 #include "engine/backend/compiled.h"
 
 #include "engine/backend/tune.h"
+#include "engine/compile/cpu.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>
@@ -433,6 +434,8 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
     b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
+    b->options.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
+    b->options.other_pairs = b->options.pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : b->options.pairs;
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,

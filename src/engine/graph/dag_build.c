@@ -450,6 +450,10 @@ bool v_owns_product(dag *g, const op_call *call) {
     return g->own_products && (g->library_products >> which & 1) == 0;
 }
 
+val v_factor(dag *g, val x, dtype t) {
+    return g->rounds_factors && t == ASSAY_BF16 ? v_rounded(g, x, t) : x;
+}
+
 void v_owned_product(dag *g, val sum) {
     if (g->products != NULL && g->n_products > 0) {
         g->products[g->n_products - 1].value = sum;

@@ -44,6 +44,99 @@ VECTOR_INLINE uint16_t bf16_of_f32(float x) {
     return (uint16_t)((x == x ? rounded : quiet) >> 16);
 }
 
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
+   them. */
+VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    row a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint32_t *)of + i * stride);
+    }
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint32_t *)into + i * into_stride) = a[i];
+    }
+}
+
+VECTOR_INLINE void turn_tile_16(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint16_t row __attribute__((vector_size(32), aligned(2), may_alias));
+    row a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint16_t *)of + i * stride);
+    }
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint16_t *)into + i * into_stride) = a[i];
+    }
+}
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
+   Tiles of sixteen; the last ones overlap those before. */
+VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
+                              int64_t size_bytes) {
+    char *to = into;
+    const char *from = of;
+    if (HAS_SHUFFLE && (size_bytes == 4 || size_bytes == 2) && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                char *target = to + (v * into_stride + l) * size_bytes;
+                const char *source = from + (l * stride + v) * size_bytes;
+                if (size_bytes == 4) {
+                    turn_tile_32(target, into_stride, source, stride);
+                } else {
+                    turn_tile_16(target, into_stride, source, stride);
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
+        }
+    }
+}
+
 #if defined(__AVX512F__)
 #define BLOCK_LANES 16
 #define BLOCK_VECTORS 4
@@ -53,178 +146,196 @@ VECTOR_INLINE uint16_t bf16_of_f32(float x) {
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                 const float *right, int64_t n_inner, float *sums, int first) {
-    block_vector sum[6][BLOCK_VECTORS];
+/* sum[v] += a pair of left's times column[v]: exact products, added in f32. */
+VECTOR_INLINE void add_pairs(block_vector *sum, const uint16_t *left, const block_vector *column) {
+    typedef uint32_t words __attribute__((vector_size(4 * BLOCK_LANES)));
+    uint32_t pair;
+    memcpy(&pair, left, 4);
+    const words a = (words){0} + pair;
+#pragma GCC unroll 4
+    for (int v = 0; v < BLOCK_VECTORS; v++) {
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum[v]) : "v"(a), "v"(column[v]));
+#else
+        const words b = (words)column[v];
+        sum[v] += (block_vector)(a << 16) * (block_vector)(b << 16);
+        sum[v] += (block_vector)(a & 0xFFFF0000u) * (block_vector)(b & 0xFFFF0000u);
+#endif
+    }
+}
+
+/* As multiply_rows, of n_pairs pairs. */
+VECTOR_INLINE void multiply_pair_rows(const int rows, const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_pairs,
+                                      float *sums, int first) {
+    block_vector sum[6][4];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
             sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
         }
     }
-    for (int64_t k = 0; k < n_inner; k++) {
-        block_vector column[BLOCK_VECTORS];
-        if (left_step == 1 && k % 16 == 0) { /* a line of each of the rows that come next */
-#pragma GCC unroll 6
-            for (int i = 0; i < rows; i++) {
-                __builtin_prefetch(left + left_stride * (i + rows) + k);
-            }
-        }
+    for (int64_t k = 0; k < n_pairs; k++) {
+        block_vector column[4];
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
             column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
         }
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
-            for (int v = 0; v < vectors; v++) {
-                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
-            }
+            add_pairs(sum[i], left + left_stride * i + 2 * k, column);
         }
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
             *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
         }
     }
 }
 
-VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
-    int64_t i = 0;
-    for (; i + 6 <= n_rows; i += 6) {
-        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
-    }
-    if (i + 4 <= n_rows) {
-        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
-        i += 4;
-    }
-    if (i + 2 <= n_rows) {
-        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
-        i += 2;
-    }
-    if (i < n_rows) {
-        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
-    }
-}
-
-/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
-static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
-                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
-    int64_t column = 0;
-    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
-        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
-    }
-    if (column + BLOCK_LANES < n_columns) {
-        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
-        column += 2 * BLOCK_LANES;
-    }
-    if (column < n_columns) {
-        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
-    }
-}
-
-typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
-/* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
-   rounds, each of which exchanges what differs in one bit of row and column. */
-static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
-    int64_t k = 0;
-    for (; k + 8 <= n_inner; k += 8) {
-        tile_vector a[8], b[8];
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            a[i] = *(const tile_vector *)(columns + 256 * i + k);
+/* As multiply_add, of bf16: left as it lies or in a panel, right in pairs. What pads the last pair is 0 in both. */
+static void multiply_pairs(const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_rows, int64_t n_inner,
+                           int64_t n_columns, float *sums, int first) {
+    const int64_t n_pairs = (n_inner + 1) / 2;
+    for (int64_t column = 0; column < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        int64_t i = 0;
+        for (; i + 6 <= n_rows; i += 6) {
+            multiply_pair_rows(6, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
         }
-#pragma GCC unroll 4
-        for (int i = 0; i < 8; i += 2) {
-            b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-            b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+        if (i + 4 <= n_rows) {
+            multiply_pair_rows(4, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+            i += 4;
         }
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; i++) {
-            const int at = i + (i & 2);
-            a[at] = __builtin_shufflevector(b[at], b[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            a[at + 2] = __builtin_shufflevector(b[at], b[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        if (i + 2 <= n_rows) {
+            multiply_pair_rows(2, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+            i += 2;
         }
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; i++) {
-            b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-            b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            *(tile_vector *)(panel + 64 * (k + i)) = b[i];
-        }
-    }
-    for (; k < n_inner; k++) {
-        for (int i = 0; i < 8; i++) {
-            panel[64 * k + i] = columns[256 * i + k];
+        if (i < n_rows) {
+            multiply_pair_rows(1, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
         }
     }
 }
 
+/* The shapes of the processor's tiles: eight of 64 bytes a row; the sums' (0 to 3) and the left factor's (4, 5) have so many rows,
+   the right one's (6, 7) have 16. */
+VECTOR_INLINE void shape_tiles(int64_t rows) {
+#if defined(__AMX_BF16__)
+    uint8_t shape[64] = {1};
+    for (int t = 0; t < 8; t++) {
+        shape[16 + 2 * t] = 64;
+        shape[48 + t] = (uint8_t)(t < 6 ? rows : 16);
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(shape));
+#else
+    (void)rows;
+#endif
+}
 
-/* %10 = cast f32[16, 2048] */
-_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
-    const uint16_t *const b2 = buffers[0];
-    float *const b3 = buffers[1];
-    for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 1024 * (task);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v0 = first_lane + l;
-            const uint16_t t0 = b2[v0];
-            const float t1 = f32_of_bf16(t0);
-            b3[v0] = t1;
+/* Sums of up to 32 rows (one tile of them or `two`) by 32 columns. */
+VECTOR_INLINE void multiply_tile(const int two, const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_inner,
+                                 float *sums, int first) {
+#if defined(__AMX_BF16__)
+    const int64_t row = 256, left_row = 2 * left_stride;
+    if (first) {
+        __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : : : "memory");
+    } else {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 64(%0,%1,1), %%tmm1" : : "r"(sums), "r"(row) : "memory");
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm2\n\ttileloadd 64(%0,%1,1), %%tmm3" : : "r"(sums + 1024), "r"(row) : "memory");
         }
     }
-    return 1;
+    for (int64_t k = 0; k < n_inner; k += 32) {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm6\n\ttileloadd 64(%0,%1,1), %%tmm7" : : "r"(right + 32 * k), "r"(row) : "memory");
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm4\n\ttdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1"
+                         : : "r"(left + k), "r"(left_row) : "memory");
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm5\n\ttdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3"
+                             : : "r"(left + 16 * left_stride + k), "r"(left_row) : "memory");
+        }
+    }
+    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 64(%0,%1,1)" : : "r"(sums), "r"(row) : "memory");
+    if (two) {
+        __asm__ volatile("tilestored %%tmm2, (%0,%1,1)\n\ttilestored %%tmm3, 64(%0,%1,1)" : : "r"(sums + 1024), "r"(row) : "memory");
+    }
+#else
+    (void)two, (void)left, (void)left_stride, (void)right, (void)n_inner, (void)sums, (void)first;
+#endif
 }
+
+/* As multiply_pairs, by the processor's tiles. What pads the last 32 inner steps is 0 in both factors. Others' tiles have their
+   shapes again afterwards. */
+static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_rows, int64_t n_inner,
+                           int64_t n_columns, float *sums, int first) {
+#if defined(__AMX_BF16__)
+    uint8_t before[64];
+    __asm__ volatile("sttilecfg %0" : "=m"(before));
+    shape_tiles(16);
+    for (int64_t i = 0; i < n_rows; i += 32) {
+        const int64_t rows = n_rows - i, second = rows - 16;
+        for (int64_t column = 0; column < n_columns && rows >= 16; column += 32) {
+            const uint16_t *from = left + left_stride * i;
+            if (rows >= 32) {
+                multiply_tile(1, from, left_stride, right + column, n_inner, sums + 64 * i + column, first);
+            } else {
+                multiply_tile(0, from, left_stride, right + column, n_inner, sums + 64 * i + column, first);
+            }
+        }
+        const int64_t rest = rows < 16 ? rows : second < 16 ? second : 0, at = rows < 16 ? i : i + 16;
+        if (rest > 0) {
+            shape_tiles(rest);
+        }
+        for (int64_t column = 0; column < n_columns && rest > 0; column += 32) {
+            multiply_tile(0, left + left_stride * at, left_stride, right + column, n_inner, sums + 64 * at + column, first);
+        }
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(before));
+    return;
+#endif
+    multiply_pairs(left, left_stride, right, n_rows, n_inner, n_columns, sums, first);
+}
+
 
 /* %18 = sum f32[16, 2048], %19 = cast bf16[16, 2048] */
-_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const int8_t *const b0 = buffers[0];
     const uint16_t *const b1 = buffers[1];
-    const float *const b3 = buffers[2];
-    uint16_t *const b4 = buffers[3];
+    const uint16_t *const b2 = buffers[2];
+    uint16_t *const b3 = buffers[3];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 32 % 1 * 16;
         const int64_t n_rows = 16 - first_row < 16 ? 16 - first_row : 16;
         const int64_t first_column = task % 32 * 64;
         const int64_t n_columns = 2048 - first_column < 64 ? 2048 - first_column : 64;
         float sums[1024] __attribute__((aligned(64)));
-        float right[16384] __attribute__((aligned(64)));
+        uint32_t right[8192] __attribute__((aligned(64)));
         for (int64_t first_inner = 0; first_inner < 2048; first_inner += 256) {
             const int64_t n_inner = 2048 - first_inner < 256 ? 2048 - first_inner : 256;
-            const float *left_rows;
+            const uint16_t *left_rows;
             {
                 const int64_t v0 = first_row, v2 = first_inner;
-                left_rows = b3 + 2048 * v0 + v2;
+                left_rows = b2 + 2048 * v0 + v2;
             }
-            for (int64_t c = 0; c < n_columns; c += 8) {
-                float run[2048];
-                for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */
+            for (int64_t c = 0; c < n_columns; c += 16) {
+                uint16_t run[4096] __attribute__((aligned(64)));
+                for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */
                     const int64_t v1 = first_column + (c + i < n_columns ? c + i : n_columns - 1);
                     INDEPENDENT
                     for (int64_t l = 0; l < n_inner; l++) {
                         const int64_t v2 = first_inner + l;
-                        const int8_t t1 = b0[2048 * v1 + v2];
-                        const float t2 = (float)(t1);
-                        const uint16_t t3 = b1[v1];
-                        const float t4 = f32_of_bf16(t3);
-                        const float t5 = t2 * t4;
-                        const uint16_t t6 = bf16_of_f32(t5);
-                        const float t7 = f32_of_bf16(t6);
+                        const int8_t t2 = b0[2048 * v1 + v2];
+                        const float t3 = (float)(t2);
+                        const uint16_t t4 = b1[v1];
+                        const float t5 = f32_of_bf16(t4);
+                        const float t6 = t3 * t5;
+                        const uint16_t t7 = bf16_of_f32(t6);
                         run[256 * i + l] = t7;
                     }
                 }
-                turn_columns(run, n_inner, right + c);
+                turn_round(right + c, 64, run, 128, (n_inner + 1) / 2, 16, 4);
             }
-            multiply_add(left_rows, 2048, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+            multiply_tiles(left_rows, 2048, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
             const int64_t v0 = first_row + i;
@@ -232,8 +343,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v1 = first_column + l;
-                const uint16_t t10 = bf16_of_f32(r0[l]);
-                b4[2048 * v0 + v1] = t10;
+                const uint16_t t11 = bf16_of_f32(r0[l]);
+                b3[2048 * v0 + v1] = t11;
             }
         }
     }
