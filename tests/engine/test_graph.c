@@ -3,6 +3,7 @@
 #include "engine/backend/backend.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
+#include "engine/kernels/identity.h"
 
 #include "unit.h"
 
@@ -366,6 +367,19 @@ static void random_values_are_taken_from_the_outputs(void **state) {
     arena_clear(&memory);
 }
 
+/* What tuned choices are kept under tells one build of the kernels from another, and says the same in one. */
+static void kernels_have_a_name(void **state) {
+    (void)state;
+    char first[IDENTITY_BYTES], second[IDENTITY_BYTES], brief[8];
+    kernel_identity(first, sizeof first);
+    kernel_identity(second, sizeof second);
+    kernel_identity(brief, sizeof brief);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "oneDNN"));
+    assert_non_null(strchr(first, '/'));
+    assert_true(strlen(first) < sizeof first - 1 && strlen(brief) == sizeof brief - 1);
+}
+
 /* What a library call writes in place shows under other names that are read afterwards. */
 static void compiled_backends_run_library_calls_that_write_in_place(void **state) {
     (void)state;
@@ -424,6 +438,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_what_the_text_says),
         cmocka_unit_test(compiled_code_finds_indices_out_of_range),
+        cmocka_unit_test(kernels_have_a_name),
         cmocka_unit_test(compiled_backends_run_library_calls_that_write_in_place),
         cmocka_unit_test(refuses_strangers),
         cmocka_unit_test(verification_sees_a_changed_shape),

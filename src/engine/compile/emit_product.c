@@ -10,6 +10,8 @@
 
 /* Inner steps of a panel; rows that are multiplied together. Of tiles: inner steps, rows, and the most rows of a task. */
 enum { STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
+/* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
+enum { FEW_ROWS = 8, FLAT_STRETCH = 8, FLAT_COLUMNS = 512 };
 
 /* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
 
@@ -105,6 +107,10 @@ static void place_factors(kernel *k, pairs_way pairs) {
     product_form *p = &k->product;
     int left = half_of(k, p->left), right = half_of(k, p->right);
     int64_t stride, along, size = k->variables[p->inner].size;
+    bool flat = k->variables[p->row].size <= FEW_ROWS && k->variables[p->column].size >= FLAT_COLUMNS && !p->right_runs_inward;
+    p->columns = flat ? FLAT_COLUMNS : PRODUCT_COLUMNS;
+    p->stretch = flat ? FLAT_STRETCH : STRETCH;
+    pairs = flat ? PAIRS_WIDENED : pairs;
     if (pairs != PAIRS_WIDENED && left >= 0 && right >= 0) {
         bool turned = lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &stride, &along) && along == 1 && stride % 2 == 0 &&
                       size % 2 == 0;
@@ -163,13 +169,13 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     }
     k->is_product = true;
     k->vector = column;
-    k->lanes = PRODUCT_COLUMNS;
     k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
                                 .right_runs_inward = runs_along(k, right, inner, column),
                                 .left_stride = -1, .left_step = 1, .right_stride = -1};
     place_factors(k, pairs);
     int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
-    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
+    k->lanes = k->product.columns;
+    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + k->lanes - 1) / k->lanes);
     for (int v = 0; v < k->n_variables; v++) {
         if (!k->variables[v].is_reduced && v != row && v != column) {
             k->tasks[k->n_tasks++] = v;
@@ -188,14 +194,14 @@ static void emit_place(emitter *m) {
     const product_form *p = &k->product;
     int64_t rows = k->variables[p->row].size, columns = k->variables[p->column].size;
     int64_t row_blocks = (rows + p->row_block - 1) / p->row_block;
-    int64_t column_blocks = (columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS;
+    int64_t column_blocks = (columns + p->columns - 1) / p->columns;
     emit_line(m, "const int64_t first_row = task / %lld %% %lld * %lld;", (long long)column_blocks, (long long)row_blocks,
               (long long)p->row_block);
     emit_line(m, "const int64_t n_rows = %lld - first_row < %lld ? %lld - first_row : %lld;", (long long)rows,
               (long long)p->row_block, (long long)rows, (long long)p->row_block);
-    emit_line(m, "const int64_t first_column = task %% %lld * %d;", (long long)column_blocks, PRODUCT_COLUMNS);
+    emit_line(m, "const int64_t first_column = task %% %lld * %d;", (long long)column_blocks, p->columns);
     emit_line(m, "const int64_t n_columns = %lld - first_column < %d ? %lld - first_column : %d;", (long long)columns,
-              PRODUCT_COLUMNS, (long long)columns, PRODUCT_COLUMNS);
+              p->columns, (long long)columns, p->columns);
     int64_t below = row_blocks * column_blocks;
     for (int i = k->n_tasks - 1; i >= 0; i--) {
         int v = k->tasks[i];
@@ -267,7 +273,8 @@ static void emit_left(emitter *m) {
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left, "left[256 * i + l] = %s;");
+    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left,
+                     p->stretch == STRETCH ? "left[256 * i + l] = %s;" : "left[8 * i + l] = %s;");
     m->depth--;
     emit_line(m, "}");
 }
@@ -333,7 +340,8 @@ static void emit_right(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
-        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right, "right[64 * i + l] = %s;");
+        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
+                         p->stretch == STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
     }
     m->depth--;
     emit_line(m, "}");
@@ -346,7 +354,7 @@ static void emit_following(emitter *m) {
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_line(m, "const float *const r%d = sums + 64 * i;", p->root);
+    emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
     emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
     m->depth++;
@@ -384,17 +392,16 @@ static void emit_panels(emitter *m) {
     const product_form *p = &m->k->product;
     bool pairs = p->pairs != PAIRS_WIDENED;
     long long inner = m->k->variables[p->inner].size;
-    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * PRODUCT_COLUMNS);
+    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * p->columns);
     if (p->left_stride < 0) {
-        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * STRETCH);
+        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * p->stretch);
     }
-    emit_line(m, "%s right[%d] __attribute__((aligned(64)));", pairs ? "uint32_t" : "float",
-              STRETCH * PRODUCT_COLUMNS / (pairs ? 2 : 1));
+    emit_line(m, "%s right[%d] __attribute__((aligned(64)));", pairs ? "uint32_t" : "float", p->stretch * p->columns / (pairs ? 2 : 1));
     if (m->k->variables[p->column].size % 16 != 0) {
-        int rows = inner < STRETCH ? (int)inner : STRETCH;
+        int rows = inner < p->stretch ? (int)inner : p->stretch;
         emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", pairs ? (rows + 1) / 2 : rows);
         emit_line(m, "    for (int64_t l = n_columns; l %% 16 != 0; l++) {");
-        emit_line(m, "        right[64 * i + l] = 0;");
+        emit_line(m, "        right[%d * i + l] = 0;", p->columns);
         emit_line(m, "    }");
         emit_line(m, "}");
     }
@@ -421,20 +428,20 @@ static void emit_padding(emitter *m) {
 static void emit_multiply(emitter *m, const char *begins) {
     const product_form *p = &m->k->product;
     const char *left = p->left_stride < 0 ? "left" : "left_rows";
-    long long stride = p->left_stride < 0 ? STRETCH : p->left_stride;
+    long long stride = p->left_stride < 0 ? p->stretch : p->left_stride;
     if (p->pairs != PAIRS_WIDENED) {
         emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
                   p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
     } else {
-        emit_line(m, "multiply_add(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);", left, stride,
-                  (long long)p->left_step, begins);
+        emit_line(m, "%s(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
+                  p->stretch == STRETCH ? "multiply_add" : "multiply_few", left, stride, (long long)p->left_step, begins);
     }
 }
 
 void emit_product(emitter *m) {
     const product_form *p = &m->k->product;
     long long inner = m->k->variables[p->inner].size;
-    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64, "the text above says so");
+    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64 && FLAT_STRETCH == 8 && FLAT_COLUMNS == 512, "the text above says so");
     emit_place(m);
     emit_panels(m);
     /* Of what is summed over, panels run along one variable. */
@@ -448,9 +455,9 @@ void emit_product(emitter *m) {
             m->depth++;
         }
     }
-    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, STRETCH);
+    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
     m->depth++;
-    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, STRETCH, inner, STRETCH);
+    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, p->stretch, inner, p->stretch);
     emit_left(m);
     emit_right(m);
     emit_padding(m);

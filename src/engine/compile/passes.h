@@ -91,6 +91,7 @@ typedef struct product_form {
     int left, right;          /* expressions */
     int row, column, inner;   /* variables */
     int64_t row_block;        /* rows of one task */
+    int columns, stretch;     /* of one task; inner steps that panels hold */
     bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
     int64_t left_stride;      /* between rows of f32 that are multiplied from where they lie; -1: they are brought into a panel */
     int64_t left_step;        /* between their elements along the inner variable */

@@ -87,6 +87,33 @@ static void multiply_add(const float *left, int64_t left_stride, int64_t left_st
     }
 }
 
+/* Of few rows: up to 8 inner steps, right a panel of 8 by 512 columns, sums in rows of 512. */
+static void multiply_few(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+    for (int64_t l = 0; l < n_columns; l += BLOCK_LANES) {
+        block_vector column[8];
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; k++) {
+            column[k] = *(const block_vector *)(right + 512 * k + l); /* where there are fewer, nobody looks at the rest */
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const float *const row = left + left_stride * i;
+            block_vector sum = first ? (block_vector){0} : *(const block_vector *)(sums + 512 * i + l);
+            if (n_inner == 8) {
+#pragma GCC unroll 8
+                for (int k = 0; k < 8; k++) {
+                    sum += row[left_step * k] * column[k];
+                }
+            } else {
+                for (int k = 0; k < n_inner; k++) {
+                    sum += row[left_step * k] * *(const block_vector *)(right + 512 * k + l);
+                }
+            }
+            *(block_vector *)(sums + 512 * i + l) = sum;
+        }
+    }
+}
+
 typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
 /* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
    rounds, each of which exchanges what differs in one bit of row and column. */

@@ -297,7 +297,7 @@ static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint
 }
 
 
-/* %18 = sum f32[16, 2048], %19 = cast bf16[16, 2048] */
+/* %20 = sum f32[16, 2048], %21 = cast bf16[16, 2048] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const int8_t *const b0 = buffers[0];
     const uint16_t *const b1 = buffers[1];
