@@ -27,7 +27,8 @@ typedef struct manner {
     int threads;   /* 0: by the work that there is */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0}, {"compiled", false, 2}, {"compiled:nofuse", false, 0}, {"compiled", true, 2}};
+    {"compiled", false, 0}, {"compiled", false, 2}, {"compiled:nofuse", false, 0}, {"compiled", true, 2},
+    {"compiled:own-products", false, 2}};
 
 typedef struct subject {
     arena memory;

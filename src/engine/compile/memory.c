@@ -361,6 +361,10 @@ static bool promote_factors(compiler *c, attempt *a, double *costs) {
         }
         for (int i = 0; i < 2; i++) {
             val v = factors[i].value;
+            const dag_node *n = dag_at(&c->g, v);
+            if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
+                v = n->sources[0]; /* which is multiplied as it is */
+            }
             primitive kind = dag_at(&c->g, v)->kind;
             int64_t blocks = (factors[i].uses - 1) / (i == 0 ? PRODUCT_COLUMNS : PRODUCT_ROWS);
             double cost = (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? cost_of(c, v, costs) : 0;

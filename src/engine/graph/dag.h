@@ -90,6 +90,7 @@ typedef struct dag {
     dag_output *outputs;
     bool own_products;   /* matrix products are to be sums, not library calls ... */
     uint64_t library_products; /* ... but for these, by their number */
+    bool rounds_factors; /* of such sums, to bf16 where that is their type: so that they can be multiplied as such */
     int n_products;      /* so far: calls that may be either */
     struct dag_product *products;
     int n_kept;
@@ -198,6 +199,8 @@ void v_library(dag *g, const op_call *call, const outputs *out);
 
 /* Whether this call, which may be a library call or a sum, is to be a sum. Asked once for each call. */
 bool v_owns_product(dag *g, const op_call *call);
+/* A factor of such a sum, in f32, of a call whose type is t. */
+val v_factor(dag *g, val x, dtype t);
 /* The sum that the call has become, if it was the last one asked about. */
 void v_owned_product(dag *g, const op_call *call, val sum);
 

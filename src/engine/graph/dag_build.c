@@ -339,6 +339,12 @@ static bool without_cast(dag *g, val x, dtype t, val *out) {
     return false;
 }
 
+/* Whether n is what a wider value of type t was rounded to. */
+static bool is_rounded_from(const dag *g, const dag_node *n, dtype t) {
+    return n->kind == PRIM_CAST && v_dtype(g, n->sources[0]) == t && dtype_is_floating(t) && dtype_is_floating(n->dtype) &&
+           holds(t, n->dtype);
+}
+
 val v_cast(dag *g, val x, dtype t) {
     if (dag_stopped(g) || v_dtype(g, x) == t) {
         return x;
@@ -348,9 +354,11 @@ val v_cast(dag *g, val x, dtype t) {
         return v_expand(g, v_constant(g, t, n.number), n.ndim, n.sizes);
     }
     /* f32 -> bf16 -> f32 between two operators of a program: the value is kept, not its rounding. */
-    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && dtype_is_floating(t) && dtype_is_floating(n.dtype) &&
-        holds(t, n.dtype)) {
+    if (is_rounded_from(g, &n, t)) {
         return n.sources[0];
+    }
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && n.n_sources == 1 && is_rounded_from(g, dag_at(g, n.sources[0]), t)) {
+        return v_view(g, dag_at(g, n.sources[0])->sources[0], n.ndim, n.sizes, &n.view);
     }
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
@@ -484,6 +492,10 @@ bool v_owns_product(dag *g, const op_call *call) {
     g->products[g->n_products] = (dag_product){call, {-1}};
     int which = g->n_products++;
     return g->own_products && (g->library_products >> which & 1) == 0;
+}
+
+val v_factor(dag *g, val x, dtype t) {
+    return g->rounds_factors && t == ASSAY_BF16 ? v_rounded(g, x, t) : x;
 }
 
 void v_owned_product(dag *g, const op_call *call, val sum) {

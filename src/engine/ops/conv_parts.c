@@ -79,7 +79,7 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
     }
     val x = v_arg(g, call, 0), weight = v_arg(g, call, 1), y;
     if (one_place) {
-        y = of_one_place(g, &s, x, weight, t->ndim, t->sizes);
+        y = of_one_place(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->ndim, t->sizes);
     } else {
         channel_windows w = {&s, x, weight};
         y = v_sum_of_taps(g, t->ndim, t->sizes, s.kernel[0] * s.kernel[1], s.kernel[2], channel_tap, &w);
