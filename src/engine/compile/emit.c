@@ -316,6 +316,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->versions = arena_make(m->c->memory, n, sizeof *m->versions);
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
+    m->room_bytes = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
@@ -330,10 +331,11 @@ char *emit_program(compiler *c, const char **body, const char **lacking) {
     *lacking = NULL;
     for (int s = 0; s < c->n_steps; s++) {
         for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
-            const kernel *k = c->steps[s].variants[v];
+            kernel *k = c->steps[s].variants[v];
             memory = begin(&m, k);
             if (memory) {
                 emit_kernel(&m, k->symbol);
+                k->room_bytes = m.room_bytes;
             }
             if (m.failed) {
                 const expr *e = &k->exprs[m.lacking];

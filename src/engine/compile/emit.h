@@ -24,6 +24,8 @@ typedef struct emitter {
     int phase;       /* the phase at hand */
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
     flow_kind flow;
+    bool in_room;    /* what is saved lies in memory that each thread brings, not on the stack */
+    int64_t room_bytes;
     int *versions;   /* of what is saved: for so many tasks in flight */
     bool *widened;   /* casts of halves, and random bits, that the block at hand has made as a whole, before its lanes */
     bool *staged;    /* roots whose elements of the block at hand are put together first */

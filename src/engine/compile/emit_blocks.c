@@ -52,7 +52,7 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES && !reads_memory_of(m, r->buffer);
+           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) && !reads_memory_of(m, r->buffer);
 }
 
 /* Whether the phase at hand computes expression i, rather than read it back. */

@@ -284,7 +284,7 @@ void emit_want_index(emitter *m, index_sum a) {
 
 /* --- saved between phases --------------------------------------------------------------------------------------------------- */
 
-enum { SAVED_BYTES = 256 * 1024, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
+enum { SAVED_BYTES = 256 * 1024, ROOM_LINE = 64, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
 
 int64_t emit_visited(const emitter *m) {
     const kernel *k = m->k;
@@ -354,9 +354,14 @@ void emit_choose_saved(emitter *m) {
 
 void emit_declare_saved(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->saved_in[i] >= 0) {
-            emit_line(m, "%s saved%d[%lld];", dialect_type(m->k->exprs[i].dtype), i,
-                      (long long)(m->versions[i] * emit_visited(m)));
+        const char *type = dialect_type(m->k->exprs[i].dtype);
+        int64_t n = m->versions[i] * emit_visited(m);
+        if (m->saved_in[i] >= 0 && m->in_room) {
+            emit_line(m, "%s *const saved%d = (%s *)((char *)buffers[%d] + %lld);", type, i, type, m->k->n_buffers,
+                      (long long)m->room_bytes);
+            m->room_bytes += (n * (int64_t)dtype_size(m->k->exprs[i].dtype) + ROOM_LINE - 1) / ROOM_LINE * ROOM_LINE;
+        } else if (m->saved_in[i] >= 0) {
+            emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
         }
     }
 }

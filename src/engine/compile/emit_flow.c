@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all tasks in flight: a part of a core's own cache, and what is kept lies on the stack. */
-enum { FLIGHT_BYTES = 1 << 20, LEAST_TASKS = 8 };
+/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
+   the stack. */
+enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
 
 /* --- choosing ------------------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +37,7 @@ static bool has_loops(const emitter *m, int phase) {
 
 static bool may_flow(const emitter *m) {
     const kernel *k = m->k;
-    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || k->n_task_items < LEAST_TASKS ||
+    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || (k->n_task_items < LEAST_TASKS && !m->c->options->streams_all) ||
         !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
         return false;
     }
@@ -149,6 +150,7 @@ static int64_t read_bytes(const emitter *m) {
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k;
     m->flow = FLOW_NONE;
+    m->in_room = false;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
     }
@@ -167,8 +169,9 @@ void emit_choose_flow(emitter *m) {
         if (k->n_phases * read_bytes(m) > FLIGHT_BYTES || count_kept(m) > FLIGHT_BYTES) {
             m->flow = FLOW_ENDS;
             keep_loads(m);
-            m->flow = count_kept(m) <= FLIGHT_BYTES ? FLOW_ENDS : FLOW_NONE;
+            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
         }
+        m->in_room = m->flow != FLOW_NONE && count_kept(m) > STACK_BYTES;
     }
     if (m->flow == FLOW_NONE) {
         memcpy(m->saved_in, saved_before, (size_t)k->n_exprs * sizeof *saved_before);
