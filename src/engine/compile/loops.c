@@ -324,6 +324,9 @@ static bool is_dense(const kernel *k, int v) {
     return index_stride(k->roots[0].at, v, &stride) && stride == 1;
 }
 
+/* Of a task, between its phases. */
+enum { SAVED_BYTES = 256 * 1024 };
+
 /* Below this much traffic one thread does it all. */
 static const double SHARED_BYTES = 128 * 1024;
 
@@ -345,6 +348,15 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
     if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
         k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    }
+    /* What phases after the first read again, and what is kept between them, has to stay near. */
+    int64_t visited = 1;
+    for (int i = 0; i < k->n_variables; i++) {
+        visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->n_phases > 1 && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
+           (double)visited * (double)k->lanes * sizeof(float) > SAVED_BYTES) {
+        k->lanes /= 2;
     }
     /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A
        line of memory is the least worth a lane. */
