@@ -25,10 +25,12 @@ typedef struct manner {
     const char *backend;
     bool variants; /* all kernels that a tuner would choose from */
     int threads;   /* 0: by the work that there is */
+    bool streams;  /* all results, as if they were large */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0}, {"compiled", false, 2}, {"compiled:nofuse", false, 0}, {"compiled", true, 2},
-    {"compiled:own-products", false, 2}};
+    {"compiled", false, 0, false},        {"compiled", false, 2, false}, {"compiled", false, 2, true},
+    {"compiled:nofuse", false, 0, false}, {"compiled", true, 2, false},  {"compiled", true, 0, true},
+    {"compiled:own-products", false, 2, false}};
 
 typedef struct subject {
     arena memory;
@@ -173,6 +175,7 @@ static void open_runner(runner *r) {
         result = backend_compiled_open(r->table, manners[i].backend, &r->backends[i], &err);
         if (result == ASSAY_OK) {
             ((compiled_backend *)r->backends[i])->options.variants = manners[i].variants;
+            ((compiled_backend *)r->backends[i])->options.streams_all = manners[i].streams;
         }
     }
     if (result != ASSAY_OK) {

@@ -136,8 +136,9 @@ static bool run_kernel(const compiled_step *s) {
     int64_t n = s->n_tasks;
     int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
+    threads = s->n_rooms > 0 && s->n_rooms < threads ? s->n_rooms : threads;
     if (threads <= 1) {
-        return s->kernel(s->buffers, 0, n);
+        return s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
     }
     const observer *watch = observer_of_thread;
     bool good = true;
@@ -146,7 +147,7 @@ static bool run_kernel(const compiled_step *s) {
         parallel_enter(watch);
         int64_t from, to;
         parallel_share(n, 1, &from, &to);
-        good = s->kernel(s->buffers, from, to);
+        good = s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
         parallel_leave(watch);
     }
     return good;
@@ -223,6 +224,32 @@ status compiled_use_variant(compiled_plan *p, int step, int variant, error *err)
     return ASSAY_OK;
 }
 
+/* Each thread's own memory, as much as the variant wants that wants most. */
+static status make_rooms(compiled_plan *p, compiled_step *s, error *err) {
+    int64_t most = 0;
+    for (int v = 0; v < s->described->n_variants; v++) {
+        int64_t bytes = s->described->variants[v].room_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    if (most == 0) {
+        return ASSAY_OK;
+    }
+    enum { LINE = 64 };
+    size_t n = (size_t)s->described->n_buffers;
+    s->n_rooms = omp_get_max_threads();
+    s->rooms = arena_make(&p->memory, (size_t)s->n_rooms, sizeof *s->rooms);
+    for (int t = 0; s->rooms != NULL && t < s->n_rooms; t++) {
+        char *room = arena_make(&p->memory, (size_t)most + LINE, 1);
+        s->rooms[t] = arena_make(&p->memory, n + 1, sizeof *s->rooms[t]);
+        if (room == NULL || s->rooms[t] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        }
+        memcpy(s->rooms[t], s->buffers, n * sizeof *s->buffers);
+        s->rooms[t][n] = room + (-(uintptr_t)room & (LINE - 1));
+    }
+    return s->rooms != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+}
+
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
     for (int i = 0; i < p->program.n_steps; i++) {
         compiled_step *s = &p->steps[i];
@@ -244,6 +271,7 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         for (int k = 0; k < described->n_buffers; k++) {
             p->steps[i].buffers[k] = address_of(p, described->buffers[k]);
         }
+        TRY(make_rooms(p, &p->steps[i], err));
         p->steps[i].in_parts = p->steps[i].kernel;
     }
     return compiled_prepare_chains(p, err);
