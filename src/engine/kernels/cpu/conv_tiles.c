@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of all images in one long line, cut into tiles of columns. A tile's inputs are copied together a block of depths at
+   a time, and multiplied by the weight while memory is asked for the next tile's. */
+#include "engine/kernels/cpu/conv_tiles.h"
+
+#include "engine/kernels/cpu/isa/conv_loops.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <string.h>
+
+/* DEPTH: terms of one running sum in f32, and with MOST_COLUMNS a tile's bytes, which L2 holds. LEAST_ROWS: fewer leave most of a
+   tile in registers idle. FEW_CHANNELS: measured with 3 (images) and 1; at 8 oneDNN is ahead. */
+enum { DEPTH = 256, MOST_COLUMNS = 64, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
+
+/* The side that is read and the side that is written, strides in elements: batch, channel, three spatial. */
+struct conv_tiles {
+    const conv_loops *l;
+    onednn_conv spec;
+    conv_shape shape;
+    bool to_wide;
+    bool plain;        /* kernels of one element, one window on each: columns are what lies in memory */
+    int64_t rows, k;   /* of a group: channels that are written, terms of a sum */
+    int64_t positions; /* windows of an image */
+    int64_t run;       /* windows that lie in a row on both sides */
+    int64_t tiles;     /* of a group */
+    int threads;
+    int64_t taps;
+    int64_t *weight_at; /* [k] from a row's first weight */
+    float *weight;      /* packed: [group][block of depths][block of rows][depth][row] */
+    int64_t group_bytes;
+    float *columns;     /* a thread's: [depth][column] */
+};
+
+static const int64_t *in_strides(const conv_tiles *c) {
+    return c->to_wide ? c->spec.narrow : c->spec.wide;
+}
+
+static const int64_t *out_strides(const conv_tiles *c) {
+    return c->to_wide ? c->spec.wide : c->spec.narrow;
+}
+
+static bool is_row_by_row(const int64_t *steps, const int64_t *sizes) {
+    return steps[4] == 1 || sizes[2] == 1;
+}
+
+/* Whether an image's positions follow each other in memory. */
+static bool is_joined(const int64_t *steps, const int64_t *sizes) {
+    return steps[4] == 1 && (sizes[1] == 1 || steps[3] == sizes[2]) && (sizes[0] == 1 || steps[2] == sizes[1] * sizes[2]);
+}
+
+static bool is_plain(const conv_shape *s) {
+    bool plain = true;
+    for (int d = 0; d < WINDOW_DIMS; d++) {
+        plain = plain && s->kernel[d] == 1 && s->stride[d] == 1 && s->pad[d] == 0 && s->narrow[d] == s->wide[d];
+    }
+    return plain;
+}
+
+bool conv_tiles_takes(const onednn_conv *spec) {
+    const conv_shape *s = spec->shape;
+    bool one = s->kernel[0] * s->kernel[1] * s->kernel[2] == 1;
+    int64_t narrow = s->narrow_channels / s->groups, wide = s->wide_channels / s->groups;
+    if (spec->dtype != ASSAY_F32 || spec->direction == ONEDNN_TO_WEIGHT || !is_row_by_row(spec->narrow, s->narrow) ||
+        !is_row_by_row(spec->wide, s->wide)) {
+        return false;
+    }
+    if (spec->direction == ONEDNN_TO_WIDE) {
+        return is_plain(s) && wide >= LEAST_ROWS && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
+    }
+    return narrow >= LEAST_ROWS && (one || wide <= FEW_CHANNELS);
+}
+
+static int64_t padded_rows(const conv_tiles *c) {
+    return (c->rows + c->l->rows - 1) / c->l->rows * c->l->rows;
+}
+
+static void set_weight_places(conv_tiles *c) {
+    const conv_shape *s = &c->shape;
+    const int64_t *steps = c->spec.weight;
+    for (int64_t k = 0; k < c->k; k++) {
+        int64_t t = k % c->taps;
+        int64_t at = t / s->kernel[2] / s->kernel[1] * steps[2] + t / s->kernel[2] % s->kernel[1] * steps[3] +
+                     t % s->kernel[2] * steps[4];
+        c->weight_at[k] = c->to_wide ? k * steps[0] : k / c->taps * steps[1] + at;
+    }
+}
+
+status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **out, error *err) {
+    conv_tiles *c = arena_make(memory, 1, sizeof *c);
+    if (c == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
+    }
+    c->l = conv_loops_best();
+    c->spec = *spec;
+    c->shape = *spec->shape;
+    c->spec.shape = &c->shape;
+    const conv_shape *s = &c->shape;
+    c->to_wide = spec->direction == ONEDNN_TO_WIDE;
+    c->taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
+    c->rows = (c->to_wide ? s->wide_channels : s->narrow_channels) / s->groups;
+    c->k = c->to_wide ? s->narrow_channels / s->groups : s->wide_channels / s->groups * c->taps;
+    c->plain = is_plain(s) && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
+    c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
+    c->run = c->plain ? c->positions : s->narrow[2];
+    c->tiles = (s->batch * c->positions + c->l->columns - 1) / c->l->columns;
+    double flops = 2.0 * (double)(s->batch * c->positions) * (double)(c->rows * c->k) * (double)s->groups;
+    c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
+    c->weight_at = arena_make(memory, (size_t)c->k, sizeof *c->weight_at);
+    c->weight = arena_make(memory, (size_t)(s->groups * padded_rows(c)) + 1, (size_t)c->k * sizeof *c->weight);
+    c->columns = arena_make(memory, (size_t)c->threads, (size_t)(DEPTH * c->l->columns) * sizeof *c->columns);
+    if (c->weight_at == NULL || c->weight == NULL || c->columns == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
+    }
+    set_weight_places(c);
+    *out = c;
+    return ASSAY_OK;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static const float *packed_weight(const conv_tiles *c, int64_t group, int64_t k) {
+    return c->weight + (group * c->k + k) * padded_rows(c);
+}
+
+/* One block of rows of a group. */
+static void pack_weight(const conv_tiles *c, const float *weight, int64_t group, int64_t block) {
+    int64_t width = c->l->rows, row = block * width, rows = least(width, c->rows - row);
+    int64_t row_step = c->to_wide ? c->spec.weight[1] : c->spec.weight[0];
+    const float *from = weight + group * (c->shape.narrow_channels / c->shape.groups) * c->spec.weight[0] + row * row_step;
+    for (int64_t k = 0; k < c->k; k += DEPTH) {
+        int64_t depth = least(DEPTH, c->k - k);
+        float *to = (float *)packed_weight(c, group, k) + row * depth;
+        for (int64_t d = 0; d < depth; d++, to += width) {
+            const float *at = from + c->weight_at[k + d];
+            for (int64_t i = 0; i < width; i++) {
+                to[i] = i < rows ? at[i * row_step] : 0;
+            }
+        }
+    }
+}
+
+/* A run's windows: of one image, the first of them at o. */
+typedef struct place {
+    int64_t image, o[WINDOW_DIMS];
+} place;
+
+/* A tile, and where each of its runs begins. */
+typedef struct tile {
+    conv_run runs[MOST_COLUMNS];
+    place places[MOST_COLUMNS];
+    int n;
+} tile;
+
+static void find_runs(const conv_tiles *c, float *out, int64_t group, int64_t index, tile *t) {
+    const conv_shape *s = &c->shape;
+    const int64_t *steps = out_strides(c);
+    int64_t from = index * c->l->columns, to = least(from + c->l->columns, s->batch * c->positions);
+    t->n = 0;
+    for (int64_t w = from; w < to; t->n++) {
+        int64_t image = w / c->positions, rest = w % c->positions, n = least(c->run - rest % c->run, to - w);
+        place *p = &t->places[t->n];
+        *p = (place){image, {rest / s->narrow[2] / s->narrow[1], rest / s->narrow[2] % s->narrow[1], rest % s->narrow[2]}};
+        int64_t at = image * steps[0] + group * c->rows * steps[1] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2] * steps[4];
+        t->runs[t->n] = (conv_run){out + at, w - from, n};
+        w += n;
+    }
+}
+
+/* Windows of one row: tap (as offsets of its three indices) of the channel plane at `in`. */
+static void gather_row(const conv_tiles *c, const float *in, const int64_t *tap, const place *p, int64_t n, float *to) {
+    const conv_shape *s = &c->shape;
+    const int64_t *steps = in_strides(c) + 2;
+    int64_t base = 0;
+    bool inside = true;
+    for (int d = 0; d < 2; d++) {
+        int64_t i = p->o[d] * s->stride[d] - s->pad[d] + tap[d] * s->dilation[d];
+        inside = inside && i >= 0 && i < s->wide[d];
+        base += i * steps[d];
+    }
+    /* The windows whose tap falls inside: first + j * stride in [0, wide). */
+    int64_t first = p->o[2] * s->stride[2] - s->pad[2] + tap[2] * s->dilation[2];
+    int64_t from = first >= 0 ? 0 : (-first + s->stride[2] - 1) / s->stride[2];
+    int64_t end = first >= s->wide[2] ? 0 : (s->wide[2] - 1 - first) / s->stride[2] + 1;
+    end = inside ? least(end, n) : 0;
+    from = least(from, end);
+    memset(to, 0, (size_t)from * sizeof *to);
+    if (end > from) {
+        c->l->gather(to + from, in + base + first + from * s->stride[2], s->stride[2], end - from);
+    }
+    memset(to + end, 0, (size_t)(n - end) * sizeof *to);
+}
+
+/* Depths [k, k + depth) of a tile; in: the group's first channel. */
+static void fill_columns(const conv_tiles *c, const tile *t, const float *in, int64_t k, int64_t depth, float *columns) {
+    const int64_t *steps = in_strides(c), *kernel = c->shape.kernel;
+    if (c->plain && t->n == 1 && t->runs[0].n == c->l->columns) {
+        c->l->pack(columns, in + t->places[0].image * steps[0] + t->places[0].o[2] + t->places[0].o[1] * steps[3] +
+                                t->places[0].o[0] * steps[2] + k * steps[1],
+                   steps[1], depth);
+        return;
+    }
+    for (int64_t d = 0; d < depth; d++) {
+        int64_t channel = (k + d) / c->taps, at = (k + d) % c->taps;
+        int64_t tap[WINDOW_DIMS] = {at / kernel[2] / kernel[1], at / kernel[2] % kernel[1], at % kernel[2]};
+        for (int i = 0; i < t->n; i++) {
+            const place *p = &t->places[i];
+            const float *plane = in + p->image * steps[0] + channel * steps[1];
+            float *to = columns + d * c->l->columns + t->runs[i].first;
+            if (c->plain) {
+                memcpy(to, plane + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2], (size_t)t->runs[i].n * sizeof *to);
+            } else {
+                gather_row(c, plane, tap, p, t->runs[i].n, to);
+            }
+        }
+    }
+}
+
+static void run_tile(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t index,
+                     float *columns) {
+    tile t;
+    find_runs(c, out, group, index, &t);
+    const int64_t *steps = in_strides(c);
+    in += group * (c->to_wide ? c->shape.narrow_channels : c->shape.wide_channels) / c->shape.groups * steps[1];
+    conv_tile step = {.rows = c->rows, .columns = columns, .runs = t.runs, .n_runs = t.n, .out_step = out_strides(c)[1]};
+    for (int64_t k = 0; k < c->k; k += DEPTH) {
+        step.depth = least(DEPTH, c->k - k);
+        step.weight = packed_weight(c, group, k);
+        step.bias = bias != NULL ? bias + group * c->rows : NULL;
+        step.accumulate = k > 0;
+        fill_columns(c, &t, in, k, step.depth, columns);
+        if (c->plain) { /* of the next tile, where it lies behind this one, or of this one's next depths */
+            bool last = k + DEPTH >= c->k;
+            const place *p = &t.places[0];
+            step.soon = in + p->image * steps[0] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2] +
+                        (last ? c->l->columns : (k + DEPTH) * steps[1]);
+            step.soon_step = steps[1];
+        }
+        c->l->multiply(&step);
+    }
+}
+
+void conv_tiles_run(conv_tiles *c, const onednn_data *data) {
+    const float *in = data->at[c->to_wide ? 0 : 1], *bias = c->spec.bias ? data->at[3] : NULL;
+    float *out = data->at[c->to_wide ? 1 : 0];
+    int64_t blocks = padded_rows(c) / c->l->rows, groups = c->shape.groups;
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(c->threads) if (c->threads > 1)
+    {
+        parallel_enter(watch);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < groups * blocks; i++) {
+            pack_weight(c, data->at[2], i / blocks, i % blocks);
+        }
+        int64_t from, to;
+        parallel_share(groups * c->tiles, 1, &from, &to);
+        float *columns = c->columns + omp_get_thread_num() * DEPTH * c->l->columns;
+        for (int64_t i = from; i < to; i++) {
+            run_tile(c, in, out, bias, i / c->tiles, i % c->tiles, columns);
+        }
+        parallel_leave(watch);
+    }
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv_loops.h: tiles that fill the registers, as gemm_loops.c has them. Sums run in f32. */
+#include "engine/kernels/cpu/isa/conv_loops.h"
+
+#include <string.h>
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64, ROWS = 8, VECTORS = 3 };
+#elif defined(__AVX2__)
+enum { VECTOR_BYTES = 32, ROWS = 4, VECTORS = 3 };
+#elif defined(__aarch64__)
+enum { VECTOR_BYTES = 16, ROWS = 8, VECTORS = 3 };
+#else
+enum { VECTOR_BYTES = 16, ROWS = 4, VECTORS = 2 };
+#endif
+typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
+typedef int32_t bits __attribute__((vector_size(VECTOR_BYTES)));
+enum { LANES = VECTOR_BYTES / sizeof(float), COLUMNS = VECTORS * LANES, LINE = 64 / sizeof(float) };
+
+static inline __attribute__((always_inline)) vector vector_at(const float *x) {
+    vector v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+/* --- tiles ---------------------------------------------------------------------------------------------------------------- */
+
+/* ROWS rows of a tile, from what out or bias holds on. asks: memory that is read soon is asked for, a line at each step. */
+static inline __attribute__((always_inline)) void multiply_rows(const conv_tile *t, const float *weight, float *out, int64_t out_step,
+                                                                const float *bias, const float *soon, bool asks) {
+    vector sum[ROWS][VECTORS]; /* set and read one by one: as a whole it would live in memory, not in registers */
+#pragma GCC unroll 24
+    for (int i = 0; i < ROWS * VECTORS; i++) {
+        float start = t->accumulate || bias == NULL ? 0 : bias[i / VECTORS];
+        sum[i / VECTORS][i % VECTORS] = (vector){0} + start;
+        if (t->accumulate) {
+            sum[i / VECTORS][i % VECTORS] = vector_at(out + i / VECTORS * out_step + i % VECTORS * LANES);
+        }
+    }
+    const float *columns = t->columns;
+    for (int64_t d = 0; d < t->depth; d++, weight += ROWS, columns += COLUMNS) {
+        vector right[VECTORS];
+        if (asks) {
+            __builtin_prefetch(soon + d * t->soon_step, 0, 2);
+        }
+#pragma GCC unroll 3
+        for (int j = 0; j < VECTORS; j++) {
+            right[j] = vector_at(columns + j * LANES);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++) {
+#pragma GCC unroll 3
+            for (int j = 0; j < VECTORS; j++) {
+                sum[i][j] += weight[i] * right[j];
+            }
+        }
+    }
+#pragma GCC unroll 24
+    for (int i = 0; i < ROWS * VECTORS; i++) {
+        memcpy(out + i / VECTORS * out_step + i % VECTORS * LANES, &sum[i / VECTORS][i % VECTORS], sizeof(vector));
+    }
+}
+
+/* Rows and columns that do not fill a tile, or lie in several places, go by way of one that lies apart. */
+static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const float *weight) {
+    float part[ROWS * COLUMNS], bias[ROWS] = {0};
+    if (t->accumulate) {
+        memset(part, 0, sizeof part);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        bias[i] = t->bias != NULL ? t->bias[row + i] : 0;
+        for (int k = 0; t->accumulate && k < t->n_runs; k++) {
+            const conv_run *run = &t->runs[k];
+            memcpy(part + i * COLUMNS + run->first, run->out + (row + i) * t->out_step, (size_t)run->n * sizeof(float));
+        }
+    }
+    multiply_rows(t, weight, part, COLUMNS, bias, NULL, false);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int k = 0; k < t->n_runs; k++) {
+            const conv_run *run = &t->runs[k];
+            memcpy(run->out + (row + i) * t->out_step, part + i * COLUMNS + run->first, (size_t)run->n * sizeof(float));
+        }
+    }
+}
+
+static void multiply(const conv_tile *t) {
+    bool whole = t->n_runs == 1 && t->runs[0].n == COLUMNS;
+    for (int64_t row = 0, block = 0; row < t->rows; row += ROWS, block++) {
+        int64_t rows = t->rows - row < ROWS ? t->rows - row : ROWS;
+        const float *weight = t->weight + row * t->depth, *bias = t->bias != NULL ? t->bias + row : NULL;
+        if (rows < ROWS || !whole) {
+            multiply_part(t, row, rows, weight);
+            continue;
+        }
+        float *out = t->runs[0].out + row * t->out_step;
+        if (t->soon != NULL && block * LINE < COLUMNS) {
+            multiply_rows(t, weight, out, t->out_step, bias, t->soon + block * LINE, true);
+        } else {
+            multiply_rows(t, weight, out, t->out_step, bias, NULL, false);
+        }
+    }
+}
+
+static void pack(float *to, const float *from, int64_t step, int64_t depth) {
+    for (int64_t d = 0; d < depth; d++) {
+        memcpy(to + d * COLUMNS, from + d * step, COLUMNS * sizeof *to);
+    }
+}
+
+static void gather(float *to, const float *from, int64_t step, int64_t n) {
+    if (step == 1) {
+        memcpy(to, from, (size_t)n * sizeof *to);
+    } else if (step == 2) { /* of constant stride: two loads and a shuffle */
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = from[2 * i];
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = from[i * step];
+        }
+    }
+}
+
+/* --- single channels ------------------------------------------------------------------------------------------------------ */
+
+/* Two vectors of two rows: as many sums as hide each other's latency. */
+static inline __attribute__((always_inline)) void slide_block(const conv_rows *r, const float *in, int64_t below, vector sum[4]) {
+    vector a = (vector){0} + r->bias, b = a, c = a, d = a;
+    for (int64_t t = 0; t < r->taps; t++) {
+        const float *at = in + r->tap[t];
+        float w = r->weight[t];
+        a += w * vector_at(at);
+        b += w * vector_at(at + LANES);
+        c += w * vector_at(at + below);
+        d += w * vector_at(at + below + LANES);
+    }
+    sum[0] = a;
+    sum[1] = b;
+    sum[2] = c;
+    sum[3] = d;
+}
+
+static void slide(const conv_rows *r) {
+    for (int64_t row = 0; row < r->rows; row += 2) {
+        bool two = row + 1 < r->rows;
+        const float *in = r->in + row * r->in_step;
+        float *out = r->out + row * r->out_step;
+        for (int64_t i = 0; i < r->n; i += 2 * LANES) {
+            vector sum[4];
+            slide_block(r, in + i, two ? r->in_step : 0, sum);
+            size_t bytes = (size_t)(r->n - i < 2 * LANES ? r->n - i : 2 * LANES) * sizeof *out;
+            for (int k = 0; k < (two ? 2 : 1); k++) {
+                if (bytes == 2 * sizeof(vector)) {
+                    memcpy(out + k * r->out_step + i, sum + 2 * k, 2 * sizeof(vector));
+                } else {
+                    memcpy(out + k * r->out_step + i, sum + 2 * k, bytes);
+                }
+            }
+        }
+    }
+}
+
+enum { SUM_TAPS = 8 };
+
+/* Up to SUM_TAPS taps at a time, whose sums stay in registers for some rows and then go into double. */
+static inline __attribute__((always_inline)) void sum_taps(const conv_row_sums *r, int64_t from, int64_t to, const int64_t *tap,
+                                                           double *sums, int64_t taps) {
+    vector sum[SUM_TAPS];
+#pragma GCC unroll 8
+    for (int t = 0; t < SUM_TAPS; t++) {
+        sum[t] = (vector){0};
+    }
+    int64_t last = r->n % LANES;
+    int32_t mask[LANES];
+    for (int k = 0; k < LANES; k++) {
+        mask[k] = k < last ? -1 : 0;
+    }
+    bits kept;
+    memcpy(&kept, mask, sizeof kept);
+    for (int64_t row = from; row < to; row++) {
+        const float *in = r->in + row * r->in_step, *grad = r->grad + row * r->grad_step;
+        for (int64_t i = 0; i + LANES <= r->n; i += LANES) {
+            vector g = vector_at(grad + i);
+#pragma GCC unroll 8
+            for (int t = 0; t < SUM_TAPS; t++) {
+                sum[t] += g * vector_at(in + tap[t] + i);
+            }
+        }
+        if (last > 0) {
+            float rest[LANES] = {0};
+            memcpy(rest, grad + r->n - last, (size_t)last * sizeof *rest);
+            vector g = vector_at(rest);
+#pragma GCC unroll 8
+            for (int t = 0; t < SUM_TAPS; t++) {
+                sum[t] += g * (vector)((bits)vector_at(in + tap[t] + r->n - last) & kept); /* infinities too are left out */
+            }
+        }
+    }
+    float lanes[SUM_TAPS][LANES];
+#pragma GCC unroll 8
+    for (int t = 0; t < SUM_TAPS; t++) {
+        memcpy(lanes[t], &sum[t], sizeof(vector));
+    }
+    for (int64_t t = 0; t < taps; t++) {
+        for (int k = 0; k < LANES; k++) {
+            sums[t] += (double)lanes[t][k];
+        }
+    }
+}
+
+static void sum(const conv_row_sums *r) {
+    enum { ROWS_AT_ONCE = 32 };
+    for (int64_t first = 0; first < r->taps; first += SUM_TAPS) {
+        int64_t taps = r->taps - first < SUM_TAPS ? r->taps - first : SUM_TAPS, tap[SUM_TAPS];
+        for (int64_t t = 0; t < SUM_TAPS; t++) {
+            tap[t] = r->tap[first + (t < taps ? t : 0)]; /* what is left over is not looked at */
+        }
+        for (int64_t row = 0; row < r->rows; row += ROWS_AT_ONCE) {
+            int64_t to = row + ROWS_AT_ONCE < r->rows ? row + ROWS_AT_ONCE : r->rows;
+            sum_taps(r, row, to, tap, r->sums + first, taps);
+        }
+    }
+}
+
+extern const conv_loops ISA_SYMBOL(conv_loops);
+const conv_loops ISA_SYMBOL(conv_loops) = {.rows = ROWS,
+                                           .columns = COLUMNS,
+                                           .slack = 2 * LANES,
+                                           .multiply = multiply,
+                                           .pack = pack,
+                                           .gather = gather,
+                                           .slide = slide,
+                                           .sum = sum};
