@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of all images in one long line, cut into tiles of columns. A tile's inputs are copied together a block of depths at
-   a time, and multiplied by the weight while memory is asked for the next tile's. */
+   a time, and multiplied by the weight while memory is asked for the next tile's. Long rows of windows of few channels are
+   tiles by themselves: their inputs, copied once for all taps, are multiplied where the copy has them. */
 #include "engine/kernels/cpu/conv_tiles.h"
 
-#include "engine/kernels/cpu/isa/conv_loops.h"
+#include "engine/kernels/cpu/conv_lines.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <string.h>
@@ -11,6 +12,9 @@
 /* DEPTH: terms of one running sum in f32, and with MOST_COLUMNS a tile's bytes, which L2 holds. LEAST_ROWS: fewer leave most of a
    tile in registers idle. FEW_CHANNELS: measured with 3 (images) and 1; at 8 oneDNN is ahead. */
 enum { DEPTH = 256, MOST_COLUMNS = 64, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
+
+/* Shorter rows of windows leave a part of their tiles empty. The copy of their inputs stays in L2. */
+enum { LEAST_LINE = 32, STRIP_BYTES = 64 * 1024 };
 
 /* The side that is read and the side that is written, strides in elements: batch, channel, three spatial. */
 struct conv_tiles {
@@ -27,8 +31,12 @@ struct conv_tiles {
     int64_t taps;
     int64_t *weight_at; /* [k] from a row's first weight */
     float *weight;      /* packed: [group][block of depths][block of rows][depth][row] */
-    int64_t group_bytes;
-    float *columns;     /* a thread's: [depth][column] */
+    float *columns;     /* a thread's: [depth][column], or strips of all channels of a group */
+    int64_t columns_elements;
+    bool in_lines;
+    conv_lines lines;
+    int64_t *place;     /* [k] in the strips */
+    int64_t strip_elements;
 };
 
 static const int64_t *in_strides(const conv_tiles *c) {
@@ -85,6 +93,37 @@ static void set_weight_places(conv_tiles *c) {
     }
 }
 
+static void set_lines(conv_tiles *c) {
+    const conv_shape *s = &c->shape;
+    conv_lines *p = &c->lines;
+    for (int d = 0; d < 2; d++) {
+        p->kernel[d] = s->kernel[1 + d];
+        p->dilation[d] = s->dilation[1 + d];
+        p->size[d] = s->wide[1 + d];
+        p->out[d] = s->narrow[1 + d];
+        p->stride[d] = s->stride[1 + d];
+        p->spread[d] = 1;
+        p->pad[d] = s->pad[1 + d];
+    }
+    p->step = c->spec.wide[3];
+    conv_lines_plan(p, STRIP_BYTES);
+    c->strip_elements = conv_lines_elements(p, c->l);
+    c->tiles = s->batch * ((p->out[0] + p->rows_most - 1) / p->rows_most);
+}
+
+static bool goes_in_lines(const conv_tiles *c) {
+    const conv_shape *s = &c->shape;
+    bool is_flat = s->kernel[0] == 1 && s->narrow[0] == 1 && s->wide[0] == 1 && s->pad[0] == 0;
+    return is_flat && c->taps > 1 && s->narrow[2] >= LEAST_LINE;
+}
+
+static void set_places(conv_tiles *c) {
+    for (int64_t k = 0; k < c->k; k++) {
+        int64_t t = k % c->taps, width = c->shape.kernel[2];
+        c->place[k] = c->in_lines ? k / c->taps * c->strip_elements + conv_lines_tap(&c->lines, t / width, t % width) : 0;
+    }
+}
+
 status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **out, error *err) {
     conv_tiles *c = arena_make(memory, 1, sizeof *c);
     if (c == NULL) {
@@ -103,15 +142,23 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
     c->run = c->plain ? c->positions : s->narrow[2];
     c->tiles = (s->batch * c->positions + c->l->columns - 1) / c->l->columns;
+    c->columns_elements = DEPTH * c->l->columns;
+    c->in_lines = goes_in_lines(c);
+    if (c->in_lines) {
+        set_lines(c);
+        c->columns_elements = s->wide_channels / s->groups * c->strip_elements;
+    }
     double flops = 2.0 * (double)(s->batch * c->positions) * (double)(c->rows * c->k) * (double)s->groups;
     c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
     c->weight_at = arena_make(memory, (size_t)c->k, sizeof *c->weight_at);
+    c->place = arena_make(memory, (size_t)c->k, sizeof *c->place);
     c->weight = arena_make(memory, (size_t)(s->groups * padded_rows(c)) + 1, (size_t)c->k * sizeof *c->weight);
-    c->columns = arena_make(memory, (size_t)c->threads, (size_t)(DEPTH * c->l->columns) * sizeof *c->columns);
-    if (c->weight_at == NULL || c->weight == NULL || c->columns == NULL) {
+    c->columns = arena_make(memory, (size_t)c->threads, (size_t)c->columns_elements * sizeof *c->columns);
+    if (c->weight_at == NULL || c->place == NULL || c->weight == NULL || c->columns == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
     }
     set_weight_places(c);
+    set_places(c);
     *out = c;
     return ASSAY_OK;
 }
@@ -153,7 +200,7 @@ typedef struct tile {
     int n;
 } tile;
 
-static void find_runs(const conv_tiles *c, float *out, int64_t group, int64_t index, tile *t) {
+static void find_runs(const conv_tiles *c, float *out, int64_t index, tile *t) {
     const conv_shape *s = &c->shape;
     const int64_t *steps = out_strides(c);
     int64_t from = index * c->l->columns, to = least(from + c->l->columns, s->batch * c->positions);
@@ -162,7 +209,7 @@ static void find_runs(const conv_tiles *c, float *out, int64_t group, int64_t in
         int64_t image = w / c->positions, rest = w % c->positions, n = least(c->run - rest % c->run, to - w);
         place *p = &t->places[t->n];
         *p = (place){image, {rest / s->narrow[2] / s->narrow[1], rest / s->narrow[2] % s->narrow[1], rest % s->narrow[2]}};
-        int64_t at = image * steps[0] + group * c->rows * steps[1] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2] * steps[4];
+        int64_t at = image * steps[0] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2] * steps[4];
         t->runs[t->n] = (conv_run){out + at, w - from, n};
         w += n;
     }
@@ -217,17 +264,17 @@ static void fill_columns(const conv_tiles *c, const tile *t, const float *in, in
     }
 }
 
+/* in and out: the group's first channels. */
 static void run_tile(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t index,
                      float *columns) {
     tile t;
-    find_runs(c, out, group, index, &t);
+    find_runs(c, out, index, &t);
     const int64_t *steps = in_strides(c);
-    in += group * (c->to_wide ? c->shape.narrow_channels : c->shape.wide_channels) / c->shape.groups * steps[1];
-    conv_tile step = {.rows = c->rows, .columns = columns, .runs = t.runs, .n_runs = t.n, .out_step = out_strides(c)[1]};
+    conv_tile step = {.rows = c->rows, .columns = columns, .runs = t.runs, .n_runs = t.n, .out_step = out_strides(c)[1],
+                      .bias = bias};
     for (int64_t k = 0; k < c->k; k += DEPTH) {
         step.depth = least(DEPTH, c->k - k);
         step.weight = packed_weight(c, group, k);
-        step.bias = bias != NULL ? bias + group * c->rows : NULL;
         step.accumulate = k > 0;
         fill_columns(c, &t, in, k, step.depth, columns);
         if (c->plain) { /* of the next tile, where it lies behind this one, or of this one's next depths */
@@ -241,9 +288,49 @@ static void run_tile(const conv_tiles *c, const float *in, float *out, const flo
     }
 }
 
-void conv_tiles_run(conv_tiles *c, const onednn_data *data) {
-    const float *in = data->at[c->to_wide ? 0 : 1], *bias = c->spec.bias ? data->at[3] : NULL;
+/* A strip of rows of windows of one image; in and out: the group's first channels there. */
+static void run_strip(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t row,
+                      float *strips) {
+    const conv_lines *p = &c->lines;
+    const int64_t *steps = out_strides(c);
+    int64_t rows = least(p->rows_most, p->out[0] - row);
+    for (int64_t channel = 0; channel < c->k / c->taps; channel++) {
+        conv_lines_fill(p, c->l, in + channel * in_strides(c)[1], row, rows, strips + channel * c->strip_elements);
+    }
+    conv_run run = {.first = 0};
+    conv_tile step = {.rows = c->rows, .runs = &run, .n_runs = 1, .out_step = steps[1], .bias = bias};
+    for (int64_t k = 0; k < c->k; k += DEPTH) {
+        step.depth = least(DEPTH, c->k - k);
+        step.weight = packed_weight(c, group, k);
+        step.place = c->place + k;
+        step.accumulate = k > 0;
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t w = 0; w < p->out[1]; w += c->l->columns) {
+                step.columns = strips + i * conv_lines_row(p) + w;
+                run.out = out + (row + i) * steps[3] + w * steps[4];
+                run.n = least(c->l->columns, p->out[1] - w);
+                c->l->multiply(&step);
+            }
+        }
+    }
+}
+
+static void run_unit(const conv_tiles *c, const onednn_data *data, int64_t group, int64_t index, float *columns) {
+    const float *in = data->at[c->to_wide ? 0 : 1], *bias = c->spec.bias ? (const float *)data->at[3] + group * c->rows : NULL;
     float *out = data->at[c->to_wide ? 1 : 0];
+    const int64_t *in_steps = in_strides(c), *out_steps = out_strides(c);
+    in += group * (c->to_wide ? c->shape.narrow_channels : c->shape.wide_channels) / c->shape.groups * in_steps[1];
+    out += group * c->rows * out_steps[1];
+    if (!c->in_lines) {
+        run_tile(c, in, out, bias, group, index, columns);
+        return;
+    }
+    int64_t strips = c->tiles / c->shape.batch, image = index / strips;
+    run_strip(c, in + image * in_steps[0], out + image * out_steps[0], bias, group, index % strips * c->lines.rows_most,
+              columns);
+}
+
+void conv_tiles_run(conv_tiles *c, const onednn_data *data) {
     int64_t blocks = padded_rows(c) / c->l->rows, groups = c->shape.groups;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(c->threads) if (c->threads > 1)
@@ -255,9 +342,9 @@ void conv_tiles_run(conv_tiles *c, const onednn_data *data) {
         }
         int64_t from, to;
         parallel_share(groups * c->tiles, 1, &from, &to);
-        float *columns = c->columns + omp_get_thread_num() * DEPTH * c->l->columns;
+        float *columns = c->columns + omp_get_thread_num() * c->columns_elements;
         for (int64_t i = from; i < to; i++) {
-            run_tile(c, in, out, bias, i / c->tiles, i % c->tiles, columns);
+            run_unit(c, data, i / c->tiles, i % c->tiles, columns);
         }
         parallel_leave(watch);
     }

@@ -25,44 +25,70 @@ static inline __attribute__((always_inline)) vector vector_at(const float *x) {
 
 /* --- tiles ---------------------------------------------------------------------------------------------------------------- */
 
-/* ROWS rows of a tile, from what out or bias holds on. asks: memory that is read soon is asked for, a line at each step. */
-static inline __attribute__((always_inline)) void multiply_rows(const conv_tile *t, const float *weight, float *out, int64_t out_step,
-                                                                const float *bias, const float *soon, bool asks) {
+/* ROWS rows of a tile `vectors` wide, from what out or bias holds on. placed: columns lie at places of their own. soon, unless
+   NULL: memory that is read soon is asked for, a line at each step. Inlined with constants. */
+static inline __attribute__((always_inline)) void multiply_with(const conv_tile *t, const float *weight, float *out,
+                                                                int64_t out_step, const float *bias, const float *soon,
+                                                                bool placed, int vectors) {
     vector sum[ROWS][VECTORS]; /* set and read one by one: as a whole it would live in memory, not in registers */
 #pragma GCC unroll 24
-    for (int i = 0; i < ROWS * VECTORS; i++) {
-        float start = t->accumulate || bias == NULL ? 0 : bias[i / VECTORS];
-        sum[i / VECTORS][i % VECTORS] = (vector){0} + start;
+    for (int i = 0; i < ROWS * vectors; i++) {
+        float start = t->accumulate || bias == NULL ? 0 : bias[i / vectors];
+        sum[i / vectors][i % vectors] = (vector){0} + start;
         if (t->accumulate) {
-            sum[i / VECTORS][i % VECTORS] = vector_at(out + i / VECTORS * out_step + i % VECTORS * LANES);
+            sum[i / vectors][i % vectors] = vector_at(out + i / vectors * out_step + i % vectors * LANES);
         }
     }
-    const float *columns = t->columns;
-    for (int64_t d = 0; d < t->depth; d++, weight += ROWS, columns += COLUMNS) {
+    for (int64_t d = 0; d < t->depth; d++, weight += ROWS) {
+        const float *columns = t->columns + (placed ? t->place[d] : d * COLUMNS);
         vector right[VECTORS];
-        if (asks) {
+        if (soon != NULL) {
             __builtin_prefetch(soon + d * t->soon_step, 0, 2);
         }
 #pragma GCC unroll 3
-        for (int j = 0; j < VECTORS; j++) {
+        for (int j = 0; j < vectors; j++) {
             right[j] = vector_at(columns + j * LANES);
         }
 #pragma GCC unroll 8
         for (int i = 0; i < ROWS; i++) {
 #pragma GCC unroll 3
-            for (int j = 0; j < VECTORS; j++) {
+            for (int j = 0; j < vectors; j++) {
                 sum[i][j] += weight[i] * right[j];
             }
         }
     }
 #pragma GCC unroll 24
-    for (int i = 0; i < ROWS * VECTORS; i++) {
-        memcpy(out + i / VECTORS * out_step + i % VECTORS * LANES, &sum[i / VECTORS][i % VECTORS], sizeof(vector));
+    for (int i = 0; i < ROWS * vectors; i++) {
+        memcpy(out + i / vectors * out_step + i % vectors * LANES, &sum[i / vectors][i % vectors], sizeof(vector));
     }
 }
 
-/* Rows and columns that do not fill a tile, or lie in several places, go by way of one that lies apart. */
-static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const float *weight) {
+static inline __attribute__((always_inline)) void multiply_wide(const conv_tile *t, const float *weight, float *out,
+                                                                int64_t out_step, const float *bias, int vectors) {
+    if (t->place != NULL) {
+        multiply_with(t, weight, out, out_step, bias, NULL, true, vectors);
+    } else {
+        multiply_with(t, weight, out, out_step, bias, NULL, false, vectors);
+    }
+}
+
+static void multiply_rows(const conv_tile *t, const float *weight, float *out, int64_t out_step, const float *bias,
+                          int64_t vectors) {
+    switch (vectors) {
+    case 1:
+        multiply_wide(t, weight, out, out_step, bias, 1);
+        break;
+    case 2:
+        multiply_wide(t, weight, out, out_step, bias, 2);
+        break;
+    default:
+        multiply_wide(t, weight, out, out_step, bias, VECTORS);
+        break;
+    }
+}
+
+/* Rows and columns that do not fill vectors, or lie in several places, go by way of a tile that lies apart. */
+static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const float *weight, int64_t vectors) {
     float part[ROWS * COLUMNS], bias[ROWS] = {0};
     if (t->accumulate) {
         memset(part, 0, sizeof part);
@@ -74,7 +100,7 @@ static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const f
             memcpy(part + i * COLUMNS + run->first, run->out + (row + i) * t->out_step, (size_t)run->n * sizeof(float));
         }
     }
-    multiply_rows(t, weight, part, COLUMNS, bias, NULL, false);
+    multiply_rows(t, weight, part, COLUMNS, bias, vectors);
     for (int64_t i = 0; i < rows; i++) {
         for (int k = 0; k < t->n_runs; k++) {
             const conv_run *run = &t->runs[k];
@@ -84,19 +110,19 @@ static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const f
 }
 
 static void multiply(const conv_tile *t) {
-    bool whole = t->n_runs == 1 && t->runs[0].n == COLUMNS;
+    const conv_run *last = &t->runs[t->n_runs - 1];
+    int64_t n = last->first + last->n, vectors = (n + LANES - 1) / LANES;
+    bool whole = t->n_runs == 1 && n % LANES == 0;
     for (int64_t row = 0, block = 0; row < t->rows; row += ROWS, block++) {
         int64_t rows = t->rows - row < ROWS ? t->rows - row : ROWS;
         const float *weight = t->weight + row * t->depth, *bias = t->bias != NULL ? t->bias + row : NULL;
-        if (rows < ROWS || !whole) {
-            multiply_part(t, row, rows, weight);
-            continue;
-        }
         float *out = t->runs[0].out + row * t->out_step;
-        if (t->soon != NULL && block * LINE < COLUMNS) {
-            multiply_rows(t, weight, out, t->out_step, bias, t->soon + block * LINE, true);
+        if (rows < ROWS || !whole) {
+            multiply_part(t, row, rows, weight, vectors);
+        } else if (t->soon != NULL && t->place == NULL && vectors == VECTORS && block * LINE < COLUMNS) {
+            multiply_with(t, weight, out, t->out_step, bias, t->soon + block * LINE, false, VECTORS);
         } else {
-            multiply_rows(t, weight, out, t->out_step, bias, NULL, false);
+            multiply_rows(t, weight, out, t->out_step, bias, vectors);
         }
     }
 }

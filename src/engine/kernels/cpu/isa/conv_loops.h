@@ -19,7 +19,8 @@ typedef struct conv_run {
 typedef struct conv_tile {
     int64_t rows, depth;
     const float *weight;  /* blocks of conv_loops.rows rows: [block][depth][row], the last one padded */
-    const float *columns; /* [depth][tile's columns] */
+    const float *columns; /* [depth][tile's columns], */
+    const int64_t *place; /* or, unless NULL, a depth's columns are so many elements on; then up to slack past the last are read */
     const conv_run *runs;
     int n_runs;
     int64_t out_step;     /* elements from row to row of out */
