@@ -36,26 +36,21 @@ int64_t conv_lines_row(const conv_lines *p) {
     return p->stride[0] * line_elements(p);
 }
 
-/* All parts of a line. A spread other than 1 comes with stride 1 only. */
+/* All parts of a line, but for the zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
 static void fill_line(const conv_lines *p, const conv_loops *l, const float *row, float *line) {
     int64_t stride = p->stride[1], spread = p->spread[1];
     for (int64_t q = 0; q < stride; q++, line += p->pitch) {
         /* element j is the image's i = j * stride + q - pad, spread apart */
         int64_t first = p->pad[1] - q, from = first > 0 ? (first + stride - 1) / stride : 0;
-        int64_t width = (p->size[1] - 1) * spread + 1, end = width + first > 0 ? (width + first - 1) / stride + 1 : 0;
-        end = end < p->pitch ? end : p->pitch;
-        from = from < end ? from : end;
         if (spread == 1) {
-            memset(line, 0, (size_t)from * sizeof *line);
+            int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
+            end = end < p->pitch ? end : p->pitch;
             if (end > from) {
-                l->gather(line + from, row + from * stride + q - p->pad[1], stride, end - from);
+                l->gather(line + from, row + from * stride - first, stride, end - from);
             }
-            memset(line + end, 0, (size_t)(p->pitch - end) * sizeof *line);
             continue;
         }
-        memset(line, 0, (size_t)p->pitch * sizeof *line); /* stride is 1 */
-        int64_t i = first < 0 ? (-first + spread - 1) / spread : 0;
-        for (; i < p->size[1] && i * spread + first < p->pitch; i++) {
+        for (int64_t i = first < 0 ? (-first + spread - 1) / spread : 0; i < p->size[1] && i * spread + first < p->pitch; i++) {
             line[i * spread + first] = row[i];
         }
     }

@@ -25,7 +25,8 @@ int64_t conv_lines_elements(const conv_lines *p, const conv_loops *l);
 /* Elements from the first window's tap 0 to its tap (h, w), and from a row of windows to the next. */
 int64_t conv_lines_tap(const conv_lines *p, int64_t h, int64_t w);
 int64_t conv_lines_row(const conv_lines *p);
-/* The strip for windows of rows [row, row + rows). */
+/* The strip for windows of rows [row, row + rows). It was all zeros before its first filling: what lies outside the image in
+   every row is not written again. */
 void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, float *strip);
 
 #endif

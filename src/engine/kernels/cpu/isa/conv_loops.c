@@ -166,6 +166,21 @@ static inline __attribute__((always_inline)) void slide_block(const conv_rows *r
     sum[3] = d;
 }
 
+static inline __attribute__((always_inline)) void store_part(float *to, vector v, int64_t n) {
+    float part[LANES];
+    memcpy(part, &v, sizeof v);
+    if (n >= LANES) {
+        memcpy(to, part, sizeof v);
+        return;
+    }
+#pragma omp simd
+    for (int k = 0; k < LANES; k++) {
+        if (k < n) {
+            to[k] = part[k];
+        }
+    }
+}
+
 static void slide(const conv_rows *r) {
     for (int64_t row = 0; row < r->rows; row += 2) {
         bool two = row + 1 < r->rows;
@@ -174,25 +189,37 @@ static void slide(const conv_rows *r) {
         for (int64_t i = 0; i < r->n; i += 2 * LANES) {
             vector sum[4];
             slide_block(r, in + i, two ? r->in_step : 0, sum);
-            size_t bytes = (size_t)(r->n - i < 2 * LANES ? r->n - i : 2 * LANES) * sizeof *out;
-            for (int k = 0; k < (two ? 2 : 1); k++) {
-                if (bytes == 2 * sizeof(vector)) {
-                    memcpy(out + k * r->out_step + i, sum + 2 * k, 2 * sizeof(vector));
-                } else {
-                    memcpy(out + k * r->out_step + i, sum + 2 * k, bytes);
-                }
+            store_part(out + i, sum[0], r->n - i);
+            if (r->n - i > LANES) {
+                store_part(out + i + LANES, sum[1], r->n - i - LANES);
+            }
+            if (two) {
+                store_part(out + r->out_step + i, sum[2], r->n - i);
+            }
+            if (two && r->n - i > LANES) {
+                store_part(out + r->out_step + i + LANES, sum[3], r->n - i - LANES);
             }
         }
     }
 }
 
-enum { SUM_TAPS = 8 };
+enum { SUM_TAPS = 9 }; /* all of a kernel of 3 x 3 */
+
+/* n < LANES numbers and zeros; nothing past them is read. Not by memcpy: bytes that come in parts are slow to read as a whole. */
+static inline __attribute__((always_inline)) vector vector_part(const float *x, int64_t n) {
+    float part[LANES];
+#pragma omp simd
+    for (int k = 0; k < LANES; k++) {
+        part[k] = k < n ? x[k] : 0;
+    }
+    return vector_at(part);
+}
 
 /* Up to SUM_TAPS taps at a time, whose sums stay in registers for some rows and then go into double. */
 static inline __attribute__((always_inline)) void sum_taps(const conv_row_sums *r, int64_t from, int64_t to, const int64_t *tap,
                                                            double *sums, int64_t taps) {
     vector sum[SUM_TAPS];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int t = 0; t < SUM_TAPS; t++) {
         sum[t] = (vector){0};
     }
@@ -207,23 +234,21 @@ static inline __attribute__((always_inline)) void sum_taps(const conv_row_sums *
         const float *in = r->in + row * r->in_step, *grad = r->grad + row * r->grad_step;
         for (int64_t i = 0; i + LANES <= r->n; i += LANES) {
             vector g = vector_at(grad + i);
-#pragma GCC unroll 8
+#pragma GCC unroll 9
             for (int t = 0; t < SUM_TAPS; t++) {
                 sum[t] += g * vector_at(in + tap[t] + i);
             }
         }
         if (last > 0) {
-            float rest[LANES] = {0};
-            memcpy(rest, grad + r->n - last, (size_t)last * sizeof *rest);
-            vector g = vector_at(rest);
-#pragma GCC unroll 8
+            vector g = vector_part(grad + r->n - last, last);
+#pragma GCC unroll 9
             for (int t = 0; t < SUM_TAPS; t++) {
                 sum[t] += g * (vector)((bits)vector_at(in + tap[t] + r->n - last) & kept); /* infinities too are left out */
             }
         }
     }
     float lanes[SUM_TAPS][LANES];
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (int t = 0; t < SUM_TAPS; t++) {
         memcpy(lanes[t], &sum[t], sizeof(vector));
     }
