@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of all images in one long line, cut into tiles of columns. A tile's inputs are copied together a block of depths at
-   a time, and multiplied by the weight while memory is asked for the next tile's. Long rows of windows of few channels are
+/* Windows of all images in one long line, cut into tiles of columns, some side by side: short runs of memory far apart are slow
+   to read. Their inputs are copied together a block of depths at a time, and multiplied by the weight while memory is asked
+   for the next ones'. Long rows of windows of few channels are
    tiles by themselves: their inputs, copied once for all taps, are multiplied where the copy has them. */
 #include "engine/kernels/cpu/conv_tiles.h"
 
@@ -9,9 +10,9 @@
 
 #include <string.h>
 
-/* DEPTH: terms of one running sum in f32, and with MOST_COLUMNS a tile's bytes, which L2 holds. LEAST_ROWS: fewer leave most of a
+/* DEPTH: terms of one running sum in f32, and with MOST_COLUMNS a tile's bytes, of which L2 holds TILES. LEAST_ROWS: fewer leave most of a
    tile in registers idle. FEW_CHANNELS: measured with 3 (images) and 1; at 8 oneDNN is ahead. */
-enum { DEPTH = 256, MOST_COLUMNS = 64, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
+enum { DEPTH = 256, MOST_COLUMNS = 64, TILES = 5, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
 
 /* Shorter rows of windows leave a part of their tiles empty. The copy of their inputs stays in L2. */
 enum { LEAST_LINE = 32, STRIP_BYTES = 64 * 1024 };
@@ -26,7 +27,7 @@ struct conv_tiles {
     int64_t rows, k;   /* of a group: channels that are written, terms of a sum */
     int64_t positions; /* windows of an image */
     int64_t run;       /* windows that lie in a row on both sides */
-    int64_t tiles;     /* of a group */
+    int64_t units;     /* of a group: tiles side by side, or strips */
     int threads;
     int64_t taps;
     int64_t *weight_at; /* [k] from a row's first weight */
@@ -108,7 +109,7 @@ static void set_lines(conv_tiles *c) {
     p->step = c->spec.wide[3];
     conv_lines_plan(p, STRIP_BYTES);
     c->strip_elements = conv_lines_elements(p, c->l);
-    c->tiles = s->batch * ((p->out[0] + p->rows_most - 1) / p->rows_most);
+    c->units = s->batch * ((p->out[0] + p->rows_most - 1) / p->rows_most);
 }
 
 static bool goes_in_lines(const conv_tiles *c) {
@@ -141,8 +142,9 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     c->plain = is_plain(s) && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
     c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
     c->run = c->plain ? c->positions : s->narrow[2];
-    c->tiles = (s->batch * c->positions + c->l->columns - 1) / c->l->columns;
-    c->columns_elements = DEPTH * c->l->columns;
+    int64_t width = TILES * c->l->columns;
+    c->units = (s->batch * c->positions + width - 1) / width;
+    c->columns_elements = DEPTH * width;
     c->in_lines = goes_in_lines(c);
     if (c->in_lines) {
         set_lines(c);
@@ -193,17 +195,17 @@ typedef struct place {
     int64_t image, o[WINDOW_DIMS];
 } place;
 
-/* A tile, and where each of its runs begins. */
+/* A tile's runs, and where each of them begins. */
 typedef struct tile {
     conv_run runs[MOST_COLUMNS];
     place places[MOST_COLUMNS];
     int n;
 } tile;
 
-static void find_runs(const conv_tiles *c, float *out, int64_t index, tile *t) {
+/* Windows [from, to) of a tile. */
+static void find_runs(const conv_tiles *c, float *out, int64_t from, int64_t to, tile *t) {
     const conv_shape *s = &c->shape;
     const int64_t *steps = out_strides(c);
-    int64_t from = index * c->l->columns, to = least(from + c->l->columns, s->batch * c->positions);
     t->n = 0;
     for (int64_t w = from; w < to; t->n++) {
         int64_t image = w / c->positions, rest = w % c->positions, n = least(c->run - rest % c->run, to - w);
@@ -239,52 +241,86 @@ static void gather_row(const conv_tiles *c, const float *in, const int64_t *tap,
     memset(to + end, 0, (size_t)(n - end) * sizeof *to);
 }
 
+/* What the first of a place's depths reads, of a plain convolution. */
+static const float *plain_place(const conv_tiles *c, const float *in, const place *p) {
+    const int64_t *steps = in_strides(c);
+    return in + p->image * steps[0] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2];
+}
+
+static bool is_whole(const conv_tiles *c, const tile *t) {
+    return c->plain && t->n == 1 && t->runs[0].n == c->l->columns;
+}
+
 /* Depths [k, k + depth) of a tile; in: the group's first channel. */
 static void fill_columns(const conv_tiles *c, const tile *t, const float *in, int64_t k, int64_t depth, float *columns) {
     const int64_t *steps = in_strides(c), *kernel = c->shape.kernel;
-    if (c->plain && t->n == 1 && t->runs[0].n == c->l->columns) {
-        c->l->pack(columns, in + t->places[0].image * steps[0] + t->places[0].o[2] + t->places[0].o[1] * steps[3] +
-                                t->places[0].o[0] * steps[2] + k * steps[1],
-                   steps[1], depth);
-        return;
-    }
     for (int64_t d = 0; d < depth; d++) {
         int64_t channel = (k + d) / c->taps, at = (k + d) % c->taps;
         int64_t tap[WINDOW_DIMS] = {at / kernel[2] / kernel[1], at / kernel[2] % kernel[1], at % kernel[2]};
         for (int i = 0; i < t->n; i++) {
             const place *p = &t->places[i];
-            const float *plane = in + p->image * steps[0] + channel * steps[1];
             float *to = columns + d * c->l->columns + t->runs[i].first;
             if (c->plain) {
-                memcpy(to, plane + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2], (size_t)t->runs[i].n * sizeof *to);
+                memcpy(to, plain_place(c, in, p) + channel * steps[1], (size_t)t->runs[i].n * sizeof *to);
             } else {
-                gather_row(c, plane, tap, p, t->runs[i].n, to);
+                gather_row(c, in + p->image * steps[0] + channel * steps[1], tap, p, t->runs[i].n, to);
             }
         }
     }
 }
 
-/* in and out: the group's first channels. */
-static void run_tile(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t index,
-                     float *columns) {
-    tile t;
-    find_runs(c, out, index, &t);
-    const int64_t *steps = in_strides(c);
-    conv_tile step = {.rows = c->rows, .columns = columns, .runs = t.runs, .n_runs = t.n, .out_step = out_strides(c)[1],
-                      .bias = bias};
-    for (int64_t k = 0; k < c->k; k += DEPTH) {
-        step.depth = least(DEPTH, c->k - k);
-        step.weight = packed_weight(c, group, k);
-        step.accumulate = k > 0;
-        fill_columns(c, &t, in, k, step.depth, columns);
-        if (c->plain) { /* of the next tile, where it lies behind this one, or of this one's next depths */
-            bool last = k + DEPTH >= c->k;
-            const place *p = &t.places[0];
-            step.soon = in + p->image * steps[0] + p->o[0] * steps[2] + p->o[1] * steps[3] + p->o[2] +
-                        (last ? c->l->columns : (k + DEPTH) * steps[1]);
-            step.soon_step = steps[1];
+/* The same of all tiles; those that are whole and side by side are copied together. */
+static void fill_tiles(const conv_tiles *c, const tile *tiles, int n, const float *in, int64_t k, int64_t depth, float *columns) {
+    int64_t step = DEPTH * c->l->columns;
+    for (int i = 0; i < n;) {
+        int whole = 0;
+        while (i + whole < n && is_whole(c, &tiles[i + whole]) && tiles[i + whole].places[0].image == tiles[i].places[0].image) {
+            whole++;
         }
-        c->l->multiply(&step);
+        if (whole == 0) {
+            fill_columns(c, &tiles[i], in, k, depth, columns + i * step);
+            i++;
+            continue;
+        }
+        int64_t channel = in_strides(c)[1];
+        c->l->pack(columns + i * step, step, plain_place(c, in, &tiles[i].places[0]) + k * channel, channel, depth, whole);
+        i += whole;
+    }
+}
+
+/* What is read after depths [k, k + depth) of tiles: their next depths, or the first of the tiles behind them. */
+static void set_soon(const conv_tiles *c, const place *first, const float *in, int64_t k, conv_product *p) {
+    enum { LINE = 16 };
+    int64_t width = TILES * c->l->columns;
+    bool last = k + p->depth >= c->k;
+    if (!c->plain || p->n_tiles < TILES) {
+        return;
+    }
+    p->soon_step = in_strides(c)[1];
+    p->soon = plain_place(c, in, first) + (last ? width : (k + p->depth) * p->soon_step);
+    p->soon_depth = last ? least(DEPTH, c->k) : least(DEPTH, c->k - k - p->depth);
+    p->soon_lines = width / LINE + 1; /* it need not begin with a line */
+}
+
+/* in and out: the group's first channels. */
+static void run_tiles(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t index,
+                      float *columns) {
+    tile found[TILES];
+    conv_tile tiles[TILES];
+    int64_t from = index * TILES * c->l->columns, all = c->shape.batch * c->positions;
+    conv_product p = {.rows = c->rows, .tiles = tiles, .out_step = out_strides(c)[1], .bias = bias};
+    for (; p.n_tiles < TILES && from < all; p.n_tiles++, from += c->l->columns) {
+        tile *t = &found[p.n_tiles];
+        find_runs(c, out, from, least(from + c->l->columns, all), t);
+        tiles[p.n_tiles] = (conv_tile){.columns = columns + p.n_tiles * DEPTH * c->l->columns, .runs = t->runs, .n_runs = t->n};
+    }
+    for (int64_t k = 0; k < c->k; k += DEPTH) {
+        p.depth = least(DEPTH, c->k - k);
+        p.weight = packed_weight(c, group, k);
+        p.accumulate = k > 0;
+        fill_tiles(c, found, p.n_tiles, in, k, p.depth, columns);
+        set_soon(c, &found[0].places[0], in, k, &p);
+        c->l->multiply(&p);
     }
 }
 
@@ -298,18 +334,19 @@ static void run_strip(const conv_tiles *c, const float *in, float *out, const fl
         conv_lines_fill(p, c->l, in + channel * in_strides(c)[1], row, rows, strips + channel * c->strip_elements);
     }
     conv_run run = {.first = 0};
-    conv_tile step = {.rows = c->rows, .runs = &run, .n_runs = 1, .out_step = steps[1], .bias = bias};
+    conv_tile line = {.runs = &run, .n_runs = 1};
+    conv_product product = {.rows = c->rows, .tiles = &line, .n_tiles = 1, .out_step = steps[1], .bias = bias};
     for (int64_t k = 0; k < c->k; k += DEPTH) {
-        step.depth = least(DEPTH, c->k - k);
-        step.weight = packed_weight(c, group, k);
-        step.place = c->place + k;
-        step.accumulate = k > 0;
+        product.depth = least(DEPTH, c->k - k);
+        product.weight = packed_weight(c, group, k);
+        product.accumulate = k > 0;
+        line.place = c->place + k;
         for (int64_t i = 0; i < rows; i++) {
             for (int64_t w = 0; w < p->out[1]; w += c->l->columns) {
-                step.columns = strips + i * conv_lines_row(p) + w;
+                line.columns = strips + i * conv_lines_row(p) + w;
                 run.out = out + (row + i) * steps[3] + w * steps[4];
                 run.n = least(c->l->columns, p->out[1] - w);
-                c->l->multiply(&step);
+                c->l->multiply(&product);
             }
         }
     }
@@ -322,10 +359,10 @@ static void run_unit(const conv_tiles *c, const onednn_data *data, int64_t group
     in += group * (c->to_wide ? c->shape.narrow_channels : c->shape.wide_channels) / c->shape.groups * in_steps[1];
     out += group * c->rows * out_steps[1];
     if (!c->in_lines) {
-        run_tile(c, in, out, bias, group, index, columns);
+        run_tiles(c, in, out, bias, group, index, columns);
         return;
     }
-    int64_t strips = c->tiles / c->shape.batch, image = index / strips;
+    int64_t strips = c->units / c->shape.batch, image = index / strips;
     run_strip(c, in + image * in_steps[0], out + image * out_steps[0], bias, group, index % strips * c->lines.rows_most,
               columns);
 }
@@ -341,10 +378,10 @@ void conv_tiles_run(conv_tiles *c, const onednn_data *data) {
             pack_weight(c, data->at[2], i / blocks, i % blocks);
         }
         int64_t from, to;
-        parallel_share(groups * c->tiles, 1, &from, &to);
+        parallel_share(groups * c->units, 1, &from, &to);
         float *columns = c->columns + omp_get_thread_num() * c->columns_elements;
         for (int64_t i = from; i < to; i++) {
-            run_unit(c, data, i / c->tiles, i % c->tiles, columns);
+            run_unit(c, data, i / c->units, i % c->units, columns);
         }
         parallel_leave(watch);
     }

@@ -25,25 +25,35 @@ static inline __attribute__((always_inline)) vector vector_at(const float *x) {
 
 /* --- tiles ---------------------------------------------------------------------------------------------------------------- */
 
-/* ROWS rows of a tile `vectors` wide, from what out or bias holds on. placed: columns lie at places of their own. soon, unless
-   NULL: memory that is read soon is asked for, a line at each step. Inlined with constants. */
-static inline __attribute__((always_inline)) void multiply_with(const conv_tile *t, const float *weight, float *out,
-                                                                int64_t out_step, const float *bias, const float *soon,
+/* Where asking for memory ahead stands. */
+typedef struct asking {
+    const float *at;
+    int64_t line, left; /* places that are left */
+} asking;
+
+/* ROWS rows of a tile `vectors` wide, from what out or bias holds on. placed: columns lie at places of their own. ask, unless
+   NULL: a line of what is read next is asked for at each step. Inlined with constants. */
+static inline __attribute__((always_inline)) void multiply_with(const conv_product *p, const conv_tile *t, const float *weight,
+                                                                float *out, int64_t out_step, const float *bias, asking *ask,
                                                                 bool placed, int vectors) {
     vector sum[ROWS][VECTORS]; /* set and read one by one: as a whole it would live in memory, not in registers */
 #pragma GCC unroll 24
     for (int i = 0; i < ROWS * vectors; i++) {
-        float start = t->accumulate || bias == NULL ? 0 : bias[i / vectors];
+        float start = p->accumulate || bias == NULL ? 0 : bias[i / vectors];
         sum[i / vectors][i % vectors] = (vector){0} + start;
-        if (t->accumulate) {
+        if (p->accumulate) {
             sum[i / vectors][i % vectors] = vector_at(out + i / vectors * out_step + i % vectors * LANES);
         }
     }
-    for (int64_t d = 0; d < t->depth; d++, weight += ROWS) {
+    for (int64_t d = 0; d < p->depth; d++, weight += ROWS) {
         const float *columns = t->columns + (placed ? t->place[d] : d * COLUMNS);
         vector right[VECTORS];
-        if (soon != NULL) {
-            __builtin_prefetch(soon + d * t->soon_step, 0, 2);
+        if (ask != NULL) {
+            __builtin_prefetch(ask->at + ask->line * LINE, 0, 2);
+            bool ends = ++ask->line >= p->soon_lines;
+            ask->line = ends ? 0 : ask->line;
+            ask->left -= ends;
+            ask->at += ends ? p->soon_step : 0;
         }
 #pragma GCC unroll 3
         for (int j = 0; j < vectors; j++) {
@@ -63,73 +73,86 @@ static inline __attribute__((always_inline)) void multiply_with(const conv_tile 
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_wide(const conv_tile *t, const float *weight, float *out,
-                                                                int64_t out_step, const float *bias, int vectors) {
+static inline __attribute__((always_inline)) void multiply_wide(const conv_product *p, const conv_tile *t, const float *weight,
+                                                                float *out, int64_t out_step, const float *bias, int vectors) {
     if (t->place != NULL) {
-        multiply_with(t, weight, out, out_step, bias, NULL, true, vectors);
+        multiply_with(p, t, weight, out, out_step, bias, NULL, true, vectors);
     } else {
-        multiply_with(t, weight, out, out_step, bias, NULL, false, vectors);
+        multiply_with(p, t, weight, out, out_step, bias, NULL, false, vectors);
     }
 }
 
-static void multiply_rows(const conv_tile *t, const float *weight, float *out, int64_t out_step, const float *bias,
-                          int64_t vectors) {
+static void multiply_rows(const conv_product *p, const conv_tile *t, const float *weight, float *out, int64_t out_step,
+                          const float *bias, int64_t vectors) {
     switch (vectors) {
     case 1:
-        multiply_wide(t, weight, out, out_step, bias, 1);
+        multiply_wide(p, t, weight, out, out_step, bias, 1);
         break;
     case 2:
-        multiply_wide(t, weight, out, out_step, bias, 2);
+        multiply_wide(p, t, weight, out, out_step, bias, 2);
         break;
     default:
-        multiply_wide(t, weight, out, out_step, bias, VECTORS);
+        multiply_wide(p, t, weight, out, out_step, bias, VECTORS);
         break;
     }
 }
 
 /* Rows and columns that do not fill vectors, or lie in several places, go by way of a tile that lies apart. */
-static void multiply_part(const conv_tile *t, int64_t row, int64_t rows, const float *weight, int64_t vectors) {
+static void multiply_part(const conv_product *p, const conv_tile *t, int64_t row, int64_t rows, const float *weight,
+                          int64_t vectors) {
     float part[ROWS * COLUMNS], bias[ROWS] = {0};
-    if (t->accumulate) {
+    if (p->accumulate) {
         memset(part, 0, sizeof part);
     }
     for (int64_t i = 0; i < rows; i++) {
-        bias[i] = t->bias != NULL ? t->bias[row + i] : 0;
-        for (int k = 0; t->accumulate && k < t->n_runs; k++) {
+        bias[i] = p->bias != NULL ? p->bias[row + i] : 0;
+        for (int k = 0; p->accumulate && k < t->n_runs; k++) {
             const conv_run *run = &t->runs[k];
-            memcpy(part + i * COLUMNS + run->first, run->out + (row + i) * t->out_step, (size_t)run->n * sizeof(float));
+            memcpy(part + i * COLUMNS + run->first, run->out + (row + i) * p->out_step, (size_t)run->n * sizeof(float));
         }
     }
-    multiply_rows(t, weight, part, COLUMNS, bias, vectors);
+    multiply_rows(p, t, weight, part, COLUMNS, bias, vectors);
     for (int64_t i = 0; i < rows; i++) {
         for (int k = 0; k < t->n_runs; k++) {
             const conv_run *run = &t->runs[k];
-            memcpy(run->out + (row + i) * t->out_step, part + i * COLUMNS + run->first, (size_t)run->n * sizeof(float));
+            memcpy(run->out + (row + i) * p->out_step, part + i * COLUMNS + run->first, (size_t)run->n * sizeof(float));
         }
     }
 }
 
-static void multiply(const conv_tile *t) {
+/* A block of rows of one tile. */
+static void multiply_tile(const conv_product *p, const conv_tile *t, int64_t row, asking *ask) {
     const conv_run *last = &t->runs[t->n_runs - 1];
-    int64_t n = last->first + last->n, vectors = (n + LANES - 1) / LANES;
-    bool whole = t->n_runs == 1 && n % LANES == 0;
-    for (int64_t row = 0, block = 0; row < t->rows; row += ROWS, block++) {
-        int64_t rows = t->rows - row < ROWS ? t->rows - row : ROWS;
-        const float *weight = t->weight + row * t->depth, *bias = t->bias != NULL ? t->bias + row : NULL;
-        float *out = t->runs[0].out + row * t->out_step;
-        if (rows < ROWS || !whole) {
-            multiply_part(t, row, rows, weight, vectors);
-        } else if (t->soon != NULL && t->place == NULL && vectors == VECTORS && block * LINE < COLUMNS) {
-            multiply_with(t, weight, out, t->out_step, bias, t->soon + block * LINE, false, VECTORS);
-        } else {
-            multiply_rows(t, weight, out, t->out_step, bias, vectors);
+    int64_t n = last->first + last->n, vectors = (n + LANES - 1) / LANES, rows = p->rows - row < ROWS ? p->rows - row : ROWS;
+    const float *weight = p->weight + row * p->depth, *bias = p->bias != NULL ? p->bias + row : NULL;
+    float *out = t->runs[0].out + row * p->out_step;
+    if (rows < ROWS || t->n_runs > 1 || n % LANES != 0) {
+        multiply_part(p, t, row, rows, weight, vectors);
+    } else if (ask->left > p->depth / p->soon_lines && t->place == NULL && vectors == VECTORS) {
+        asking now = *ask; /* a copy, whose members can live in registers */
+        multiply_with(p, t, weight, out, p->out_step, bias, &now, false, VECTORS);
+        *ask = now;
+    } else {
+        multiply_rows(p, t, weight, out, p->out_step, bias, vectors);
+    }
+}
+
+static void multiply(const conv_product *p) {
+    conv_product own = *p;
+    own.soon_lines = p->soon != NULL ? p->soon_lines : 1;
+    asking ask = {p->soon, 0, p->soon != NULL ? p->soon_depth : 0};
+    for (int64_t row = 0; row < p->rows; row += ROWS) {
+        for (int i = 0; i < p->n_tiles; i++) {
+            multiply_tile(&own, &p->tiles[i], row, &ask);
         }
     }
 }
 
-static void pack(float *to, const float *from, int64_t step, int64_t depth) {
+static void pack(float *to, int64_t tile_step, const float *from, int64_t step, int64_t depth, int tiles) {
     for (int64_t d = 0; d < depth; d++) {
-        memcpy(to + d * COLUMNS, from + d * step, COLUMNS * sizeof *to);
+        for (int i = 0; i < tiles; i++) {
+            memcpy(to + i * tile_step + d * COLUMNS, from + d * step + i * COLUMNS, COLUMNS * sizeof *to);
+        }
     }
 }
 

@@ -15,21 +15,27 @@ typedef struct conv_run {
     int64_t first, n;
 } conv_run;
 
-/* out = weight times columns, for as many columns as a tile has (conv_loops.columns). */
+/* A tile: as many columns as conv_loops.columns, or fewer, and where they are stored. */
 typedef struct conv_tile {
-    int64_t rows, depth;
-    const float *weight;  /* blocks of conv_loops.rows rows: [block][depth][row], the last one padded */
     const float *columns; /* [depth][tile's columns], */
     const int64_t *place; /* or, unless NULL, a depth's columns are so many elements on; then up to slack past the last are read */
     const conv_run *runs;
     int n_runs;
+} conv_tile;
+
+/* out = weight times columns, for some tiles. */
+typedef struct conv_product {
+    int64_t rows, depth;
+    const float *weight;  /* blocks of conv_loops.rows rows: [block][depth][row], the last one padded */
+    const conv_tile *tiles;
+    int n_tiles;
     int64_t out_step;     /* elements from row to row of out */
     const float *bias;    /* of each row; NULL: none */
     bool accumulate;      /* out is added to; bias is left out */
-    /* What the next tile reads: memory is asked for it. NULL: nothing. */
+    /* Memory that is read next: so many cache lines at each of soon_depth places, a step of elements apart; NULL: nothing. */
     const float *soon;
-    int64_t soon_step;    /* from one of its depths to the next */
-} conv_tile;
+    int64_t soon_step, soon_depth, soon_lines;
+} conv_product;
 
 /* Rows of one channel: out[r][i] = bias + sum over taps of weight[t] * in[r * in_step + tap[t] + i]. Reads up to
    conv_loops.slack elements past the last. */
@@ -60,9 +66,9 @@ typedef struct conv_row_sums {
 typedef struct conv_loops {
     int rows, columns; /* of a tile in registers */
     int slack;
-    void (*multiply)(const conv_tile *t);
-    /* depth rows of a tile's columns, a step of elements apart */
-    void (*pack)(float *to, const float *from, int64_t step, int64_t depth);
+    void (*multiply)(const conv_product *p);
+    /* depth rows of the columns of tiles side by side, a step of elements apart; tiles come to lie tile_step apart. */
+    void (*pack)(float *to, int64_t tile_step, const float *from, int64_t step, int64_t depth, int tiles);
     void (*gather)(float *to, const float *from, int64_t step, int64_t n); /* to[i] = from[i * step] */
     void (*slide)(const conv_rows *r);
     void (*sum)(const conv_row_sums *r);
