@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines for direct convolutions: rows of an image with the zeros that windows see around them. */
 #include "engine/kernels/cpu/conv_lines.h"
 
 #include <string.h>
