@@ -96,8 +96,9 @@ static double least_of(const double *best_s, int n) {
     return least;
 }
 
-/* Seconds of each candidate's fastest run. */
-static status race(candidate_fn *run, void *self, int n, int rounds, double *best_s, error *err) {
+/* Seconds of each candidate's fastest run. What runs write in place is as it was before each, so that indices stay in range and
+   numbers do not drift to where arithmetic is slow. */
+static status race(candidate_fn *run, void *self, int n, int rounds, const saved_inputs *saved, double *best_s, error *err) {
     double began = now_s(), least = 0;
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
@@ -109,6 +110,7 @@ static status race(candidate_fn *run, void *self, int n, int rounds, double *bes
             }
             double spent = 0;
             for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
+                restore(saved);
                 double start = now_s();
                 TRY(run(self, i, err));
                 double took = now_s() - start;
@@ -150,13 +152,13 @@ static status run_candidate(void *self, int candidate, error *err) {
     return compiled_run_step(r->p, r->step, err);
 }
 
-static status tune_step(compiled_plan *p, int step, error *err) {
+static status tune_step(compiled_plan *p, int step, const saved_inputs *saved, error *err) {
     const compile_step *described = p->steps[step].described;
     step_race r = {p, step, described->n_variants};
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, ROUNDS, best_s, err));
+    TRY(race(run_candidate, &r, n, ROUNDS, saved, best_s, err));
     int best = winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
     p->steps[step].best_s = best_s[best];
@@ -260,10 +262,11 @@ static bool has_kernels(const compiled_plan *p) {
 }
 
 /* A library call is run a few times: later steps read what it makes, and its time is compared. */
-static status time_call(compiled_plan *p, int step, error *err) {
+static status time_call(compiled_plan *p, int step, const saved_inputs *saved, error *err) {
     enum { RUNS = 4 };
     p->steps[step].best_s = 1e30;
     for (int i = 0; i < RUNS; i++) {
+        restore(saved);
         double start = now_s();
         TRY(compiled_run_step(p, step, err));
         double took = now_s() - start;
@@ -273,9 +276,9 @@ static status time_call(compiled_plan *p, int step, error *err) {
 }
 
 /* Every step's kernel and threads. */
-static status tune_steps(compiled_plan *p, error *err) {
+static status tune_steps(compiled_plan *p, const saved_inputs *saved, error *err) {
     for (int i = 0; i < p->n_steps; i++) {
-        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, err) : time_call(p, i, err));
+        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, saved, err) : time_call(p, i, saved, err));
     }
     return ASSAY_OK;
 }
@@ -334,7 +337,7 @@ static void settle(compiled_plan *p, whole_race *r, const settled *who) {
     p->instead = who->by == BY_PLAN ? NULL : r->plans[who->by];
 }
 
-static status race_whole(whole_race *r, uint32_t library_products, settled *wins, error *err) {
+static status race_whole(whole_race *r, uint32_t library_products, const saved_inputs *saved, settled *wins, error *err) {
     double best_s[2 * COMPUTERS];
     for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
         bool has_chains = r->plans[i] != NULL && i != BY_EAGER && ((compiled_plan *)r->plans[i])->program.n_chains > 0;
@@ -342,40 +345,39 @@ static status race_whole(whole_race *r, uint32_t library_products, settled *wins
             r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};
         }
     }
-    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, best_s, err));
+    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
     *wins = r->of[winner(best_s, r->n)];
     return ASSAY_OK;
 }
 
-/* Plans with products of their own, tuned, into the race. */
-static status add_own(compiled_backend *b, compiled_plan *p, whole_race *r, uint32_t *library_products, error *err) {
-    compiled_plan *own = NULL, *some = NULL;
-    TRY(with_own_products(b, p, 0, &own, err));
-    if (own == NULL) {
-        return ASSAY_OK;
+/* A plan with products of its own but for some, tuned, into the race. One that cannot be built, or does not run, is not in it:
+   the plan at hand is as good as it was. */
+static compiled_plan *add_own(compiled_backend *b, const compiled_plan *p, whole_race *r, computer as, uint32_t library_products,
+                              const saved_inputs *saved) {
+    compiled_plan *own = NULL;
+    if (with_own_products(b, p, library_products, &own, NULL) != ASSAY_OK || own == NULL) {
+        return NULL;
     }
-    r->plans[BY_OWN_PRODUCTS] = &own->base;
-    TRY(tune_steps(own, err));
-    *library_products = better_by_library(p, own);
-    if (*library_products == 0) {
-        return ASSAY_OK;
+    if (tune_steps(own, saved, NULL) != ASSAY_OK) {
+        own->base.release(&own->base);
+        return NULL;
     }
-    TRY(with_own_products(b, p, *library_products, &some, err));
-    if (some == NULL) {
-        return ASSAY_OK;
-    }
-    r->plans[BY_SOME_OWN] = &some->base;
-    return tune_steps(some, err);
+    r->plans[as] = &own->base;
+    return own;
 }
 
-static status tune_fresh(compiled_backend *b, compiled_plan *p, settled *wins, error *err) {
+static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
     whole_race r = {.plans = {[BY_PLAN] = &p->base}};
     uint32_t library_products = 0;
-    status result = tune_steps(p, err);
-    result = result == ASSAY_OK ? add_own(b, p, &r, &library_products, err) : result;
+    status result = tune_steps(p, saved, err);
     if (result == ASSAY_OK) {
+        const compiled_plan *own = add_own(b, p, &r, BY_OWN_PRODUCTS, 0, saved);
+        library_products = own != NULL ? better_by_library(p, own) : 0;
+        if (library_products != 0) {
+            (void)add_own(b, p, &r, BY_SOME_OWN, library_products, saved);
+        }
         (void)b->eager->prepare(b->eager, p->g, &r.plans[BY_EAGER], NULL); /* without one there is less to compare with */
-        result = race_whole(&r, library_products, wins, err);
+        result = race_whole(&r, library_products, saved, wins, err);
     }
     if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
         compiled_plan *own = (compiled_plan *)r.plans[wins->by];
@@ -386,7 +388,7 @@ static status tune_fresh(compiled_backend *b, compiled_plan *p, settled *wins, e
     return result;
 }
 
-/* What an earlier run found: the plans are made, nothing is run. */
+/* What an earlier run found: the plans are made, nothing is run. The plan at hand stays where another cannot be made. */
 static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
     p->whole = who->by == BY_PLAN && who->whole;
     if (who->by == BY_EAGER) {
@@ -395,8 +397,7 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
     if (who->by != BY_PLAN) {
         compiled_plan *own = NULL;
         settled itself;
-        TRY(with_own_products(b, p, who->library_products, &own, err));
-        if (own != NULL) {
+        if (with_own_products(b, p, who->library_products, &own, NULL) == ASSAY_OK && own != NULL) {
             cache_key key = key_of(own);
             (void)recall(own, &key, &itself);
             own->whole = who->whole;
@@ -415,7 +416,7 @@ static void describe_choice(compiled_plan *p, const settled *who) {
         return;
     }
     compiled_plan *by = p->instead != NULL ? (compiled_plan *)p->instead : p;
-    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[who->by], who->whole ? "step by step; " : "");
+    size_t n = (size_t)snprintf(by->note, sizeof by->note, "tuned: %s%s", by_whom[p->instead != NULL ? who->by : BY_PLAN], who->whole ? "step by step; " : "");
     bool any = false;
     for (int i = 0; i < by->n_steps && n < sizeof by->note; i++) {
         const compiled_step *s = &by->steps[i];
@@ -442,7 +443,7 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
     } else {
         saved_inputs saved = {0};
         status tuned = save_written(&saved, p->g, err);
-        tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &wins, err) : tuned;
+        tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, &wins, err) : tuned;
         restore(&saved);
         forget(&saved);
         TRY(tuned);

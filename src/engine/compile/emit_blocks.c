@@ -52,7 +52,8 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) && !reads_memory_of(m, r->buffer);
+           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) &&
+           m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
 }
 
 /* Whether the phase at hand computes expression i, rather than read it back. */
@@ -236,7 +237,8 @@ static void emit_fetches(emitter *m, int phase) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS];
         int64_t ahead = is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
-        if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || buffer_bytes(m, e->buffer) < FETCHED_BYTES) {
+        bool is_far = buffer_bytes(m, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
+        if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
             continue;
         }
         int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = BLOCK_LANES / per_line;
@@ -371,10 +373,15 @@ static bool is_turned(const emitter *m, int i) {
            stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
 }
 
+enum { TURNED_BYTES = 256 * 1024 }; /* of a task, on the stack; what is beyond is read where it lies */
+
 void emit_turned(emitter *m) {
     const kernel *k = m->k;
+    int64_t left = TURNED_BYTES;
     for (int i = 0; i < k->n_exprs; i++) {
         m->turned[i] = k->vector >= 0 && is_turned(m, i);
+        left -= m->turned[i] ? k->variables[k->loops[0]].tile * k->lanes * (int64_t)dtype_size(k->exprs[i].dtype) : 0;
+        m->turned[i] = m->turned[i] && left >= 0;
         if (!m->turned[i]) {
             continue;
         }

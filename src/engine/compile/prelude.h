@@ -135,7 +135,8 @@ VECTOR_INLINE float with_sign_of_divisor(float rest, float b) {
    of the exact one, and the rest is exact. */
 VECTOR_INLINE float remainder_near_f32(float a, float b) {
     double whole = __builtin_floor((double)a / (double)b);
-    return whole == 0 ? a : (float)((double)a - whole * (double)b);
+    float rest = whole == 0 ? a : (float)((double)a - whole * (double)b);
+    return rest == 0 ? __builtin_copysignf(0, a) : rest;
 }
 
 VECTOR_INLINE float remainder_f32(float a, float b) {

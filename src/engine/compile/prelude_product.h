@@ -119,6 +119,7 @@ typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias)
    rounds, each of which exchanges what differs in one bit of row and column. */
 static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
     int64_t k = 0;
+#if HAS_SHUFFLE
     for (; k + 8 <= n_inner; k += 8) {
         tile_vector a[8], b[8];
 #pragma GCC unroll 8
@@ -146,6 +147,7 @@ static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
             *(tile_vector *)(panel + 64 * (k + i)) = b[i];
         }
     }
+#endif
     for (; k < n_inner; k++) {
         for (int i = 0; i < 8; i++) {
             panel[64 * k + i] = columns[256 * i + k];

@@ -93,7 +93,7 @@ ALWAYS_INLINE elem quick_fmod(elem x, elem y) {
 }
 
 ALWAYS_INLINE elem quick_remainder(elem x, elem y) {
-    return with_divisors_sign(rest_of(x, y), y);
+    return with_divisors_sign(quick_fmod(x, y), y);
 }
 
 ALWAYS_INLINE elem quick_divide_floor(elem x, elem y) {
