@@ -4,6 +4,7 @@
    that fails is told by its seed and number, then made as small as it still fails.
 
      test_random_graphs [--count N] [--seed S] [--first N]      the test: N programs from that number on
+     test_random_graphs --show [--count N] [--first N]          the programs themselves
      test_random_graphs --check FILE.graph                      one graph from a file                                       */
 #include "base/file.h"
 #include "base/process.h"
@@ -24,9 +25,12 @@ typedef struct manner {
     const char *backend;
     bool variants; /* all kernels that a tuner would choose from */
     int threads;   /* 0: by the work that there is */
+    bool streams;  /* all results, as if they were large */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0}, {"compiled", false, 2}, {"compiled:nofuse", false, 0}, {"compiled", true, 2}};
+    {"compiled", false, 0, false},        {"compiled", false, 2, false}, {"compiled", false, 2, true},
+    {"compiled:nofuse", false, 0, false}, {"compiled", true, 2, false},  {"compiled", true, 0, true},
+    {"compiled:own-products", false, 2, false}};
 
 typedef struct subject {
     arena memory;
@@ -171,6 +175,7 @@ static void open_runner(runner *r) {
         result = backend_compiled_open(r->table, manners[i].backend, &r->backends[i], &err);
         if (result == ASSAY_OK) {
             ((compiled_backend *)r->backends[i])->options.variants = manners[i].variants;
+            ((compiled_backend *)r->backends[i])->options.streams_all = manners[i].streams;
         }
     }
     if (result != ASSAY_OK) {
@@ -372,13 +377,15 @@ int main(int argc, char **argv) {
                 known = *end == '\0' && numbers[k] >= 0;
             }
         }
-        batch |= !known && strcmp(argv[i], "--batch") == 0;
-        show |= !known && strcmp(argv[i], "--show") == 0;
+        if (!known && (strcmp(argv[i], "--batch") == 0 || strcmp(argv[i], "--show") == 0)) {
+            *(argv[i][2] == 'b' ? &batch : &show) = true;
+            known = true;
+        }
         if (!known && strcmp(argv[i], "--check") == 0 && i + 1 < argc) {
             file = argv[++i];
             known = true;
         }
-        good &= known || batch || show;
+        good &= known;
     }
     if (!good) {
         fprintf(stderr, "usage: %s [--count N] [--seed S] [--first N] [--show] | --check FILE.graph\n", argv[0]);

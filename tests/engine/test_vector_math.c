@@ -20,6 +20,19 @@ static double sigmoid_exact(double x) {
     return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
+/* What sin_f32 and cos_f32 are where multiplications are fused. */
+static float sin_fused(float x) {
+    uint32_t n;
+    float r = quarter_turns_fused(x, &n);
+    return sine_of_turns(r, n);
+}
+
+static float cos_fused(float x) {
+    uint32_t n;
+    float r = quarter_turns_fused(x, &n);
+    return sine_of_turns(r, n + 1);
+}
+
 typedef struct function {
     const char *name;
     float (*f)(float);
@@ -40,6 +53,8 @@ static const function functions[] = {
     {"log2", log2_f32, log2, 1e-44, 3e38, 2},
     {"sin", sin_f32, sin, -1e6, 1e6, 2.5},
     {"cos", cos_f32, cos, -1e6, 1e6, 2.5},
+    {"sin, fused", sin_fused, sin, -1e6, 1e6, 2.5},
+    {"cos, fused", cos_fused, cos, -1e6, 1e6, 2.5},
 };
 
 static double ulp_of(double exact) {

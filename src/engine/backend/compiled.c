@@ -3,6 +3,7 @@
 #include "engine/backend/compiled.h"
 
 #include "engine/backend/tune.h"
+#include "engine/compile/cpu.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>
@@ -135,8 +136,9 @@ static bool run_kernel(const compiled_step *s) {
     int64_t n = s->n_tasks;
     int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
+    threads = s->n_rooms > 0 && s->n_rooms < threads ? s->n_rooms : threads;
     if (threads <= 1) {
-        return s->kernel(s->buffers, 0, n);
+        return s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
     }
     const observer *watch = observer_of_thread;
     bool good = true;
@@ -145,7 +147,7 @@ static bool run_kernel(const compiled_step *s) {
         parallel_enter(watch);
         int64_t from, to;
         parallel_share(n, 1, &from, &to);
-        good = s->kernel(s->buffers, from, to);
+        good = s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
         parallel_leave(watch);
     }
     return good;
@@ -222,6 +224,32 @@ status compiled_use_variant(compiled_plan *p, int step, int variant, error *err)
     return ASSAY_OK;
 }
 
+/* Each thread's own memory, as much as the variant wants that wants most. */
+static status make_rooms(compiled_plan *p, compiled_step *s, error *err) {
+    int64_t most = 0;
+    for (int v = 0; v < s->described->n_variants; v++) {
+        int64_t bytes = s->described->variants[v].room_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    if (most == 0) {
+        return ASSAY_OK;
+    }
+    enum { LINE = 64 };
+    size_t n = (size_t)s->described->n_buffers;
+    s->n_rooms = omp_get_max_threads();
+    s->rooms = arena_make(&p->memory, (size_t)s->n_rooms, sizeof *s->rooms);
+    for (int t = 0; s->rooms != NULL && t < s->n_rooms; t++) {
+        char *room = arena_make(&p->memory, (size_t)most + LINE, 1);
+        s->rooms[t] = arena_make(&p->memory, n + 1, sizeof *s->rooms[t]);
+        if (room == NULL || s->rooms[t] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        }
+        memcpy(s->rooms[t], s->buffers, n * sizeof *s->buffers);
+        s->rooms[t][n] = room + (-(uintptr_t)room & (LINE - 1));
+    }
+    return s->rooms != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+}
+
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
     for (int i = 0; i < p->program.n_steps; i++) {
         compiled_step *s = &p->steps[i];
@@ -243,6 +271,7 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
         for (int k = 0; k < described->n_buffers; k++) {
             p->steps[i].buffers[k] = address_of(p, described->buffers[k]);
         }
+        TRY(make_rooms(p, &p->steps[i], err));
         p->steps[i].in_parts = p->steps[i].kernel;
     }
     return compiled_prepare_chains(p, err);
@@ -321,8 +350,20 @@ static plan *chosen_of(compiled_plan *p) {
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
     compiled_plan *p = NULL;
-    TRY(compiled_prepare(b, g, &b->options, &p, err));
-    status result = b->eager != NULL ? tune_plan(b, p, err) : ASSAY_OK;
+    error why = {0};
+    status result = compiled_prepare(b, g, &b->options, &p, &why);
+    if (result == ASSAY_UNSUPPORTED && b->eager->prepare(b->eager, g, out, NULL) == ASSAY_OK) {
+        (*out)->is_fallback = true;
+        (*out)->note = "not compiled: eager's kernels run it, operator by operator";
+        return ASSAY_OK;
+    }
+    if (result != ASSAY_OK) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return result;
+    }
+    result = b->tunes ? tune_plan(b, p, err) : ASSAY_OK;
     if (result != ASSAY_OK) {
         release(&p->base);
         return result;
@@ -356,7 +397,7 @@ static status build_many(const compiled_backend *b, compiled_plan *const *plans,
 
 status compiled_prepare_many(backend *base, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err) {
     const compiled_backend *b = (const compiled_backend *)base;
-    if (b->eager != NULL) {
+    if (b->tunes) {
         return fail(err, ASSAY_UNSUPPORTED, "%s prepares one graph at a time", base->name);
     }
     compiled_plan **plans = calloc((size_t)n + 1, sizeof(compiled_plan *));
@@ -421,12 +462,15 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
     b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
+    b->options.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
+    b->options.other_pairs = b->options.pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : b->options.pairs;
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,
                         .close = close_compiled};
+    b->tunes = chosen->tunes;
     status result = kernel_index_new(table, &b->kernels, err);
-    result = result == ASSAY_OK && chosen->tunes ? backend_eager_open(table, &b->eager, err) : result;
+    result = result == ASSAY_OK ? backend_eager_open(table, &b->eager, err) : result;
     if (result != ASSAY_OK) {
         close_compiled(&b->base);
         return result;

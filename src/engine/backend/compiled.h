@@ -12,7 +12,8 @@ typedef struct compiled_backend {
     backend base;
     kernel_index *kernels;
     compile_options options;
-    backend *eager;    /* what the tuner compares with; NULL without it */
+    backend *eager;    /* runs what cannot be compiled; what the tuner compares with */
+    bool tunes;
 } compiled_backend;
 
 typedef struct compiled_step {
@@ -23,6 +24,8 @@ typedef struct compiled_step {
     double best_s;              /* the fastest run that the tuner has seen */
     compiled_kernel_fn *in_parts; /* of the first variant, whose tasks fall into the parts of its chain */
     void **buffers;
+    int n_rooms;                /* threads that have one; 0: no variant wants any */
+    void ***rooms;              /* by thread: the buffers and, behind them, the thread's own room */
     const compile_step *described;
     op_call call; /* with this plan's own tensors */
     outputs out;

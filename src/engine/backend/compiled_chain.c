@@ -27,7 +27,7 @@ static status prepare_chain(compiled_plan *p, int index, error *err) {
     m->threads = arena_make(&p->memory, (size_t)m->n_threads, sizeof *m->threads);
     for (int t = 0; m->threads != NULL && t < m->n_threads; t++) {
         chain_thread *own = &m->threads[t];
-        own->buffers = arena_make(&p->memory, (size_t)most, sizeof *own->buffers);
+        own->buffers = arena_make(&p->memory, (size_t)most + 1, sizeof *own->buffers);
         own->parts = arena_make(&p->memory, (size_t)p->program.n_buffers, sizeof *own->parts);
         for (int b = 0; own->parts != NULL && b < p->program.n_buffers; b++) {
             const compile_buffer *buffer = &p->program.buffers[b];
@@ -63,7 +63,7 @@ status compiled_prepare_chains(compiled_plan *p, error *err) {
 }
 
 /* A step's kernel, as chosen, or, where that one's tasks are no parts, the compiler's own choice. */
-static bool run_part(const compiled_plan *p, const compiled_step *s, const chain *h, int64_t part, chain_thread *own) {
+static bool run_part(const compiled_plan *p, const compiled_step *s, const chain *h, int64_t part, int thread, chain_thread *own) {
     compiled_kernel_fn *kernel = s->kernel;
     int64_t tasks = s->n_tasks / h->parts;
     if (!s->described->variants[s->variant].in_parts) {
@@ -77,6 +77,9 @@ static bool run_part(const compiled_plan *p, const compiled_step *s, const chain
         /* The kernel counts elements from part 0 on. */
         own->buffers[i] = own->parts[b] != NULL ? (void *)((uintptr_t)own->parts[b] - skipped) : s->buffers[i];
     }
+    if (s->n_rooms > 0) {
+        own->buffers[s->described->n_buffers] = s->rooms[thread][s->described->n_buffers];
+    }
     return kernel(own->buffers, part * tasks, (part + 1) * tasks);
 }
 
@@ -85,7 +88,7 @@ static bool run_parts(const compiled_plan *p, int index, int thread, int64_t fro
     bool good = true;
     for (int64_t part = from; part < to; part++) {
         for (int i = h->first; i < h->first + h->n_steps; i++) {
-            good &= run_part(p, &p->steps[i], h, part, &p->chains[index].threads[thread]);
+            good &= run_part(p, &p->steps[i], h, part, thread, &p->chains[index].threads[thread]);
         }
     }
     return good;

@@ -121,7 +121,7 @@ static void arrange_variants(compiler *c, int step) {
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
-            known |= k->is_product || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
+            known |= (k->is_product && k->product.pairs == s->variants[v]->product.pairs) || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
         }
         if (known) {
             continue;
@@ -161,7 +161,7 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
     }
     for (int v = 0; v < s->n_variants; v++) {
         variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
-                                        choice_name(s->variants[v]->choice), s->variants[v]->in_parts};
+                                        choice_name(s->variants[v]->choice), s->variants[v]->in_parts, s->variants[v]->room_bytes};
     }
     *out = (compile_step){.n_variants = s->n_variants,
                           .variants = variants,
@@ -250,13 +250,14 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     if (!c->failed) {
         TRY(find_chains(c, &n_chains, &chains, err));
     }
+    const char *lacking = NULL, *body = "";
+    char *source = c->failed ? NULL : any ? emit_program(c, &body, &lacking) : arena_text(c->memory, "", 0);
     TRY(describe(c, g, out, err));
     out->n_products = c->g.n_products;
     out->n_chains = n_chains;
     out->chains = chains;
-    const char *lacking = NULL;
-    out->body = "";
-    out->source = c->failed ? NULL : any ? emit_program(c, &out->body, &lacking) : arena_text(c->memory, "", 0);
+    out->body = body;
+    out->source = source;
     if (lacking != NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "the compiler has no %s", lacking);
     }
@@ -271,6 +272,7 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     dag_init(&c.g, memory);
     c.g.own_products = options->own_products;
     c.g.library_products = options->library_products;
+    c.g.rounds_factors = options->pairs != PAIRS_WIDENED || (options->variants && options->other_pairs != PAIRS_WIDENED);
     status result = compile(&c, g, &made, err);
     if (result == ASSAY_OK) {
         made.dag_text = dag_print(&c.g, memory);

@@ -5,13 +5,19 @@
 
 #include "engine/graph/graph.h"
 
+/* How products of bf16 multiply: each number widened to f32; pairs of them by vectors, or by the processor's tiles. */
+typedef enum pairs_way { PAIRS_WIDENED, PAIRS_BY_VECTORS, PAIRS_BY_TILES } pairs_way;
+
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many; 0: one */
     bool own_products; /* matrix products as sums of products, in blocks, which what surrounds them joins; not library calls */
     uint64_t library_products; /* of them, by number, those that are library calls after all */
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
+    bool streams_all; /* results of any size are stored past the caches, as large ones are: for tests */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
+    pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
+    pairs_way other_pairs; /* the way of a variant */
 } compile_options;
 
 typedef enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_WORK, BUFFER_SEED, BUFFER_CALL } buffer_role;
@@ -41,6 +47,7 @@ typedef struct compile_variant {
     int64_t n_tasks;    /* independent pieces */
     const char *name;   /* what is special about it */
     bool in_parts;      /* its tasks can be run by the parts of the chain that the step is in */
+    int64_t room_bytes; /* memory that each thread brings for itself, as one buffer more, on a line of memory; 0: none */
 } compile_variant;
 
 typedef struct compile_step {
@@ -102,7 +109,7 @@ program_traffic compile_traffic(const compiled_program *p, const graph *g);
    only calls. OUT_OF_MEMORY. */
 status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err);
 
-/* What a kernel looks like: `buffers` as compile_step lists them; computes tasks first to last - 1; answers false when an
+/* What a kernel looks like: `buffers` as compile_step lists them, then the thread's room where its variant wants some; computes tasks first to last - 1; answers false when an
    index read from data is out of range (that element reads or writes nothing). */
 typedef bool compiled_kernel_fn(void *const *buffers, int64_t first, int64_t last);
 

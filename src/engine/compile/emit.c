@@ -20,7 +20,7 @@ void emit_open_loop(emitter *m, int v) {
     m->depth++;
 }
 
-static void emit_loops(emitter *m, int phase) {
+void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
         return; /* lanes are at least one */
@@ -172,8 +172,7 @@ static void emit_row(emitter *m, int phase) {
 
 /* --- a kernel --------------------------------------------------------------------------------------------------------------------- */
 
-/* Which element, or which lanes, each of a task's variables stands for; answers how many definitions that makes. */
-static int emit_tasks(emitter *m, definition *made) {
+int emit_tasks(emitter *m, definition *made) {
     const kernel *k = m->k;
     int n = 0;
     int64_t below = k->n_task_items;
@@ -249,6 +248,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     m->depth = 1;
     emit_choose_saved(m);
+    emit_choose_flow(m);
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;
@@ -259,20 +259,26 @@ static void emit_kernel(emitter *m, const char *symbol) {
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
     }
-    emit_line(m, "for (int64_t task = first; task < last; task++) {");
-    m->depth++;
     int n = k->n_buffers;
-    if (k->is_product) {
-        emit_product(m);
+    if (m->flow != FLOW_NONE) {
+        emit_flow(m);
     } else {
-        n += emit_tasks(m, made + k->n_buffers);
-        emit_phases(m);
+        emit_line(m, "for (int64_t task = first; task < last; task++) {");
+        m->depth++;
+        if (k->is_product) {
+            emit_product(m);
+        } else {
+            n += emit_tasks(m, made + k->n_buffers);
+            emit_phases(m);
+        }
     }
     while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
         emit_drop_unused(m, &made[n]);
     }
-    m->depth--;
-    emit_line(m, "}");
+    if (m->flow == FLOW_NONE) {
+        m->depth--;
+        emit_line(m, "}");
+    }
     if (m->streams) {
         emit_line(m, "stream_settle();");
     }
@@ -307,13 +313,15 @@ static bool begin(emitter *m, const kernel *k) {
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
+    m->versions = arena_make(m->c->memory, n, sizeof *m->versions);
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
+    m->room_bytes = 0;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
     m->streams = !k->is_product && emit_streams_any(m);
-    return m->saved_in != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
+    return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
            m->widened != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
 }
 
@@ -323,10 +331,11 @@ char *emit_program(compiler *c, const char **body, const char **lacking) {
     *lacking = NULL;
     for (int s = 0; s < c->n_steps; s++) {
         for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
-            const kernel *k = c->steps[s].variants[v];
+            kernel *k = c->steps[s].variants[v];
             memory = begin(&m, k);
             if (memory) {
                 emit_kernel(&m, k->symbol);
+                k->room_bytes = m.room_bytes;
             }
             if (m.failed) {
                 const expr *e = &k->exprs[m.lacking];

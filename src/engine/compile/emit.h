@@ -6,6 +6,11 @@
 #include "engine/compile/dialect.h"
 #include "engine/compile/passes.h"
 
+/* Whether tasks go on side by side: all phases of as many tasks, or only the last phase of one and the first of the next. */
+typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
+
+enum { EMIT_BLOCK_LANES = 64 };
+
 typedef struct emitter {
     compiler *c;
     const kernel *k;
@@ -18,6 +23,10 @@ typedef struct emitter {
     bool *wanted;    /* in the phase at hand */
     int phase;       /* the phase at hand */
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
+    flow_kind flow;
+    bool in_room;    /* what is saved lies in memory that each thread brings, not on the stack */
+    int64_t room_bytes;
+    int *versions;   /* of what is saved: for so many tasks in flight */
     bool *widened;   /* casts of halves, and random bits, that the block at hand has made as a whole, before its lanes */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
@@ -61,6 +70,8 @@ void emit_want_index(emitter *m, index_sum a);
 /* Decides what is saved between phases, and declares room for it. */
 void emit_choose_saved(emitter *m);
 void emit_declare_saved(emitter *m);
+/* Elements that one task's reduced loops visit. */
+int64_t emit_visited(const emitter *m);
 
 /* Whether a root belongs into the loops of its phase; else it is a row's. */
 bool emit_in_loops(const emitter *m, const root *r);
@@ -95,6 +106,21 @@ const char *emit_block_lane(const emitter *m);
 void emit_accumulators(emitter *m, int phase);
 void emit_root(emitter *m, int i);
 void emit_results(emitter *m, int phase);
+
+/* Which element, or which lanes, each of a task's variables stands for; answers how many definitions that makes. */
+int emit_tasks(emitter *m, definition *made);
+/* The loops of a phase, which emit_want_phase has marked. */
+void emit_loops(emitter *m, int phase);
+
+/* Decides whether tasks go on side by side, and what is saved for that. */
+void emit_choose_flow(emitter *m);
+/* All tasks of such a kernel. */
+void emit_flow(emitter *m);
+/* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many
+   lanes come before the first whole one, as `head`. */
+void emit_flow_block(emitter *m, int phase, const char *from);
+bool emit_is_aligned(emitter *m, int phase);
+void emit_flow_head(emitter *m, int phase);
 
 /* The loops of a kernel that is a matrix product, for one task. */
 void emit_product(emitter *m);

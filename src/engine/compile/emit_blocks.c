@@ -9,9 +9,10 @@
 #include <string.h>
 
 enum {
-    BLOCK_LANES = 64,
+    BLOCK_LANES = EMIT_BLOCK_LANES,
     AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
     ROWS_AHEAD_BYTES = 4096,
+    FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
 };
 
@@ -51,7 +52,12 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES && !reads_memory_of(m, r->buffer);
+           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) && !reads_memory_of(m, r->buffer);
+}
+
+/* Whether the phase at hand computes expression i, rather than read it back. */
+static bool is_made(const emitter *m, int i) {
+    return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
 /* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
@@ -59,9 +65,9 @@ static bool is_streamed(const emitter *m, const root *r) {
 static bool can_widen(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_RANDOM) {
-        return is_dense(m, e->at) && m->saved_in[i] < 0;
+        return is_dense(m, e->at) && is_made(m, i);
     }
-    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && m->saved_in[i] < 0 &&
+    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
@@ -122,8 +128,8 @@ static bool walks_rows(const emitter *m, int phase) {
    are none, the streaming ones do. */
 static bool fetches(const emitter *m, int phase) {
     const kernel *k = m->k;
-    if (walks_rows(m, phase)) {
-        return true;
+    if (m->flow != FLOW_NONE || walks_rows(m, phase)) {
+        return phase == 0;
     }
     if (!m->streams || (k->n_phases > 1 && phase == 0)) {
         return false;
@@ -192,6 +198,9 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
         return apart ? stride * (row < ROWS_AHEAD_BYTES ? ROWS_AHEAD_BYTES / row : 1) : 0;
     }
+    if (m->flow != FLOW_NONE) {
+        return FLOW_AHEAD_BYTES / size;
+    }
     if (k->n_phases == 1) {
         int64_t row = k->variables[k->vector].size * size;
         if (row >= AHEAD_BYTES || last < 1 || k->tasks[last] != k->vector) {
@@ -203,6 +212,17 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         return 0;
     }
     return k->tasks[last] == k->vector ? stride * k->lanes : stride;
+}
+
+/* The same where the row ends before that: what comes next of the one behind it. */
+static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size, stride;
+    int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
+    if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size || size <= ahead) {
+        return ahead;
+    }
+    return stride - size + ahead;
 }
 
 static void emit_fetches(emitter *m, int phase) {
@@ -221,9 +241,14 @@ static void emit_fetches(emitter *m, int phase) {
         }
         int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = BLOCK_LANES / per_line;
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
-        char after[64];
-        snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line),
-                 (long long)((last - first) * STREAM_LINE_BYTES));
+        int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
+        char after[128];
+        if (jump == ahead) {
+            snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line), (long long)bytes);
+        } else {
+            snprintf(after, sizeof after, " + (v%d < %lld ? %lld : %lld), %lld);", k->vector,
+                     (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);
+        }
         if (last > first) {
             emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
         }
@@ -399,19 +424,47 @@ static int unaligned_root(const emitter *m) {
     return -1;
 }
 
-/* Lanes up to the first whole line of what is stored: `head`. */
-static void emit_head(emitter *m, int phase, int root_index, const char *n, const char *from) {
+/* `head`, of n lanes: those up to the first whole line of what is stored. */
+static void emit_head_count(emitter *m, int root_index, const char *n, const char *from) {
     const root *r = &m->k->roots[root_index];
     scope start;
     char after[96];
-    emit_line(m, "int64_t head;");
     m->block = "0";
     open_scope(m, from, &start);
     snprintf(after, sizeof after, ", %d, %s);", (int)dtype_size(r->store_dtype), n);
     emit_address_call(m, "head = lanes_to_line(", r->buffer, r->at, after);
     close_scope(m, &start);
+}
+
+/* The same, and what these lanes do. */
+static void emit_head(emitter *m, int phase, int root_index, const char *n, const char *from) {
+    emit_line(m, "int64_t head;");
+    emit_head_count(m, root_index, n, from);
     choose_none(m);
     emit_range(m, phase, &(lane_range){"0", "head", from, 0});
+}
+
+/* --- tasks in flight ------------------------------------------------------------------------------------------------------- */
+
+void emit_flow_block(emitter *m, int phase, const char *from) {
+    (void)choose(m, phase);
+    emit_block(m, phase, "0", from);
+    choose_none(m);
+}
+
+bool emit_is_aligned(emitter *m, int phase) {
+    (void)choose(m, phase);
+    bool aligned = unaligned_root(m) < 0;
+    choose_none(m);
+    return aligned;
+}
+
+void emit_flow_head(emitter *m, int phase) {
+    (void)choose(m, phase);
+    char n[32];
+    snprintf(n, sizeof n, "%lld", (long long)m->k->variables[m->k->vector].size);
+    emit_head_count(m, unaligned_root(m), n, "0");
+    choose_none(m);
 }
 
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {

@@ -71,6 +71,9 @@ void emit_name(const emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_NUMBER) {
         dialect_number(out, e->dtype, e->number);
+    } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
+        bool result = e->kind == EXPR_RESULT;
+        text_addf(out, m->rows ? "%c%d_%d[l]" : "%c%d_%d", result ? 'r' : 't', result ? e->root : i, m->phase);
     } else if (e->kind == EXPR_RESULT) {
         text_addf(out, m->rows ? "r%d[l]" : "r%d", e->root);
     } else {
@@ -203,7 +206,7 @@ void emit_quick_check(emitter *m, int i) {
 }
 
 /* Where, among all that a task's reduced loops visit, the element at hand stands. */
-static void add_position(const emitter *m, text *out) {
+static void add_position(const emitter *m, text *out, int versions) {
     const kernel *k = m->k;
     bool along = k->vector >= 0 && !m->rows;
     int64_t stride = m->rows ? k->lanes : along ? k->variables[k->vector].size : 1;
@@ -216,6 +219,9 @@ static void add_position(const emitter *m, text *out) {
         stride *= k->variables[k->loops[i]].size;
     }
     text_add(out, out->length == 0 ? "0" : "");
+    if (versions > 1) {
+        text_addf(out, " + %lld * (task %% %d)", (long long)emit_visited(m), versions);
+    }
 }
 
 void emit_expr(emitter *m, int i) {
@@ -226,7 +232,7 @@ void emit_expr(emitter *m, int i) {
     }
     text value = {0}, position = {0};
     if (m->saved_in[i] >= 0) {
-        add_position(m, &position);
+        add_position(m, &position, m->versions[i]);
     }
     if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
         text_addf(&value, "saved%d[%s]", i, text_get(&position));
@@ -238,7 +244,9 @@ void emit_expr(emitter *m, int i) {
         add_value(m, &value, i);
     }
     bool array = m->kept[i] && m->rows;
-    if (array) {
+    if (m->kept[i] && m->flow != FLOW_NONE) {
+        emit_line(m, array ? "t%d_%d[l] = %s;" : "t%d_%d = %s;", i, m->phase, text_get(&value));
+    } else if (array) {
         emit_line(m, "t%d[l] = %s;", i, text_get(&value));
     } else {
         emit_line(m, "const %s t%d = %s;", dialect_type(e->dtype), i, text_get(&value));
@@ -276,10 +284,9 @@ void emit_want_index(emitter *m, index_sum a) {
 
 /* --- saved between phases --------------------------------------------------------------------------------------------------- */
 
-enum { SAVED_BYTES = 256 * 1024, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
+enum { SAVED_BYTES = 256 * 1024, ROOM_LINE = 64, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
 
-/* Elements that one task's reduced loops visit. */
-static int64_t visited(const emitter *m) {
+int64_t emit_visited(const emitter *m) {
     const kernel *k = m->k;
     int64_t n = m->rows ? k->lanes : 1;
     for (int v = 0; v < k->n_variables; v++) {
@@ -335,7 +342,7 @@ void emit_choose_saved(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         m->saved_in[i] = -1;
     }
-    int64_t left = m->k->has_classes && !m->k->is_product ? SAVED_BYTES : 0, n = visited(m);
+    int64_t left = m->k->has_classes && !m->k->is_product ? SAVED_BYTES : 0, n = emit_visited(m);
     for (int i, first; left > 0 && (i = worth_saving(m, &first)) >= 0;) {
         left -= n * (int64_t)dtype_size(m->k->exprs[i].dtype);
         if (left < 0) {
@@ -347,8 +354,14 @@ void emit_choose_saved(emitter *m) {
 
 void emit_declare_saved(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->saved_in[i] >= 0) {
-            emit_line(m, "%s saved%d[%lld];", dialect_type(m->k->exprs[i].dtype), i, (long long)visited(m));
+        const char *type = dialect_type(m->k->exprs[i].dtype);
+        int64_t n = m->versions[i] * emit_visited(m);
+        if (m->saved_in[i] >= 0 && m->in_room) {
+            emit_line(m, "%s *const saved%d = (%s *)((char *)buffers[%d] + %lld);", type, i, type, m->k->n_buffers,
+                      (long long)m->room_bytes);
+            m->room_bytes += (n * (int64_t)dtype_size(m->k->exprs[i].dtype) + ROOM_LINE - 1) / ROOM_LINE * ROOM_LINE;
+        } else if (m->saved_in[i] >= 0) {
+            emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
         }
     }
 }

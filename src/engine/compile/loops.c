@@ -3,6 +3,8 @@
    vector. Everything is a change of variables in index expressions. */
 #include "engine/compile/passes.h"
 
+#include "device/caches.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -143,9 +145,34 @@ static void split_loops(compiler *c, kernel *k) {
 
 /* --- order ------------------------------------------------------------------------------------------------------------------- */
 
+/* Elements of all loops. */
+static double turns_of_all(const kernel *k) {
+    double n = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        n *= (double)k->variables[v].size;
+    }
+    return n;
+}
+
+/* Whether a kernel reads, element for element, as much as it stores past the caches: each line is stored at once, in whatever
+   order, but lines read one after the other come sooner. */
+static bool reads_in_order(const compiler *c, const kernel *k) {
+    bool stores = false, reads = false;
+    uint64_t all = k->n_variables < 64 ? ((uint64_t)1 << k->n_variables) - 1 : ~(uint64_t)0;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        double bytes = turns_of_all(k) * (double)dtype_size(r->store_dtype);
+        stores |= !k->has_classes && r->kind == ROOT_STORE && (bytes >= STREAM_MIN_BYTES || c->options->streams_all);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        reads |= k->exprs[i].kind == EXPR_LOAD && k->exprs[i].variables == all;
+    }
+    return stores && reads;
+}
+
 /* How far apart in memory two neighbours of the variable are, over all that is read and written, wide elements and stores
    first: the sum decides the order of loops. */
-static double spread(const kernel *k, int v) {
+static double spread(const kernel *k, int v, double weight_of_stores) {
     double sum = 0;
     for (int i = 0; i < k->n_exprs; i++) {
         int64_t stride;
@@ -156,7 +183,7 @@ static double spread(const kernel *k, int v) {
     for (int i = 0; i < k->n_roots; i++) {
         int64_t stride;
         if (k->roots[i].buffer >= 0 && k->roots[i].kind != ROOT_SCATTER && index_stride(k->roots[i].at, v, &stride)) {
-            sum += (double)stride * (double)dtype_size(k->roots[i].store_dtype) * 1.5;
+            sum += (double)stride * (double)dtype_size(k->roots[i].store_dtype) * weight_of_stores;
         }
     }
     return sum;
@@ -164,6 +191,7 @@ static double spread(const kernel *k, int v) {
 
 static void order_loops(compiler *c, kernel *k) {
     int n = k->n_variables, order[KERNEL_MAX_VARIABLES];
+    double weight_of_stores = reads_in_order(c, k) ? 1e-6 : 1.5;
     double spreads[KERNEL_MAX_VARIABLES];
     for (int i = 0; i < k->n_roots; i++) {
         if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
@@ -171,7 +199,7 @@ static void order_loops(compiler *c, kernel *k) {
         }
     }
     for (int v = 0; v < n; v++) {
-        spreads[v] = spread(k, v);
+        spreads[v] = spread(k, v, weight_of_stores);
         int at = v;
         while (at > 0 && spreads[order[at - 1]] < spreads[v]) {
             order[at] = order[at - 1];
@@ -324,6 +352,9 @@ static bool is_dense(const kernel *k, int v) {
     return index_stride(k->roots[0].at, v, &stride) && stride == 1;
 }
 
+/* Of a task, between its phases. */
+enum { SAVED_BYTES = 256 * 1024 };
+
 /* Below this much traffic one thread does it all. */
 static const double SHARED_BYTES = 128 * 1024;
 
@@ -345,6 +376,15 @@ static void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
     if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
         k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    }
+    /* What phases after the first read again, and what is kept between them, has to stay near. */
+    int64_t visited = 1;
+    for (int i = 0; i < k->n_variables; i++) {
+        visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->n_phases > 1 && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
+           (double)visited * (double)k->lanes * sizeof(float) > SAVED_BYTES) {
+        k->lanes /= 2;
     }
     /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A
        line of memory is the least worth a lane. */
@@ -453,7 +493,7 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
-    if (arrange_product(k)) {
+    if (arrange_product(k, choice == LOOPS_WIDE ? c->options->other_pairs : c->options->pairs)) {
         return true;
     }
     choose_vector(c, k, choice);

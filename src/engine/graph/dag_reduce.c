@@ -37,7 +37,7 @@ static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
 /* Rows to one row, in parts of rows: whoever makes a part's rows can have them reduced while they are near, and threads share
    the parts. False when that is not the case, or not worth it. */
 static bool split_rows(dag *g, reduction how, val x, uint64_t dims, val *out) {
-    enum { MOST_ROW_PARTS = 16, LEAST_ROWS = 4 };
+    enum { ROW_PARTS = 16, LEAST_ROWS = 4, PART_BYTES = 192 << 10, LEAST_LONG_ROWS = 32 };
     const dag_node n = *dag_at(g, x);
     int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
     int first = 0, ndim = 2;
@@ -48,7 +48,10 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, val *out) {
         results *= n.sizes[d];
         sizes[ndim < TENSOR_MAX_DIMS ? ndim++ : 0] = n.sizes[d];
     }
-    int64_t parts = parts_of(reduced, MOST_ROW_PARTS);
+    /* As many parts as stay in a core's cache, if that leaves many rows to each: their results are written and read again. */
+    double bytes = (double)reduced * (double)results * (double)dtype_size(n.dtype);
+    int64_t most = bytes / PART_BYTES < (double)reduced / LEAST_LONG_ROWS ? (int64_t)(bytes / PART_BYTES) : reduced / LEAST_LONG_ROWS;
+    int64_t parts = parts_of(reduced, most > ROW_PARTS ? most : ROW_PARTS);
     if (how == RED_ARGMAX || how == RED_ARGMIN || dims >> first != 0 || results <= SPLIT_MAX_RESULTS || parts == 1 ||
         reduced < LEAST_ROWS * parts || reduced * results < 2 * SPLIT_MIN_ELEMENTS || first == n.ndim ||
         n.ndim - first + 2 > TENSOR_MAX_DIMS) {

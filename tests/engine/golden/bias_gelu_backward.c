@@ -125,7 +125,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     return 1;
 }
 
-/* %12 = sum f32[16, 3072] */
+/* %12 = sum f32[32, 3072] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b3 = buffers[0];
     float *const b5 = buffers[1];
@@ -136,11 +136,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 512; l++) {
             a0[l] = 0;
         }
-        for (int64_t v1 = 0; v1 < 64; v1++) {
+        for (int64_t v1 = 0; v1 < 32; v1++) {
             INDEPENDENT
             for (int64_t l = 0; l < 512; l++) {
                 const int64_t v2 = first_lane + l;
-                const float t0 = b3[196608 * v0 + 3072 * v1 + v2];
+                const float t0 = b3[98304 * v0 + 3072 * v1 + v2];
                 a0[l] += t0;
             }
         }
@@ -163,7 +163,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 512; l++) {
             a0[l] = 0;
         }
-        for (int64_t v0 = 0; v0 < 16; v0++) {
+        for (int64_t v0 = 0; v0 < 32; v0++) {
             INDEPENDENT
             for (int64_t l = 0; l < 512; l++) {
                 const int64_t v1 = first_lane + l;

@@ -38,18 +38,37 @@ VECTOR_INLINE uint64_t bits_of_double(double value) {
     return bits;
 }
 
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
 #define ROUND_MAGIC_F64 0x1.8p52
 
 /* Beyond this the reduction below loses digits; callers go to libm for a block that holds larger arguments. */
 #define TRIGONOMETRY_LIMIT 1e6f
 
-/* The argument in quarter turns n and a rest in [-pi/4, pi/4], taken off in double so that zeros keep their digits:
-   pi/2 in two parts, the first of 33 bits, which n < 2^20 multiplies exactly. */
+/* The argument in quarter turns n and a rest in [-pi/4, pi/4] or a little beyond, where multiplications are fused: pi/2 in three
+   parts of 24 bits. What the first leaves is a multiple of 2^-23 below 1, so exact; the others keep the digits that it has lost
+   near zeros. */
+VECTOR_INLINE float quarter_turns_fused(float x, uint32_t *n) {
+    float shifted = fmaf(x, 0x1.45f306p-1f, ROUND_MAGIC_F32);
+    *n = bits_of_float(shifted);
+    float turns = shifted - ROUND_MAGIC_F32;
+    float r = fmaf(turns, -0x1.921fb4p+0f, x);
+    r = fmaf(turns, -0x1.4442dp-24f, r);
+    return fmaf(turns, -0x1.846988p-48f, r);
+}
+
+/* The same; without such an instruction taken off in double: pi/2 in two parts, the first of 33 bits, which n < 2^20
+   multiplies exactly. */
 VECTOR_INLINE float quarter_turns(float x, uint32_t *n) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return quarter_turns_fused(x, n);
+#else
     double shifted = (double)x * 0.636619772367581343 + ROUND_MAGIC_F64;
     *n = (uint32_t)bits_of_double(shifted);
     double turns = shifted - ROUND_MAGIC_F64;
     return (float)((double)x - turns * 1.57079632673412561417 - turns * 6.07710050650619224932e-11);
+#endif
 }
 
 VECTOR_INLINE float sine_of_turns(float r, uint32_t n) {
@@ -66,7 +85,7 @@ VECTOR_INLINE float sine_of_turns(float r, uint32_t n) {
     return float_of_bits(bits_of_float(value) ^ (n & 2) << 30);
 }
 
-/* 2 ulp for |x| up to TRIGONOMETRY_LIMIT. */
+/* 2.5 ulp for |x| up to TRIGONOMETRY_LIMIT. */
 VECTOR_INLINE float sin_f32(float x) {
     uint32_t n;
     float r = quarter_turns(x, &n);

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks in flight. Where results pass the caches, a task's phases one after the other leave memory idle while they compute, and
+   read nothing while they store. So several tasks go on side by side, a block of lanes of each in turn: while one reads its
+   row from memory for the first phase, the task before it is in its second, and one further back is finished and stored. What
+   takes too much room for that is kept where its first phase read it; it is finished block by block while the next task is read
+   into its place, and the phases between have the cache to themselves. */
+#include "engine/compile/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
+   the stack. */
+enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
+
+/* --- choosing ------------------------------------------------------------------------------------------------------------- */
+
+static int lag_of(const emitter *m, int phase) {
+    bool is_last = phase == m->k->n_phases - 1;
+    return m->flow == FLOW_ALL ? phase : is_last;
+}
+
+/* Whether tasks go through this phase side by side with others. */
+static bool is_fused(const emitter *m, int phase) {
+    return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
+}
+
+static bool has_loops(const emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_flow(const emitter *m) {
+    const kernel *k = m->k;
+    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || (k->n_task_items < LEAST_TASKS && !m->c->options->streams_all) ||
+        !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
+        return false;
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
+            return false;
+        }
+    }
+    for (int p = 0; p < k->n_phases; p++) {
+        if (!has_loops(m, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Marks all that the roots of a phase need. */
+static void want_phase(emitter *m, int phase) {
+    const kernel *k = m->k;
+    m->phase = phase;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase) {
+            emit_want(m, k->roots[i].expr);
+            emit_want_index(m, k->roots[i].at);
+        }
+    }
+}
+
+/* The last phase that needs expression i, and the first, of those that compute it or read it back; -1: none. */
+static int last_use(emitter *m, int i, int *first) {
+    int last = -1;
+    *first = -1;
+    for (int p = 0; p < m->k->n_phases; p++) {
+        want_phase(m, p);
+        if (m->wanted[i]) {
+            *first = *first < 0 ? p : *first;
+            last = p;
+        }
+    }
+    return last;
+}
+
+/* Whether each task reads elements of its own by expression i. */
+static bool is_of_task(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    uint64_t tasks = 0;
+    for (int t = 0; t < m->k->n_tasks; t++) {
+        tasks |= (uint64_t)1 << m->k->tasks[t];
+    }
+    return e->kind == EXPR_LOAD && (e->variables & tasks) != 0 && (e->variables & m->reduced) != 0;
+}
+
+/* The cast that a half which expression i loads is computed in; i itself when there is none, or others as well. */
+static int kept_form(const emitter *m, int i) {
+    int found = i;
+    for (int e = 0; e < m->k->n_exprs; e++) {
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[e], reads);
+        for (int r = 0; r < n; r++) {
+            if (reads[r] == i) {
+                bool is_only = found == i && m->k->exprs[e].kind == EXPR_CAST && dtype_is_floating(m->k->exprs[e].dtype);
+                found = is_only ? e : -1;
+            }
+        }
+        if (found < 0) {
+            return i;
+        }
+    }
+    return found;
+}
+
+/* What the first phase reads and a later one reads again is kept. */
+static void keep_loads(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        int first;
+        if (!is_of_task(m, i) || last_use(m, i, &first) <= first) {
+            continue;
+        }
+        int kept = kept_form(m, i);
+        if (m->saved_in[kept] < 0) {
+            m->saved_in[kept] = first;
+        }
+    }
+}
+
+/* Bytes that are kept, all versions of them; counts the versions. */
+static int64_t count_kept(emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->versions[i] = 1;
+        if (m->saved_in[i] >= 0) {
+            int first, lags = lag_of(m, last_use(m, i, &first)) - lag_of(m, m->saved_in[i]);
+            m->versions[i] = lags > 1 ? lags : 1;
+            bytes += m->versions[i] * emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype);
+        }
+    }
+    return bytes;
+}
+
+/* Bytes that a task reads for itself alone. */
+static int64_t read_bytes(const emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        bytes += is_of_task(m, i) ? emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype) : 0;
+    }
+    return bytes;
+}
+
+void emit_choose_flow(emitter *m) {
+    const kernel *k = m->k;
+    m->flow = FLOW_NONE;
+    m->in_room = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->versions[i] = 1;
+    }
+    int *saved_before = malloc(((size_t)k->n_exprs + 1) * sizeof *saved_before);
+    if (saved_before == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(saved_before, m->saved_in, (size_t)k->n_exprs * sizeof *saved_before);
+    if (may_flow(m)) {
+        /* A row that lies in one piece is read again from the cache, others would meet in a few places of it. */
+        m->flow = FLOW_ALL;
+        if (k->n_loops > 0) {
+            keep_loads(m);
+        }
+        if (k->n_phases * read_bytes(m) > FLIGHT_BYTES || count_kept(m) > FLIGHT_BYTES) {
+            m->flow = FLOW_ENDS;
+            keep_loads(m);
+            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+        }
+        m->in_room = m->flow != FLOW_NONE && count_kept(m) > STACK_BYTES;
+    }
+    if (m->flow == FLOW_NONE) {
+        memcpy(m->saved_in, saved_before, (size_t)k->n_exprs * sizeof *saved_before);
+    }
+    free(saved_before);
+    m->phase = 0;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+}
+
+/* --- what belongs to a task as a whole ------------------------------------------------------------------------------------- */
+
+/* Marks what a phase needs, and of that what is a row's own: computed for each phase anew from results, and kept by name where
+   looking it up is cheaper. */
+static void choose_rows(emitter *m, int phase) {
+    want_phase(m, phase);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        bool row = m->wanted[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT;
+        m->kept[i] = row && (!m->rows || (e->kind == EXPR_MAP && e->phase > 0));
+    }
+}
+
+/* The same; what is kept has a name by now. */
+static void enter_rows(emitter *m, int phase) {
+    choose_rows(m, phase);
+    memcpy(m->named, m->kept, (size_t)m->k->n_exprs);
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+}
+
+static bool uses_result(emitter *m, int of, int phase) {
+    want_phase(m, phase);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && m->k->exprs[i].kind == EXPR_RESULT && m->k->exprs[i].root == of) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a root's result has a name in this phase: it is used there, or handed on to a phase of an earlier task. */
+static bool has_result(emitter *m, int of, int phase) {
+    const root_kind kind = m->k->roots[of].kind;
+    if (kind != ROOT_REDUCE || phase <= m->k->roots[of].phase) {
+        return false;
+    }
+    for (int p = phase; p < (m->flow == FLOW_ALL ? m->k->n_phases : phase + 1); p++) {
+        if (uses_result(m, of, p)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *type_of_result(const root *r) {
+    return dialect_type(r->how == RED_ARGMAX || r->how == RED_ARGMIN ? ASSAY_I64 : r->dtype);
+}
+
+static void declare(emitter *m, const char *type, char letter, int i, int phase) {
+    if (m->rows) {
+        emit_line(m, "%s %c%d_%d[%lld] = {0};", type, letter, i, phase, (long long)m->k->lanes);
+    } else {
+        emit_line(m, "%s %c%d_%d = 0;", type, letter, i, phase);
+    }
+}
+
+static void declare_rows(emitter *m) {
+    const kernel *k = m->k;
+    for (int p = 0; p < k->n_phases; p++) {
+        for (int i = 0; i < k->n_roots; i++) {
+            if (has_result(m, i, p)) {
+                declare(m, type_of_result(&k->roots[i]), 'r', i, p);
+            }
+        }
+        choose_rows(m, p);
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (m->kept[i]) {
+                declare(m, dialect_type(k->exprs[i].dtype), 't', i, p);
+            }
+        }
+    }
+}
+
+/* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
+
+typedef struct task_scope {
+    int n;
+    definition made[KERNEL_MAX_VARIABLES + 3];
+} task_scope;
+
+static void open_task(emitter *m, int phase, task_scope *s) {
+    int lag = lag_of(m, phase);
+    emit_line(m, "if (does%d) {", lag);
+    m->depth++;
+    emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag);
+    s->n = 1 + emit_tasks(m, s->made + 1);
+}
+
+static void close_task(emitter *m, task_scope *s) {
+    while (s->n-- > 0) {
+        emit_drop_unused(m, &s->made[s->n]);
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_row_values(emitter *m, int phase) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        if (m->wanted[i] && !m->named[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT) {
+            emit_expr(m, i);
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+/* A row's own values that a phase needs, and its stores. */
+static void emit_rows(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool any = false;
+    choose_rows(m, phase);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->kept[i]) {
+            emit_want(m, i);
+            any = true;
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i])) {
+            emit_want(m, k->roots[i].expr);
+            emit_want_index(m, k->roots[i].at);
+            any = true;
+        }
+    }
+    if (!any) {
+        return;
+    }
+    if (!m->rows) {
+        emit_row_values(m, phase);
+        return;
+    }
+    bool all = k->variables[k->vector].size % k->lanes == 0;
+    definition name;
+    emit_line(m, "INDEPENDENT");
+    emit_line(m, all ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {", (long long)k->lanes);
+    m->depth++;
+    emit_define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
+    emit_row_values(m, phase);
+    emit_drop_unused(m, &name);
+    m->depth--;
+    emit_line(m, "}");
+}
+
+/* What a phase's reductions come to: written, and named for the phases that need it. */
+static void emit_phase_results(emitter *m, int phase) {
+    const kernel *k = m->k;
+    enter_rows(m, phase);
+    emit_results(m, phase);
+    for (int i = 0; i < k->n_roots; i++) {
+        for (int p = phase + 1; p < (m->flow == FLOW_ALL ? phase + 2 : k->n_phases); p++) {
+            if (k->roots[i].phase != phase || !has_result(m, i, p)) {
+                continue;
+            }
+            if (m->rows) {
+                emit_line(m, "memcpy(r%d_%d, r%d, sizeof r%d_%d);", i, p, i, i, p);
+            } else {
+                emit_line(m, "r%d_%d = r%d;", i, p, i);
+            }
+        }
+    }
+}
+
+/* Results that tasks further back need go one phase on. */
+static void emit_handing_on(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots && m->flow == FLOW_ALL; i++) {
+        for (int p = k->n_phases - 1; p > k->roots[i].phase + 1; p--) {
+            if (!has_result(m, i, p)) {
+                continue;
+            }
+            if (m->rows) {
+                emit_line(m, "memcpy(r%d_%d, r%d_%d, sizeof r%d_%d);", i, p, i, p - 1, i, p);
+            } else {
+                emit_line(m, "r%d_%d = r%d_%d;", i, p, i, p - 1);
+            }
+        }
+    }
+}
+
+/* --- side by side ---------------------------------------------------------------------------------------------------------- */
+
+static void emit_lanes_of(emitter *m, int phase) {
+    const kernel *k = m->k;
+    task_scope s;
+    enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_lanes(m, phase, k->variables[k->vector].size % k->lanes == 0 ? k->lanes : 0, "first_lane");
+    close_task(m, &s);
+}
+
+/* Up to a block of lanes, of so many elements from `from` on. */
+static void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
+    task_scope s;
+    enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    if (n == NULL) {
+        emit_flow_block(m, phase, from);
+    } else {
+        emit_range(m, phase, &(lane_range){"0", n, from, 0});
+    }
+    close_task(m, &s);
+}
+
+/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. */
+static void emit_blocks(emitter *m) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size;
+    int last = k->n_phases - 1;
+    bool aligned = emit_is_aligned(m, last);
+    if (!aligned) {
+        task_scope s;
+        emit_line(m, "int64_t head = 0;");
+        enter_rows(m, last);
+        open_task(m, last, &s);
+        emit_flow_head(m, last);
+        close_task(m, &s);
+        emit_piece_of(m, last, "head", "0");
+    }
+    emit_line(m, aligned ? "for (int64_t block = 0; block <= %lld; block += %d) {"
+                         : "for (int64_t block = 0; block <= %lld - head; block += %d) {",
+              (long long)size - EMIT_BLOCK_LANES, EMIT_BLOCK_LANES);
+    m->depth++;
+    for (int p = last; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
+        }
+    }
+    m->depth--;
+    emit_line(m, "}");
+    if (aligned && size % EMIT_BLOCK_LANES == 0) {
+        return;
+    }
+    char n[64], from[128];
+    snprintf(n, sizeof n, aligned ? "%lld" : "(%lld - head) %% %d", (long long)(aligned ? size % EMIT_BLOCK_LANES : size),
+             EMIT_BLOCK_LANES);
+    snprintf(from, sizeof from, "%lld - %s", (long long)size, n);
+    emit_piece_of(m, last, n, from);
+    emit_line(m, "for (int64_t rest = %lld - %s%s; rest < %lld; rest += %d) {", (long long)size, n, aligned ? "" : " - head",
+              (long long)size, EMIT_BLOCK_LANES);
+    m->depth++;
+    emit_line(m, "const int64_t n_rest = %lld - rest < %d ? %lld - rest : %d;", (long long)size, EMIT_BLOCK_LANES, (long long)size,
+              EMIT_BLOCK_LANES);
+    for (int p = last - 1; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, "n_rest", "rest");
+        }
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_side_by_side(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_loops; i++) {
+        emit_open_loop(m, k->loops[i]);
+    }
+    if (m->rows) {
+        for (int p = k->n_phases - 1; p >= 0; p--) {
+            if (is_fused(m, p)) {
+                emit_lanes_of(m, p);
+            }
+        }
+    } else {
+        emit_line(m, "{");
+        m->depth++;
+        emit_blocks(m);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    for (int i = 0; i < k->n_loops; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
+static void emit_step(emitter *m) {
+    const kernel *k = m->k;
+    task_scope s;
+    for (int p = 0; p < k->n_phases; p++) {
+        if (is_fused(m, p)) {
+            open_task(m, p, &s);
+            emit_rows(m, p);
+            close_task(m, &s);
+            emit_accumulators(m, p);
+        }
+    }
+    emit_side_by_side(m);
+    emit_handing_on(m);
+    for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
+        open_task(m, p, &s);
+        emit_phase_results(m, p);
+        close_task(m, &s);
+    }
+    if (m->flow != FLOW_ENDS) {
+        return;
+    }
+    open_task(m, 0, &s);
+    emit_phase_results(m, 0);
+    for (int p = 1; p < k->n_phases - 1; p++) {
+        emit_rows(m, p);
+        emit_accumulators(m, p);
+        enter_rows(m, p);
+        emit_want_phase(m, p);
+        emit_loops(m, p);
+        emit_phase_results(m, p);
+    }
+    close_task(m, &s);
+}
+
+void emit_flow(emitter *m) {
+    int lags = lag_of(m, m->k->n_phases - 1);
+    declare_rows(m);
+    emit_line(m, "for (int64_t step = first; step < last + %d; step++) {", lags);
+    m->depth++;
+    for (int lag = 0; lag <= lags; lag++) {
+        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag, lag);
+    }
+    emit_step(m);
+    m->depth--;
+    emit_line(m, "}");
+}
