@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convolution and convolution_backward: the sums of schema/window.h, each by oneDNN or by own loops, with bias and its
-   gradient around them. */
+   gradient around them. Own loops serve f64 and integers, and in f32 the shapes for which oneDNN's reorders take longer than
+   its sums: kernels of one element, channels convolved each by itself, few channels (conv_tiles.h, conv_channels.h,
+   conv_outer.h say which). */
 #include "engine/kernels/cpu/conv_channels.h"
 #include "engine/kernels/cpu/conv_outer.h"
 #include "engine/kernels/cpu/conv_own.h"
@@ -424,7 +426,8 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-static const char note[] = "f32 and bf16 by oneDNN, f16 converted to f32 for it; f64 and integers by own loops";
+static const char note[] = "bf16 by oneDNN, f32 by oneDNN or own loops (kernels of one element, depthwise, few channels), f16 "
+                           "converted to f32 for them; f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},
