@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Strips of copied rows: how long, and filling them. */
 #include "engine/kernels/cpu/conv_lines.h"
 
 #include <string.h>
