@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/cpu.h"
+#include "engine/compile/product_units.h"
 #include "lab/experiment/single.h"
 
 #include <math.h>

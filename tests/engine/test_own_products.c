@@ -2,7 +2,7 @@
 /* The compiler's own matrix products against the reference: edge shapes, layouts, types, what is fused before and behind, and
    values that are no numbers. All graphs of a test are one module, as compiling is what takes the time. */
 #include "engine/backend/compiled.h"
-#include "engine/compile/cpu.h"
+#include "engine/compile/product_units.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 

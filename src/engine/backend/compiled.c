@@ -3,7 +3,7 @@
 #include "engine/backend/compiled.h"
 
 #include "engine/backend/tune.h"
-#include "engine/compile/cpu.h"
+#include "engine/compile/product_units.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strips of copied rows: how long, and filling them. */
+/* Lines for direct convolutions: rows of an image with the zeros that windows see around them. */
 #include "engine/kernels/cpu/conv_lines.h"
 
 #include <string.h>

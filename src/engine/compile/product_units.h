@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What emitted code may use of this CPU beyond what a C compiler finds for itself. */
-#ifndef ENGINE_COMPILE_CPU_H
-#define ENGINE_COMPILE_CPU_H
+#ifndef ENGINE_COMPILE_PRODUCT_UNITS_H
+#define ENGINE_COMPILE_PRODUCT_UNITS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processor's own words, and the system's. */
-#include "engine/compile/cpu.h"
+#include "engine/compile/product_units.h"
 
 #if defined(__x86_64__)
 
