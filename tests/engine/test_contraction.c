@@ -2,6 +2,7 @@
 /* Matrix products and convolutions: kernels against references, in every type and layout; bad shapes. */
 #include "engine/kernel_check.h"
 
+#include <math.h>
 #include <string.h>
 
 static const dtype all_types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64, ASSAY_I64,
@@ -117,7 +118,8 @@ static const conv_case convs[] = {
     {2, 2, 521, 9, 6, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 24, 16, 9, 1, 2, 0, 1, 1, 0, false, false},
     {2, 2, 24, 16, 9, 1, 1, 1, 1, 1, 0, false, false},  {1, 2, 16, 19, 150, 1, 1, 0, 1, 1, 0, false, false},
     {3, 2, 16, 16, 5, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 16, 24, 9, 1, 1, 0, 1, 1, 0, true, false},
-    {2, 2, 16, 24, 9, 1, 2, 0, 1, 1, 1, true, false},
+    {2, 2, 16, 24, 9, 1, 2, 0, 1, 1, 1, true, false},   {2, 9, 17, 50, 17, 1, 1, 0, 1, 1, 0, false, false},
+    {2, 8, 40, 16, 5, 1, 1, 0, 1, 2, 0, false, false},
     /* few channels */
     {2, 2, 3, 17, 33, 7, 2, 3, 1, 1, 0, false, false},  {2, 2, 3, 8, 20, 5, 1, 2, 2, 1, 0, false, false},
     {2, 2, 6, 16, 9, 3, 1, 1, 1, 2, 0, false, false},   {3, 1, 3, 8, 7, 3, 1, 1, 1, 1, 0, false, false},
@@ -217,6 +219,56 @@ static void wide_images_agree(void **state) {
     check_close(&k);
 }
 
+/* Results of over 32 MiB, which f32 kernels of one element store past the caches; and the same without lines to store. */
+static void large_results_agree(void **state) {
+    (void)state;
+    static const int64_t widths[] = {512, 509};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(widths); i++) {
+        arg args[9];
+        int64_t lists[4][3];
+        conv_case c = {2, 2, 3, 20, 1, 1, 1, 0, 1, 1, 0, false, false};
+        conv_args(&k, &c, ASSAY_F32, lists, args);
+        args[0] = check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 3, 416, widths[i]}, NULL);
+        check_agrees(&k, "convolution", args, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Every third column, which no window covers, is NaN: code that reads it beside others must not let it into a result. */
+static void what_windows_leave_out_stays_out(void **state) {
+    (void)state;
+    static const bool mask[] = {true, true, true};
+    static const conv_case cases[] = {{2, 2, 5, 5, 20, 2, 3, 0, 1, 5, 0, false, false},
+                                      {2, 2, 5, 5, 60, 2, 3, 0, 1, 5, 0, false, false},
+                                      {2, 2, 24, 16, 20, 1, 3, 0, 1, 1, 0, false, false},
+                                      {2, 2, 3, 16, 110, 2, 3, 0, 1, 1, 0, false, false}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(cases); i++) {
+        arg args[9], back[11];
+        int64_t lists[4][3];
+        conv_args(&k, &cases[i], ASSAY_F32, lists, args);
+        op_call call = check_call(&k, "convolution", args);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        backward_args(&k, args, mask, back);
+        call = check_call(&k, "convolution_backward", back);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        tensor *x = args[0].tensor;
+        for (int64_t at = 0; at < tensor_numel(x); at++) {
+            if (at % x->sizes[3] % 3 == 2) {
+                ((float *)(void *)tensor_data(x))[at] = NAN;
+            }
+        }
+        check_agrees(&k, "convolution", args, true);
+        check_agrees(&k, "convolution_backward", back, true);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 static void bad_convolutions(void **state) {
     (void)state;
     kernel_check k;
@@ -242,6 +294,7 @@ int main(void) {
         cmocka_unit_test(sums_agree),              cmocka_unit_test(beta_zero_reads_nothing),
         cmocka_unit_test(bad_products),            cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(bad_convolutions),        cmocka_unit_test(wide_images_agree),
+        cmocka_unit_test(large_results_agree),     cmocka_unit_test(what_windows_leave_out_stays_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

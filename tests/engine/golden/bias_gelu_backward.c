@@ -50,20 +50,23 @@ VECTOR_INLINE float normal_size(float x) {
     return size > 13.269f ? 13.269f : size;
 }
 
-/* exp(-x^2 / 2) of such a size: x^2 = -2 n ln 2 + u, then the series of exp_series for -u / 2. The square's rounding error,
-   up to 90 ulp of the result, is made good: a fused multiplication knows it, without one the factors are split so that
-   the large part is exact. */
+/* exp(-x^2 / 2) of such a size: x^2 = -2 n ln 2 + u, then the series of exp_series for -u / 2. The square's own rounding error
+   would be up to 90 ulp of the result: a fused multiplication takes n ln 2 (the large part of which n multiplies exactly) off
+   before it rounds, without one the factors are split so that their large part is exact. */
 VECTOR_INLINE float exp_half_square(float size) {
 #if defined(__FMA__) || defined(__aarch64__)
-    float square = size * size, error = fmaf(size, size, -square);
+    float shifted = size * size * -0x1.715476p-1f + EXPONENT_MAGIC;
+    float n = shifted - EXPONENT_MAGIC;
+    float u = fmaf(size, size, n * 0x1.63p+0f);
+    u = u + n * -0x1.bd0106p-12f;
 #else
     float high = float_of_bits(bits_of_float(size) & 0xfffff000u); /* 12 bits: its square is exact */
     float square = high * high, error = (size - high) * (size + high);
-#endif
     float shifted = square * -0x1.715476p-1f + EXPONENT_MAGIC;
     float n = shifted - EXPONENT_MAGIC;
     float u = square + n * 0x1.63p+0f;
     u = u + (n * -0x1.bd0106p-12f + error);
+#endif
     float p = 0.001381452757f / 64;
     p = p * u + -0.008368750669f / 32;
     p = p * u + 0.04166839134f / 16;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convolution and convolution_backward: the sums of schema/window.h, each by oneDNN or by own loops, with bias and its
-   gradient around them. */
+   gradient around them. Own loops serve f64 and integers, and in f32 the shapes for which oneDNN's reorders take longer than
+   its sums: kernels of one element, channels convolved each by itself, few channels (conv_tiles.h, conv_channels.h,
+   conv_outer.h say which). */
 #include "engine/kernels/cpu/conv_channels.h"
+#include "engine/kernels/cpu/conv_outer.h"
 #include "engine/kernels/cpu/conv_own.h"
 #include "engine/kernels/cpu/conv_tiles.h"
 #include "engine/kernels/cpu/kernels.h"
@@ -26,6 +29,7 @@ typedef struct conv_sum {
     conv_own *own;
     conv_tiles *tiles;
     conv_channels *channels;
+    conv_outer *outer;
     bool is_empty;                /* nothing to sum: the output is cleared */
     const tensor *added;          /* a bias that is added to the output as computed, before it is rounded */
 } conv_sum;
@@ -136,6 +140,9 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
         }
         if (conv_tiles_takes(&c->spec)) {
             return conv_tiles_prepare(&c->spec, memory, &c->tiles, err);
+        }
+        if (conv_outer_takes(&c->spec)) {
+            return conv_outer_prepare(&c->spec, memory, &c->outer, err);
         }
         status result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
         if (result != ASSAY_UNSUPPORTED) {
@@ -316,6 +323,8 @@ static status sum_run(conv_sum *c, error *err) {
         TRY(onednn_run(c->library, &data, err));
     } else if (c->channels != NULL) {
         conv_channels_run(c->channels, &data);
+    } else if (c->outer != NULL) {
+        conv_outer_run(c->outer, &data);
     } else if (c->tiles != NULL) {
         conv_tiles_run(c->tiles, &data);
     } else {
@@ -402,7 +411,8 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     if (mask[1]) {
         /* oneDNN adds a channel up in one running f32 sum: 614000 equal terms came out 0.6% short. */
         bool short_sum = tensor_numel(grad) <= 1024 * grad->sizes[1];
-        bool alone = s->shape.groups > 1 && s->shape.wide_channels == s->shape.groups; /* conv_channels.h sums no bias */
+        const int64_t *kernel = s->shape.kernel; /* of these conv_channels.h and conv_outer.h sum no bias */
+        bool alone = s->shape.wide_channels == s->shape.groups || kernel[0] * kernel[1] * kernel[2] == 1;
         library_bias = mask[2] && !transposed && grad->dtype != ASSAY_F64 && short_sum && !alone;
         TRY(add_sum(plan, ONEDNN_TO_WEIGHT, transposed ? input : grad, transposed ? grad : input, &out[1],
                     library_bias ? &out[2] : NULL, NULL, err));
@@ -416,7 +426,8 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-static const char note[] = "f32 and bf16 by oneDNN, f16 converted to f32 for it; f64 and integers by own loops";
+static const char note[] = "bf16 by oneDNN, f32 by oneDNN or own loops (kernels of one element, depthwise, few channels), f16 "
+                           "converted to f32 for them; f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

@@ -5,6 +5,7 @@
    tiles by themselves: their inputs, copied once for all taps, are multiplied where the copy has them. */
 #include "engine/kernels/cpu/conv_tiles.h"
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/conv_lines.h"
 #include "engine/kernels/cpu/parallel.h"
 
@@ -14,7 +15,7 @@
    tile in registers idle. FEW_CHANNELS: measured with 3 (images) and 1; at 8 oneDNN is ahead. */
 enum { DEPTH = 256, MOST_COLUMNS = 64, TILES = 5, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
 
-/* Shorter rows of windows leave a part of their tiles empty. The copy of their inputs stays in L2. */
+/* Shorter rows of windows leave a part of their tiles empty: there oneDNN is ahead. The copy of their inputs stays in L2. */
 enum { LEAST_LINE = 32, STRIP_BYTES = 64 * 1024 };
 
 /* The side that is read and the side that is written, strides in elements: batch, channel, three spatial. */
@@ -34,6 +35,7 @@ struct conv_tiles {
     float *weight;      /* packed: [group][block of depths][block of rows][depth][row] */
     float *columns;     /* a thread's: [depth][column], or strips of all channels of a group */
     int64_t columns_elements;
+    bool streams;       /* the result is too large for caches, and written once */
     bool in_lines;
     conv_lines lines;
     int64_t *place;     /* [k] in the strips */
@@ -65,6 +67,13 @@ static bool is_plain(const conv_shape *s) {
     return plain;
 }
 
+/* Few channels, and windows that conv_lines.h can copy for. */
+static bool is_in_lines(const conv_shape *s) {
+    bool is_flat = s->kernel[0] == 1 && s->narrow[0] == 1 && s->wide[0] == 1 && s->pad[0] == 0;
+    return is_flat && s->kernel[1] * s->kernel[2] > 1 && s->narrow[2] >= LEAST_LINE &&
+           s->wide_channels / s->groups <= FEW_CHANNELS;
+}
+
 bool conv_tiles_takes(const onednn_conv *spec) {
     const conv_shape *s = spec->shape;
     bool one = s->kernel[0] * s->kernel[1] * s->kernel[2] == 1;
@@ -76,7 +85,7 @@ bool conv_tiles_takes(const onednn_conv *spec) {
     if (spec->direction == ONEDNN_TO_WIDE) {
         return is_plain(s) && wide >= LEAST_ROWS && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
     }
-    return narrow >= LEAST_ROWS && (one || wide <= FEW_CHANNELS);
+    return narrow >= LEAST_ROWS && (one || is_in_lines(s));
 }
 
 static int64_t padded_rows(const conv_tiles *c) {
@@ -112,12 +121,6 @@ static void set_lines(conv_tiles *c) {
     c->units = s->batch * ((p->out[0] + p->rows_most - 1) / p->rows_most);
 }
 
-static bool goes_in_lines(const conv_tiles *c) {
-    const conv_shape *s = &c->shape;
-    bool is_flat = s->kernel[0] == 1 && s->narrow[0] == 1 && s->wide[0] == 1 && s->pad[0] == 0;
-    return is_flat && c->taps > 1 && s->narrow[2] >= LEAST_LINE;
-}
-
 static void set_places(conv_tiles *c) {
     for (int64_t k = 0; k < c->k; k++) {
         int64_t t = k % c->taps, width = c->shape.kernel[2];
@@ -145,11 +148,13 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     int64_t width = TILES * c->l->columns;
     c->units = (s->batch * c->positions + width - 1) / width;
     c->columns_elements = DEPTH * width;
-    c->in_lines = goes_in_lines(c);
+    c->in_lines = is_in_lines(s);
     if (c->in_lines) {
         set_lines(c);
         c->columns_elements = s->wide_channels / s->groups * c->strip_elements;
     }
+    double out_bytes = (double)(s->batch * s->groups * c->rows) * (double)(c->positions * (int64_t)sizeof(float));
+    c->streams = out_bytes >= STREAM_MIN_BYTES && c->k <= DEPTH;
     double flops = 2.0 * (double)(s->batch * c->positions) * (double)(c->rows * c->k) * (double)s->groups;
     c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
     c->weight_at = arena_make(memory, (size_t)c->k, sizeof *c->weight_at);
@@ -308,7 +313,8 @@ static void run_tiles(const conv_tiles *c, const float *in, float *out, const fl
     tile found[TILES];
     conv_tile tiles[TILES];
     int64_t from = index * TILES * c->l->columns, all = c->shape.batch * c->positions;
-    conv_product p = {.rows = c->rows, .tiles = tiles, .out_step = out_strides(c)[1], .bias = bias};
+    conv_product p = {.rows = c->rows, .tiles = tiles, .out_step = out_strides(c)[1], .bias = bias,
+                      .stream = c->streams};
     for (; p.n_tiles < TILES && from < all; p.n_tiles++, from += c->l->columns) {
         tile *t = &found[p.n_tiles];
         find_runs(c, out, from, least(from + c->l->columns, all), t);
@@ -335,7 +341,8 @@ static void run_strip(const conv_tiles *c, const float *in, float *out, const fl
     }
     conv_run run = {.first = 0};
     conv_tile line = {.runs = &run, .n_runs = 1};
-    conv_product product = {.rows = c->rows, .tiles = &line, .n_tiles = 1, .out_step = steps[1], .bias = bias};
+    conv_product product = {.rows = c->rows, .tiles = &line, .n_tiles = 1, .out_step = steps[1], .bias = bias,
+                            .stream = c->streams};
     for (int64_t k = 0; k < c->k; k += DEPTH) {
         product.depth = least(DEPTH, c->k - k);
         product.weight = packed_weight(c, group, k);

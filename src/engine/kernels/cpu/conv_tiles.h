@@ -9,8 +9,8 @@
 typedef struct conv_tiles conv_tiles;
 
 /* Whether this way takes it, and is the faster one: kernels of one element to the narrow side, or to the wide side when each
-   of its elements belongs to one window; and few channels on the wide side, of which oneDNN fills up blocks of 16. f32,
-   rows along memory; a bias is read by ONEDNN_TO_NARROW only. */
+   of its elements belongs to one window; and long rows of windows over few channels, of which oneDNN fills up blocks of 16.
+   f32, rows along memory; a bias is read by ONEDNN_TO_NARROW only. */
 bool conv_tiles_takes(const onednn_conv *spec);
 /* OUT_OF_MEMORY. Everything lives in memory; spec's shape need not live on. */
 status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **out, error *err);

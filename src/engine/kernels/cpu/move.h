@@ -5,11 +5,16 @@
 #ifndef ENGINE_KERNELS_CPU_MOVE_H
 #define ENGINE_KERNELS_CPU_MOVE_H
 
+#include "base/arena.h"
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/tensor/tensor.h"
 
 #include <stdalign.h>
+
+/* MOVE_TURN_EDGE: tiles turned round are at most this many elements long: 64 rows of the source in L1, no page twice in the
+   TLB. MOVE_STREAM_ROW: the shortest rows stored past the caches. */
+enum { MOVE_BUFFER_BYTES = 4096, MOVE_STREAM_ROW = 128, MOVE_TURN_EDGE = 64, MOVE_TURN_BYTES = 2 * TURN_BYTES };
 
 /* From one type to another by one or two loops. */
 typedef struct converter {
@@ -37,7 +42,9 @@ typedef struct move {
     int dst_log2, src_log2; /* element sizes */
     int ndim;
     bool stream; /* past the caches */
-    bool turns_in_steps; /* MOVE_TURN past the caches, tile by tile through buffers */
+    bool turns_in_steps; /* MOVE_TURN past the caches, tile by tile through buffers: */
+    char *turn_buffers;  /* MOVE_TURN_BYTES for each of turn_threads */
+    int turn_threads;
     char *dst;
     const char *src;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -67,6 +74,10 @@ void box_cut(box *b, int d, int64_t from, int64_t n);
 
 void move_copy(move *m, const box *b, const tensor *dst, const tensor *src);
 void move_fill(move *m, const box *b, const tensor *dst, number value);
+
+/* For a move that turns large tensors round: room in memory, which must live as long, to do it tile by tile, for as many
+   threads as there are now. Without it, or where there is no room, the move goes the slower way. */
+void move_take_buffers(move *m, arena *memory);
 
 /* Runs all of them, threads and all. `together`: the moves' units run side by side rather than move after move, so that
    moves which write neighbouring bytes do it while the lines are in cache. */

@@ -21,6 +21,7 @@ status move_plan_start(kernel_plan *plan, int64_t capacity, move_plan **out, err
     p->n = 0;
     p->capacity = capacity < 1 ? 1 : capacity;
     p->together = false;
+    p->memory = plan->memory;
     plan->state = p;
     plan->run = run;
     *out = p;
@@ -39,7 +40,9 @@ static bool is_empty(const box *b) {
 void move_plan_copy(move_plan *p, const box *b, const tensor *dst, const tensor *src) {
     if (!is_empty(b)) {
         assert(p->n < p->capacity);
-        move_copy(&p->moves[p->n++], b, dst, src);
+        move *m = &p->moves[p->n++];
+        move_copy(m, b, dst, src);
+        move_take_buffers(m, p->memory);
     }
 }
 

@@ -11,6 +11,7 @@ typedef struct move_plan {
     int64_t n;
     int64_t capacity;
     bool together; /* see moves_run */
+    arena *memory; /* the plan's */
     move only;     /* spares a single move the arena */
 } move_plan;
 

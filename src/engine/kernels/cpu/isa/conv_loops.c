@@ -2,6 +2,8 @@
 /* conv_loops.h: tiles that fill the registers, as gemm_loops.c has them. Sums run in f32. */
 #include "engine/kernels/cpu/isa/conv_loops.h"
 
+#include "engine/kernels/cpu/isa/stream.h"
+
 #include <string.h>
 
 #if defined(__AVX512F__)
@@ -67,9 +69,17 @@ static inline __attribute__((always_inline)) void multiply_with(const conv_produ
             }
         }
     }
+    bool on_lines = ((uintptr_t)out | (uintptr_t)out_step * sizeof *out) % STREAM_LINE == 0;
+    bool streams = p->stream && (int)VECTOR_BYTES == (int)STREAM_LINE && on_lines;
 #pragma GCC unroll 24
     for (int i = 0; i < ROWS * vectors; i++) {
-        memcpy(out + i / vectors * out_step + i % vectors * LANES, &sum[i / vectors][i % vectors], sizeof(vector));
+        float *to = out + i / vectors * out_step + i % vectors * LANES;
+        vector v = sum[i / vectors][i % vectors];
+        if (streams) {
+            stream_line(to, &v);
+        } else {
+            memcpy(to, &v, sizeof v);
+        }
     }
 }
 
@@ -111,7 +121,9 @@ static void multiply_part(const conv_product *p, const conv_tile *t, int64_t row
             memcpy(part + i * COLUMNS + run->first, run->out + (row + i) * p->out_step, (size_t)run->n * sizeof(float));
         }
     }
-    multiply_rows(p, t, weight, part, COLUMNS, bias, vectors);
+    conv_product apart = *p;
+    apart.stream = false;
+    multiply_rows(&apart, t, weight, part, COLUMNS, bias, vectors);
     for (int64_t i = 0; i < rows; i++) {
         for (int k = 0; k < t->n_runs; k++) {
             const conv_run *run = &t->runs[k];
@@ -145,6 +157,9 @@ static void multiply(const conv_product *p) {
         for (int i = 0; i < p->n_tiles; i++) {
             multiply_tile(&own, &p->tiles[i], row, &ask);
         }
+    }
+    if (p->stream) {
+        stream_settle();
     }
 }
 

@@ -32,6 +32,7 @@ typedef struct conv_product {
     int64_t out_step;     /* elements from row to row of out */
     const float *bias;    /* of each row; NULL: none */
     bool accumulate;      /* out is added to; bias is left out */
+    bool stream;          /* out goes past the caches where it lies on lines, visible to others at the end */
     /* Memory that is read next: so many cache lines at each of soon_depth places, a step of elements apart; NULL: nothing. */
     const float *soon;
     int64_t soon_step, soon_depth, soon_lines;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each thread sums up some images: within one in f32, some hundred positions at a time, from image to image in double. A block of
+   positions of both sides is turned round, so that channels lie side by side as conv_loops.h multiplies them; the side of fewer
+   channels takes the place of the weight. */
+#include "engine/kernels/cpu/conv_outer.h"
+
+#include "engine/kernels/cpu/isa/conv_loops.h"
+#include "engine/kernels/cpu/isa/copy_loops.h"
+#include "engine/kernels/cpu/parallel.h"
+
+#include <string.h>
+
+enum { DEPTH = 256, TILES = 5, LINE = 16 };
+/* Of all threads' own weights together. */
+#define MOST_BYTES (256.0 * 1024 * 1024)
+
+struct conv_outer {
+    const conv_loops *l;
+    onednn_conv spec;
+    conv_shape shape;
+    int rows_side; /* 0: the narrow one's channels are rows, 1: the wide one's */
+    int64_t positions, rows, columns, rows_padded, columns_padded; /* of a group */
+    int threads, team;
+    int64_t sum_elements; /* of a thread's, all groups */
+    float *sums;
+    double *totals;
+    float *left, *right; /* a thread's blocks, turned round */
+};
+
+static bool is_joined(const int64_t *steps, const int64_t *sizes) {
+    return steps[4] == 1 && (sizes[1] == 1 || steps[3] == sizes[2]) && (sizes[0] == 1 || steps[2] == sizes[1] * sizes[2]);
+}
+
+static int64_t padded(int64_t n, int64_t to) {
+    return (n + to - 1) / to * to;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+bool conv_outer_takes(const onednn_conv *spec) {
+    enum { LEAST_IMAGES = 4, LEAST_CHANNELS = 8 }; /* of a thread; of a side */
+    const conv_shape *s = spec->shape;
+    bool plain = spec->dtype == ASSAY_F32 && spec->direction == ONEDNN_TO_WEIGHT && !spec->bias;
+    for (int d = 0; d < WINDOW_DIMS; d++) {
+        plain = plain && s->kernel[d] == 1 && s->stride[d] == 1 && s->pad[d] == 0 && s->narrow[d] == s->wide[d];
+    }
+    int64_t narrow = s->narrow_channels / s->groups, wide = s->wide_channels / s->groups;
+    double weight_bytes = (double)s->narrow_channels * (double)wide * (sizeof(float) + sizeof(double));
+    return plain && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide) && narrow >= LEAST_CHANNELS &&
+           wide >= LEAST_CHANNELS && s->batch >= (int64_t)LEAST_IMAGES * omp_get_max_threads() &&
+           weight_bytes * omp_get_max_threads() <= MOST_BYTES;
+}
+
+status conv_outer_prepare(const onednn_conv *spec, arena *memory, conv_outer **out, error *err) {
+    conv_outer *c = arena_make(memory, 1, sizeof *c);
+    if (c == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
+    }
+    c->l = conv_loops_best();
+    c->spec = *spec;
+    c->shape = *spec->shape;
+    c->spec.shape = &c->shape;
+    const conv_shape *s = &c->shape;
+    int64_t narrow = s->narrow_channels / s->groups, wide = s->wide_channels / s->groups;
+    c->rows_side = narrow <= wide ? 0 : 1;
+    c->rows = c->rows_side == 0 ? narrow : wide;
+    c->columns = c->rows_side == 0 ? wide : narrow;
+    c->rows_padded = padded(c->rows, c->l->rows);
+    c->columns_padded = padded(c->columns, c->l->columns);
+    c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
+    double flops = 2.0 * (double)(s->batch * c->positions) * (double)(narrow * s->wide_channels);
+    c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
+    c->sum_elements = s->groups * c->rows_padded * c->columns_padded;
+    size_t threads = (size_t)c->threads;
+    c->sums = arena_make(memory, threads, (size_t)c->sum_elements * sizeof *c->sums);
+    c->totals = arena_make(memory, threads, (size_t)c->sum_elements * sizeof *c->totals);
+    c->left = arena_make(memory, threads, (size_t)(DEPTH * c->rows_padded) * sizeof *c->left);
+    c->right = arena_make(memory, threads, (size_t)(DEPTH * TILES * c->l->columns) * sizeof *c->right);
+    if (c->sums == NULL || c->totals == NULL || c->left == NULL || c->right == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
+    }
+    *out = c;
+    return ASSAY_OK;
+}
+
+/* depth positions of all rows' channels, a block of rows behind the other. Rows that fill the last block up stay 0. */
+static void turn_left(const conv_outer *c, const float *from, int64_t step, int64_t depth, float *to) {
+    int64_t width = c->l->rows;
+    for (int64_t row = 0; row < c->rows; row += width) {
+        int64_t rows = least(width, c->rows - row);
+        float *block = to + row * depth;
+        for (int64_t d = 0; d < depth; d++) {
+            for (int64_t i = 0; i < width; i++) {
+                block[d * width + i] = i < rows ? from[(row + i) * step + d] : 0;
+            }
+        }
+    }
+}
+
+/* Positions [at, at + depth) of one group of an image are added to its sums. left, right: the group's first channels there. */
+static void add_positions(const conv_outer *c, const float *left, int64_t left_step, const float *right, int64_t right_step,
+                          int64_t depth, bool accumulate, float *sums) {
+    int thread = omp_get_thread_num();
+    int64_t width = c->l->columns;
+    float *rows = c->left + thread * DEPTH * c->rows_padded, *columns = c->right + thread * DEPTH * TILES * width;
+    turn_left(c, left, left_step, depth, rows);
+    for (int64_t column = 0; column < c->columns;) {
+        conv_run runs[TILES];
+        conv_tile tiles[TILES];
+        conv_product p = {.rows = c->rows_padded,
+                          .depth = depth,
+                          .weight = rows,
+                          .tiles = tiles,
+                          .out_step = c->columns_padded,
+                          .accumulate = accumulate,
+                          .soon = right + column * right_step + depth, /* the next positions of the same channels */
+                          .soon_step = right_step,
+                          .soon_lines = DEPTH / LINE + 1,
+                          .soon_depth = least(TILES * width, c->columns - column)};
+        for (; p.n_tiles < TILES && column < c->columns; p.n_tiles++, column += width) {
+            float *to = columns + p.n_tiles * DEPTH * width;
+            copy_loops_best()->transpose((char *)to, (const char *)(right + column * right_step), 2,
+                                         least(width, c->columns - column), depth, width * (int64_t)sizeof *to,
+                                         right_step * (int64_t)sizeof *to);
+            runs[p.n_tiles] = (conv_run){sums + column, 0, width};
+            tiles[p.n_tiles] = (conv_tile){.columns = to, .runs = &runs[p.n_tiles], .n_runs = 1};
+        }
+        c->l->multiply(&p);
+    }
+}
+
+static void add_image(const conv_outer *c, const onednn_data *data, int64_t image) {
+    int thread = omp_get_thread_num(), side = c->rows_side;
+    const int64_t *left = side == 0 ? c->spec.narrow : c->spec.wide, *right = side == 0 ? c->spec.wide : c->spec.narrow;
+    const float *a = (const float *)data->at[side] + image * left[0];
+    const float *b = (const float *)data->at[1 - side] + image * right[0];
+    float *sums = c->sums + thread * c->sum_elements;
+    double *totals = c->totals + thread * c->sum_elements;
+    for (int64_t g = 0; g < c->shape.groups; g++) {
+        for (int64_t at = 0; at < c->positions; at += DEPTH) {
+            add_positions(c, a + g * c->rows * left[1] + at, left[1], b + g * c->columns * right[1] + at, right[1],
+                          least(DEPTH, c->positions - at), at > 0, sums + g * c->rows_padded * c->columns_padded);
+        }
+    }
+    for (int64_t i = 0; i < c->sum_elements; i++) {
+        totals[i] += (double)sums[i];
+    }
+}
+
+/* One row's sums of all threads to where its weights belong. */
+static void store_row(const conv_outer *c, float *weight, int64_t group, int64_t row) {
+    const int64_t *steps = c->spec.weight;
+    int64_t narrow = c->shape.narrow_channels / c->shape.groups;
+    int64_t step = c->rows_side == 0 ? steps[1] : steps[0];
+    float *to = weight + group * narrow * steps[0] + row * (c->rows_side == 0 ? steps[0] : steps[1]);
+    const double *from = c->totals + (group * c->rows_padded + row) * c->columns_padded;
+    for (int64_t i = 0; i < c->columns; i++) {
+        double sum = 0;
+        for (int t = 0; t < c->team; t++) {
+            sum += from[t * c->sum_elements + i];
+        }
+        to[i * step] = (float)sum;
+    }
+}
+
+void conv_outer_run(conv_outer *c, const onednn_data *data) {
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(c->threads) if (c->threads > 1)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+#pragma omp single
+        c->team = omp_get_num_threads();
+        memset(c->totals + omp_get_thread_num() * c->sum_elements, 0, (size_t)c->sum_elements * sizeof *c->totals);
+        parallel_share(c->shape.batch, 1, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            add_image(c, data, i);
+        }
+#pragma omp barrier
+#pragma omp for schedule(static) nowait
+        for (int64_t r = 0; r < c->shape.groups * c->rows; r++) {
+            store_row(c, data->at[2], r / c->rows, r % c->rows);
+        }
+        parallel_leave(watch);
+    }
+}

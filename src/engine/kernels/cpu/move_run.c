@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The copy engine at work: units of each kind of move, shared out among threads. */
+#include "engine/kernels/cpu/move.h"
+
+#include "engine/kernels/cpu/parallel.h"
+
+#include <stdalign.h>
+
+/* Moves run side by side in steps of this many bytes, which L2 holds. */
+enum { STEP_BYTES = 256 * 1024 };
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static void run_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    size_t row_bytes = (size_t)n0 << m->dst_log2;
+    if (m->stream && row_bytes >= MOVE_STREAM_ROW && row_bytes < MOVE_BUFFER_BYTES) {
+        loops->stream_rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
+        return;
+    }
+    if (!m->stream || row_bytes < MOVE_BUFFER_BYTES) {
+        loops->rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
+        return;
+    }
+    for (int64_t i = 0; i < n1; i++) {
+        loops->stream(dst + i * m->dst_strides[1], src + i * m->src_strides[1], row_bytes);
+    }
+}
+
+static void run_fill(const move *m, const copy_loops *loops, char *dst, int64_t n0, int64_t n1) {
+    bool contiguous = m->dst_strides[0] == (ptrdiff_t)1 << m->dst_log2;
+    size_t row_bytes = (size_t)n0 << m->dst_log2;
+    if (contiguous && n1 > 1 && row_bytes <= MOVE_BUFFER_BYTES / 4) { /* short rows are copies of one */
+        char row[MOVE_BUFFER_BYTES / 4];
+        loops->fill(row, m->value, m->dst_log2, n0, 0);
+        loops->rows(dst, row, row_bytes, n1, m->dst_strides[1], 0);
+        return;
+    }
+    bool stream = m->stream && (n0 << m->dst_log2) >= MOVE_BUFFER_BYTES;
+    for (int64_t i = 0; i < n1; i++) {
+        if (contiguous) {
+            loops->fill(dst + i * m->dst_strides[1], m->value, m->dst_log2, n0, stream);
+        } else {
+            loops->strided(dst + i * m->dst_strides[1], m->value, m->dst_log2, n0, m->dst_strides[0], 0);
+        }
+    }
+}
+
+/* The longer of the two dimensions goes inside, unless the shorter one writes whole lines. */
+static void run_strided(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    int inner = n1 > n0 && n0 << m->dst_log2 < 64 ? 1 : 0, outer = 1 - inner;
+    int64_t n_inner = inner == 0 ? n0 : n1, n_outer = inner == 0 ? n1 : n0;
+    for (int64_t i = 0; i < n_outer; i++) {
+        loops->strided(dst + i * m->dst_strides[outer], src + i * m->src_strides[outer], m->dst_log2, n_inner,
+                       m->dst_strides[inner], m->src_strides[inner]);
+    }
+}
+
+/* A row in pieces that stay in L1: gathered when the source is strided, converted, scattered or streamed. */
+static void convert_row(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n) {
+    double gathered[MOVE_BUFFER_BYTES / 8], converted[MOVE_BUFFER_BYTES / 8];
+    ptrdiff_t dst_size = (ptrdiff_t)1 << m->dst_log2, src_size = (ptrdiff_t)1 << m->src_log2;
+    bool gathers = m->src_strides[0] != src_size, scatters = m->dst_strides[0] != dst_size;
+    if (!gathers && !scatters && !m->stream) {
+        converter_run(&m->convert, dst, src, n);
+        return;
+    }
+    int64_t most = MOVE_BUFFER_BYTES >> (m->dst_log2 > m->src_log2 ? m->dst_log2 : m->src_log2);
+    bool staged = scatters || m->stream;
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t some = least(n - i, most);
+        const char *from = src + i * m->src_strides[0];
+        char *to = dst + i * m->dst_strides[0];
+        if (gathers) {
+            loops->strided((char *)gathered, from, m->src_log2, some, src_size, m->src_strides[0]);
+            from = (const char *)gathered;
+        }
+        converter_run(&m->convert, staged ? (char *)converted : to, from, some);
+        if (scatters) {
+            loops->strided(to, (const char *)converted, m->dst_log2, some, m->dst_strides[0], dst_size);
+        } else if (staged) {
+            loops->stream(to, (const char *)converted, (size_t)some << m->dst_log2);
+        }
+    }
+}
+
+static void run_convert(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    for (int64_t i = 0; i < n1; i++) {
+        convert_row(m, loops, dst + i * m->dst_strides[1], src + i * m->src_strides[1], n0);
+    }
+}
+
+/* A tile turned round in L1 first, then converted row by row. */
+static void run_convert_turn(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0,
+                             int64_t n1) {
+    double tile[2 * MOVE_TURN_EDGE * MOVE_TURN_EDGE];
+    ptrdiff_t row_bytes = (ptrdiff_t)n0 << m->src_log2;
+    loops->transpose((char *)tile, src, m->src_log2, n0, n1, row_bytes, m->src_strides[0]);
+    for (int64_t i = 0; i < n1; i++) {
+        converter_run(&m->convert, dst + i * m->dst_strides[1], (const char *)tile + i * row_bytes, n0);
+    }
+}
+
+/* Complex from or to real: rare, so one element at a time. */
+static void run_complex(const move *m, char *dst, const char *src, int64_t n0, int64_t n1) {
+    for (int64_t i = 0; i < n1; i++) {
+        for (int64_t k = 0; k < n0; k++) {
+            const char *from = src + i * m->src_strides[1] + k * m->src_strides[0];
+            char *to = dst + i * m->dst_strides[1] + k * m->dst_strides[0];
+            if (!dtype_is_complex(m->dst_type) && dtype_category_of(m->dst_type) < CATEGORY_FLOATING &&
+                m->dst_type != ASSAY_B8) {
+                element_store_int(m->dst_type, to, element_load_int(m->src_type, from));
+            } else {
+                element_store_complex(m->dst_type, to, element_load_complex(m->src_type, from));
+            }
+        }
+    }
+}
+
+static void run_unit(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    switch (m->kind) {
+    case MOVE_FILL:
+        run_fill(m, loops, dst, n0, n1);
+        break;
+    case MOVE_ROWS:
+        run_rows(m, loops, dst, src, n0, n1);
+        break;
+    case MOVE_STRIDED:
+        run_strided(m, loops, dst, src, n0, n1);
+        break;
+    case MOVE_TURN:
+        loops->transpose(dst, src, m->dst_log2, n0, n1, m->dst_strides[1], m->src_strides[0]);
+        break;
+    case MOVE_CONVERT:
+        run_convert(m, loops, dst, src, n0, n1);
+        break;
+    case MOVE_CONVERT_TURN:
+        run_convert_turn(m, loops, dst, src, n0, n1);
+        break;
+    case MOVE_COMPLEX:
+        run_complex(m, dst, src, n0, n1);
+        break;
+    case MOVE_NOTHING:
+        break;
+    }
+}
+
+/* Tiles on their way: the one at hand is copied into one buffer while the one before it leaves the other. */
+typedef struct turning {
+    char *buffer[2];
+    int next;
+    char *to; /* where the copied tile belongs; NULL: none is copied */
+} turning;
+
+/* src NULL: only the tile before this one is stored. */
+static void turn_next(turning *t, const move *m, const copy_loops *loops, char *dst, const char *src) {
+    turn_step step = {.log2 = m->dst_log2,
+                      .rows = m->block[0],
+                      .run = m->block[1] << m->dst_log2,
+                      .full = t->to != NULL ? t->buffer[1 - t->next] : NULL,
+                      .to = t->to,
+                      .to_stride = m->dst_strides[1],
+                      .empty = src != NULL ? t->buffer[t->next] : NULL,
+                      .from = src,
+                      .from_stride = m->src_strides[0]};
+    loops->stream_turned(&step);
+    t->next = 1 - t->next;
+    t->to = src != NULL ? dst : NULL;
+}
+
+/* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. */
+static void run_units(const move *m, const copy_loops *loops, int64_t from, int64_t to) {
+    int64_t index[TENSOR_MAX_DIMS], left = from;
+    ptrdiff_t at_dst = 0, at_src = 0;
+    if (from >= to) {
+        return;
+    }
+    for (int d = 0; d < m->ndim; d++) {
+        int64_t step = d < 2 ? m->block[d] : 1, count = (m->sizes[d] + step - 1) / step;
+        index[d] = left % count * step;
+        left /= count;
+        at_dst += index[d] * m->dst_strides[d];
+        at_src += index[d] * m->src_strides[d];
+    }
+    turning t = {.next = 0, .to = NULL};
+    if (m->turns_in_steps) {
+        t.buffer[0] = m->turn_buffers + (size_t)omp_get_thread_num() * MOVE_TURN_BYTES;
+        t.buffer[1] = t.buffer[0] + TURN_BYTES;
+    }
+    for (int64_t unit = from; unit < to; unit++) {
+        int64_t n0 = least(m->block[0], m->sizes[0] - index[0]), n1 = least(m->block[1], m->sizes[1] - index[1]);
+        if (m->turns_in_steps && n0 == m->block[0] && n1 == m->block[1]) {
+            turn_next(&t, m, loops, m->dst + at_dst, m->src + at_src);
+        } else {
+            run_unit(m, loops, m->dst + at_dst, m->kind == MOVE_FILL ? NULL : m->src + at_src, n0, n1);
+        }
+        for (int d = 0; d < m->ndim; d++) {
+            int64_t step = d < 2 ? m->block[d] : 1;
+            index[d] += step;
+            at_dst += step * m->dst_strides[d];
+            at_src += step * m->src_strides[d];
+            if (index[d] < m->sizes[d]) {
+                break;
+            }
+            at_dst -= index[d] * m->dst_strides[d];
+            at_src -= index[d] * m->src_strides[d];
+            index[d] = 0;
+        }
+    }
+    if (t.to != NULL) {
+        turn_next(&t, m, loops, NULL, NULL);
+    }
+}
+
+/* The unit at which so many bytes of all moves' traffic are done. */
+static int64_t unit_at(const move *m, double before, double bytes) {
+    if (bytes <= before || m->bytes == 0) {
+        return 0;
+    }
+    return bytes >= before + m->bytes ? m->units : (int64_t)((double)m->units * ((bytes - before) / m->bytes));
+}
+
+static void run_one_after_the_other(const move *moves, int64_t n, double total, int thread, int threads) {
+    const copy_loops *loops = copy_loops_best();
+    double from = total * ((double)thread / threads), to = total * ((double)(thread + 1) / threads), before = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (moves[i].kind != MOVE_NOTHING) {
+            run_units(&moves[i], loops, unit_at(&moves[i], before, from), unit_at(&moves[i], before, to));
+        }
+        before += moves[i].bytes;
+    }
+    loops->settle();
+}
+
+/* This thread's share of every move, in steps. */
+static void run_together(const move *moves, int64_t n, double total, int thread, int threads) {
+    const copy_loops *loops = copy_loops_best();
+    int64_t steps = (int64_t)(total / threads / STEP_BYTES) + 1, all = steps * threads;
+    for (int64_t step = steps * thread; step < steps * (thread + 1); step++) {
+        for (int64_t i = 0; i < n; i++) {
+            const move *m = &moves[i];
+            if (m->kind != MOVE_NOTHING) {
+                double units = (double)m->units / (double)all;
+                int64_t to = step + 1 == all ? m->units : (int64_t)(units * (double)(step + 1));
+                run_units(m, loops, (int64_t)(units * (double)step), to);
+            }
+        }
+    }
+    loops->settle();
+}
+
+void moves_run(const move *moves, int64_t n, bool together) {
+    double total = 0;
+    int64_t fewest = INT64_MAX;
+    for (int64_t i = 0; i < n; i++) {
+        total += moves[i].bytes;
+        fewest = moves[i].kind == MOVE_NOTHING ? fewest : least(fewest, moves[i].units);
+    }
+    int threads = parallel_threads(total);
+    for (int64_t i = 0; i < n; i++) {
+        threads = moves[i].turns_in_steps && moves[i].turn_threads < threads ? moves[i].turn_threads : threads;
+    }
+    together = together && n > 1 && fewest >= 4 * threads;
+    if (threads == 1) {
+        (together ? run_together : run_one_after_the_other)(moves, n, total, 0, 1);
+        return;
+    }
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(threads)
+    {
+        parallel_enter(watch);
+        (together ? run_together : run_one_after_the_other)(moves, n, total, omp_get_thread_num(), omp_get_num_threads());
+        parallel_leave(watch);
+    }
+}
