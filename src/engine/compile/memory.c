@@ -448,6 +448,15 @@ static const tensor *memory_of(const compiler *c, int buffer) {
     return b->role == BUFFER_SEED || b->role == BUFFER_WORK ? NULL : b->tensor;
 }
 
+/* Whether kernel k stores root r before its loops, which may read the same element after that. */
+static bool stores_first(const kernel *k, const root *r) {
+    bool in_loops = !k->has_classes;
+    for (int v = 0; v < k->n_variables; v++) {
+        in_loops |= k->variables[v].is_reduced && (r->variables >> v & 1) != 0;
+    }
+    return !in_loops;
+}
+
 /* Whether reading e's element and writing r's is safe although both lie in one tensor's memory: they are the same element,
    read just before it is written. In a kernel of several phases a later one may read it again. */
 static bool same_element(compiler *c, const expr *e, const root *r) {
@@ -484,7 +493,7 @@ static bool keep_apart(compiler *c, attempt *a) {
                     const expr *x = &reader->exprs[e];
                     const tensor *from = x->kind == EXPR_LOAD ? memory_of(c, x->buffer) : NULL;
                     conflict |= from != NULL && from->storage == to->storage && x->buffer != r->buffer &&
-                                t >= s && !(t == s && reader->n_phases == 1 && same_element(c, x, r));
+                                t >= s && !(t == s && reader->n_phases == 1 && !stores_first(reader, r) && same_element(c, x, r));
                 }
             }
             if (conflict && !a->apart[output]) {
