@@ -103,7 +103,14 @@ static status measure(const op_table *table, backend *const *backends, const inp
     m.plans[EAGER] = m.call.plan;
     if (result == ASSAY_OK) {
         result = backends[COMPILED]->prepare(backends[COMPILED], &m.call.graph, &m.plans[COMPILED], err);
-        result = result == ASSAY_UNSUPPORTED ? ASSAY_OK : result;
+        if (result != ASSAY_OK && result != ASSAY_UNSUPPORTED && result != ASSAY_OUT_OF_MEMORY) {
+            static bool told = false; /* once: a missing compiler fails every row */
+            if (!told) {
+                fprintf(stderr, "bench_ceilings: compiled: %s\n", err->message);
+            }
+            told = true;
+        }
+        result = ASSAY_OK;
     }
     if (result == ASSAY_OK) {
         result = measure_plans(&m, name, loops, err);

@@ -4,7 +4,8 @@
 
     bench/peers_tables.py run.jsonl torch eager compiled:autotune          # columns: torch's time, then times over torch's
     bench/peers_tables.py run.jsonl torch eager --and bf16.jsonl           # further columns from another run, same order
-    bench/peers_tables.py run.jsonl eager compiled:autotune --worst 1.05   # a line that names what is above, no table"""
+    bench/peers_tables.py run.jsonl eager compiled:autotune --worst 1.05   # a line that names what is above, no table
+    bench/peers_tables.py run.jsonl torch eager --speedups add.Tensor,mm.default   # README's: some operators, torch's time over"""
 
 import argparse
 import collections
@@ -42,6 +43,23 @@ def time_cell(us):
     return "-" if math.isnan(us) else f"{us:.0f}" if us >= 100 else f"{us:.3g}"
 
 
+def print_speedups(times, baseline, columns, operators):
+    """Plain text: some operators' inputs, the baseline's time, and how many times faster each backend is."""
+    names = [name.rpartition(":")[2] for _, name, _ in columns]
+    rows = [["operator", "inputs", f"{baseline} [us]"] + ["x " + name for name in names]]
+    for op in operators:
+        bases = [t[baseline] for t in times[op].values() if baseline in t]
+        rows.append([op, str(len(bases)), time_cell(geomean(bases))]
+                    + [cell(1 / ratios[op]) if op in ratios else "-" for _, _, ratios in columns])
+    rows.append(["geometric mean", "", ""] + [cell(1 / geomean(list(ratios.values()))) for _, _, ratios in columns])
+    rows.append(["over so many operators", "", ""] + [str(len(ratios)) for _, _, ratios in columns])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for i, row in enumerate(rows):
+        if i in (1, len(rows) - 2):
+            print("\u2500" * (sum(widths) + 2 * len(widths) - 2))
+        print("  ".join([row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]).rstrip())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
@@ -49,9 +67,13 @@ def main():
     parser.add_argument("backends", nargs="+")
     parser.add_argument("--and", dest="others", action="append", default=[], metavar="RUN")
     parser.add_argument("--worst", type=float, help="only the means and the operators above this ratio")
+    parser.add_argument("--speedups", metavar="OPERATORS", help="the baseline's time over the backends' for these, comma separated")
     options = parser.parse_args()
     runs = [times_of(path) for path in [options.run, *options.others]]
     columns = [(run, name, ratios_of(run, name, options.baseline)) for run in runs for name in options.backends]
+    if options.speedups:
+        print_speedups(runs[0], options.baseline, columns, options.speedups.split(","))
+        return
     for i, (_, name, ratios) in enumerate(columns):
         which = f" (run {1 + i // len(options.backends)})" if options.others else ""
         print(f"{name} over {options.baseline}{which}: {cell(geomean(list(ratios.values())), 3)} over {len(ratios)} operators")

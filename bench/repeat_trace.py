@@ -42,6 +42,8 @@ def main():
         trace = json.load(source)
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     timed = [e for e in events if e.get("ph") != "M" and isinstance(e.get("ts"), (int, float))]
+    if not timed:
+        sys.exit(f"{sys.argv[1]}: expected events with times, got none")
     first = min(e["ts"] for e in timed)
     length = max(e["ts"] + e.get("dur", 0) for e in timed) - first + 10
     ids = 1 + max([e["id"] for e in timed if isinstance(e.get("id"), int)]
@@ -51,10 +53,13 @@ def main():
     wanted, written, rounds = int(sys.argv[3]), 0, 0
     with opened(sys.argv[2], "w") as out:
         out.write('{"traceEvents": [\n')
-        out.write(",\n".join(json.dumps(e) for e in events if e.get("ph") == "M"))
+        separator = ""
+        for e in (e for e in events if e.get("ph") == "M"):
+            written += out.write(separator + json.dumps(e))
+            separator = ",\n"
         while written < wanted:
-            piece = ",\n" + ",\n".join(make(rounds) for make in makers)
-            written += out.write(piece)
+            written += out.write(separator + ",\n".join(make(rounds) for make in makers))
+            separator = ",\n"
             rounds += 1
         out.write("\n]}\n")
     print(f"{rounds} times {len(timed)} events, {written} bytes")

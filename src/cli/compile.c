@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "engine/compile/compile.h"
+#include "engine/compile/product_units.h"
 #include "lab/experiment/single.h"
 
 #include <math.h>
@@ -45,6 +46,7 @@ static status take_no_fusion(void *to, const char *value, error *err) {
 static status take_own_products(void *to, const char *value, error *err) {
     (void)value, (void)err;
     ((options *)to)->compile.own_products = true;
+    ((options *)to)->compile.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
     return ASSAY_OK;
 }
 

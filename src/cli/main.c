@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/utilization.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static void print_usage(FILE *to) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow shows as an error of write */
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -92,6 +92,7 @@ static const pattern patterns[] = {
     /* moves */
     {"cat([$a, $c], $d)", 1, KEEPS}, {"cat([$f, $c, $c], $d)", 1, KEEPS}, {"stack([$a, $v], $d)", 1, KEEPS}, {"flip($a, $D)", 1, KEEPS},
     {"roll($a, [2], [$d])", 1, KEEPS}, {"repeat($f, $r)", 1, KEEPS}, {"constant_pad_nd($f, [1, 2], 0.5)", 1, KEEPS},
+    {"constant_pad_nd($m, [0, 0, 1, -1], 0)", 1, KEEPS}, {"constant_pad_nd($m, [-1, 1, 0, 0], 0)", 1, KEEPS},
     {"index_select($a, $d, $I)", 1, KEEPS}, {"gather($a, $d, $G)", 1, KEEPS}, {"embedding($m, $J)", 1, KEEPS},
     {"index.Tensor($a, [$J])", 1, KEEPS}, {"index_add($f, $d, $I, $A)", 1, 0}, {"scatter_add($f, $d, $G, $B)", 1, 0}, {"tril($m)", 1, KEEPS}, {"triu($m, 1)", 1, KEEPS},
     /* products */

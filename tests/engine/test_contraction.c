@@ -112,6 +112,25 @@ static const conv_case convs[] = {
     {3, 2, 4, 6, 5, 3, 1, 0, 1, 1, 0, false, false},  {3, 2, 4, 6, 5, 3, 2, 1, 1, 1, 0, true, true},
     {2, 2, 16, 32, 9, 1, 2, 0, 1, 1, 0, false, true}, {2, 2, 4, 6, 7, 2, 1, 0, 2, 1, 1, true, false},
     {2, 0, 4, 6, 9, 3, 1, 1, 1, 1, 0, false, false},
+    /* kernels of one element: windows of several images in a tile, more terms than one sum takes, strides, padding */
+    {2, 3, 40, 24, 7, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 30, 20, 9, 1, 1, 0, 1, 2, 0, false, false},
+    {2, 2, 521, 9, 6, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 24, 16, 9, 1, 2, 0, 1, 1, 0, false, false},
+    {2, 2, 24, 16, 9, 1, 1, 1, 1, 1, 0, false, false},  {1, 2, 16, 19, 150, 1, 1, 0, 1, 1, 0, false, false},
+    {3, 2, 16, 16, 5, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 16, 24, 9, 1, 1, 0, 1, 1, 0, true, false},
+    {2, 2, 16, 24, 9, 1, 2, 0, 1, 1, 1, true, false},
+    /* few channels */
+    {2, 2, 3, 17, 33, 7, 2, 3, 1, 1, 0, false, false},  {2, 2, 3, 8, 20, 5, 1, 2, 2, 1, 0, false, false},
+    {2, 2, 6, 16, 9, 3, 1, 1, 1, 2, 0, false, false},   {3, 1, 3, 8, 7, 3, 1, 1, 1, 1, 0, false, false},
+    {2, 2, 1, 8, 60, 3, 1, 1, 1, 1, 0, false, false},   {2, 2, 3, 24, 32, 16, 16, 0, 1, 1, 0, false, false},
+    {2, 2, 12, 3, 9, 3, 2, 1, 1, 1, 1, true, false},    {2, 1, 4, 9, 3, 3, 1, 5, 1, 1, 0, false, false},
+    /* channels each by itself: strips, strides, dilation, more padding than kernel, several channels of one */
+    {2, 2, 5, 5, 19, 3, 1, 1, 1, 5, 0, false, false},   {2, 2, 5, 5, 40, 7, 2, 3, 1, 5, 0, false, false},
+    {2, 2, 5, 10, 19, 3, 1, 1, 1, 5, 0, false, false},  {2, 2, 5, 5, 19, 3, 2, 2, 2, 5, 0, false, false},
+    {2, 2, 5, 5, 20, 2, 3, 0, 1, 5, 0, false, false},   {2, 2, 5, 5, 9, 3, 1, 4, 1, 5, 0, false, false},
+    {2, 2, 5, 5, 9, 1, 3, 2, 1, 5, 0, false, false},    {1, 2, 5, 5, 70, 5, 1, 2, 1, 5, 0, false, false},
+    {2, 1, 3, 3, 150, 5, 1, 2, 1, 3, 0, false, false},  {2, 1, 3, 3, 150, 3, 2, 1, 1, 3, 0, false, false},
+    {2, 2, 5, 5, 9, 3, 2, 1, 1, 5, 1, true, false},     {2, 2, 5, 5, 12, 3, 1, 1, 1, 5, 0, true, false},
+    {3, 2, 5, 5, 6, 3, 1, 1, 1, 5, 0, false, false},    {2, 2, 5, 5, 19, 3, 1, 1, 1, 5, 0, false, true},
 };
 
 /* The arguments of convolution; lists point into `lists`. */

@@ -3,6 +3,7 @@
 #include "engine/backend/backend.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
+#include "engine/kernels/identity.h"
 
 #include "unit.h"
 
@@ -366,6 +367,46 @@ static void random_values_are_taken_from_the_outputs(void **state) {
     arena_clear(&memory);
 }
 
+/* What tuned choices are kept under tells one build of the kernels from another, and says the same in one. */
+static void kernels_have_a_name(void **state) {
+    (void)state;
+    char first[IDENTITY_BYTES], second[IDENTITY_BYTES], brief[8];
+    kernel_identity(first, sizeof first);
+    kernel_identity(second, sizeof second);
+    kernel_identity(brief, sizeof brief);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "oneDNN"));
+    assert_non_null(strchr(first, '/'));
+    assert_true(strlen(first) < sizeof first - 1 && strlen(brief) == sizeof brief - 1);
+}
+
+/* What a library call writes in place shows under other names that are read afterwards. */
+static void compiled_backends_run_library_calls_that_write_in_place(void **state) {
+    (void)state;
+    static const char *const names[] = {"compiled", "compiled:nofuse", "compiled:autotune", "compiled:own-products"};
+    static const char source[] = "graph hidden_write\n%x = input(T([6, 8], f64))\n%a = input(T([4, 5], f64))\n"
+                                 "%b = input(T([5, 8], f64))\n%part = slice.Tensor(%x, 0, 1, 5)\n%row = select.int(%x, 0, 3)\n"
+                                 "%p = addmm_(%part, %a, %b)\n%y = mul.Tensor(%x, %row)\n%z = exp(%p)\nreturn %y, %z\n";
+    for (size_t i = 0; i < countof(names); i++) {
+        arena memory = {0};
+        graph g;
+        exact expected;
+        backend *compiled;
+        plan *p;
+        read_graph(&memory, source, DTYPE_AS_RECORDED, &g);
+        make_ready(&g);
+        assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, NULL), ASSAY_OK);
+        assert_int_equal(backend_compiled_open(table, names[i], &compiled, NULL), ASSAY_OK);
+        check_plan(compiled, &g, &expected);
+        assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
+        assert_true(p->is_fallback && p->note != NULL);
+        p->release(p);
+        compiled->close(compiled);
+        graph_clear(&g);
+        arena_clear(&memory);
+    }
+}
+
 /* An index that the compiled kernel reads is checked when it runs: nothing outside of a tensor is touched. */
 static void compiled_code_finds_indices_out_of_range(void **state) {
     (void)state;
@@ -397,6 +438,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_what_the_text_says),
         cmocka_unit_test(compiled_code_finds_indices_out_of_range),
+        cmocka_unit_test(kernels_have_a_name),
+        cmocka_unit_test(compiled_backends_run_library_calls_that_write_in_place),
         cmocka_unit_test(refuses_strangers),
         cmocka_unit_test(verification_sees_a_changed_shape),
         cmocka_unit_test(inputs_are_what_their_consumers_need),

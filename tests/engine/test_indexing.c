@@ -76,7 +76,6 @@ static void writes_agree(void **state) {
     kit_close(&k);
 }
 
-/* Long enough for several threads and blocks. */
 /* Booleans that meet are true, small integers wrap. */
 static void small_types_add_up(void **state) {
     (void)state;
@@ -99,6 +98,7 @@ static void small_types_add_up(void **state) {
     kit_close(&k);
 }
 
+/* Long enough for several threads and blocks. */
 static void long_ones_agree(void **state) {
     (void)state;
     kit k;

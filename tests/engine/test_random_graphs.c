@@ -4,6 +4,7 @@
    that fails is told by its seed and number, then made as small as it still fails.
 
      test_random_graphs [--count N] [--seed S] [--first N]      the test: N programs from that number on
+     test_random_graphs --show [--count N] [--first N]          the programs themselves
      test_random_graphs --check FILE.graph                      one graph from a file                                       */
 #include "base/file.h"
 #include "base/process.h"
@@ -27,8 +28,9 @@ typedef struct manner {
     bool streams;  /* all results, as if they were large */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0, false},       {"compiled", false, 2, false}, {"compiled", false, 2, true},
-    {"compiled:nofuse", false, 0, false}, {"compiled", true, 2, false},  {"compiled", true, 0, true}};
+    {"compiled", false, 0, false},        {"compiled", false, 2, false}, {"compiled", false, 2, true},
+    {"compiled:nofuse", false, 0, false}, {"compiled", true, 2, false},  {"compiled", true, 0, true},
+    {"compiled:own-products", false, 2, false}};
 
 typedef struct subject {
     arena memory;
@@ -375,13 +377,15 @@ int main(int argc, char **argv) {
                 known = *end == '\0' && numbers[k] >= 0;
             }
         }
-        batch |= !known && strcmp(argv[i], "--batch") == 0;
-        show |= !known && strcmp(argv[i], "--show") == 0;
+        if (!known && (strcmp(argv[i], "--batch") == 0 || strcmp(argv[i], "--show") == 0)) {
+            *(argv[i][2] == 'b' ? &batch : &show) = true;
+            known = true;
+        }
         if (!known && strcmp(argv[i], "--check") == 0 && i + 1 < argc) {
             file = argv[++i];
             known = true;
         }
-        good &= known || batch || show;
+        good &= known;
     }
     if (!good) {
         fprintf(stderr, "usage: %s [--count N] [--seed S] [--first N] [--show] | --check FILE.graph\n", argv[0]);

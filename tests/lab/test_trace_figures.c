@@ -464,10 +464,37 @@ static void random_traces_agree_with_the_oracle(void **state) {
     free(m);
 }
 
+/* More names of the host's than are kept: what is asked of a name is answered all the same, each time it comes. */
+static void names_beyond_the_limit_count_as_well(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    text data = {0};
+    text_add(&data, "[{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"args\":{\"labels\":\"GPU 0\"}}");
+    for (int i = 0; i < 2 * N; i++) {
+        text_addf(&data,
+                  ",{\"ph\":\"X\",\"name\":\"%s_%d\",\"cat\":\"user_annotation\",\"pid\":0,\"tid\":%d,\"ts\":%d,"
+                  "\"dur\":1}",
+                  i % 2 == 0 ? "gemm" : "other", i % N, i % 20, i);
+    }
+    text_add_char(&data, ']');
+    trace_source *source = NULL;
+    arena memory = {0};
+    trace_figures f;
+    error err = {0};
+    assert_int_equal(trace_source_open_memory(data.data, data.length, 4096, &source, &err), ASSAY_OK);
+    assert_int_equal(trace_figures_of_source(source, &(trace_options){0}, &memory, &f, &err), ASSAY_OK);
+    assert_true(fabs(f.compat.utilization - 1) <= 1e-12);
+    assert_true(fabs(f.compat.mm_conv - 0.5) <= 1e-12);
+    trace_source_close(source);
+    arena_clear(&memory);
+    text_clear(&data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_traces_give_the_seeds_figures),
         cmocka_unit_test(random_traces_agree_with_the_oracle),
+        cmocka_unit_test(names_beyond_the_limit_count_as_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,35 @@ static void numbers_round_as_strtod_does(void **state) {
     }
 }
 
+/* What number_take takes is a whole number's spelling, and it means what number_parse says. */
+static void numbers_taken_are_those_parsed(void **state) {
+    (void)state;
+    static const char letters[] = "00112345678999.-e+ ,}\"";
+    rng r = rng_make(seed);
+    int n_taken = 0;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < 300000; i++) {
+        char bytes[64] = {0};
+        int n = (int)rng_range(&r, 1, 26);
+        for (int k = 0; k < n; k++) {
+            bytes[k] = letters[rng_range(&r, 0, i % 2 == 0 ? 13 : (int)sizeof letters - 2)];
+        }
+        double got = 42, expected = 0;
+        const char *behind = number_take(bytes, &got);
+        if (behind == NULL) {
+            assert_true(got == 42);
+            continue;
+        }
+        n_taken++;
+        if (!number_parse(bytes, (size_t)(behind - bytes), &expected) || got != expected ||
+            signbit(got) != signbit(expected) || (*behind >= '0' && *behind <= '9')) {
+            fail_msg("%s: expected %.17g, got %.17g before '%s'", bytes, expected, got, behind);
+        }
+    }
+    assert_true(n_taken > 10000);
+    assert_non_null(number_take("4359890364849.5117,       ", &(double){0})); /* a time as traces have it */
+}
+
 static void ties_round_to_even(void **state) {
     (void)state;
     /* Halves between doubles just above 2^53, reached by the 128-bit division. */
@@ -125,6 +154,38 @@ static void pieces_make_no_difference(void **state) {
         assert_string_equal(text_get(&pieces), text_get(&whole));
         assert_int_equal(warnings.count[TRACE_WARNING_NOT_AN_EVENT], 1);
     }
+    text_clear(&whole);
+    text_clear(&pieces);
+}
+
+/* A value or its refusal is the same whether it lies in a piece, as most do, or across two. */
+static void odd_values_are_the_same_in_any_pieces(void **state) {
+    (void)state;
+    static const char *const values[] = {"0",         "-0",         "00",         "01",
+                                         "1-",        "1.",         "-",          "1.5.2",
+                                         "1e5",       "1E-3",       "12345678",   "-123456789012345.1234",
+                                         "\"\"",      "1.1234567",  "1.12345678", "123456789012345",
+                                         "1e",        "1,2",        "NaN",        "1234567890123456",
+                                         "-Infini",   "-Infinity",  "Infinity",   "9007199254740993.5",
+                                         "\"\\u12\"", "[1,-2.5]",   "[1 2]",      "{\"a\":[{}],\"b\":1}",
+                                         "{\"a\" 1}", "\"a\\\"b\"", "[01]",       "0.99999999999999999"};
+    static const char *const keys[] = {"ts", "pid", "name", "args\":{\"correlation", "x", "args\":{\"x"};
+    text data = {0}, whole = {0}, pieces = {0};
+    for (size_t i = 0; i < countof(values) * countof(keys); i++) {
+        const char *key = keys[i % countof(keys)];
+        trace_warnings warnings;
+        error err = {0}, other = {0};
+        text_reset(&data);
+        text_addf(&data, "[{\"%s\": %s%s,\n \"cat\":\"c\"} ,{\"%s\":%s%s}]", key, values[i / countof(keys)],
+                  key[0] == 'a' ? "}" : "", key, values[i / countof(keys)], key[0] == 'a' ? "}" : "");
+        status result = read_pieces(data.data, data.length, 0, &whole, &warnings, &err);
+        for (size_t piece = 1; piece < 40; piece++) {
+            assert_int_equal(read_pieces(data.data, data.length, piece, &pieces, &warnings, &other), result);
+            assert_string_equal(text_get(&pieces), text_get(&whole));
+            assert_string_equal(other.message, err.message);
+        }
+    }
+    text_clear(&data);
     text_clear(&whole);
     text_clear(&pieces);
 }
@@ -263,9 +324,11 @@ static void long_strings_take_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_round_as_strtod_does),
+        cmocka_unit_test(numbers_taken_are_those_parsed),
         cmocka_unit_test(ties_round_to_even),
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(pieces_make_no_difference),
+        cmocka_unit_test(odd_values_are_the_same_in_any_pieces),
         cmocka_unit_test(events_say_what_is_written),
         cmocka_unit_test(errors_tell_the_byte),
         cmocka_unit_test(deep_nesting_is_an_error),

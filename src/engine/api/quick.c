@@ -130,7 +130,8 @@ static inline int place_of(uint64_t hash) {
     return (int)(hash >> 60);
 }
 _Static_assert(QUICK_PLACES == 1 << 4, "place_of answers with four bits");
-_Static_assert(sizeof(bool) == 1 && sizeof(assay_dtype) == 4, "value_bits takes so many bytes of a union");
+_Static_assert(sizeof(bool) == 1 && sizeof(assay_dtype) == 4 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "value_bits takes the low bytes of a union");
 
 /* --- running -------------------------------------------------------------------------------------------------------------- */
 

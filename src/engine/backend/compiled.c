@@ -3,6 +3,7 @@
 #include "engine/backend/compiled.h"
 
 #include "engine/backend/tune.h"
+#include "engine/compile/product_units.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>
@@ -349,8 +350,20 @@ static plan *chosen_of(compiled_plan *p) {
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
     compiled_plan *p = NULL;
-    TRY(compiled_prepare(b, g, &b->options, &p, err));
-    status result = b->eager != NULL ? tune_plan(b, p, err) : ASSAY_OK;
+    error why = {0};
+    status result = compiled_prepare(b, g, &b->options, &p, &why);
+    if (result == ASSAY_UNSUPPORTED && b->eager->prepare(b->eager, g, out, NULL) == ASSAY_OK) {
+        (*out)->is_fallback = true;
+        (*out)->note = "not compiled: eager's kernels run it, operator by operator";
+        return ASSAY_OK;
+    }
+    if (result != ASSAY_OK) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return result;
+    }
+    result = b->tunes ? tune_plan(b, p, err) : ASSAY_OK;
     if (result != ASSAY_OK) {
         release(&p->base);
         return result;
@@ -384,7 +397,7 @@ static status build_many(const compiled_backend *b, compiled_plan *const *plans,
 
 status compiled_prepare_many(backend *base, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err) {
     const compiled_backend *b = (const compiled_backend *)base;
-    if (b->eager != NULL) {
+    if (b->tunes) {
         return fail(err, ASSAY_UNSUPPORTED, "%s prepares one graph at a time", base->name);
     }
     compiled_plan **plans = calloc((size_t)n + 1, sizeof(compiled_plan *));
@@ -449,12 +462,15 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
     b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
+    b->options.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
+    b->options.other_pairs = b->options.pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : b->options.pairs;
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,
                         .close = close_compiled};
+    b->tunes = chosen->tunes;
     status result = kernel_index_new(table, &b->kernels, err);
-    result = result == ASSAY_OK && chosen->tunes ? backend_eager_open(table, &b->eager, err) : result;
+    result = result == ASSAY_OK ? backend_eager_open(table, &b->eager, err) : result;
     if (result != ASSAY_OK) {
         close_compiled(&b->base);
         return result;

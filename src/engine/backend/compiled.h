@@ -12,7 +12,8 @@ typedef struct compiled_backend {
     backend base;
     kernel_index *kernels;
     compile_options options;
-    backend *eager;    /* what the tuner compares with; NULL without it */
+    backend *eager;    /* runs what cannot be compiled; what the tuner compares with */
+    bool tunes;
 } compiled_backend;
 
 typedef struct compiled_step {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "engine/compile/cache.h"
+#include "engine/kernels/identity.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -182,12 +183,15 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 4";
+    static const char version[] = "tune 5";
     int threads = omp_get_max_threads();
+    char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
+    kernel_identity(eager, sizeof eager);
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
                             {p->program.dag_text, strlen(p->program.dag_text)},
                             {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
+                            {eager, strlen(eager)},
                             {&threads, sizeof threads}};
     return cache_key_of(pieces, countof(pieces));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph of operators becomes a dag of primitives: each row's decomposition in turn, a library call where there is none. */
+#include "engine/compile/aliases.h"
 #include "engine/compile/passes.h"
 #include "engine/graph/dag_build.h"
 #include "engine/schema/pointwise.h"
@@ -105,49 +106,16 @@ static void call_library(dag *g, const op_call *call, const outputs *out) {
 
 /* --- writes through aliases ------------------------------------------------------------------------------------------------- */
 
-/* The tensor whose memory t shows, through views and in-place results. */
-static const tensor *root_of(const graph *g, const tensor *t) {
-    int node, output;
-    while (graph_find_maker(g, t, &node, &output)) {
-        const op_call *call = &g->nodes[node].call;
-        if (!(call->op->row->is_view || call->op->in_place) || call->args[0].kind != ARG_TENSOR) {
-            break;
-        }
-        t = call->args[0].tensor;
-    }
-    return t;
-}
-
-static bool is_used_after(const graph *g, const tensor *t, int node) {
-    for (int i = node + 1; i < g->n_nodes; i++) {
-        const op_call *call = &g->nodes[i].call;
-        for (int a = 0; a < call->op->signature.n_params; a++) {
-            const arg *x = &call->args[a];
-            if (x->kind == ARG_TENSOR && x->tensor == t) {
-                return true;
-            }
-            for (int k = 0; x->kind == ARG_TENSORS && k < x->n; k++) {
-                if (x->tensors[k] == t) {
-                    return true;
-                }
-            }
-        }
-    }
-    for (int i = 0; i < g->n_outputs; i++) {
-        if (g->outputs[i] == t) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool writes_in_place(const op_call *call) {
-    return call->op->in_place && !call->op->row->is_view && call->args[0].kind == ARG_TENSOR;
-}
+/* A graph on its way into a dag. */
+typedef struct capturing {
+    dag *g;
+    const graph *from;
+    const aliases *names;
+} capturing;
 
 /* Whether t is another name for memory that begins as origin's, `written` apart. */
-static bool is_alias(const graph *g, const tensor *t, const tensor *origin, const tensor *written) {
-    return t != written && t != origin && root_of(g, t) == origin;
+static bool is_alias(const capturing *c, const tensor *t, const tensor *origin, const tensor *written) {
+    return t != written && t != origin && aliases_origin(c->names, t) == origin;
 }
 
 /* An operator in place answers the memory that it was given. */
@@ -155,78 +123,103 @@ static bool shows_all(const tensor *t, const tensor *origin) {
     return t->offset == origin->offset && tensor_same_sizes(t, origin) && tensor_same_strides(t, origin);
 }
 
-static bool is_marked(const dag_capture *known, const tensor *t) {
-    for (int i = 0; i < known->n; i++) {
-        if (known->tensors[i] == t) {
-            return known->written[i];
-        }
-    }
-    return false;
-}
-
-/* Whether the node writes memory that another value shows, which is used afterwards or is to hold its last value. */
-static bool is_hidden_write(const graph *g, const dag_capture *known, int node) {
-    const op_call *call = &g->nodes[node].call;
-    if (!writes_in_place(call)) {
-        return false;
-    }
-    const tensor *written = call->args[0].tensor, *origin = root_of(g, written);
-    bool hidden = origin != written && (is_used_after(g, origin, node) || is_marked(known, origin));
-    for (int i = 0; i < node; i++) {
-        for (int k = 0; k < g->nodes[i].out->n; k++) {
-            const tensor *t = &g->nodes[i].out->items[k];
-            hidden |= is_alias(g, t, origin, written) && (is_used_after(g, t, node) || is_marked(known, t));
+/* Whether a node that writes `written` writes memory that another value shows, which is used afterwards or is to hold its last
+   value. */
+static bool is_hidden_write(const capturing *c, int node, const tensor *written) {
+    const dag_capture *known = c->g->capture;
+    const tensor *origin = aliases_origin(c->names, written);
+    bool hidden = origin != written && (aliases_used_after(c->names, origin, node) || dag_is_written(known, origin));
+    for (int i = 0; i < node && !hidden; i++) {
+        for (int k = 0; k < c->from->nodes[i].out->n; k++) {
+            const tensor *t = &c->from->nodes[i].out->items[k];
+            hidden |= is_alias(c, t, origin, written) &&
+                      (aliases_used_after(c->names, t, node) || dag_is_written(known, t));
         }
     }
     return hidden;
 }
 
 /* A value is what it was when it was made. Where memory is written under one name and read under another, what it begins as
-   gets a new value with what was written put in, and every other name a view of that. */
-static void follow_write(dag *g, const graph *graph_in, int node) {
-    const tensor *written = graph_in->nodes[node].call.args[0].tensor, *origin = root_of(graph_in, written);
-    val now = g->results[0];
+   gets a new value with what was written put in, and every other name a view of that. now: what the node wrote. */
+static void follow_write(const capturing *c, int node, const tensor *written, val now) {
+    dag *g = c->g;
+    const tensor *origin = aliases_origin(c->names, written);
     if (origin != written) {
         now = v_cast(g, now, origin->dtype);
         now = shows_all(written, origin) ? now : v_with_part(g, v_tensor(g, origin), origin, written, now);
         dag_learn(g, origin, now, true);
     }
     for (int i = 0; i < node && !g->failed; i++) {
-        for (int k = 0; k < graph_in->nodes[i].out->n; k++) {
-            const tensor *t = &graph_in->nodes[i].out->items[k];
-            if (is_alias(graph_in, t, origin, written)) {
+        for (int k = 0; k < c->from->nodes[i].out->n; k++) {
+            const tensor *t = &c->from->nodes[i].out->items[k];
+            if (is_alias(c, t, origin, written)) {
                 dag_learn(g, t, shows_all(t, origin) ? now : v_as_strided(g, now, origin, t), false);
             }
         }
     }
 }
 
-static status capture_node(dag *g, const graph *graph_in, int index, error *err) {
-    const graph_node *node = &graph_in->nodes[index];
+static status refuse_hidden(const op_call *call, error *err) {
+    return fail(err, ASSAY_UNSUPPORTED,
+                "%s is a library call and writes memory that another value of the graph shows and that is used "
+                "elsewhere: the compiler does not follow that",
+                call->op->signature.full);
+}
+
+/* The value that t stands for, if it was learned; else none. */
+static val value_so_far(const dag *g, const tensor *t) {
+    val v = {-1};
+    dag_known(g->capture, t, &v);
+    return v;
+}
+
+/* Argument i was written, as the output in place or besides the outputs: other names of that memory learn of it. before: its
+   value until now. */
+static status take_write(const capturing *c, int node, int i, val before, bool by_library, error *err) {
+    const op_call *call = &c->from->nodes[node].call;
+    const tensor *written = call_tensor(call, i);
+    bool is_result = call->op->in_place && i == 0;
+    if (is_result) {
+        dag_learn(c->g, written, c->g->results[0], true);
+    }
+    val now = value_so_far(c->g, written);
+    if (by_library && !is_result) { /* nobody told what it wrote: only where nobody else looks */
+        return aliases_used_besides(c->names, written, node) || is_hidden_write(c, node, written) ? refuse_hidden(call, err)
+                                                                                                  : ASSAY_OK;
+    }
+    if ((!is_result && now.id == before.id) || !is_hidden_write(c, node, written)) {
+        return ASSAY_OK;
+    }
+    if (dag_at(c->g, now)->kind == PRIM_CALL) {
+        return refuse_hidden(call, err);
+    }
+    follow_write(c, node, written, now);
+    return ASSAY_OK;
+}
+
+static status capture_node(const capturing *c, int index, error *err) {
+    dag *g = c->g;
+    const graph_node *node = &c->from->nodes[index];
     const op_call *call = &node->call;
     if (node->out->n > MOST_RESULTS) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: %d outputs, at most %d can be compiled", call->op->signature.full,
                     node->out->n, MOST_RESULTS);
     }
-    val results[MOST_RESULTS];
+    val results[MOST_RESULTS], before[SIGNATURE_MAX_PARAMS];
     g->results = results;
-    if (!take_apart(g, call, node->out) && !g->failed) {
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        before[i] = call->args[i].kind == ARG_TENSOR ? value_so_far(g, call->args[i].tensor) : (val){-1};
+    }
+    bool by_library = !take_apart(g, call, node->out);
+    if (by_library && !g->failed) {
         call_library(g, call, node->out);
     }
     for (int k = 0; !g->failed && k < node->out->n; k++) {
         dag_learn(g, &node->out->items[k], results[k], false);
     }
-    if (call->op->in_place && !call->op->row->is_view && !g->failed && node->out->n > 0) {
-        bool hidden = is_hidden_write(graph_in, g->capture, index);
-        dag_learn(g, call_tensor(call, 0), results[0], true);
-        if (hidden && dag_at(g, results[0])->kind == PRIM_CALL) {
-            return fail(err, ASSAY_UNSUPPORTED,
-                        "%s is a library call and writes memory that another value of the graph shows and that is used "
-                        "afterwards: the compiler does not follow that",
-                        call->op->signature.full);
-        }
-        if (hidden) {
-            follow_write(g, graph_in, index);
+    for (int i = 0; i < call->op->signature.n_params && !call->op->row->is_view && node->out->n > 0 && !g->failed; i++) {
+        if (call->args[i].kind == ARG_TENSOR && op_writes(call->op, i)) {
+            TRY(take_write(c, index, i, before[i], by_library, err));
         }
     }
     return g->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile %s", call->op->signature.full) : ASSAY_OK;
@@ -240,6 +233,13 @@ static bool is_there(const dag *g, const dag_output *o) {
            tensor_same_strides(n->input.from, o->to);
 }
 
+/* What is written to an input's memory and is another input as it is: a value of its own, which can be kept apart while the
+   other is overwritten. */
+static val own_value(dag *g, val v, const tensor *to) {
+    const dag_node *n = dag_at(g, v);
+    return n->kind == PRIM_INPUT && !n->input.is_seed && to->storage != NULL ? v_same(g, v) : v;
+}
+
 static void add_output(dag *g, val v, const tensor *to) {
     dag_output o = {v, to};
     for (int i = 0; i < g->n_outputs; i++) {
@@ -250,6 +250,7 @@ static void add_output(dag *g, val v, const tensor *to) {
         }
     }
     if (!is_there(g, &o)) {
+        o.value = own_value(g, v, to);
         g->outputs[g->n_outputs++] = o;
     }
 }
@@ -267,8 +268,11 @@ status capture(compiler *c, const graph *graph_in, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }
     g->capture = known;
+    aliases *names;
+    TRY(aliases_make(c->memory, graph_in, &names, err));
+    const capturing state = {g, graph_in, names};
     for (int i = 0; i < graph_in->n_nodes; i++) {
-        TRY(capture_node(g, graph_in, i, err));
+        TRY(capture_node(&state, i, err));
     }
     g->outputs = arena_make(c->memory, (size_t)(graph_in->n_outputs + known->n), sizeof *g->outputs);
     if (g->outputs == NULL) {

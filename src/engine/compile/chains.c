@@ -38,21 +38,28 @@ static bool partition_of(const kernel *k, int64_t parts, partition *out) {
     return rest == 1 && k->n_task_items % parts == 0;
 }
 
-/* The least and the greatest that expression e's offset comes to after this change of variables. Where it has a guard, the
-   coordinates lie within the value's sizes whenever it looks. */
-static void offset_range(compiler *c, const kernel *k, const expr *e, index_sum at, const index_sum *by, int64_t *low,
-                         int64_t *high) {
+/* The least and the greatest that expression e's offset comes to in part 0, whose variables are replaced by `by`. Where it has
+   a guard, the coordinates lie within the value's sizes whenever it looks. One that goes with the part's number lies there in
+   every part, not in part 0 alone, so that it tells nothing about part 0: what looks one row back must not pass for what
+   stays within its part. */
+static void offset_range(compiler *c, const kernel *k, const partition *p, const expr *e, index_sum at, const index_sum *by,
+                         int64_t *low, int64_t *high) {
     if (e == NULL || e->guard < 0) {
         index_range(index_replace(&c->g.indices, at, k->n_variables, by), low, high);
         return;
+    }
+    uint64_t of_parts = 0;
+    for (int i = 0; i < p->n; i++) {
+        of_parts |= (uint64_t)1 << p->variables[i];
     }
     const place *there = &c->places[e->value];
     *low = *high = there->offset;
     for (int d = 0; d < e->n_coordinates; d++) {
         int64_t from, to, last = dag_at(&c->g, (val){e->value})->sizes[d] - 1;
+        bool goes_with_part = (index_variables(e->coordinates[d]) & of_parts) != 0;
         index_range(index_replace(&c->g.indices, e->coordinates[d], k->n_variables, by), &from, &to);
-        *low += (from < 0 ? 0 : from) * there->strides[d];
-        *high += (to > last ? last : to) * there->strides[d];
+        *low += (from < 0 && !goes_with_part ? 0 : from) * there->strides[d];
+        *high += (to > last && !goes_with_part ? last : to) * there->strides[d];
     }
 }
 
@@ -74,7 +81,7 @@ static bool is_of_part(compiler *c, const kernel *k, const partition *p, const e
         by[v] = run > 1 ? index_variable(&c->g.indices, v, run) : index_constant(0);
     }
     int64_t low, high;
-    offset_range(c, k, e, at, by, &low, &high);
+    offset_range(c, k, p, e, at, by, &low, &high);
     return low >= 0 && high < extent && !c->g.indices.failed;
 }
 

@@ -121,7 +121,7 @@ static void arrange_variants(compiler *c, int step) {
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
-            known |= k->is_product || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
+            known |= (k->is_product && k->product.pairs == s->variants[v]->product.pairs) || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
         }
         if (known) {
             continue;
@@ -272,6 +272,7 @@ status compile_graph(arena *memory, const graph *g, const compile_options *optio
     dag_init(&c.g, memory);
     c.g.own_products = options->own_products;
     c.g.library_products = options->library_products;
+    c.g.rounds_factors = options->pairs != PAIRS_WIDENED || (options->variants && options->other_pairs != PAIRS_WIDENED);
     status result = compile(&c, g, &made, err);
     if (result == ASSAY_OK) {
         made.dag_text = dag_print(&c.g, memory);

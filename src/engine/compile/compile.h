@@ -5,6 +5,9 @@
 
 #include "engine/graph/graph.h"
 
+/* How products of bf16 multiply: each number widened to f32; pairs of them by vectors, or by the processor's tiles. */
+typedef enum pairs_way { PAIRS_WIDENED, PAIRS_BY_VECTORS, PAIRS_BY_TILES } pairs_way;
+
 typedef struct compile_options {
     bool no_fusion;   /* one kernel for each value that an operator answers */
     int n_threads;    /* that will run it: work is shared out for so many; 0: one */
@@ -13,6 +16,8 @@ typedef struct compile_options {
     const char *prefix; /* of the kernels' symbols, where several programs are to be one module; NULL: none */
     bool streams_all; /* results of any size are stored past the caches, as large ones are: for tests */
     bool variants;    /* several kernels for each step, for a tuner to choose from */
+    pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
+    pairs_way other_pairs; /* the way of a variant */
 } compile_options;
 
 typedef enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_WORK, BUFFER_SEED, BUFFER_CALL } buffer_role;

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 256 };
+/* Inner steps of a panel; rows that are multiplied together. Of tiles: inner steps, rows, and the most rows of a task. */
+enum { STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
+/* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
+enum { FEW_ROWS = 8, FLAT_STRETCH = 8, FLAT_COLUMNS = 512 };
 
 /* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
 
@@ -74,16 +77,63 @@ static int dense_variable(const kernel *k, uint64_t set) {
     return -1;
 }
 
-/* f32 that lie densely along rows or along the inner variable are multiplied from where they are. */
-static bool lies_ready(const kernel *k, int e, int row, int inner, int64_t *stride, int64_t *along) {
+/* What lies densely along rows or along the inner variable, in the type that is multiplied, is multiplied from where it is. */
+static bool lies_ready(const kernel *k, int e, dtype t, int row, int inner, int64_t *stride, int64_t *along) {
     const expr *x = &k->exprs[e];
     int reads[EXPR_MAX_READS];
-    return x->kind == EXPR_LOAD && x->dtype == ASSAY_F32 && x->guard < 0 && index_reads(k, x->at, -1, reads, 0) == 0 &&
+    return x->kind == EXPR_LOAD && x->dtype == t && x->guard < 0 && index_reads(k, x->at, -1, reads, 0) == 0 &&
            index_stride(x->at, inner, along) && index_stride(x->at, row, stride) && *stride >= 0 && *along >= 0 &&
            (*stride == 1 || *along == 1);
 }
 
-bool arrange_product(kernel *k) {
+/* Blocks of equal size, so that threads get equal shares, and of whole groups of rows. Tiles multiply so fast that panels had better
+   serve many rows. */
+static int64_t row_block_of(int64_t n_rows, pairs_way pairs) {
+    int64_t most = pairs == PAIRS_BY_TILES ? TILE_ROWS : PRODUCT_ROWS;
+    int64_t together = pairs == PAIRS_BY_TILES ? TILE_ROWS_TOGETHER : ROWS_TOGETHER;
+    int64_t blocks = (n_rows + most - 1) / most, each = (n_rows + blocks - 1) / blocks;
+    return blocks == 1 ? n_rows : (each + together - 1) / together * together;
+}
+
+/* The bf16 that e widens; -1: it widens none. */
+static int half_of(const kernel *k, int e) {
+    const expr *x = &k->exprs[e];
+    return x->kind == EXPR_CAST && k->exprs[x->sources[0]].dtype == ASSAY_BF16 ? x->sources[0] : -1;
+}
+
+/* Where the factors lie, and whether they are multiplied in pairs of bf16. Columns that run along the inner variable are turned
+   round pair by pair where they lie, so each begins with a whole pair. */
+static void place_factors(kernel *k, pairs_way pairs) {
+    product_form *p = &k->product;
+    int left = half_of(k, p->left), right = half_of(k, p->right);
+    int64_t stride, along, size = k->variables[p->inner].size;
+    bool flat = k->variables[p->row].size <= FEW_ROWS && k->variables[p->column].size >= FLAT_COLUMNS && !p->right_runs_inward;
+    p->columns = flat ? FLAT_COLUMNS : PRODUCT_COLUMNS;
+    p->stretch = flat ? FLAT_STRETCH : STRETCH;
+    pairs = flat ? PAIRS_WIDENED : pairs;
+    if (pairs != PAIRS_WIDENED && left >= 0 && right >= 0) {
+        bool turned = lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &stride, &along) && along == 1 && stride % 2 == 0 &&
+                      size % 2 == 0;
+        p->pairs = pairs;
+        p->left = left;
+        p->right = right;
+        bool paired = !turned && lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &along, &stride) && along == 1;
+        p->right_stride = turned ? stride / 2 : paired ? stride : -1;
+        p->right_runs_inward = turned || (!paired && p->right_runs_inward);
+        bool ready = lies_ready(k, left, ASSAY_BF16, p->row, p->inner, &stride, &along) && along == 1 && size % PAIRS_STEP == 0;
+        p->left_stride = ready ? stride : -1;
+        return;
+    }
+    if (lies_ready(k, p->left, ASSAY_F32, p->row, p->inner, &stride, &along)) {
+        p->left_stride = stride;
+        p->left_step = along;
+    }
+    if (lies_ready(k, p->right, ASSAY_F32, p->column, p->inner, &stride, &along) && along == 1) {
+        p->right_stride = stride;
+    }
+}
+
+bool arrange_product(kernel *k, pairs_way pairs) {
     uint64_t reduced = reduced_set(k);
     int sum = k->has_classes ? only_sum(k, reduced) : -1;
     if (sum < 0) {
@@ -119,14 +169,13 @@ bool arrange_product(kernel *k) {
     }
     k->is_product = true;
     k->vector = column;
-    k->lanes = PRODUCT_COLUMNS;
-    int64_t row_block = n_rows < PRODUCT_ROWS ? n_rows : PRODUCT_ROWS;
-    k->product = (product_form){sum, left, right, row, column, inner, row_block, runs_along(k, right, inner, column), -1, 1};
-    int64_t stride, along;
-    bool ready = lies_ready(k, left, row, inner, &stride, &along);
-    k->product.left_stride = ready ? stride : -1;
-    k->product.left_step = ready ? along : 1;
-    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS);
+    k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
+                                .right_runs_inward = runs_along(k, right, inner, column),
+                                .left_stride = -1, .left_step = 1, .right_stride = -1};
+    place_factors(k, pairs);
+    int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
+    k->lanes = k->product.columns;
+    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + k->lanes - 1) / k->lanes);
     for (int v = 0; v < k->n_variables; v++) {
         if (!k->variables[v].is_reduced && v != row && v != column) {
             k->tasks[k->n_tasks++] = v;
@@ -138,20 +187,21 @@ bool arrange_product(kernel *k) {
 
 /* --- writing it ------------------------------------------------------------------------------------------------------------------ */
 
-/* Which task: the batch, the block of columns, the block of rows, from slow to fast, so that neighbours share columns. */
+/* Which task: the batch, the block of rows, the block of columns, from slow to fast: neighbours share rows, which are read again
+   and again and so had better stay in the core's cache, where each task reads its columns once. */
 static void emit_place(emitter *m) {
     const kernel *k = m->k;
     const product_form *p = &k->product;
     int64_t rows = k->variables[p->row].size, columns = k->variables[p->column].size;
     int64_t row_blocks = (rows + p->row_block - 1) / p->row_block;
-    int64_t column_blocks = (columns + PRODUCT_COLUMNS - 1) / PRODUCT_COLUMNS;
-    emit_line(m, "const int64_t first_row = task %% %lld * %lld;", (long long)row_blocks, (long long)p->row_block);
+    int64_t column_blocks = (columns + p->columns - 1) / p->columns;
+    emit_line(m, "const int64_t first_row = task / %lld %% %lld * %lld;", (long long)column_blocks, (long long)row_blocks,
+              (long long)p->row_block);
     emit_line(m, "const int64_t n_rows = %lld - first_row < %lld ? %lld - first_row : %lld;", (long long)rows,
               (long long)p->row_block, (long long)rows, (long long)p->row_block);
-    emit_line(m, "const int64_t first_column = task / %lld %% %lld * %d;", (long long)row_blocks, (long long)column_blocks,
-              PRODUCT_COLUMNS);
+    emit_line(m, "const int64_t first_column = task %% %lld * %d;", (long long)column_blocks, p->columns);
     emit_line(m, "const int64_t n_columns = %lld - first_column < %d ? %lld - first_column : %d;", (long long)columns,
-              PRODUCT_COLUMNS, (long long)columns, PRODUCT_COLUMNS);
+              p->columns, (long long)columns, p->columns);
     int64_t below = row_blocks * column_blocks;
     for (int i = k->n_tasks - 1; i >= 0; i--) {
         int v = k->tasks[i];
@@ -173,8 +223,8 @@ static void emit_needs(emitter *m, int e) {
     }
 }
 
-/* A loop over the lanes l of variable v from `from` on, whose body stores expression e at `to`. */
-static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *to) {
+/* A loop over the lanes l of variable v from `from` on, whose body stores expression e: by `store`, in which %s stands for it. */
+static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *store) {
     bool *named = malloc((size_t)m->k->n_exprs + 1);
     if (named == NULL) {
         m->out.failed = true;
@@ -188,7 +238,8 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
     emit_needs(m, e);
     text value = {0};
     emit_name(m, &value, e);
-    emit_line(m, "%s = %s;", to, text_get(&value));
+    const char *at = strstr(store, "%s");
+    emit_line(m, "%.*s%s%s", (int)(at - store), store, text_get(&value), at + 2);
     m->out.failed |= value.failed;
     text_clear(&value);
     m->depth--;
@@ -197,32 +248,83 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
     free(named);
 }
 
+/* Where the first element of a factor's part lies that is read from where it is; v: its rows or its columns. */
+static void emit_first(emitter *m, const char *name, int e, int v, const char *first) {
+    const expr *x = &m->k->exprs[e];
+    text at = {0};
+    emit_line(m, "const %s *%s;", dialect_type(x->dtype), name);
+    emit_line(m, "{");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = %s, v%d = first_inner;", v, first, m->k->product.inner);
+    emit_index(m, &at, x->at, -1);
+    emit_line(m, "%s = b%d + %s;", name, x->buffer, text_get(&at));
+    m->depth--;
+    emit_line(m, "}");
+    m->out.failed |= at.failed;
+    text_clear(&at);
+}
+
 static void emit_left(emitter *m) {
     const product_form *p = &m->k->product;
     if (p->left_stride >= 0) {
-        text at = {0};
-        emit_line(m, "const float *left_rows;");
-        emit_line(m, "{");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = first_row, v%d = first_inner;", p->row, p->inner);
-        emit_index(m, &at, m->k->exprs[p->left].at, -1);
-        emit_line(m, "left_rows = b%d + %s;", m->k->exprs[p->left].buffer, text_get(&at));
-        m->depth--;
-        emit_line(m, "}");
-        m->out.failed |= at.failed;
-        text_clear(&at);
+        emit_first(m, "left_rows", p->left, p->row, "first_row");
         return;
     }
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left, "left[256 * i + l]");
+    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left,
+                     p->stretch == STRETCH ? "left[256 * i + l] = %s;" : "left[8 * i + l] = %s;");
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_right_pairs(emitter *m) {
+    const product_form *p = &m->k->product;
+    if (p->right_runs_inward) {
+        emit_line(m, "for (int64_t c = 0; c < n_columns; c += 16) {");
+        m->depth++;
+        emit_line(m, "uint16_t run[4096] __attribute__((aligned(64)));");
+        emit_line(m, "for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
+        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
+        if (m->k->variables[p->inner].size % 2 != 0) {
+            emit_line(m, "for (int64_t l = n_inner; l %% 2 != 0; l++) {");
+            emit_line(m, "    run[256 * i + l] = 0;");
+            emit_line(m, "}");
+        }
+        m->depth--;
+        emit_line(m, "}");
+        emit_line(m, "turn_round(right + c, %d, run, 128, (n_inner + 1) / 2, 16, 4);", PRODUCT_COLUMNS);
+    } else {
+        emit_line(m, "for (int64_t i = 0; i < n_inner; i++) { /* the second of a pair joins the first */");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
+        emit_line(m, "const uint32_t kept = i %% 2 == 0 ? 0 : 0xFFFFu, places = i %% 2 == 0 ? 0 : 16;");
+        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
+                         "right[64 * (i / 2) + l] = (right[64 * (i / 2) + l] & kept) | (uint32_t)%s << places;");
+    }
     m->depth--;
     emit_line(m, "}");
 }
 
 static void emit_right(emitter *m) {
     const product_form *p = &m->k->product;
+    if (p->right_stride >= 0) {
+        emit_first(m, "right_columns", p->right, p->column, "first_column");
+        if (p->pairs != PAIRS_WIDENED && !p->right_runs_inward) {
+            emit_line(m, "pair_rows(right_columns, %lld, n_inner, n_columns, right);", (long long)p->right_stride);
+            return;
+        }
+        emit_line(m, "turn_round(right, %d, right_columns, %lld, %s, n_columns, 4);", PRODUCT_COLUMNS,
+                  (long long)p->right_stride, p->pairs != PAIRS_WIDENED ? "n_inner / 2" : "n_inner");
+        return;
+    }
+    if (p->pairs != PAIRS_WIDENED) {
+        emit_right_pairs(m);
+        return;
+    }
     if (p->right_runs_inward) {
         emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
         m->depth++;
@@ -230,7 +332,7 @@ static void emit_right(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l]");
+        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
         m->depth--;
         emit_line(m, "}");
         emit_line(m, "turn_columns(run, n_inner, right + c);");
@@ -238,7 +340,8 @@ static void emit_right(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
-        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right, "right[64 * i + l]");
+        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
+                         p->stretch == STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
     }
     m->depth--;
     emit_line(m, "}");
@@ -251,7 +354,7 @@ static void emit_following(emitter *m) {
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_line(m, "const float *const r%d = sums + 64 * i;", p->root);
+    emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
     emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
     m->depth++;
@@ -284,23 +387,63 @@ static void emit_following(emitter *m) {
     emit_line(m, "}");
 }
 
-void emit_product(emitter *m) {
+/* Room for sums and panels. */
+static void emit_panels(emitter *m) {
     const product_form *p = &m->k->product;
+    bool pairs = p->pairs != PAIRS_WIDENED;
     long long inner = m->k->variables[p->inner].size;
-    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64, "the text above says so");
-    emit_place(m);
-    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * PRODUCT_COLUMNS);
+    emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * p->columns);
     if (p->left_stride < 0) {
-        emit_line(m, "float left[%lld];", (long long)p->row_block * STRETCH);
+        emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * p->stretch);
     }
-    emit_line(m, "float right[%d] __attribute__((aligned(64)));", STRETCH * PRODUCT_COLUMNS);
+    emit_line(m, "%s right[%d] __attribute__((aligned(64)));", pairs ? "uint32_t" : "float", p->stretch * p->columns / (pairs ? 2 : 1));
     if (m->k->variables[p->column].size % 16 != 0) {
-        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", inner < STRETCH ? (int)inner : STRETCH);
+        int rows = inner < p->stretch ? (int)inner : p->stretch;
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) { /* columns that are not there */", pairs ? (rows + 1) / 2 : rows);
         emit_line(m, "    for (int64_t l = n_columns; l %% 16 != 0; l++) {");
-        emit_line(m, "        right[64 * i + l] = 0;");
+        emit_line(m, "        right[%d * i + l] = 0;", p->columns);
         emit_line(m, "    }");
         emit_line(m, "}");
     }
+}
+
+/* Zeros up to a whole step of tiles. */
+static void emit_padding(emitter *m) {
+    const product_form *p = &m->k->product;
+    if (p->pairs == PAIRS_WIDENED || m->k->variables[p->inner].size % PAIRS_STEP == 0) {
+        return;
+    }
+    emit_line(m, "for (int64_t i = (n_inner + 1) / 2; i %% 16 != 0; i++) {");
+    emit_line(m, "    for (int64_t l = 0; l < 64; l++) {");
+    emit_line(m, "        right[64 * i + l] = 0;");
+    emit_line(m, "    }");
+    emit_line(m, "}");
+    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
+    emit_line(m, "    for (int64_t l = n_inner; l %% 32 != 0; l++) {");
+    emit_line(m, "        left[256 * i + l] = 0;");
+    emit_line(m, "    }");
+    emit_line(m, "}");
+}
+
+static void emit_multiply(emitter *m, const char *begins) {
+    const product_form *p = &m->k->product;
+    const char *left = p->left_stride < 0 ? "left" : "left_rows";
+    long long stride = p->left_stride < 0 ? p->stretch : p->left_stride;
+    if (p->pairs != PAIRS_WIDENED) {
+        emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
+                  p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
+    } else {
+        emit_line(m, "%s(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
+                  p->stretch == STRETCH ? "multiply_add" : "multiply_few", left, stride, (long long)p->left_step, begins);
+    }
+}
+
+void emit_product(emitter *m) {
+    const product_form *p = &m->k->product;
+    long long inner = m->k->variables[p->inner].size;
+    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64 && FLAT_STRETCH == 8 && FLAT_COLUMNS == 512, "the text above says so");
+    emit_place(m);
+    emit_panels(m);
     /* Of what is summed over, panels run along one variable. */
     text begins = {0};
     text_add(&begins, "first_inner == 0");
@@ -312,17 +455,13 @@ void emit_product(emitter *m) {
             m->depth++;
         }
     }
-    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, STRETCH);
+    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
     m->depth++;
-    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, STRETCH, inner, STRETCH);
+    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, p->stretch, inner, p->stretch);
     emit_left(m);
     emit_right(m);
-    if (p->left_stride < 0) {
-        emit_line(m, "multiply_add(left, %d, 1, right, n_rows, n_inner, n_columns, sums, %s);", STRETCH, text_get(&begins));
-    } else {
-        emit_line(m, "multiply_add(left_rows, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
-                  (long long)p->left_stride, (long long)p->left_step, text_get(&begins));
-    }
+    emit_padding(m);
+    emit_multiply(m, text_get(&begins));
     while (m->depth > depth) {
         m->depth--;
         emit_line(m, "}");

@@ -241,7 +241,7 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
             c->places[core.id] = (place){.buffer = buffer, .strides = strides};
             continue;
         }
-        if (a->apart[i] && !is_leaf(n) && c->places[o->value.id].buffer < 0) {
+        if (a->apart[i] && !is_leaf(dag_at(&c->g, o->value)) && c->places[o->value.id].buffer < 0) {
             c->places[o->value.id] = work_place(c, o->value);
         }
         copies[n_copies++] = (late_copy){o->value, {.buffer = buffer, .strides = o->to->strides}, a->apart[i]};
@@ -368,6 +368,10 @@ static bool promote_factors(compiler *c, attempt *a, double *costs) {
         }
         for (int i = 0; i < 2; i++) {
             val v = factors[i].value;
+            const dag_node *n = dag_at(&c->g, v);
+            if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
+                v = n->sources[0]; /* which is multiplied as it is */
+            }
             primitive kind = dag_at(&c->g, v)->kind;
             int64_t blocks = (factors[i].uses - 1) / (i == 0 ? PRODUCT_COLUMNS : PRODUCT_ROWS);
             double cost = (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? cost_of(c, v, costs) : 0;
@@ -465,9 +469,11 @@ static bool same_element(compiler *c, const expr *e, const root *r) {
     return r->kind == ROOT_STORE && r->phase == 0 && index_equal(read, write);
 }
 
-/* Outputs that lie where an input lies which is read elsewhere or later: from now on computed apart. */
-static bool keep_apart(compiler *c, attempt *a) {
+/* Outputs that lie where an input lies which is read elsewhere or later: from now on computed apart. *unsolved: it is read after
+   that output, though that is computed apart. */
+static bool keep_apart(compiler *c, attempt *a, bool *unsolved) {
     bool any = false;
+    *unsolved = false;
     for (int s = 0; s < c->n_steps; s++) {
         const kernel *writer = c->steps[s].kernel;
         for (int i = 0; writer != NULL && i < writer->n_roots; i++) {
@@ -496,10 +502,9 @@ static bool keep_apart(compiler *c, attempt *a) {
                                 t >= s && !(t == s && reader->n_phases == 1 && !stores_first(reader, r) && same_element(c, x, r));
                 }
             }
-            if (conflict && !a->apart[output]) {
-                a->apart[output] = true;
-                any = true;
-            }
+            *unsolved |= conflict && a->apart[output];
+            any |= conflict && !a->apart[output];
+            a->apart[output] |= conflict;
         }
     }
     return any;
@@ -559,14 +564,15 @@ status schedule(compiler *c, error *err) {
     for (int i = 0; i < c->g.n_kept; i++) {
         a.promoted[c->g.kept[i].id] = a.live[c->g.kept[i].id];
     }
-    /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. */
+    /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. Values are added for speed,
+       which is given up in time; outputs must be apart. */
     enum { MOST_ROUNDS = 64 };
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int round = 0;; round++) {
+        bool unsolved;
         TRY(try_schedule(c, &a, copies, err));
-        bool apart = keep_apart(c, &a), more = promote(c, &a);
+        bool apart = keep_apart(c, &a, &unsolved), more = round < MOST_ROUNDS && promote(c, &a);
         if (!apart && !more) {
-            break;
+            return unsolved ? fail(err, ASSAY_UNSUPPORTED, "memory of an input is overwritten before all of it is read") : ASSAY_OK;
         }
     }
-    return ASSAY_OK;
 }

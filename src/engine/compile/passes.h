@@ -91,9 +91,13 @@ typedef struct product_form {
     int left, right;          /* expressions */
     int row, column, inner;   /* variables */
     int64_t row_block;        /* rows of one task */
+    int columns, stretch;     /* of one task; inner steps that panels hold */
     bool right_runs_inward;   /* neighbours in memory lie along the inner variable, not along columns */
     int64_t left_stride;      /* between rows of f32 that are multiplied from where they lie; -1: they are brought into a panel */
     int64_t left_step;        /* between their elements along the inner variable */
+    int64_t right_stride;     /* between columns that are dense along the inner variable and turned round as they lie, in words;
+                                 or between rows of bf16 that are paired as they lie; -1 */
+    pairs_way pairs;          /* not WIDENED: left and right are bf16 */
 } product_form;
 
 typedef struct kernel {
@@ -162,7 +166,7 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice);
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none. */
-bool arrange_product(kernel *k);
+bool arrange_product(kernel *k, pairs_way pairs);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
 /* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the

@@ -90,6 +90,7 @@ typedef struct dag {
     dag_output *outputs;
     bool own_products;   /* matrix products are to be sums, not library calls ... */
     uint64_t library_products; /* ... but for these, by their number */
+    bool rounds_factors; /* of such sums, to bf16 where that is their type: so that they can be multiplied as such */
     int n_products;      /* so far: calls that may be either */
     struct dag_product *products;
     int n_kept;
@@ -154,6 +155,8 @@ val v_recip(dag *g, val x);
 
 /* Views. */
 val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map);
+/* x as it is, under a name of its own: a value that may lie elsewhere than x does. */
+val v_same(dag *g, val x);
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes);
 val v_permute(dag *g, val x, const int *order);
 val v_transpose(dag *g, val x, int a, int b);
@@ -196,8 +199,10 @@ void v_library(dag *g, const op_call *call, const outputs *out);
 
 /* Whether this call, which may be a library call or a sum, is to be a sum. Asked once for each call. */
 bool v_owns_product(dag *g, const op_call *call);
-/* The sum that the call last asked about has become. */
-void v_owned_product(dag *g, val sum);
+/* A factor of such a sum, in f32, of a call whose type is t. */
+val v_factor(dag *g, val x, dtype t);
+/* The sum that the call has become, if it was the last one asked about. */
+void v_owned_product(dag *g, const op_call *call, val sum);
 
 /* Windows: one term of a sum over them, of these sizes; row and column say which, as numbers or as variables of their own. */
 typedef val v_tap_fn(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column);

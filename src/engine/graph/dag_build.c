@@ -2,6 +2,8 @@
 /* What decompositions are written in: values from values, folded where the answer is plain. */
 #include "engine/graph/dag_build.h"
 
+#include "base/hash.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -33,42 +35,76 @@ bool v_has(const op_call *call, int i) {
     return !call_is_none(call, i);
 }
 
-bool dag_known(const dag_capture *c, const tensor *t, val *out) {
-    for (int i = c->n - 1; i >= 0; i--) {
-        if (c->tensors[i] == t) {
-            *out = c->values[i];
-            return true;
-        }
+/* The slot of t: its own, or the free one where it would stand. */
+static size_t slot_of(const dag_capture *c, const tensor *t) {
+    size_t at = (size_t)hash_bytes(&t, sizeof(tensor *), 0) & (c->n_slots - 1);
+    while (c->slots[at] != 0 && c->tensors[c->slots[at] - 1] != t) {
+        at = (at + 1) & (c->n_slots - 1);
     }
-    return false;
+    return at;
+}
+
+/* Its place in the lists; -1: none. */
+static int place_of(const dag_capture *c, const tensor *t) {
+    return c->n_slots > 0 ? c->slots[slot_of(c, t)] - 1 : -1;
+}
+
+bool dag_known(const dag_capture *c, const tensor *t, val *out) {
+    int i = place_of(c, t);
+    if (i >= 0) {
+        *out = c->values[i];
+    }
+    return i >= 0;
+}
+
+bool dag_is_written(const dag_capture *c, const tensor *t) {
+    int i = place_of(c, t);
+    return i >= 0 && c->written[i];
+}
+
+/* Room for twice as many; the arena keeps the old lists: no more than the new ones. */
+static bool grow(dag *g, dag_capture *c) {
+    int capacity = 2 * c->capacity + 16;
+    size_t n_slots = c->n_slots > 0 ? c->n_slots : 16;
+    while (n_slots < 2 * (size_t)capacity) {
+        n_slots *= 2;
+    }
+    dag_capture wider = {.n = c->n,
+                         .capacity = capacity,
+                         .tensors = arena_make(g->memory, (size_t)capacity, sizeof(tensor *)),
+                         .values = arena_make(g->memory, (size_t)capacity, sizeof(val)),
+                         .written = arena_make(g->memory, (size_t)capacity, sizeof(bool)),
+                         .n_slots = n_slots,
+                         .slots = arena_make(g->memory, n_slots, sizeof(int))};
+    if (wider.tensors == NULL || wider.values == NULL || wider.written == NULL || wider.slots == NULL) {
+        return false;
+    }
+    for (int i = 0; i < c->n; i++) {
+        wider.tensors[i] = c->tensors[i];
+        wider.values[i] = c->values[i];
+        wider.written[i] = c->written[i];
+        wider.slots[slot_of(&wider, c->tensors[i])] = 1 + i;
+    }
+    *c = wider;
+    return true;
 }
 
 void dag_learn(dag *g, const tensor *t, val v, bool written) {
     dag_capture *c = g->capture;
-    for (int i = 0; i < c->n; i++) {
-        if (c->tensors[i] == t) {
-            c->values[i] = v;
-            c->written[i] |= written;
-            return;
-        }
+    int i = place_of(c, t);
+    if (i >= 0) {
+        c->values[i] = v;
+        c->written[i] |= written;
+        return;
     }
-    if (c->n == c->capacity) { /* the arena keeps the old lists: no more than the new ones */
-        int capacity = 2 * c->capacity + 16;
-        const tensor **tensors = arena_make(g->memory, (size_t)capacity, sizeof *tensors);
-        val *values = arena_make(g->memory, (size_t)capacity, sizeof *values);
-        bool *marks = arena_make(g->memory, (size_t)capacity, sizeof *marks);
-        if (tensors == NULL || values == NULL || marks == NULL) {
-            g->failed = true;
-            return;
-        }
-        memcpy(tensors, c->tensors, (size_t)c->n * sizeof *tensors);
-        memcpy(values, c->values, (size_t)c->n * sizeof *values);
-        memcpy(marks, c->written, (size_t)c->n * sizeof *marks);
-        *c = (dag_capture){c->n, capacity, tensors, values, marks};
+    if (c->n == c->capacity && !grow(g, c)) {
+        g->failed = true;
+        return;
     }
     c->tensors[c->n] = t;
     c->values[c->n] = v;
     c->written[c->n++] = written;
+    c->slots[slot_of(c, t)] = c->n;
 }
 
 /* --- leaves --------------------------------------------------------------------------------------------------------- */
@@ -303,6 +339,12 @@ static bool without_cast(dag *g, val x, dtype t, val *out) {
     return false;
 }
 
+/* Whether n is what a wider value of type t was rounded to. */
+static bool is_rounded_from(const dag *g, const dag_node *n, dtype t) {
+    return n->kind == PRIM_CAST && v_dtype(g, n->sources[0]) == t && dtype_is_floating(t) && dtype_is_floating(n->dtype) &&
+           holds(t, n->dtype);
+}
+
 val v_cast(dag *g, val x, dtype t) {
     if (dag_stopped(g) || v_dtype(g, x) == t) {
         return x;
@@ -312,9 +354,11 @@ val v_cast(dag *g, val x, dtype t) {
         return v_expand(g, v_constant(g, t, n.number), n.ndim, n.sizes);
     }
     /* f32 -> bf16 -> f32 between two operators of a program: the value is kept, not its rounding. */
-    if (n.kind == PRIM_CAST && v_dtype(g, n.sources[0]) == t && dtype_is_floating(t) && dtype_is_floating(n.dtype) &&
-        holds(t, n.dtype)) {
+    if (is_rounded_from(g, &n, t)) {
         return n.sources[0];
+    }
+    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0 && n.n_sources == 1 && is_rounded_from(g, dag_at(g, n.sources[0]), t)) {
+        return v_view(g, dag_at(g, n.sources[0])->sources[0], n.ndim, n.sizes, &n.view);
     }
     if (n.kind == PRIM_CAST && holds(n.dtype, v_dtype(g, n.sources[0])) && n.dtype != ASSAY_B8) {
         return v_cast(g, n.sources[0], t); /* through a type that lost nothing */
@@ -450,8 +494,12 @@ bool v_owns_product(dag *g, const op_call *call) {
     return g->own_products && (g->library_products >> which & 1) == 0;
 }
 
-void v_owned_product(dag *g, val sum) {
-    if (g->products != NULL && g->n_products > 0) {
+val v_factor(dag *g, val x, dtype t) {
+    return g->rounds_factors && t == ASSAY_BF16 ? v_rounded(g, x, t) : x;
+}
+
+void v_owned_product(dag *g, const op_call *call, val sum) {
+    if (g->products != NULL && g->n_products > 0 && g->products[g->n_products - 1].call == call) {
         g->products[g->n_products - 1].value = sum;
     }
 }

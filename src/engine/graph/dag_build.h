@@ -11,6 +11,8 @@ typedef struct dag_capture {
     const tensor **tensors;
     val *values;
     bool *written; /* an input, changed: the program must write it back */
+    size_t n_slots; /* a power of two, at most half of them taken */
+    int *slots;     /* by a hash of the tensor's address: 1 + its place in the lists; 0: free */
 } dag_capture;
 
 /* What memory's end leaves behind: some value of the right shape of nothing. Every builder stops at it. */
@@ -19,6 +21,8 @@ bool dag_stopped(const dag *g);
 val dag_intern(dag *g, const dag_node *n);
 /* Whether t is the result of a call, and which value. */
 bool dag_known(const dag_capture *c, const tensor *t, val *out);
+/* Whether t was learned as written. */
+bool dag_is_written(const dag_capture *c, const tensor *t);
 /* From here on t stands for v. */
 void dag_learn(dag *g, const tensor *t, val v, bool written);
 

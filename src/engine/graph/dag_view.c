@@ -111,6 +111,25 @@ val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
                                      .view = *map});
 }
 
+val v_same(dag *g, val x) {
+    if (dag_stopped(g)) {
+        return (val){0};
+    }
+    const dag_node from = *dag_at(g, x);
+    index_sum at[TENSOR_MAX_DIMS];
+    for (int d = 0; d < from.ndim; d++) {
+        at[d] = index_variable(&g->indices, d, from.sizes[d]);
+    }
+    val sources[MAX_SOURCES] = {x};
+    return dag_intern(g, &(dag_node){.kind = PRIM_VIEW,
+                                     .dtype = from.dtype,
+                                     .ndim = from.ndim,
+                                     .sizes = from.sizes,
+                                     .n_sources = 1,
+                                     .sources = sources,
+                                     .view = {.n_at = from.ndim, .at = at}});
+}
+
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes) {
     if (g->failed || g->refused != NULL) {
         return (val){0};

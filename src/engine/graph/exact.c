@@ -237,8 +237,7 @@ static bool is_exact(const op_call *call, const tensor *out, double reduction) {
 }
 
 /* Each value off by its tolerance, up or down. A zero that comes of one rounding is a zero for every kernel. */
-static status perturb(evaluation *e, const graph_node *node, int k, int64_t n, double *values, const double *norm) {
-    const tensor *t = &node->out->items[k];
+static status perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm) {
     op_cost cost;
     op_cost_of(&node->call, node->out, &cost);
     if (dtype_category_of(t->dtype) < CATEGORY_FLOATING || is_exact(&node->call, t, cost.reduction)) {
@@ -285,6 +284,24 @@ static status target_of(const evaluation *e, int node, int k, tensor *out) {
     return tensor_allocate(out, &device_cpu, e->err);
 }
 
+/* What a call writes besides its outputs, found while every operand is as it was. values[i]: argument i's, or NULL. */
+static status run_written(evaluation *e, const graph_node *n, ref_ctx *ctx, double **values) {
+    for (int i = 0; i < n->call.op->signature.n_params; i++) {
+        const tensor *t = n->call.args[i].kind == ARG_TENSOR ? n->call.args[i].tensor : NULL;
+        if (n->call.op->row->reference_written == NULL || t == NULL || (n->call.op->row->written_args >> i & 1) == 0) {
+            continue;
+        }
+        size_t numel = (size_t)tensor_numel(t);
+        ref_request request = {.n = (int64_t)numel, .value = ref_make(ctx, numel, sizeof(double)),
+                               .norm = ref_make(ctx, numel, sizeof(double))};
+        TRY(ctx->failed == ASSAY_OK ? ASSAY_OK : no_memory(e));
+        TRY(ref_run_written(ctx, i, &request, e->err));
+        TRY(e->perturbs ? perturb(e, n, t, request.n, request.value, request.norm) : ASSAY_OK);
+        values[i] = request.value;
+    }
+    return ASSAY_OK;
+}
+
 static status run_reference(evaluation *e, int node, const attempt *a) {
     const graph_node *n = &e->g->nodes[node];
     outputs *own = e->own[node];
@@ -299,10 +316,17 @@ static status run_reference(evaluation *e, int node, const attempt *a) {
                                     .norm = ref_make(&ctx, numel, sizeof(double))};
         result = ctx.failed == ASSAY_OK ? ASSAY_OK : no_memory(e);
     }
+    double *written[SIGNATURE_MAX_PARAMS] = {NULL};
     result = result == ASSAY_OK ? ref_run(&ctx, requests, e->err) : result;
+    result = result == ASSAY_OK ? run_written(e, n, &ctx, written) : result;
+    for (int i = 0; result == ASSAY_OK && i < n->call.op->signature.n_params; i++) {
+        if (written[i] != NULL) {
+            store_values(value_of(e, node, call_tensor(&n->call, i)), written[i]);
+        }
+    }
     for (int k = 0; result == ASSAY_OK && k < a->out.n; k++) {
         tensor *t = NULL;
-        result = e->perturbs ? perturb(e, n, k, requests[k].n, requests[k].value, requests[k].norm) : ASSAY_OK;
+        result = e->perturbs ? perturb(e, n, &n->out->items[k], requests[k].n, requests[k].value, requests[k].norm) : ASSAY_OK;
         result = result == ASSAY_OK ? outputs_next(own, &t, e->err) : result;
         result = result == ASSAY_OK ? target_of(e, node, k, t) : result;
         if (result == ASSAY_OK) {

@@ -38,7 +38,7 @@ typedef struct channel_windows {
     val x, weight;
 } channel_windows;
 
-/* One term of each channel's own windows; the tap's number lies in `column`. */
+/* One term of each channel's own windows. row and column are constants, as windows of few taps have them: the tap's number. */
 static val channel_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
     const channel_windows *w = self;
     const conv_shape *s = w->s;
@@ -79,12 +79,12 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
     }
     val x = v_arg(g, call, 0), weight = v_arg(g, call, 1), y;
     if (one_place) {
-        y = of_one_place(g, &s, x, weight, t->ndim, t->sizes);
+        y = of_one_place(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->ndim, t->sizes);
     } else {
         channel_windows w = {&s, x, weight};
         y = v_sum_of_taps(g, t->ndim, t->sizes, s.kernel[0] * s.kernel[1], s.kernel[2], channel_tap, &w);
     }
-    v_owned_product(g, y);
+    v_owned_product(g, call, y);
     if (v_has(call, 2)) {
         int64_t row[TENSOR_MAX_DIMS] = {1, t->sizes[1]};
         for (int d = 2; d < t->ndim; d++) {

@@ -314,8 +314,12 @@ static void vector_sum_parts(dag *g, const op_call *call, const outputs *out) {
 
 /* self [.., M, K] times mat2 [.., K, N] as [.., M, 1, K] times [.., 1, N, K], summed. */
 static val product_as_sum(dag *g, const op_call *call, int a) {
+    const tensor *left = call_tensor(call, a), *right = call_tensor(call, a + 1);
+    int ndim = left->ndim;
+    bool vector = left->sizes[ndim - 2] == 1 || right->sizes[ndim - 1] == 1;
     val x = v_arg(g, call, a), y = v_arg(g, call, a + 1);
-    int ndim = call_tensor(call, a)->ndim;
+    x = vector ? x : v_factor(g, x, left->dtype);
+    y = vector ? y : v_factor(g, y, left->dtype);
     val rows = v_unsqueeze(g, x, ndim - 1), columns = v_unsqueeze(g, v_transpose(g, y, ndim - 2, ndim - 1), ndim - 2);
     return v_reduce(g, RED_SUM, v_mul(g, rows, columns), (uint64_t)1 << ndim, false);
 }
@@ -335,7 +339,7 @@ static void product_parts(dag *g, const op_call *call, const outputs *out) {
         return;
     }
     val product = product_as_sum(g, call, 0);
-    v_owned_product(g, product);
+    v_owned_product(g, call, product);
     v_result(g, 0, product);
 }
 
@@ -346,7 +350,7 @@ static void product_sum_parts(dag *g, const op_call *call, const outputs *out) {
         return;
     }
     val sum = product_as_sum(g, call, 1), product = v_mul_real(g, sum, alpha.f);
-    v_owned_product(g, sum);
+    v_owned_product(g, call, sum);
     v_result(g, 0, beta.f != 0 ? v_add(g, product, v_mul_real(g, v_arg(g, call, 0), beta.f)) : product);
 }
 

@@ -104,6 +104,23 @@ static double forward_element(ref_ctx *ctx, int out, int64_t flat, double *norm)
     return (x[flat] - c->mean[s]) * scale + shift;
 }
 
+/* Training moves the running statistics towards the batch's; the variance as of a sample: over n - 1. */
+static double running_element(ref_ctx *ctx, int which, int64_t flat, double *norm) {
+    const forward_cache *c = forward_of(ctx);
+    const double *old = ref_real(ctx, which);
+    if (c == NULL || old == NULL) {
+        return 0;
+    }
+    if (!c->v.trains) {
+        return old[flat];
+    }
+    double n = (double)c->v.per_stat, momentum = call_float(ctx->call, signature_find_param(&ctx->call->op->signature, "momentum"));
+    double now = which == c->v.running_mean_arg ? c->mean[flat] : c->variance[flat] * n / (n - 1);
+    double square = which == c->v.running_mean_arg ? c->variance[flat] + now * now : now * now;
+    *norm += old[flat] * old[flat] * (1 - momentum) * (1 - momentum) + square * momentum * momentum;
+    return (1 - momentum) * old[flat] + momentum * now;
+}
+
 static status forward_inputs(const op_call *call, rng *r, error *err) {
     (void)err;
     int variance = signature_find_param(&call->op->signature, "running_var");
@@ -260,6 +277,7 @@ static const op_row rows[] = {
             "ones.",
      .family = &family_norm_forward,
      .written_args = 1u << 3 | 1u << 4,
+     .reference_written = running_element,
      .decompose = batch_norm_parts,
      .reference_element = forward_element},
     {.signature = "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "

@@ -198,8 +198,9 @@ static status reflection_sizes(const op_call *call, int padding_arg, const tenso
         if (before >= sizes[d] || after >= sizes[d] || before <= -sizes[d] || after <= -sizes[d] ||
             sizes[d] + before + after < 1) {
             return fail(err, ASSAY_INVALID,
-                        "%s: pads %" PRId64 " and %" PRId64 " must be smaller than dimension %d of %" PRId64,
-                        call->op->signature.full, before, after, d, sizes[d]);
+                        "%s: expected pads of dimension %d between %" PRId64 " and %" PRId64
+                        ", and elements left, got %" PRId64 " and %" PRId64 " for %" PRId64 " elements",
+                        call->op->signature.full, d, 1 - sizes[d], sizes[d] - 1, before, after, sizes[d]);
         }
         sizes[d] += before + after;
     }

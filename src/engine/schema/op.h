@@ -152,6 +152,7 @@ struct op_row {
     op_element_complex_fn *reference_element_complex;
     op_whole_fn *reference;
     op_moves_fn *reference_moves;
+    op_element_fn *reference_written; /* of written_args: as element, `out` being the argument; its old value where it stays */
     op_check_fn *check;
 
     op_decompose_scalar_fn *decompose_scalar;

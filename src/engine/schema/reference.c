@@ -178,11 +178,11 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
 /* Elements [from, to) of a request. */
 typedef void part_fn(ref_ctx *ctx, int out, const ref_request *request, int64_t from, int64_t to);
 
-/* A share of the elements by a thread: what is gathered is shared, what the row keeps between elements is not. */
+/* A share of the elements by a thread: what is gathered is shared, what the row keeps between elements is not. Other threads
+   may be writing ctx->failed. */
 static void run_share(ref_ctx *ctx, int out, const ref_request *request, part_fn *part, int64_t from, int64_t to) {
-    ref_ctx own = *ctx;
-    own.memory = (arena){0};
-    own.scratch = NULL;
+    ref_ctx own = {.call = ctx->call, .out = ctx->out, .n_dense = ctx->n_dense, .dense_bytes = ctx->dense_bytes,
+                   .failed = ASSAY_OK};
     own.dense = arena_make(&own.memory, ctx->n_dense, sizeof *own.dense);
     own.output = arena_make(&own.memory, (size_t)ctx->out->n, sizeof *own.output);
     if (own.dense == NULL || own.output == NULL) {
@@ -347,4 +347,16 @@ status ref_run(ref_ctx *ctx, ref_request *requests, error *err) {
         result = fail(err, ctx->failed, "no memory for the reference of %s", ctx->call->op->signature.full);
     }
     return result;
+}
+
+status ref_run_written(ref_ctx *ctx, int i, ref_request *request, error *err) {
+    for (int64_t k = 0; k < request->n && ctx->failed == ASSAY_OK; k++) {
+        double squares = 0;
+        request->value[k] = ctx->call->op->row->reference_written(ctx, i, request->flat != NULL ? request->flat[k] : k, &squares);
+        if (request->norm != NULL) {
+            request->norm[k] = sqrt(squares);
+        }
+    }
+    return ctx->failed == ASSAY_OK ? ASSAY_OK
+                                   : fail(err, ctx->failed, "no memory for the reference of %s", ctx->call->op->signature.full);
 }

@@ -33,6 +33,10 @@ void ref_clear(ref_ctx *ctx);
    own. For an in-place call the inputs must still hold their original values. */
 status ref_run(ref_ctx *ctx, ref_request *requests, error *err);
 
+/* Fills the request with what the call leaves in argument i, one of the row's written_args (a tensor), all of its elements or
+   some. The inputs must still hold their original values. OUT_OF_MEMORY. */
+status ref_run_written(ref_ctx *ctx, int i, ref_request *request, error *err);
+
 /* --- for references --------------------------------------------------------------------------------------------------- */
 
 /* Tensor argument i in row-major order: as doubles (booleans 0 and 1; complex: re, im interleaved), as int64. NULL for

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Elements that lie together are cheap for references that work row by row, and catch errors at block boundaries. */
@@ -58,7 +59,28 @@ static status make_output(arena *memory, const op_call *call, const tensor *t, d
     return ASSAY_OK;
 }
 
-static status run_reference(const op_call *call, const outputs *out, expected_output *expected, error *err) {
+/* Arguments that a call writes besides its outputs (running statistics) are small, and expected whole. */
+static status run_written(arena *memory, ref_ctx *ctx, expected_output *written, error *err) {
+    const op_call *call = ctx->call;
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        const tensor *t = call->args[i].kind == ARG_TENSOR ? call->args[i].tensor : NULL;
+        if (t == NULL || (call->op->row->written_args >> i & 1) == 0) {
+            continue;
+        }
+        size_t n = (size_t)tensor_numel(t);
+        written[i] = (expected_output){.n = (int64_t)n, .value = arena_make(memory, n, sizeof(double)),
+                                       .norm = arena_make(memory, n, sizeof(double))};
+        if (written[i].value == NULL || written[i].norm == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the expected values");
+        }
+        ref_request request = {.n = written[i].n, .value = written[i].value, .norm = written[i].norm};
+        TRY(ref_run_written(ctx, i, &request, err));
+    }
+    return ASSAY_OK;
+}
+
+static status run_reference(arena *memory, const op_call *call, const outputs *out, expected_output *expected,
+                            expected_output *written, error *err) {
     ref_ctx ctx;
     TRY(ref_init(&ctx, call, out, err));
     ref_request *requests = ref_make(&ctx, (size_t)out->n, sizeof *requests);
@@ -69,6 +91,9 @@ static status run_reference(const op_call *call, const outputs *out, expected_ou
     }
     if (result == ASSAY_OK) {
         result = ref_run(&ctx, requests, err);
+    }
+    if (result == ASSAY_OK && written != NULL) {
+        result = run_written(memory, &ctx, written, err);
     }
     ref_clear(&ctx);
     return result;
@@ -91,7 +116,13 @@ status expectation_make(arena *memory, const op_call *call, const outputs *out, 
             TRY(make_output(memory, call, &out->items[i], cost.reduction, rng_mix(seed + (uint64_t)i), &made.outputs[i],
                             err));
         }
-        TRY(run_reference(call, out, made.outputs, err));
+        if (row->reference_written != NULL) {
+            made.written = arena_make(memory, (size_t)call->op->signature.n_params, sizeof *made.written);
+            if (made.written == NULL) {
+                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the expected values");
+            }
+        }
+        TRY(run_reference(memory, call, out, made.outputs, made.written, err));
     }
     *e = made;
     return ASSAY_OK;
@@ -138,7 +169,14 @@ static void merge_stats(record_error_stats *stats, const agreement *a, int64_t n
     stats->total_elements += numel;
 }
 
-static status say_where(int i, const tensor *t, const agreement *a, error *err) {
+enum { OUTPUT_NAME_BYTES = 32 };
+
+static const char *output_name(int i, char *name) {
+    snprintf(name, OUTPUT_NAME_BYTES, "output %d", i);
+    return name;
+}
+
+static status say_where(const char *what, const tensor *t, const agreement *a, error *err) {
     text at = {0};
     int64_t index[TENSOR_MAX_DIMS];
     int64_t flat = a->worst;
@@ -150,9 +188,9 @@ static status say_where(int i, const tensor *t, const agreement *a, error *err) 
         text_addf(&at, "%s%" PRId64, d > 0 ? ", " : "", index[d]);
     }
     status result = fail(err, ASSAY_INTERNAL,
-                         "output %d%s[%s] is %.9g, expected %.9g (tolerance %.3g); %" PRId64 " of %" PRId64
+                         "%s[%s] is %.9g, expected %.9g (tolerance %.3g); %" PRId64 " of %" PRId64
                          " checked elements are off",
-                         i, "", text_get(&at), a->actual_at_worst, a->expected_at_worst, a->tolerance_at_worst, a->bad,
+                         what, text_get(&at), a->actual_at_worst, a->expected_at_worst, a->tolerance_at_worst, a->bad,
                          a->checked);
     text_clear(&at);
     return result;
@@ -189,7 +227,25 @@ static status check_one(const expectation *e, const agree_rule *rule, int i, con
     const expected_output *x = &e->outputs[i];
     agree_compare(actual, x->flat, x->n, x->value, x->norm, rule, &a);
     merge_stats(stats, &a, tensor_numel(expected));
-    return a.agrees ? ASSAY_OK : say_where(i, actual, &a, err);
+    return a.agrees ? ASSAY_OK : say_where(output_name(i, (char[OUTPUT_NAME_BYTES]){0}), actual, &a, err);
+}
+
+/* The arguments that a run has written besides its outputs. */
+static status check_written(const expectation *e, const agree_rule *rule, record_error_stats *stats, error *err) {
+    for (int i = 0; e->written != NULL && i < e->call->op->signature.n_params; i++) {
+        const expected_output *x = &e->written[i];
+        if (x->n == 0) {
+            continue;
+        }
+        agreement a;
+        const tensor *t = call_tensor(e->call, i);
+        agree_compare(t, NULL, x->n, x->value, x->norm, rule, &a);
+        merge_stats(stats, &a, x->n);
+        if (!a.agrees) {
+            return say_where(e->call->op->signature.params[i].name, t, &a, err);
+        }
+    }
+    return ASSAY_OK;
 }
 
 static status check_undetermined(const expectation *e, const outputs *actual, error *err) {
@@ -233,7 +289,7 @@ static status compare_graph(const expectation *e, const exact *expected, const o
             merge_stats(stats, &a, tensor_numel(e->g->outputs[i]));
         }
         if (!a.agrees) {
-            return say_where(i, &actual->items[i], &a, err);
+            return say_where(output_name(i, (char[OUTPUT_NAME_BYTES]){0}), &actual->items[i], &a, err);
         }
     }
     if (n_known == 0 && actual->n > 0) {
@@ -304,6 +360,7 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
         for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
             result = check_one(e, &rule, i, &actual.items[i], stats, err);
         }
+        result = result == ASSAY_OK ? check_written(e, &rule, stats, err) : result;
     }
     outputs_clear(&actual);
     return result;

@@ -26,6 +26,7 @@ typedef struct expectation {
     const op_call *call; /* of a single call */
     const outputs *out; /* as inferred */
     expected_output *outputs;
+    expected_output *written; /* by argument: what it leaves in those it writes besides its outputs (n of others is 0); or NULL */
     agree_rule rule;
     bool has_reference; /* false: views, random and undefined values, which are checked by other means */
 } expectation;

@@ -100,6 +100,7 @@ static void default_signals(void) {
         signal(signal_number, SIG_DFL); /* fails for SIGKILL and SIGSTOP, as it should */
     }
     signal(SIGPIPE, SIG_IGN); /* a supervisor that is gone shows as an error of write */
+    signal(SIGXFSZ, SIG_IGN); /* so does a file that may not grow */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -9,41 +9,45 @@
 
 typedef struct category_row {
     const char *category;
+    size_t length;
     trace_kind kind;
 } category_row;
 
+#define CATEGORY(text, kind)                                                                                           \
+    { text, sizeof text - 1, kind }
+
 /* The frequent ones first. Before 1.13 PyTorch began them with a capital. */
 static const category_row categories[] = {
-    {"kernel", TRACE_KIND_KERNEL},
-    {"cpu_op", TRACE_KIND_OPERATOR},
-    {"cuda_runtime", TRACE_KIND_CALL},
-    {"python_function", TRACE_KIND_HOST},
-    {"cuda_driver", TRACE_KIND_CALL},
-    {"gpu_memcpy", TRACE_KIND_COPY},
-    {"gpu_memset", TRACE_KIND_SET},
-    {"gpu_user_annotation", TRACE_KIND_HOST},
-    {"user_annotation", TRACE_KIND_HOST},
-    {"cpu_instant_event", TRACE_KIND_HOST},
-    {"concurrent_kernel", TRACE_KIND_KERNEL},
-    {"fwdbwd", TRACE_KIND_HOST},
-    {"overhead", TRACE_KIND_PROFILER},
-    {"Trace", TRACE_KIND_PROFILER},
-    {"Kernel", TRACE_KIND_KERNEL},
-    {"Memcpy", TRACE_KIND_COPY},
-    {"Memset", TRACE_KIND_SET},
-    {"Runtime", TRACE_KIND_CALL},
-    {"Operator", TRACE_KIND_OPERATOR},
-    {"hip_runtime", TRACE_KIND_CALL},
-    {"xpu_runtime", TRACE_KIND_CALL},
-    {"xpu_driver", TRACE_KIND_CALL},
-    {"mtia_runtime", TRACE_KIND_CALL},
-    {"privateuse1_runtime", TRACE_KIND_CALL},
-    {"privateuse1_driver", TRACE_KIND_CALL},
-    {"cuda_sync", TRACE_KIND_HOST},
-    {"cuda_event", TRACE_KIND_HOST},
-    {"compile", TRACE_KIND_HOST},
-    {"range", TRACE_KIND_HOST},
-    {"wait", TRACE_KIND_HOST}, /* our own, of a CPU's lane */
+    CATEGORY("kernel", TRACE_KIND_KERNEL),
+    CATEGORY("cpu_op", TRACE_KIND_OPERATOR),
+    CATEGORY("cuda_runtime", TRACE_KIND_CALL),
+    CATEGORY("python_function", TRACE_KIND_HOST),
+    CATEGORY("cuda_driver", TRACE_KIND_CALL),
+    CATEGORY("gpu_memcpy", TRACE_KIND_COPY),
+    CATEGORY("gpu_memset", TRACE_KIND_SET),
+    CATEGORY("gpu_user_annotation", TRACE_KIND_HOST),
+    CATEGORY("user_annotation", TRACE_KIND_HOST),
+    CATEGORY("cpu_instant_event", TRACE_KIND_HOST),
+    CATEGORY("concurrent_kernel", TRACE_KIND_KERNEL),
+    CATEGORY("fwdbwd", TRACE_KIND_HOST),
+    CATEGORY("overhead", TRACE_KIND_PROFILER),
+    CATEGORY("Trace", TRACE_KIND_PROFILER),
+    CATEGORY("Kernel", TRACE_KIND_KERNEL),
+    CATEGORY("Memcpy", TRACE_KIND_COPY),
+    CATEGORY("Memset", TRACE_KIND_SET),
+    CATEGORY("Runtime", TRACE_KIND_CALL),
+    CATEGORY("Operator", TRACE_KIND_OPERATOR),
+    CATEGORY("hip_runtime", TRACE_KIND_CALL),
+    CATEGORY("xpu_runtime", TRACE_KIND_CALL),
+    CATEGORY("xpu_driver", TRACE_KIND_CALL),
+    CATEGORY("mtia_runtime", TRACE_KIND_CALL),
+    CATEGORY("privateuse1_runtime", TRACE_KIND_CALL),
+    CATEGORY("privateuse1_driver", TRACE_KIND_CALL),
+    CATEGORY("cuda_sync", TRACE_KIND_HOST),
+    CATEGORY("cuda_event", TRACE_KIND_HOST),
+    CATEGORY("compile", TRACE_KIND_HOST),
+    CATEGORY("range", TRACE_KIND_HOST),
+    CATEGORY("wait", TRACE_KIND_HOST), /* our own, of a CPU's lane */
 };
 
 typedef struct name_row {
@@ -155,10 +159,9 @@ const char *trace_work_text(trace_work work) {
 
 trace_kind trace_kind_of(const char *category, size_t length) {
     for (size_t i = 0; i < countof(categories); i++) {
-        const char *row = categories[i].category;
-        if (memcmp(row, category, length < 4 ? length : 4) == 0 && strlen(row) == length &&
-            memcmp(row, category, length) == 0) {
-            return categories[i].kind;
+        const category_row *row = &categories[i];
+        if (row->length == length && row->category[0] == category[0] && memcmp(row->category, category, length) == 0) {
+            return row->kind;
         }
     }
     return TRACE_KIND_PLAIN;

@@ -15,8 +15,12 @@
    room is kept for kernels that have a category. */
 enum { MAX_NAMES = 64 * 1024, MAX_NAME_BYTES = 8 * 1024 * 1024 };
 
-static bool name_is(const trace_event *e, const char *name) {
-    return e->has_name && strcmp(text_get(&e->name), name) == 0;
+/* Of the host's events. A name beyond these is looked into each time that it comes. */
+enum { MAX_OTHER_NAMES = 8 * 1024, MAX_OTHER_NAME_BYTES = 1024 * 1024 };
+
+static inline bool name_is(const trace_event *e, const char *name) {
+    size_t n = strlen(name);
+    return e->has_name && e->name.length == n && memcmp(text_get(&e->name), name, n) == 0;
 }
 
 /* Valid UTF-8 is looked for in new names only, so it may be slow. */
@@ -69,9 +73,24 @@ static status add_name(trace_collection *c, trace_names *names, const trace_even
     return ASSAY_OK;
 }
 
+/* What is known of the name of an event that figures name nowhere, until the next such event. */
+static status look_up_other(trace_collection *c, const trace_event *e, const trace_name **out, error *err) {
+    uint32_t id = 0;
+    bool is_new = false;
+    const char *name = text_get(&e->name);
+    TRY(trace_names_add(&c->others, name, e->name.length, &id, &is_new, err));
+    trace_name *row = &c->others.rows[id];
+    if (is_new || id == TRACE_NAME_REST) {
+        row->compat = trace_compat_mm_conv(name, e->name.length);
+        row->launches = trace_call_launches(name, e->name.length);
+    }
+    *out = row;
+    return ASSAY_OK;
+}
+
 /* A number that joins records, as 32 bits: itself where it fits, as CUPTI's do. */
 static uint32_t key_of_number(double number) {
-    if (number >= 0 && number <= UINT32_MAX && number == rint(number)) {
+    if (number >= 0 && number <= UINT32_MAX && number == (double)(uint32_t)number) {
         return (uint32_t)number;
     }
     uint64_t bits = 0;
@@ -104,8 +123,9 @@ static bool is_surely_host(const trace_process *p) {
     return !trace_process_says_device(p) && (p->labels != NULL || named_host);
 }
 
-static status name_record(trace_collection *c, const trace_event *e, trace_lane *lane, trace_record *r, error *err) {
-    bool is_host = is_surely_host(&c->lanes.processes[lane->process]);
+static status name_record(trace_collection *c, const trace_event *e, trace_lane *lane, trace_record *r, bool *launches,
+                          error *err) {
+    bool is_host = c->lanes.processes[lane->process].is_surely_host;
     switch (r->kind) {
     case TRACE_KIND_KERNEL:
         return add_name(c, &c->kernels, e, trace_work_of_kernel, r, err);
@@ -122,7 +142,10 @@ static status name_record(trace_collection *c, const trace_event *e, trace_lane 
     default:
         break;
     }
-    r->compat = trace_compat_mm_conv(text_get(&e->name), e->name.length);
+    const trace_name *other = NULL;
+    TRY(look_up_other(c, e, &other, err));
+    r->compat = other->compat;
+    *launches = other->launches;
     return ASSAY_OK;
 }
 
@@ -140,13 +163,13 @@ static void count_event(trace_collection *c, trace_lane *lane, const trace_recor
 }
 
 /* Whether the record is wanted for more than compat's unions. */
-static bool is_wanted(const trace_collection *c, const trace_event *e, const trace_record *r) {
+static bool is_wanted(const trace_collection *c, const trace_record *r, bool launches) {
     switch (r->kind) {
     case TRACE_KIND_HOST:
     case TRACE_KIND_PROFILER:
         return false;
     case TRACE_KIND_CALL:
-        return r->link != 0 && trace_call_launches(text_get(&e->name), e->name.length);
+        return r->link != 0 && launches;
     case TRACE_KIND_OPERATOR:
         return c->by_operator;
     default:
@@ -172,9 +195,10 @@ static status collect_complete(trace_collection *c, const trace_event *e, error 
     r.lane = at;
     r.link = key_of_number(e->correlation);
     r.external = key_of_number(e->external_id);
-    TRY(name_record(c, e, lane, &r, err));
+    bool launches = false;
+    TRY(name_record(c, e, lane, &r, &launches, err));
     count_event(c, lane, &r);
-    if (!is_wanted(c, e, &r)) {
+    if (!is_wanted(c, &r, launches)) {
         r.kind = TRACE_KIND_HOST;
         if (adds_nothing(lane, &r)) {
             return ASSAY_OK;
@@ -211,7 +235,9 @@ static status collect_labels(trace_collection *c, const trace_event *e, error *e
     TRY(trace_lanes_process(&c->lanes, &e->pid, &at, err));
     trace_process *process = &c->lanes.processes[at];
     process->labelled = process->labelled || e->labels_match;
-    return trace_lanes_set_name(&c->lanes, &process->labels, &e->labels, err);
+    TRY(trace_lanes_set_name(&c->lanes, &process->labels, &e->labels, err));
+    process->is_surely_host = is_surely_host(process);
+    return ASSAY_OK;
 }
 
 static status collect_metadata(trace_collection *c, const trace_event *e, error *err) {
@@ -221,7 +247,10 @@ static status collect_metadata(trace_collection *c, const trace_event *e, error 
     uint32_t at = 0;
     if (name_is(e, "process_name")) {
         TRY(trace_lanes_process(&c->lanes, &e->pid, &at, err));
-        return trace_lanes_set_name(&c->lanes, &c->lanes.processes[at].name, &e->arg_name, err);
+        trace_process *process = &c->lanes.processes[at];
+        TRY(trace_lanes_set_name(&c->lanes, &process->name, &e->arg_name, err));
+        process->is_surely_host = is_surely_host(process);
+        return ASSAY_OK;
     }
     if (name_is(e, "thread_name")) {
         TRY(trace_lanes_lane(&c->lanes, &e->pid, &e->tid, &at, err));
@@ -306,6 +335,7 @@ status trace_collect(trace_source *source, const char *label, bool by_operator, 
     result = result != ASSAY_OK ? result : trace_lanes_init(&out->lanes, err);
     result = result != ASSAY_OK ? result : trace_names_init(&out->kernels, MAX_NAMES, MAX_NAME_BYTES, err);
     result = result != ASSAY_OK ? result : trace_names_init(&out->operators, MAX_NAMES, MAX_NAME_BYTES, err);
+    result = result != ASSAY_OK ? result : trace_names_init(&out->others, MAX_OTHER_NAMES, MAX_OTHER_NAME_BYTES, err);
     result = result != ASSAY_OK ? result : trace_read(source, &reading, &out->warnings, err);
     result = result != ASSAY_OK ? result : trace_lanes_settle(&out->lanes, err);
     result = result != ASSAY_OK ? result : trace_order_finish(out->order, err);
@@ -324,5 +354,6 @@ void trace_collection_clear(trace_collection *c) {
     trace_lanes_clear(&c->lanes);
     trace_names_clear(&c->kernels);
     trace_names_clear(&c->operators);
+    trace_names_clear(&c->others);
     *c = (trace_collection){0};
 }

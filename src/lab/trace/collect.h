@@ -15,6 +15,7 @@ typedef struct trace_collection {
     trace_lanes lanes;
     trace_names kernels;
     trace_names operators;
+    trace_names others;       /* names of the host's events, for what is asked of each */
     bool by_operator;         /* operators are recorded only then */
     double first_us, last_us; /* of complete events but the profiler's own; first > last when there were none */
     uint64_t n_events;

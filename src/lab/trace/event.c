@@ -15,20 +15,25 @@ typedef struct reader {
     size_t label_length;
 } reader;
 
-/* A key that matters, and what takes its value. */
-typedef struct field {
-    const char *key;
-    size_t length;
-    status (*take)(reader *r);
-} field;
+/* text_reset without a call. */
+static inline void empty(text *t) {
+    if (t->length > 0) {
+        t->length = 0;
+        t->data[0] = '\0';
+    }
+}
 
-#define FIELD(key, take)                                                                                               \
-    { key, sizeof key - 1, take }
-
-static status keep_text(reader *r, text *into, bool *cut) {
+static inline status keep_text(reader *r, text *into, bool *cut) {
     scan_text value;
     TRY(scan_string(&r->scan, &value));
-    text_add_bytes(into, value.data, value.length);
+    if (value.length < into->capacity) {
+        scan_copy(&value, into->data, into->capacity);
+        into->data[value.length] = '\0';
+        into->length = value.length;
+    } else {
+        text_reset(into);
+        text_add_bytes(into, value.data, value.length);
+    }
     if (into->failed) {
         return fail(r->scan.err, ASSAY_OUT_OF_MEMORY, "no memory for a name");
     }
@@ -37,24 +42,30 @@ static status keep_text(reader *r, text *into, bool *cut) {
 }
 
 static status take_text(reader *r, text *into, bool *is_text, bool *cut) {
-    text_reset(into);
     *cut = false;
     *is_text = scan_peek(&r->scan) == '"';
-    return *is_text ? keep_text(r, into, cut) : scan_skip(&r->scan);
+    if (*is_text) {
+        return keep_text(r, into, cut);
+    }
+    empty(into);
+    return scan_skip(&r->scan);
 }
 
 /* NaN for what is no number. */
-static status take_number(reader *r, double *out) {
+static status take_number_slowly(reader *r, double *out) {
     int c = scan_peek(&r->scan);
     *out = NAN;
     bool is_number = c != SCAN_END && (scan_is_number[c] || c == 'N' || c == 'I');
     return is_number ? scan_number(&r->scan, out) : scan_skip(&r->scan);
 }
 
-static status take_id(reader *r, trace_id *id) {
+static inline status take_number(reader *r, double *out) {
+    return scan_number_here(&r->scan, out) ? ASSAY_OK : take_number_slowly(r, out);
+}
+
+static status take_id_slowly(reader *r, trace_id *id) {
     int c = scan_peek(&r->scan);
     bool cut = false;
-    text_reset(&id->text);
     id->kind = TRACE_ID_MISSING;
     switch (c) {
     case '"':
@@ -69,13 +80,22 @@ static status take_id(reader *r, trace_id *id) {
         id->kind = TRACE_ID_NULL;
         return scan_skip(&r->scan);
     default:
-        TRY(take_number(r, &id->number));
+        TRY(take_number_slowly(r, &id->number));
         id->kind = isfinite(id->number) ? TRACE_ID_NUMBER : TRACE_ID_MISSING;
         return ASSAY_OK;
     }
 }
 
-static status take_phase(reader *r) {
+static inline status take_id(reader *r, trace_id *id) {
+    empty(&id->text);
+    if (scan_number_here(&r->scan, &id->number)) {
+        id->kind = TRACE_ID_NUMBER;
+        return ASSAY_OK;
+    }
+    return take_id_slowly(r, id);
+}
+
+static inline status take_phase(reader *r) {
     scan_text phase = {0};
     if (scan_peek(&r->scan) != '"') {
         r->event.phase = 0;
@@ -86,41 +106,9 @@ static status take_phase(reader *r) {
     return ASSAY_OK;
 }
 
-static status take_name(reader *r) {
-    return take_text(r, &r->event.name, &r->event.has_name, &r->event.name_cut);
-}
-
 static status take_category(reader *r) {
     bool is_text = false, cut = false;
     return take_text(r, &r->event.category, &is_text, &cut);
-}
-
-static status take_pid(reader *r) {
-    return take_id(r, &r->event.pid);
-}
-
-static status take_tid(reader *r) {
-    return take_id(r, &r->event.tid);
-}
-
-static status take_flow(reader *r) {
-    return take_id(r, &r->event.flow);
-}
-
-static status take_start(reader *r) {
-    return take_number(r, &r->event.start_us);
-}
-
-static status take_duration(reader *r) {
-    return take_number(r, &r->event.duration_us);
-}
-
-static status take_correlation(reader *r) {
-    return take_number(r, &r->event.correlation);
-}
-
-static status take_external_id(reader *r) {
-    return take_number(r, &r->event.external_id);
 }
 
 static status take_arg_name(reader *r) {
@@ -164,57 +152,95 @@ static status take_labels(reader *r) {
     return ASSAY_OK;
 }
 
-static const field arg_fields[] = {
-    FIELD("External id", take_external_id), FIELD("external id", take_external_id), /* PyTorch before 1.13 */
-    FIELD("correlation", take_correlation), FIELD("labels", take_labels),           FIELD("name", take_arg_name),
-};
+/* For a literal of the key's length: one comparison of words. */
+static inline bool is(scan_text key, const char *word) {
+    return memcmp(key.data, word, strlen(word)) == 0;
+}
 
-static status take_fields(reader *r, const field *fields, size_t n_fields) {
-    scan *s = &r->scan;
-    size_t n_seen = 0;
-    s->at++;
-    for (;;) {
-        bool more = false;
-        TRY(scan_next(s, '}', &n_seen, &more));
-        if (!more) {
-            return ASSAY_OK;
+static inline status take_arg(reader *r, scan_text key) {
+    trace_event *e = &r->event;
+    switch (key.length) {
+    case 4:
+        return is(key, "name") ? take_arg_name(r) : scan_skip(&r->scan);
+    case 6:
+        return is(key, "labels") ? take_labels(r) : scan_skip(&r->scan);
+    case 11:
+        if (is(key, "correlation")) {
+            return take_number(r, &e->correlation);
         }
-        scan_text key;
-        TRY(scan_key(s, &key));
-        const field *found = NULL;
-        for (const field *f = fields; f < fields + n_fields; f++) {
-            if (f->length == key.length && memcmp(f->key, key.data, key.length) == 0) {
-                found = f;
-                break;
-            }
-        }
-        TRY(found != NULL ? found->take(r) : scan_skip(s));
+        /* The second is PyTorch's before 1.13. */
+        return is(key, "External id") || is(key, "external id") ? take_number(r, &e->external_id) : scan_skip(&r->scan);
+    default:
+        return scan_skip(&r->scan);
     }
 }
 
 static void reset_args(trace_event *event) {
     event->correlation = event->external_id = NAN;
     event->has_labels = event->labels_match = false;
-    text_reset(&event->labels);
-    text_reset(&event->arg_name);
+    empty(&event->labels);
+    empty(&event->arg_name);
 }
 
 static status take_args(reader *r) {
     reset_args(&r->event);
-    return scan_peek(&r->scan) == '{' ? take_fields(r, arg_fields, countof(arg_fields)) : scan_skip(&r->scan);
+    if (scan_peek(&r->scan) != '{') {
+        return scan_skip(&r->scan);
+    }
+    r->scan.at++;
+    for (size_t n_seen = 0;;) {
+        bool more = false;
+        scan_text key;
+        TRY(scan_next_key(&r->scan, &n_seen, &more, &key));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        TRY(take_arg(r, key));
+    }
 }
 
-static const field event_fields[] = {
-    FIELD("ph", take_phase),     FIELD("cat", take_category), FIELD("name", take_name),
-    FIELD("pid", take_pid),      FIELD("tid", take_tid),      FIELD("ts", take_start),
-    FIELD("dur", take_duration), FIELD("args", take_args),    FIELD("id", take_flow),
-};
+static inline status take_field(reader *r, scan_text key) {
+    trace_event *e = &r->event;
+    switch (key.length) {
+    case 2:
+        return is(key, "ph")   ? take_phase(r)
+               : is(key, "ts") ? take_number(r, &e->start_us)
+               : is(key, "id") ? take_id(r, &e->flow)
+                               : scan_skip(&r->scan);
+    case 3:
+        return is(key, "pid")   ? take_id(r, &e->pid)
+               : is(key, "tid") ? take_id(r, &e->tid)
+               : is(key, "cat") ? take_category(r)
+               : is(key, "dur") ? take_number(r, &e->duration_us)
+                                : scan_skip(&r->scan);
+    case 4:
+        return is(key, "name")   ? take_text(r, &e->name, &e->has_name, &e->name_cut)
+               : is(key, "args") ? take_args(r)
+                                 : scan_skip(&r->scan);
+    default:
+        return scan_skip(&r->scan);
+    }
+}
+
+/* The opening brace comes next. */
+static status take_event(reader *r) {
+    r->scan.at++;
+    for (size_t n_seen = 0;;) {
+        bool more = false;
+        scan_text key;
+        TRY(scan_next_key(&r->scan, &n_seen, &more, &key));
+        if (!more) {
+            return ASSAY_OK;
+        }
+        TRY(take_field(r, key));
+    }
+}
 
 static void reset_event(trace_event *event) {
     event->phase = 0;
     event->has_name = event->name_cut = false;
-    text_reset(&event->name);
-    text_reset(&event->category);
+    empty(&event->name);
+    empty(&event->category);
     event->pid.kind = event->tid.kind = event->flow.kind = TRACE_ID_MISSING;
     event->start_us = event->duration_us = NAN;
     reset_args(event);
@@ -229,7 +255,7 @@ static status read_element(reader *r) {
     }
     reset_event(&r->event);
     r->event.offset = scan_offset(&r->scan);
-    TRY(take_fields(r, event_fields, countof(event_fields)));
+    TRY(take_event(r));
     return r->reading->visit(r->reading->context, &r->event, r->scan.err);
 }
 
@@ -259,12 +285,11 @@ static status read_root_object(reader *r, bool *found) {
     s->at++;
     for (;;) {
         bool more = false;
-        TRY(scan_next(s, '}', &n_seen, &more));
+        scan_text key;
+        TRY(scan_next_key(s, &n_seen, &more, &key));
         if (!more) {
             return ASSAY_OK;
         }
-        scan_text key;
-        TRY(scan_key(s, &key));
         if (key.length != sizeof "traceEvents" - 1 || memcmp(key.data, "traceEvents", key.length) != 0) {
             TRY(scan_skip(s));
             continue;

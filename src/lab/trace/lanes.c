@@ -13,7 +13,10 @@
 enum { FIRST_CAPACITY = 64, ID_TEXT_BYTES = 4 * 1024 * 1024 };
 
 status trace_lanes_init(trace_lanes *t, error *err) {
-    *t = (trace_lanes){.last_lane = TRACE_NO_LANE};
+    *t = (trace_lanes){0};
+    for (size_t i = 0; i < countof(t->recent); i++) {
+        t->recent[i] = TRACE_NO_LANE;
+    }
     return trace_names_init(&t->id_texts, TRACE_MAX_LANES, ID_TEXT_BYTES, err);
 }
 
@@ -39,7 +42,7 @@ static status key_of(trace_lanes *t, const trace_id *id, uint64_t *out, error *e
     uint64_t bits = 0;
     switch (id->kind) {
     case TRACE_ID_NUMBER:
-        if (id->number == rint(id->number) && fabs(id->number) < 1e15) {
+        if (fabs(id->number) < 1e15 && id->number == (double)(int64_t)id->number) {
             *out = (uint64_t)(int64_t)id->number << 2;
             return ASSAY_OK;
         }
@@ -164,10 +167,11 @@ status trace_lanes_lane(trace_lanes *t, const trace_id *pid, const trace_id *tid
     uint64_t pid_key = 0, tid_key = 0;
     TRY(key_of(t, pid, &pid_key, err));
     TRY(key_of(t, tid, &tid_key, err));
-    if (t->last_lane != TRACE_NO_LANE) {
-        const trace_lane *last = &t->lanes[t->last_lane];
+    uint32_t *recent = &t->recent[(tid_key >> 2) % countof(t->recent)];
+    if (*recent != TRACE_NO_LANE) {
+        const trace_lane *last = &t->lanes[*recent];
         if (last->key == tid_key && t->processes[last->process].key == pid_key) {
-            *out = t->last_lane;
+            *out = *recent;
             return ASSAY_OK;
         }
     }
@@ -178,12 +182,12 @@ status trace_lanes_lane(trace_lanes *t, const trace_id *pid, const trace_id *tid
          at = (at + 1) & mask) {
         uint32_t lane = t->lane_slots[at] - 1;
         if (t->lanes[lane].process == process && t->lanes[lane].key == tid_key) {
-            *out = t->last_lane = lane;
+            *out = *recent = lane;
             return ASSAY_OK;
         }
     }
     TRY(add_lane(t, process, tid_key, tid, out, err));
-    t->last_lane = *out;
+    *recent = *out;
     return ASSAY_OK;
 }
 

@@ -21,6 +21,7 @@ typedef struct trace_process {
     const char *name;         /* NULL while unknown */
     const char *labels;       /* likewise */
     bool labelled;            /* compat counts its events */
+    bool is_surely_host;      /* known before the end of the file; set by whoever sets its name or labels */
     bool is_device;           /* at least one of its lanes is; set by trace_lanes_settle */
     uint64_t n_device_events; /* with a category that only devices have */
     uint64_t n_begin_end;
@@ -50,7 +51,7 @@ typedef struct trace_lanes {
     trace_lane *lanes;
     uint32_t *process_slots, *lane_slots; /* index + 1, or 0 */
     size_t n_processes, process_capacity, n_lanes, lane_capacity;
-    uint32_t last_lane; /* events come in runs of one lane */
+    uint32_t recent[8]; /* a lane, by the tid's key: events come from few threads at a time */
 } trace_lanes;
 
 status trace_lanes_init(trace_lanes *t, error *err);

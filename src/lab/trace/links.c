@@ -25,8 +25,10 @@ void trace_links_clear(trace_links *t) {
     *t = (trace_links){0};
 }
 
+/* Numbers come as they were counted, so those that follow each other lie in one line of a cache. Stretches of 2^18 of
+   them are moved against each other, so that numbers which differ only above that do not meet. */
 static uint32_t *slot_of(const trace_links *t, uint32_t key) {
-    return &t->slots[rng_mix(key) & (t->capacity - 1)];
+    return &t->slots[(key ^ rng_mix(key >> 18)) & (t->capacity - 1)];
 }
 
 static void forget(trace_links *t, uint32_t place) {

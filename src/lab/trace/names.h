@@ -14,8 +14,9 @@ typedef struct trace_name {
     const char *text; /* NUL-terminated, in the table's arena */
     uint64_t hash;
     uint32_t length;
-    uint8_t work; /* a trace_work; set by whoever added the name */
-    bool compat;  /* whether compat counts it as matmul or convolution */
+    uint8_t work;  /* a trace_work; set by whoever added the name */
+    bool compat;   /* whether compat counts it as matmul or convolution */
+    bool launches; /* of a call: whether it puts work on a device */
 } trace_name;
 
 enum { TRACE_NAME_REST = 0 }; /* the number of every name that came when the table was full */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers: exact in one division where the digits fit a double (Clinger, 1990), in one 128-bit division where they fit
-   64 bits (nanoseconds since 1970 do), and by strtod otherwise. */
+/* Numbers: exact in one division where the digits fit a double (Clinger, 1990), in divisions of whole numbers where
+   they fit 64 bits (nanoseconds since 1970 do), and by strtod otherwise. */
 #include "lab/trace/number.h"
 
 #include <math.h>
@@ -10,20 +10,31 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* The powers of ten that are doubles without rounding. */
-static const double exact_tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-enum { MAX_EXACT_TEN = 22, MAX_WORD_TEN = 19, MAX_WORD_DIGITS = 19, MAX_DIGITS_KEPT = 800 };
+const double number_exact_tens[NUMBER_MAX_DIGITS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                                         1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+enum { MAX_DIGITS_KEPT = 800 };
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* mantissa / 10^places to the nearest double, ties to even. mantissa is not 0, places is at most MAX_WORD_TEN. */
-static double divide_by_ten(uint64_t mantissa, int places) {
+/* kept * 2^exponent, kept's lowest bit and `sticky`, which stands for all the bits below it, rounded away. */
+static double round_off(uint64_t kept, bool sticky, int exponent) {
+    uint64_t rounded = (kept >> 1) + ((kept & 1) & (uint64_t)(sticky || (kept & 2) != 0));
+    return ldexp((double)(int64_t)rounded, exponent + 1);
+}
+
+double number_divide(uint64_t mantissa, unsigned places) {
     uint64_t ten = 1;
-    for (int i = 0; i < places; i++) {
+    for (unsigned i = 0; i < places; i++) {
         ten *= 10;
+    }
+    /* A time of 17 digits has few places: its whole part and a shifted remainder are divided in words. */
+    uint64_t whole = mantissa / ten, rest = mantissa % ten;
+    int missing = whole != 0 ? __builtin_clzll(whole) - 10 : 0; /* of 53 bits and the one that decides the rounding */
+    if (missing > 0 && rest >> (64 - missing) == 0) {
+        uint64_t part = (rest << missing) / ten;
+        return round_off(whole << missing | part, part * ten != rest << missing, -missing);
     }
     int shift = __builtin_clzll(mantissa) + 63;
     u128 numerator = (u128)mantissa << shift; /* its highest bit is bit 126, so the quotient has at least 62 bits */
@@ -33,9 +44,7 @@ static double divide_by_ten(uint64_t mantissa, int places) {
     int length = high != 0 ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll((uint64_t)quotient);
     int dropped = length - 54; /* keep 53 bits and the one that decides the rounding */
     sticky = sticky || (quotient & (((u128)1 << dropped) - 1)) != 0;
-    uint64_t kept = (uint64_t)(quotient >> dropped);
-    bool up = (kept & 1) != 0 && (sticky || (kept & 2) != 0);
-    return ldexp((double)((kept >> 1) + up), dropped + 1 - shift);
+    return round_off((uint64_t)(quotient >> dropped), sticky, dropped - shift);
 }
 
 /* Any other number. The copy is NUL-terminated for strtod; digits beyond MAX_DIGITS_KEPT cannot change the double
@@ -91,14 +100,14 @@ bool number_parse(const char *digits, size_t n, double *out) {
     if (p != end) {
         return false;
     }
-    if (has_exponent || n_whole + n_places > MAX_WORD_DIGITS) {
+    if (has_exponent || n_whole + n_places > NUMBER_MAX_DIGITS) {
         return parse_slowly(digits, n, n_whole, has_exponent, out);
     }
     double value = 0;
     if (mantissa < (uint64_t)1 << 53) {
-        value = (double)mantissa / exact_tens[n_places]; /* at most 19 places: both exact, one rounding */
+        value = (double)mantissa / number_exact_tens[n_places]; /* at most 19 places: both exact, one rounding */
     } else {
-        value = divide_by_ten(mantissa, (int)n_places);
+        value = number_divide(mantissa, (unsigned)n_places);
     }
     *out = negative ? -value : value;
     return true;

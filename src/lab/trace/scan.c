@@ -234,7 +234,7 @@ static bool hold_number(scan *s) {
     return !too_long;
 }
 
-status scan_number_held(scan *s, double *out) {
+static status take_held_number(scan *s, double *out) {
     uint64_t begin = scan_offset(s);
     bool kept = hold_number(s);
     if (s->failure != ASSAY_OK) {
@@ -257,7 +257,7 @@ status scan_number_held(scan *s, double *out) {
     return fail(s->err, ASSAY_PARSE, "byte %" PRIu64 ": malformed number", begin);
 }
 
-status scan_number(scan *s, double *out) {
+status scan_number_slowly(scan *s, double *out) {
     int c = scan_peek(s);
     if (c == 'N' || c == 'I') {
         return take_not_finite(s, false, out);
@@ -273,28 +273,44 @@ status scan_number(scan *s, double *out) {
         s->at = p;
         return ASSAY_OK;
     }
-    return scan_number_held(s, out);
+    return take_held_number(s, out);
 }
 
-status scan_next(scan *s, char closing, size_t *n_seen, bool *more) {
-    int c = scan_peek(s);
-    if (c == closing) {
-        s->at++;
-        *more = false;
-        return ASSAY_OK;
+/* A key and its colon. */
+static status take_key(scan *s, scan_text *out) {
+    TRY(scan_string(s, out));
+    if (out->data != s->held.data && (s->at == s->end || *s->at != ':')) {
+        /* The colon may be in the next piece, which would overwrite the key. */
+        text_reset(&s->held);
+        text_add_bytes(&s->held, out->data, out->length);
+        out->data = text_get(&s->held);
     }
-    if (*n_seen > 0) {
-        if (c != ',') {
-            return scan_fail(s, closing == '}' ? "',' or '}'" : "',' or ']'");
-        }
-        s->at++;
-    }
-    ++*n_seen;
-    *more = true;
-    return ASSAY_OK;
+    return scan_take(s, ':') ? ASSAY_OK : scan_fail(s, "':' behind a key");
+}
+
+status scan_next_key_slowly(scan *s, size_t *n_seen, bool *more, scan_text *key) {
+    TRY(scan_next(s, '}', n_seen, more));
+    return *more ? take_key(s, key) : ASSAY_OK;
 }
 
 static status skip_value(scan *s, int depth);
+
+static status skip_key(scan *s, size_t *n_seen, bool *more) {
+    scan_text unwanted;
+    if (scan_key_here(s, n_seen, &unwanted)) {
+        *more = true;
+        return ASSAY_OK;
+    }
+    TRY(scan_next(s, '}', n_seen, more));
+    if (!*more) {
+        return ASSAY_OK;
+    }
+    if (scan_peek(s) != '"') {
+        return scan_fail(s, "a key");
+    }
+    TRY(skip_string(s));
+    return scan_take(s, ':') ? ASSAY_OK : scan_fail(s, "':' behind a key");
+}
 
 static status skip_nested(scan *s, char closing, int depth) {
     if (depth >= SCAN_MAX_DEPTH) {
@@ -303,19 +319,10 @@ static status skip_nested(scan *s, char closing, int depth) {
     s->at++;
     size_t n_seen = 0;
     for (;;) {
-        bool more = false;
-        TRY(scan_next(s, closing, &n_seen, &more));
+        bool more = true;
+        TRY(closing == '}' ? skip_key(s, &n_seen, &more) : scan_next(s, closing, &n_seen, &more));
         if (!more) {
             return ASSAY_OK;
-        }
-        if (closing == '}') {
-            if (scan_peek(s) != '"') {
-                return scan_fail(s, "a key");
-            }
-            TRY(skip_string(s));
-            if (!scan_take(s, ':')) {
-                return scan_fail(s, "':' behind a key");
-            }
         }
         TRY(skip_value(s, depth + 1));
     }
@@ -343,6 +350,6 @@ static status skip_value(scan *s, int depth) {
     }
 }
 
-status scan_skip(scan *s) {
+status scan_skip_slowly(scan *s) {
     return skip_value(s, 0);
 }

@@ -5,11 +5,15 @@
 #define LAB_TRACE_SCAN_H
 
 #include "base/text.h"
+#include "lab/trace/number.h"
 #include "lab/trace/source.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum {
     SCAN_END = -1,               /* what scan_peek answers at the end of the bytes, or when reading them failed */
@@ -35,7 +39,8 @@ typedef struct scan {
 typedef struct scan_text {
     const char *data;
     size_t length;
-    bool cut; /* only the first SCAN_TEXT_LIMIT bytes are here */
+    bool cut;      /* only the first SCAN_TEXT_LIMIT bytes are here */
+    bool in_piece; /* so that TRACE_PIECE_PADDING bytes from `data` on are readable */
 } scan_text;
 
 void scan_init(scan *s, trace_source *source, error *err);
@@ -79,7 +84,16 @@ static inline bool scan_take(scan *s, char wanted) {
 
 /* The first '"' or '\\' at or behind p, which at worst is the piece's seal. */
 static inline const char *scan_string_end(const char *p) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    for (;; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+        int hits = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)));
+        if (hits != 0) {
+            return p + __builtin_ctz((unsigned)hits);
+        }
+    }
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     /* A byte of x is zero iff the top bit of (x - 0x01) & ~x is set in it; the lowest such byte is told exactly. */
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
     for (;; p += 8) {
@@ -99,9 +113,11 @@ static inline const char *scan_string_end(const char *p) {
 #endif
 }
 
-/* The slow halves of the two below: tokens that cross pieces, and escapes. */
+/* The slow halves of what is below: tokens that cross pieces, escapes, unusual numbers, nested values. */
 status scan_string_held(scan *s, scan_text *out);
-status scan_number_held(scan *s, double *out);
+status scan_number_slowly(scan *s, double *out);
+status scan_skip_slowly(scan *s);
+status scan_next_key_slowly(scan *s, size_t *n_seen, bool *more, scan_text *key);
 
 /* Takes a string whose opening quote comes next, with its escapes undone. */
 static inline status scan_string(scan *s, scan_text *out) {
@@ -112,35 +128,86 @@ static inline status scan_string(scan *s, scan_text *out) {
     if (close >= s->end || *close != '"' || close - s->at > SCAN_TEXT_LIMIT) {
         return scan_string_held(s, out);
     }
-    *out = (scan_text){.data = s->at, .length = (size_t)(close - s->at)};
+    *out = (scan_text){.data = s->at, .length = (size_t)(close - s->at), .in_piece = true};
     s->at = close + 1;
     return ASSAY_OK;
 }
 
+/* Copies a text into memory of at least its length. Most are short, and a copy of fixed length takes no call. */
+static inline void scan_copy(const scan_text *from, char *into, size_t capacity) {
+    if (from->length <= TRACE_PIECE_PADDING && capacity >= TRACE_PIECE_PADDING && from->in_piece) {
+        memcpy(into, from->data, TRACE_PIECE_PADDING);
+    } else {
+        memcpy(into, from->data, from->length);
+    }
+}
+
+/* Takes a number as traces mostly spell it if one comes next, and nothing otherwise. */
+static inline bool scan_number_here(scan *s, double *out) {
+    double value;
+    const char *p = number_take(s->at + (*s->at == ' '), &value);
+    if (p == NULL || p >= s->end || scan_is_number[(unsigned char)*p]) {
+        return false;
+    }
+    s->at = p;
+    *out = value;
+    return true;
+}
+
 /* Takes a number that comes next; NaN and Infinity are let in, as Python writes them. */
-status scan_number(scan *s, double *out);
+static inline status scan_number(scan *s, double *out) {
+    return scan_number_here(s, out) ? ASSAY_OK : scan_number_slowly(s, out);
+}
 
 /* Takes any value, checked to be JSON, and forgets it. */
-status scan_skip(scan *s);
+static inline status scan_skip(scan *s) {
+    double unwanted;
+    return scan_number_here(s, &unwanted) ? ASSAY_OK : scan_skip_slowly(s);
+}
 
 /* Walks an object or array whose opening bracket was taken: true with the scan before the next key or value; false at
    the closing bracket, which is taken. `n_seen` starts at 0. */
-status scan_next(scan *s, char closing, size_t *n_seen, bool *more);
+static inline status scan_next(scan *s, char closing, size_t *n_seen, bool *more) {
+    int c = scan_peek(s);
+    bool closed = c == closing;
+    if (!closed && *n_seen > 0 && c != ',') {
+        return scan_fail(s, closing == '}' ? "',' or '}'" : "',' or ']'");
+    }
+    s->at += closed || *n_seen > 0;
+    *n_seen += !closed;
+    *more = !closed;
+    return ASSAY_OK;
+}
 
-/* A key and its colon. */
-static inline status scan_key(scan *s, scan_text *out) {
-    TRY(scan_string(s, out));
-    if (__builtin_expect(s->at < s->end && *s->at == ':', 1)) {
-        s->at++;
+/* Takes the comma before it, a key and its colon if they come next, as traces mostly write them, and nothing otherwise.
+ */
+static inline bool scan_key_here(scan *s, size_t *n_seen, scan_text *key) {
+    const char *p = s->at;
+    bool is_next = *n_seen == 0 || *p == ',';
+    p += *n_seen > 0;
+    p += is_next && *p == ' ';
+    while (is_next && scan_is_space[(unsigned char)*p]) {
+        p++;
+    }
+    if (is_next && p < s->end && *p == '"') {
+        const char *close = scan_string_end(++p);
+        if (close[0] == '"' && close[1] == ':' && close + 1 < s->end && close - p <= SCAN_TEXT_LIMIT) {
+            *key = (scan_text){.data = p, .length = (size_t)(close - p), .in_piece = true};
+            s->at = close + 2;
+            ++*n_seen;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As scan_next in an object, and takes the key and its colon. */
+static inline status scan_next_key(scan *s, size_t *n_seen, bool *more, scan_text *key) {
+    if (scan_key_here(s, n_seen, key)) {
+        *more = true;
         return ASSAY_OK;
     }
-    if (out->data != s->held.data) {
-        /* The colon may be in the next piece, which would overwrite the key. */
-        text_reset(&s->held);
-        text_add_bytes(&s->held, out->data, out->length);
-        out->data = text_get(&s->held);
-    }
-    return scan_take(s, ':') ? ASSAY_OK : scan_fail(s, "':' behind a key");
+    return scan_next_key_slowly(s, n_seen, more, key);
 }
 
 #endif

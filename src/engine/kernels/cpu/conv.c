@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convolution and convolution_backward: the sums of schema/window.h, each by oneDNN or by own loops, with bias and its
    gradient around them. */
+#include "engine/kernels/cpu/conv_channels.h"
 #include "engine/kernels/cpu/conv_own.h"
+#include "engine/kernels/cpu/conv_tiles.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/onednn.h"
 #include "engine/kernels/cpu/parallel.h"
@@ -20,8 +22,10 @@ typedef struct conv_sum {
     const tensor *side[N_SIDES];  /* NULL: no bias */
     bool staged[N_SIDES];
     stage stages[N_SIDES];
-    onednn *library;              /* NULL: own */
+    onednn *library;              /* NULL: one of the others */
     conv_own *own;
+    conv_tiles *tiles;
+    conv_channels *channels;
     bool is_empty;                /* nothing to sum: the output is cleared */
     const tensor *added;          /* a bias that is added to the output as computed, before it is rounded */
 } conv_sum;
@@ -127,6 +131,12 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     if ((c->compute == ASSAY_F32 || c->compute == ASSAY_BF16) && library_takes(c->spec.shape)) {
         c->spec.dtype = c->compute;
         TRY(stage_sides(c, memory, err));
+        if (conv_channels_takes(&c->spec)) {
+            return conv_channels_prepare(&c->spec, memory, &c->channels, err);
+        }
+        if (conv_tiles_takes(&c->spec)) {
+            return conv_tiles_prepare(&c->spec, memory, &c->tiles, err);
+        }
         status result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
         if (result != ASSAY_UNSUPPORTED) {
             return result;
@@ -304,6 +314,10 @@ static status sum_run(conv_sum *c, error *err) {
     }
     if (c->library != NULL) {
         TRY(onednn_run(c->library, &data, err));
+    } else if (c->channels != NULL) {
+        conv_channels_run(c->channels, &data);
+    } else if (c->tiles != NULL) {
+        conv_tiles_run(c->tiles, &data);
     } else {
         conv_own_run(c->own, &data);
     }
@@ -388,7 +402,8 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     if (mask[1]) {
         /* oneDNN adds a channel up in one running f32 sum: 614000 equal terms came out 0.6% short. */
         bool short_sum = tensor_numel(grad) <= 1024 * grad->sizes[1];
-        library_bias = mask[2] && !transposed && grad->dtype != ASSAY_F64 && short_sum;
+        bool alone = s->shape.groups > 1 && s->shape.wide_channels == s->shape.groups; /* conv_channels.h sums no bias */
+        library_bias = mask[2] && !transposed && grad->dtype != ASSAY_F64 && short_sum && !alone;
         TRY(add_sum(plan, ONEDNN_TO_WEIGHT, transposed ? input : grad, transposed ? grad : input, &out[1],
                     library_bias ? &out[2] : NULL, NULL, err));
         const conv_sum *c = &s->sums[s->n_sums - 1];

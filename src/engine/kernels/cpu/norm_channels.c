@@ -509,9 +509,12 @@ static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena
     }
     bool can = twice && is_dense && !s->by_columns && out_bytes >= STREAM_MIN_BYTES &&
                s->S >= (is_native ? LEAST_ROW : LEAST_CONVERTED_ROW);
+    if (!can) {
+        return;
+    }
     int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * (int64_t)s->l->size * (s->is_backward ? 2 : 1);
     int64_t most = l2_bytes() / 8 * 7 / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
-    if (!can || most < (s->v.is_batch ? 1 : width)) {
+    if (most < (s->v.is_batch ? 1 : width)) {
         return;
     }
     s->block = most < s->block ? most : s->block;

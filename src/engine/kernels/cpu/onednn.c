@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/onednn.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -446,4 +447,9 @@ status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out
     }
     *out = o;
     return ASSAY_OK;
+}
+
+void onednn_identity(char *out, size_t size_bytes) {
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(out, size_bytes, "oneDNN %d.%d.%d %s", v->major, v->minor, v->patch, v->hash);
 }

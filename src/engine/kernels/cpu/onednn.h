@@ -52,5 +52,7 @@ status onednn_run_primitive(onednn *o, error *err);
 void onednn_free(onednn *o);
 /* oneDNN's name for the code it chose, "brg:avx512_core"; lives as long as o. */
 const char *onednn_code(const onednn *o);
+/* Words that name the library at hand: its version, and the revision that it was built from. */
+void onednn_identity(char *out, size_t size_bytes);
 
 #endif

@@ -125,10 +125,6 @@ static status reflect_run(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
-static bool has_rows(const mirrored *m) {
-    return m->n[0] >= 0 && m->n[1] >= 0 && m->n[2] >= 0;
-}
-
 /* reflection_pad2d(self, padding) */
 static status prepare_reflection_pad(kernel_plan *plan, error *err) {
     const tensor *self = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
@@ -136,7 +132,7 @@ static status prepare_reflection_pad(kernel_plan *plan, error *err) {
     mirrored rows, columns;
     mirror_parts(&columns, call_int_at(plan->call, 1, 0, 0), self->sizes[w], dst->sizes[w]);
     mirror_parts(&rows, call_int_at(plan->call, 1, 2, 0), self->sizes[h], dst->sizes[h]);
-    if (self->strides[w] != 1 || dst->strides[w] != 1 || !has_rows(&rows) || !has_rows(&columns)) {
+    if (self->strides[w] != 1 || dst->strides[w] != 1) {
         return prepare_boxes(plan, &rows, &columns, err);
     }
     reflect *r = arena_make(plan->memory, 1, sizeof *r);

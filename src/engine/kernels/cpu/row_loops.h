@@ -51,20 +51,25 @@ typedef struct softmax_step {
     double finish_largest;
 } softmax_step;
 
-/* Rows of three blocks of columns, likewise; n is a multiple of 64, strides are in elements. */
+/* A group of rows of two blocks of columns: the one block's is finished, the other's read into its place, and the group read
+   before that is taken to its exponentials. n is a multiple of 64, strides are in elements; rows without stride lie n
+   apart, what is not rows has n elements. */
 typedef struct softmax_columns_step {
     bool logarithm;
-    int64_t rows, n, next_stride, to_stride;
-    const void *next; /* of the block that is read: */
-    int64_t ahead;    /* as many elements further on, memory is asked for */
-    void *next_to;    /* rows of n, as those below */
-    void *next_largest;
-    void *x;          /* becomes its exponentials, unless only the logarithm is asked for: */
-    const void *largest;
-    void *sum;
-    const void *from; /* of the block that is finished: */
+    int64_t n, rows;
+    void *kept;       /* rows to finish, then those that were read */
     void *to;         /* on a 64-byte boundary, as its rows */
-    const void *factor, *finish_largest;
+    int64_t to_stride;
+    const void *factor, *finish_largest; /* of the whole block that is finished: 1 over the sums, or their logarithms */
+    const void *next; /* the rows that are read */
+    int64_t next_stride;
+    int64_t ahead;    /* as many elements further on, memory is asked for */
+    const void *largest_before; /* of the rows read before */
+    void *next_largest; /* holds the largest that the rows to finish were taken to exponentials with, then the new one */
+    void *x;          /* x_rows that become exponentials, unless only the logarithm is asked for */
+    int64_t x_rows;
+    const void *largest, *sum_largest; /* what is subtracted from x, what was from the terms of sum */
+    void *sum;
 } softmax_columns_step;
 
 /* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is
@@ -144,6 +149,8 @@ typedef struct row_loops {
        other, and largest runs on; they become exponentials, unless they are kept, and sum runs on; they are multiplied by
        factor, or, where there is a largest, lessened by it and factor. */
     void (*columns_stream)(const softmax_columns_step *step);
+    /* to = x exp(a - b), column by column; a <= b. */
+    void (*columns_scale)(void *to, const void *x, const void *a, const void *b, int64_t n);
     void (*columns_read)(void *to, void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
     void (*columns_exp)(void *x, const void *largest, void *sum, int64_t rows, int64_t n, bool keep);
     void (*columns_finish)(void *to, const void *x, const void *largest, const void *factor, int64_t rows, int64_t n);

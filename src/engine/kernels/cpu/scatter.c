@@ -69,8 +69,8 @@ static status index_put_prepare(kernel_plan *plan, error *err) {
 
 typedef struct scatter_state scatter_state;
 
-/* Adds src[i] (dense, the target's type) to far[offsets[i] + i * step] where the place lies in [low, high) bytes. */
-typedef void add_fn(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high);
+/* Adds src[i] (dense, the target's type) to far[offsets[i] + i * step]. */
+typedef void add_fn(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n);
 
 struct scatter_state {
     lines lines;
@@ -85,90 +85,67 @@ struct scatter_state {
     double alpha;
     add_row_fn *scale;    /* applies alpha, or NULL */
     size_t acc_bytes;
-    int split;            /* the dimension of the lines that threads share; -1: they share the places */
-    int64_t far_bytes;    /* reach of the indexed dimension */
+    int split;            /* the dimension of the lines that threads share; -1: one thread takes all */
     double bytes;
 };
 
-static inline bool in_range(int64_t at, int64_t low, int64_t high) {
-    return at >= low && at < high;
-}
-
-static void add_f32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_f32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            *(float *)(void *)(far + offsets[i] + i * step) += ((const float *)src)[i];
-        }
+        *(float *)(void *)(far + offsets[i] + i * step) += ((const float *)src)[i];
     }
 }
 
-static void add_f64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_f64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            *(double *)(void *)(far + offsets[i] + i * step) += ((const double *)src)[i];
-        }
+        *(double *)(void *)(far + offsets[i] + i * step) += ((const double *)src)[i];
     }
 }
 
-static void add_c64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_c64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            float *to = (float *)(void *)(far + offsets[i] + i * step);
-            to[0] += ((const float *)src)[2 * i];
-            to[1] += ((const float *)src)[2 * i + 1];
-        }
+        float *to = (float *)(void *)(far + offsets[i] + i * step);
+        to[0] += ((const float *)src)[2 * i];
+        to[1] += ((const float *)src)[2 * i + 1];
     }
 }
 
-static void add_c128(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_c128(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            double *to = (double *)(void *)(far + offsets[i] + i * step);
-            to[0] += ((const double *)src)[2 * i];
-            to[1] += ((const double *)src)[2 * i + 1];
-        }
+        double *to = (double *)(void *)(far + offsets[i] + i * step);
+        to[0] += ((const double *)src)[2 * i];
+        to[1] += ((const double *)src)[2 * i + 1];
     }
 }
 
-static void add_8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            uint8_t *to = (uint8_t *)far + offsets[i] + i * step;
-            *to = (uint8_t)(*to + ((const uint8_t *)src)[i]);
-        }
+        uint8_t *to = (uint8_t *)far + offsets[i] + i * step;
+        *to = (uint8_t)(*to + ((const uint8_t *)src)[i]);
     }
 }
 
-static void add_b8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_b8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            far[offsets[i] + i * step] |= ((const char *)src)[i] != 0;
-        }
+        far[offsets[i] + i * step] |= ((const char *)src)[i] != 0;
     }
 }
 
-static void add_16(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_16(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            uint16_t *to = (uint16_t *)(void *)(far + offsets[i] + i * step);
-            *to = (uint16_t)(*to + ((const uint16_t *)src)[i]);
-        }
+        uint16_t *to = (uint16_t *)(void *)(far + offsets[i] + i * step);
+        *to = (uint16_t)(*to + ((const uint16_t *)src)[i]);
     }
 }
 
-static void add_32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            *(uint32_t *)(void *)(far + offsets[i] + i * step) += ((const uint32_t *)src)[i];
-        }
+        *(uint32_t *)(void *)(far + offsets[i] + i * step) += ((const uint32_t *)src)[i];
     }
 }
 
-static void add_64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n, int64_t low, int64_t high) {
+static void add_64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], low, high)) {
-            *(uint64_t *)(void *)(far + offsets[i] + i * step) += ((const uint64_t *)src)[i];
-        }
+        *(uint64_t *)(void *)(far + offsets[i] + i * step) += ((const uint64_t *)src)[i];
     }
 }
 
@@ -179,34 +156,14 @@ static add_fn *const adders[ASSAY_DTYPE_COUNT] = {
     [ASSAY_U8] = add_8, [ASSAY_B8] = add_b8,
 };
 
-typedef struct scatter_share {
-    const scatter_state *s;
-    int64_t low, high; /* bytes of the indexed dimension that are this thread's */
-} scatter_share;
-
-static void write_range(const scatter_share *c, char *far, ptrdiff_t step, const int64_t *offsets, const char *src,
-                        ptrdiff_t stride, int64_t n) {
-    size_t size = (size_t)1 << c->s->log2;
-    for (int64_t i = 0; i < n; i++) {
-        if (in_range(offsets[i], c->low, c->high)) {
-            memcpy(far + offsets[i] + i * step, src + i * stride, size);
-        }
-    }
-}
-
 static void scatter_use(void *context, char *own, ptrdiff_t own_stride, char *far, ptrdiff_t far_stride, const int64_t *offsets,
                         int64_t n) {
-    const scatter_share *c = context;
-    const scatter_state *s = c->s;
+    const scatter_state *s = context;
     char picked[LINES_BLOCK * 16], wide[LINES_BLOCK * 8], scaled[LINES_BLOCK * 16];
     const char *src = s->has_src ? own : s->value;
     ptrdiff_t stride = s->has_src ? own_stride : 0, size = (ptrdiff_t)1 << s->log2;
     if (s->add == NULL) {
-        if (c->low == 0 && c->high == s->far_bytes) {
-            s->lines.loops->scatter[s->log2](far, far_stride, offsets, src, stride, n);
-        } else {
-            write_range(c, far, far_stride, offsets, src, stride, n);
-        }
+        s->lines.loops->scatter[s->log2](far, far_stride, offsets, src, stride, n);
         return;
     }
     if (stride != size) {
@@ -222,7 +179,7 @@ static void scatter_use(void *context, char *own, ptrdiff_t own_stride, char *fa
         s->scale(scaled, src, n, s->alpha);
         src = scaled;
     }
-    s->add(far, far_stride, offsets, src, n, c->low, c->high);
+    s->add(far, far_stride, offsets, src, n);
 }
 
 static status scatter_run(kernel_plan *plan) {
@@ -232,25 +189,19 @@ static status scatter_run(kernel_plan *plan) {
         moves_run(&s->fill, 1, false);
     }
     const observer *watch = observer_of_thread;
-    /* Where only the places could be shared one thread takes them all: asking of each index whose it is costs more (a
+    /* Where only the places could be shared one thread takes them all: asking of each index whose it is would cost more (a
        mispredicted branch at every other one) than adding. */
     int threads = s->split >= 0 ? parallel_threads(s->bytes) : 1;
 #pragma omp parallel num_threads(threads)
     {
         parallel_enter(watch);
         lines mine = s->lines;
-        scatter_share share = {.s = s, .low = 0, .high = s->far_bytes};
-        int64_t from, to;
         if (s->split >= 0) {
+            int64_t from, to;
             parallel_share(mine.sizes[s->split], 1, &from, &to);
             lines_cut(&mine, s->split, from, to);
-        } else { /* every thread reads all indices and writes its own part of the places, in the order of the indices */
-            int64_t step = s->lines.far_step > 0 ? s->lines.far_step : 1;
-            parallel_share(s->far_bytes / step, 1, &from, &to);
-            share.low = from * step;
-            share.high = to * step;
         }
-        if (!lines_walk(&mine, scatter_use, &share)) {
+        if (!lines_walk(&mine, scatter_use, s)) {
             good = false;
         }
         parallel_leave(watch);
@@ -314,7 +265,6 @@ static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const 
         s->lines.ndim = 1;
         s->lines.sizes[0] = 0;
     }
-    s->far_bytes = s->lines.far_size * (s->lines.far_step > 0 ? s->lines.far_step : 1);
     int widest = lines_widest(&s->lines, false);
     s->split = widest >= 0 && s->lines.sizes[widest] >= omp_get_max_threads() && tensor_is_dense(&target) ? widest : -1;
     s->bytes = (8 + 3 * (double)size) * (double)tensor_numel(index);

@@ -2,15 +2,21 @@
 /* Softmax, its logarithm and their backwards with results that no cache holds. Reading from memory, exponentials and
    stores past the caches each take about as long as the others here, so they go on side by side: while one line comes from
    memory for its maximum, the line before it is taken to its exponentials and the one before that is scaled and stored, all
-   three a piece at a time. Blocks of columns likewise, a few rows at a time. */
+   three a piece at a time. Of columns, one block is read into the place of the one that is finished and stored. */
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/streaming.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* What is in flight at once stays in an L2 cache of 1 MiB, four lines or blocks of columns with it. */
-enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, ROWS_AT_ONCE = 4, ROWS_AHEAD = 8, LEAST_LINE = 128, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
+enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, LEAST_LINE = 128 };
+
+/* A block of columns takes up half of such a cache, its groups' largest and factors included: lines read from memory pass
+   through it as well. Rows below 1 KiB cost memory a change of row each. */
+enum { BLOCK_BYTES = 600 << 10, GROUP_ROWS = 16, ROWS_AHEAD = 4, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
 
 /* A line on its way. */
 typedef struct flight {
@@ -125,22 +131,58 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
 
 /* --- columns ------------------------------------------------------------------------------------------------------------- */
 
-/* A block of columns on its way. */
+/* What a block of columns leaves behind besides its exponentials. */
 typedef struct block {
     const char *x;
     char *y;
-    char *made;          /* rows of n: the input, then its exponentials */
-    char *largest, *sum; /* n each */
+    char *largest, *sum; /* n each, complete */
     int64_t n;
 } block;
 
-static void finish_rows(const softmax *s, const block *b, int64_t r, int64_t rows, char *room) {
-    const row_loops *l = s->l;
-    int64_t row_bytes = b->n * (int64_t)l->size;
-    l->columns_finish(room, b->made + r * row_bytes, s->logarithm ? b->largest : NULL, b->sum, rows, b->n);
-    for (int64_t k = 0; k < rows; k++) {
-        l->stream(b->y + (r + k) * s->stride[Y], room + k * row_bytes, (size_t)row_bytes);
+/* A thread's room. A block's input comes to lie here, then its exponentials, then the next block's input: a group of rows at
+   a time, so that no more than one block takes up the cache. Each group is taken to its exponentials with the largest so far;
+   what later ones change of that is made good when the group is finished, with one factor a column. */
+typedef struct columns_room {
+    char *kept;    /* rows of s->columns */
+    char *largest; /* of each group: the largest up to its end */
+    char *lowest;  /* the largest of no rows */
+    char *factor, *made;
+    block blocks[2];
+} columns_room;
+
+static columns_room room_of(const softmax *s, char *work) {
+    int64_t row_bytes = s->columns * (int64_t)s->l->size, groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
+    columns_room room = {.kept = work};
+    room.largest = room.kept + s->n * row_bytes;
+    room.lowest = room.largest + groups * row_bytes;
+    room.factor = room.lowest + row_bytes;
+    room.made = room.factor + row_bytes;
+    for (int k = 0; k < 2; k++) {
+        room.blocks[k].largest = room.made + (GROUP_ROWS + 2 * k) * row_bytes;
+        room.blocks[k].sum = room.blocks[k].largest + row_bytes;
     }
+    return room;
+}
+
+static int64_t columns_room_rows(int64_t n) {
+    return n + (n + GROUP_ROWS - 1) / GROUP_ROWS + 2 + GROUP_ROWS + 4;
+}
+
+static int64_t group_rows(const softmax *s, int64_t g) {
+    return s->n - g * GROUP_ROWS < GROUP_ROWS ? s->n - g * GROUP_ROWS : GROUP_ROWS;
+}
+
+static char *kept_of(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
+    return room->kept + g * GROUP_ROWS * n * (int64_t)s->l->size;
+}
+
+static char *largest_of(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
+    return room->largest + g * n * (int64_t)s->l->size;
+}
+
+/* Below every finite number, so that a column that begins with -inf has a distance to take. */
+static double lowest(const softmax *s) {
+    return s->l->type == ASSAY_F32 ? -(double)FLT_MAX : -DBL_MAX;
 }
 
 static void start_block(const softmax *s, int64_t u, block *b) {
@@ -148,12 +190,48 @@ static void start_block(const softmax *s, int64_t u, block *b) {
     b->n = softmax_seek_block(s, u, offset);
     b->x = s->lines.data[X] + offset[X];
     b->y = s->lines.data[Y] + offset[Y];
-    s->l->fill(b->largest, -(double)INFINITY, b->n);
     s->l->fill(b->sum, 0, b->n);
 }
 
-/* Sums into what rows are multiplied by, or lessened by. */
-static void finish_sums(const softmax *s, const block *b) {
+/* The largest before group g. */
+static const char *largest_before(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
+    return g > 0 ? largest_of(s, room, g - 1, n) : room->lowest;
+}
+
+static void read_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
+    memcpy(largest_of(s, room, g, b->n), largest_before(s, room, g, b->n), (size_t)b->n * s->l->size);
+    s->l->columns_read(kept_of(s, room, g, b->n), largest_of(s, room, g, b->n), b->x + g * GROUP_ROWS * s->stride[X],
+                       s->stride[X] / (int64_t)s->l->size, group_rows(s, g), b->n);
+}
+
+static void exp_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
+    const char *largest = largest_of(s, room, g, b->n);
+    s->l->columns_scale(b->sum, b->sum, largest_before(s, room, g, b->n), largest, b->n);
+    s->l->columns_exp(kept_of(s, room, g, b->n), largest, b->sum, group_rows(s, g), b->n, s->logarithm);
+}
+
+/* What a group's numbers are multiplied by, or, for the logarithm, lessened by. */
+static const char *factor_of(const softmax *s, const block *b, const columns_room *room, int64_t g) {
+    if (s->logarithm) {
+        return b->sum;
+    }
+    s->l->columns_scale(room->factor, b->sum, largest_of(s, room, g, b->n), b->largest, b->n);
+    return room->factor;
+}
+
+static void finish_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
+    const row_loops *l = s->l;
+    int64_t row_bytes = b->n * (int64_t)l->size, rows = group_rows(s, g);
+    const char *factor = factor_of(s, b, room, g);
+    l->columns_finish(room->made, kept_of(s, room, g, b->n), s->logarithm ? b->largest : NULL, factor, rows, b->n);
+    for (int64_t k = 0; k < rows; k++) {
+        l->stream(b->y + (g * GROUP_ROWS + k) * s->stride[Y], room->made + k * row_bytes, (size_t)row_bytes);
+    }
+}
+
+/* The largest and the sums of all rows: of the sums 1 over them, or their logarithms. */
+static void finish_sums(const softmax *s, const block *b, const columns_room *room) {
+    memcpy(b->largest, largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n), (size_t)b->n * s->l->size);
     for (int64_t i = 0; i < b->n; i++) {
         if (s->l->type == ASSAY_F32) {
             float *sum = (float *)(void *)b->sum + i;
@@ -165,71 +243,66 @@ static void finish_sums(const softmax *s, const block *b) {
     }
 }
 
-/* Whether all three stages can go on at once: full blocks, stored on lines. */
-static bool is_steady(const softmax *s, const block *first, const block *second, const block *third) {
-    bool full = first->n == s->columns && second->n == s->columns && third->n == s->columns;
-    bool on_lines = ((uintptr_t)third->y | (uintptr_t)s->stride[Y]) % STREAM_LINE_BYTES == 0;
+/* Whether one block can be finished while the next is read: full blocks, stored on lines. */
+static bool is_steady(const softmax *s, const block *now, const block *before) {
+    bool full = now->n == s->columns && before->n == s->columns;
+    bool on_lines = ((uintptr_t)before->y | (uintptr_t)s->stride[Y]) % STREAM_LINE_BYTES == 0;
     return full && on_lines && s->columns % LEAST_COLUMNS == 0;
 }
 
-static void step_rows(const softmax *s, block *first, block *second, const block *third, int64_t r, int64_t rows) {
-    int64_t size = (int64_t)s->l->size, row_bytes = s->columns * size, stride = s->stride[X] / size;
+/* Group g of the block before is finished, that of this block read into its place, and this block's group g - 1 is taken to
+   its exponentials meanwhile. */
+static void step_group(const softmax *s, const block *now, const block *before, const columns_room *room, int64_t g) {
+    int64_t size = (int64_t)s->l->size, n = s->columns, r = g * GROUP_ROWS, rows = group_rows(s, g);
     softmax_columns_step step = {.logarithm = s->logarithm,
+                                 .n = n,
                                  .rows = rows,
-                                 .n = s->columns,
-                                 .next_stride = stride,
+                                 .kept = kept_of(s, room, g, n),
+                                 .to = before->y + r * s->stride[Y],
                                  .to_stride = s->stride[Y] / size,
-                                 .next = first->x + r * s->stride[X],
-                                 .ahead = r + rows + ROWS_AHEAD <= s->n ? ROWS_AHEAD * stride : 0,
-                                 .next_to = first->made + r * row_bytes,
-                                 .next_largest = first->largest,
-                                 .x = second->made + r * row_bytes,
-                                 .largest = second->largest,
-                                 .sum = second->sum,
-                                 .from = third->made + r * row_bytes,
-                                 .to = third->y + r * s->stride[Y],
-                                 .factor = third->sum,
-                                 .finish_largest = third->largest};
+                                 .factor = before->sum,
+                                 .finish_largest = before->largest,
+                                 .next = now->x + r * s->stride[X],
+                                 .next_stride = s->stride[X] / size,
+                                 .ahead = r + rows + ROWS_AHEAD <= s->n ? ROWS_AHEAD * (s->stride[X] / size) : 0,
+                                 .largest_before = largest_before(s, room, g, n),
+                                 .next_largest = largest_of(s, room, g, n)};
+    if (g > 0) {
+        step.x = kept_of(s, room, g - 1, n);
+        step.x_rows = GROUP_ROWS;
+        step.largest = largest_of(s, room, g - 1, n);
+        step.sum_largest = largest_before(s, room, g - 1, n);
+        step.sum = now->sum;
+    }
     s->l->columns_stream(&step);
 }
 
 static void stream_columns_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    const row_loops *l = s->l;
-    int64_t size = (int64_t)l->size, stride = s->stride[X] / size, row_bytes = s->columns * size;
-    char *room = work + STAGES * s->n * row_bytes, *rows_of_sums = room + ROWS_AT_ONCE * row_bytes;
-    block ring[STAGES];
-    for (int k = 0; k < STAGES; k++) {
-        ring[k].largest = rows_of_sums + 2 * k * row_bytes;
-        ring[k].sum = ring[k].largest + row_bytes;
-        ring[k].made = work + k * s->n * row_bytes;
-    }
-    for (int64_t u = from; u < to + STAGES - 1; u++) {
-        block *first = &ring[u % STAGES], *second = &ring[(u + 2) % STAGES], *third = &ring[(u + 1) % STAGES];
-        bool reads = u < to, computes = u > from && u <= to, stores = u > from + 1;
+    columns_room room = room_of(s, work);
+    int64_t groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
+    s->l->fill(room.lowest, lowest(s), s->columns);
+    for (int64_t u = from; u <= to && from < to; u++) {
+        block *now = &room.blocks[u % 2], *before = &room.blocks[(u + 1) % 2];
+        bool reads = u < to, stores = u > from;
         if (reads) {
-            start_block(s, u, first);
+            start_block(s, u, now);
         }
-        bool steady = reads && computes && stores && is_steady(s, first, second, third);
-        for (int64_t r = 0; r < s->n; r += ROWS_AT_ONCE) {
-            int64_t rows = s->n - r < ROWS_AT_ONCE ? s->n - r : ROWS_AT_ONCE;
-            if (steady) {
-                step_rows(s, first, second, third, r, rows);
-                continue;
-            }
-            if (stores) {
-                finish_rows(s, third, r, rows, room);
-            }
-            if (computes) {
-                l->columns_exp(second->made + r * second->n * size, second->largest, second->sum, rows, second->n,
-                               s->logarithm);
-            }
-            if (reads) {
-                l->columns_read(first->made + r * first->n * size, first->largest, first->x + r * s->stride[X], stride, rows,
-                                first->n);
-            }
+        bool steady = reads && stores && is_steady(s, now, before);
+        for (int64_t g = 0; steady && g < groups; g++) {
+            step_group(s, now, before, &room, g);
         }
-        if (computes) {
-            finish_sums(s, second);
+        for (int64_t g = 0; stores && !steady && g < groups; g++) {
+            finish_group(s, before, &room, g);
+        }
+        for (int64_t g = 0; reads && !steady && g < groups; g++) {
+            read_group(s, now, &room, g);
+            exp_group(s, now, &room, g);
+        }
+        if (steady) {
+            exp_group(s, now, &room, groups - 1);
+        }
+        if (reads) {
+            finish_sums(s, now, &room);
         }
     }
 }
@@ -295,16 +368,16 @@ static bool choose_columns(softmax *s) {
     if (!native || s->lines.strides[X][0] != size || s->lines.strides[Y][0] != size || s->n < 2 || s->stride[X] % size != 0) {
         return false;
     }
-    int64_t fitting = FLIGHT_BYTES / (STAGES * s->n * size) / LEAST_COLUMNS * LEAST_COLUMNS;
+    int64_t fitting = BLOCK_BYTES / (columns_room_rows(s->n) * size) / LEAST_COLUMNS * LEAST_COLUMNS;
     fitting = fitting > MOST_COLUMNS ? MOST_COLUMNS : fitting;
     if (fitting == 0 || columns < LEAST_COLUMNS) {
         return false;
     }
     s->columns = fitting < columns ? fitting : columns;
     s->units = s->lines.numel / columns * ((columns + s->columns - 1) / s->columns);
-    s->work_bytes = (STAGES * s->n + ROWS_AT_ONCE + 2 * STAGES) * s->columns * size;
+    s->work_bytes = columns_room_rows(s->n) * s->columns * size;
     s->run_units = stream_columns_forward;
-    return s->units >= STAGES;
+    return s->units >= 2;
 }
 
 bool softmax_choose_stream(softmax *s, bool backward) {

@@ -6,7 +6,7 @@ typedef TYPE NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(TYPE), NAME(TILE_COLUMNS) = COLUMN_VECTORS * NAME(LANES) };
 
 /* rows x depth of `from` into panels of `width` rows, [panel][depth][width], the last one padded with zeros. */
-static void NAME(pack)(const TYPE *from, int64_t row_step, int64_t depth_step, int64_t rows, int64_t depth, int width,
+static inline __attribute__((always_inline)) void NAME(pack)(const TYPE *from, int64_t row_step, int64_t depth_step, int64_t rows, int64_t depth, int width,
                        TYPE *to) {
     for (int64_t r = 0; r < rows; r += width, to += width * depth) {
         int64_t have = rows - r < width ? rows - r : width;
@@ -14,7 +14,11 @@ static void NAME(pack)(const TYPE *from, int64_t row_step, int64_t depth_step, i
             memset(to, 0, (size_t)(width * depth) * sizeof(TYPE));
         }
         const TYPE *at = from + r * row_step;
-        if (row_step == 1) {
+        if (row_step == 1 && have == width) { /* of constant length: a few moves */
+            for (int64_t d = 0; d < depth; d++) {
+                memcpy(to + d * width, at + d * depth_step, (size_t)width * sizeof(TYPE));
+            }
+        } else if (row_step == 1) {
             for (int64_t d = 0; d < depth; d++) {
                 memcpy(to + d * width, at + d * depth_step, (size_t)have * sizeof(TYPE));
             }
@@ -30,11 +34,17 @@ static void NAME(pack)(const TYPE *from, int64_t row_step, int64_t depth_step, i
 
 /* tile [TILE_ROWS][TILE_COLUMNS] = a panel times b panel */
 static void NAME(tile)(int64_t depth, const TYPE *a, const TYPE *b, TYPE *tile) {
-    NAME(vector) sum[TILE_ROWS][COLUMN_VECTORS];
-    memset(sum, 0, sizeof sum);
+    NAME(vector) sum[TILE_ROWS][COLUMN_VECTORS]; /* set and read one by one: as a whole it would live in memory, not registers */
+#pragma GCC unroll 24
+    for (int i = 0; i < TILE_ROWS * COLUMN_VECTORS; i++) {
+        sum[i / COLUMN_VECTORS][i % COLUMN_VECTORS] = (NAME(vector)){0};
+    }
     for (int64_t d = 0; d < depth; d++, a += TILE_ROWS, b += NAME(TILE_COLUMNS)) {
         NAME(vector) right[COLUMN_VECTORS];
-        memcpy(right, b, sizeof right);
+#pragma GCC unroll 3
+        for (int j = 0; j < COLUMN_VECTORS; j++) {
+            memcpy(&right[j], b + j * NAME(LANES), sizeof right[j]);
+        }
 #pragma GCC unroll 8
         for (int i = 0; i < TILE_ROWS; i++) {
 #pragma GCC unroll 3
@@ -43,7 +53,10 @@ static void NAME(tile)(int64_t depth, const TYPE *a, const TYPE *b, TYPE *tile) 
             }
         }
     }
-    memcpy(tile, sum, sizeof sum);
+#pragma GCC unroll 24
+    for (int i = 0; i < TILE_ROWS * COLUMN_VECTORS; i++) {
+        memcpy(tile + i * NAME(LANES), &sum[i / COLUMN_VECTORS][i % COLUMN_VECTORS], sizeof(NAME(vector)));
+    }
 }
 
 static void NAME(scale)(TYPE *packed, int64_t n, TYPE alpha) {

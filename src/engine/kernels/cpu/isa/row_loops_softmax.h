@@ -234,42 +234,95 @@ static void columns_finish(void *to, const void *from, const void *largest_at, c
     }
 }
 
-/* One row of each of three blocks, as softmax_stream's three lines. */
-static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *s, int64_t r, bool logarithm) {
-    enum { BLOCK = 4 * PACK };
-    const value *next = (const value *)s->next + r * s->next_stride, *largest = s->largest;
-    const value *from = (const value *)s->from + r * s->n, *factor = s->factor, *less = s->finish_largest;
-    value *copy = (value *)s->next_to + r * s->n, *most = s->next_largest, *x = (value *)s->x + r * s->n, *sum = s->sum;
-    value *to = (value *)s->to + r * s->to_stride;
-    for (int64_t i = 0; i < s->n; i += BLOCK) {
+static void columns_scale(void *to, const void *from, const void *a_at, const void *b_at, int64_t n) {
+    value *y = to;
+    const value *x = from, *a = a_at, *b = b_at;
 #pragma omp simd
-        for (int64_t k = i; k < i + BLOCK; k++) {
-            value e = exp_shifted_of(x[k] - largest[k]);
-            sum[k] += e;
-            x[k] = logarithm ? x[k] : e;
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] * exp_shifted_of(a[i] - b[i]);
+    }
+}
+
+/* to = x exp(a - b) of two packs. */
+static inline __attribute__((always_inline)) void scale_two(value *to, const value *x, const value *a, const value *b) {
+#pragma omp simd
+    for (int k = 0; k < 2 * PACK; k++) {
+        to[k] = x[k] * exp_shifted_of(a[k] - b[k]);
+    }
+}
+
+/* Two packs of each row, and of each a finished row goes out, a new one comes in and one is taken to its exponentials: in
+   larger portions they wait for each other. What runs on from row to row stays in registers. */
+static inline __attribute__((always_inline)) void columns_step_at(const softmax_columns_step *s, int64_t at, bool adds,
+                                                                  bool logarithm) {
+    const value *next = (const value *)s->next + at, *largest = (const value *)s->largest + at;
+    value *kept = (value *)s->kept + at, *to = (value *)s->to + at, *now = (value *)s->next_largest + at;
+    value *x = (value *)s->x + at, *sum = (value *)s->sum + at;
+    value factor[2 * PACK], less[2 * PACK], shift[2 * PACK];
+    memcpy(factor, (const value *)s->factor + at, sizeof factor);
+    memcpy(less, (const value *)s->finish_largest + at, sizeof less);
+    if (!logarithm) { /* the group's largest still stands where the new one's goes */
+        scale_two(factor, factor, now, less);
+    }
+    pack f = pack_at(factor), g = pack_at(factor + PACK), h = pack_at(less), i = pack_at(less + PACK);
+    pack most = pack_at((const value *)s->largest_before + at), more = pack_at((const value *)s->largest_before + at + PACK);
+    pack total = {0}, rest = {0};
+    if (adds) {
+        memcpy(shift, largest, sizeof shift);
+        scale_two(sum, sum, (const value *)s->sum_largest + at, shift);
+        total = pack_at(sum);
+        rest = pack_at(sum + PACK);
+    }
+    int64_t rows = s->rows > s->x_rows ? s->rows : s->x_rows;
+    for (int64_t r = 0; r < rows; r++, next += s->next_stride, kept += s->n, to += s->to_stride, x += s->n) {
+        if (r < s->rows) {
+            pack p = pack_at(kept), q = pack_at(kept + PACK);
+            p = logarithm ? (p - h) - f : p * f;
+            q = logarithm ? (q - i) - g : q * g;
+            stream_line(to, &p);
+            stream_line(to + PACK, &q);
+            __builtin_prefetch(next + s->ahead);
+            __builtin_prefetch(next + s->ahead + PACK);
+            p = pack_at(next);
+            q = pack_at(next + PACK);
+            most = pack_choose(most > p, most, p);
+            more = pack_choose(more > q, more, q);
+            memcpy(kept, &p, sizeof p);
+            memcpy(kept + PACK, &q, sizeof q);
         }
-        for (int64_t k = i; k < i + BLOCK; k += PACK) {
-            __builtin_prefetch(next + s->ahead + k);
-            pack p = pack_at(next + k), m = pack_at(most + k);
-            m = pack_choose(m > p, m, p);
-            memcpy(copy + k, &p, sizeof p);
-            memcpy(most + k, &m, sizeof m);
+        if (adds) {
+            value made[2 * PACK], *e = logarithm ? made : x;
+#pragma omp simd
+            for (int k = 0; k < 2 * PACK; k++) {
+                e[k] = exp_shifted_of(x[k] - shift[k]);
+            }
+            total += pack_at(e);
+            rest += pack_at(e + PACK);
         }
-        for (int64_t k = i; k < i + BLOCK; k += PACK) {
-            pack p = pack_at(from + k);
-            p = logarithm ? (p - pack_at(less + k)) - pack_at(factor + k) : p * pack_at(factor + k);
-            stream_line(to + k, &p);
+    }
+    memcpy(now, &most, sizeof most);
+    memcpy(now + PACK, &more, sizeof more);
+    if (adds) {
+        memcpy(sum, &total, sizeof total);
+        memcpy(sum + PACK, &rest, sizeof rest);
+    }
+}
+
+static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *s, bool logarithm) {
+    for (int64_t at = 0; at < s->n; at += 2 * PACK) {
+        if (s->x_rows > 0) {
+            columns_step_at(s, at, true, logarithm);
+        } else {
+            columns_step_at(s, at, false, logarithm);
         }
     }
 }
 
 static void columns_stream(const softmax_columns_step *s) {
-    for (int64_t r = 0; r < s->rows; r++) {
-        if (s->logarithm) {
-            columns_step_with(s, r, true);
-        } else {
-            columns_step_with(s, r, false);
-        }
+    if (s->logarithm) {
+        columns_step_with(s, true);
+    } else {
+        columns_step_with(s, false);
     }
 }
 

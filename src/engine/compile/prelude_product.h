@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A template, like prelude.h: what emitted matrix products call. Letters: rows of the left factor, columns of the right one; what
+   is summed over is the inner dimension. The right factor lies in a panel of up to 256 inner steps by 64 columns, sums in rows of
+   64. bf16 are multiplied in pairs of inner steps: a panel's word holds two of them, the first one in its low half. */
+
+#if defined(__AVX512F__)
+#define BLOCK_LANES 16
+#define BLOCK_VECTORS 4
+#else
+#define BLOCK_LANES 8
+#define BLOCK_VECTORS 2
+#endif
+typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
+
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                 const float *right, int64_t n_inner, float *sums, int first) {
+    block_vector sum[6][BLOCK_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k++) {
+        block_vector column[BLOCK_VECTORS];
+        if (left_step == 1 && k % 16 == 0) { /* a line of each of the rows that come next */
+#pragma GCC unroll 6
+            for (int i = 0; i < rows; i++) {
+                __builtin_prefetch(left + left_stride * (i + rows) + k);
+            }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
+    int64_t i = 0;
+    for (; i + 6 <= n_rows; i += 6) {
+        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+    if (i + 4 <= n_rows) {
+        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 4;
+    }
+    if (i + 2 <= n_rows) {
+        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 2;
+    }
+    if (i < n_rows) {
+        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+}
+
+/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+    int64_t column = 0;
+    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+    if (column + BLOCK_LANES < n_columns) {
+        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        column += 2 * BLOCK_LANES;
+    }
+    if (column < n_columns) {
+        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+}
+
+/* Of few rows: up to 8 inner steps, right a panel of 8 by 512 columns, sums in rows of 512. */
+static void multiply_few(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+    for (int64_t l = 0; l < n_columns; l += BLOCK_LANES) {
+        block_vector column[8];
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; k++) {
+            column[k] = *(const block_vector *)(right + 512 * k + l); /* where there are fewer, nobody looks at the rest */
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const float *const row = left + left_stride * i;
+            block_vector sum = first ? (block_vector){0} : *(const block_vector *)(sums + 512 * i + l);
+            if (n_inner == 8) {
+#pragma GCC unroll 8
+                for (int k = 0; k < 8; k++) {
+                    sum += row[left_step * k] * column[k];
+                }
+            } else {
+                for (int k = 0; k < n_inner; k++) {
+                    sum += row[left_step * k] * *(const block_vector *)(right + 512 * k + l);
+                }
+            }
+            *(block_vector *)(sums + 512 * i + l) = sum;
+        }
+    }
+}
+
+typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
+/* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
+   rounds, each of which exchanges what differs in one bit of row and column. */
+static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
+    int64_t k = 0;
+    for (; k + 8 <= n_inner; k += 8) {
+        tile_vector a[8], b[8];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[i] = *(const tile_vector *)(columns + 256 * i + k);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 8; i += 2) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+            b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const int at = i + (i & 2);
+            a[at] = __builtin_shufflevector(b[at], b[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[at + 2] = __builtin_shufflevector(b[at], b[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+            b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            *(tile_vector *)(panel + 64 * (k + i)) = b[i];
+        }
+    }
+    for (; k < n_inner; k++) {
+        for (int i = 0; i < 8; i++) {
+            panel[64 * k + i] = columns[256 * i + k];
+        }
+    }
+}
+
+/* A panel of pairs of rows that lie so far apart. */
+static void pair_rows(const uint16_t *rows, int64_t stride, int64_t n_inner, int64_t n_columns, uint32_t *right) {
+    for (int64_t k = 0; k < n_inner; k += 2) {
+        const uint16_t *const first = rows + stride * k, *const second = k + 1 < n_inner ? first + stride : first;
+        const uint32_t kept = k + 1 < n_inner ? 0xFFFF0000u : 0;
+        for (int64_t l = 0; l < n_columns; l++) {
+            right[32 * k + l] = first[l] | ((uint32_t)second[l] << 16 & kept);
+        }
+    }
+}
+
+/* sum[v] += a pair of left's times column[v]: exact products, added in f32. */
+VECTOR_INLINE void add_pairs(block_vector *sum, const uint16_t *left, const block_vector *column) {
+    typedef uint32_t words __attribute__((vector_size(4 * BLOCK_LANES)));
+    uint32_t pair;
+    memcpy(&pair, left, 4);
+    const words a = (words){0} + pair;
+#pragma GCC unroll 4
+    for (int v = 0; v < BLOCK_VECTORS; v++) {
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum[v]) : "v"(a), "v"(column[v]));
+#else
+        const words b = (words)column[v];
+        sum[v] += (block_vector)(a << 16) * (block_vector)(b << 16);
+        sum[v] += (block_vector)(a & 0xFFFF0000u) * (block_vector)(b & 0xFFFF0000u);
+#endif
+    }
+}
+
+/* As multiply_rows, of n_pairs pairs. */
+VECTOR_INLINE void multiply_pair_rows(const int rows, const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_pairs,
+                                      float *sums, int first) {
+    block_vector sum[6][4];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_pairs; k++) {
+        block_vector column[4];
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            add_pairs(sum[i], left + left_stride * i + 2 * k, column);
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+/* As multiply_add, of bf16: left as it lies or in a panel, right in pairs. What pads the last pair is 0 in both. */
+static void multiply_pairs(const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_rows, int64_t n_inner,
+                           int64_t n_columns, float *sums, int first) {
+    const int64_t n_pairs = (n_inner + 1) / 2;
+    for (int64_t column = 0; column < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        int64_t i = 0;
+        for (; i + 6 <= n_rows; i += 6) {
+            multiply_pair_rows(6, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+        }
+        if (i + 4 <= n_rows) {
+            multiply_pair_rows(4, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+            i += 4;
+        }
+        if (i + 2 <= n_rows) {
+            multiply_pair_rows(2, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+            i += 2;
+        }
+        if (i < n_rows) {
+            multiply_pair_rows(1, left + left_stride * i, left_stride, right + column, n_pairs, sums + 64 * i + column, first);
+        }
+    }
+}
+
+/* The shapes of the processor's tiles: eight of 64 bytes a row; the sums' (0 to 3) and the left factor's (4, 5) have so many rows,
+   the right one's (6, 7) have 16. */
+VECTOR_INLINE void shape_tiles(int64_t rows) {
+#if defined(__AMX_BF16__)
+    uint8_t shape[64] = {1};
+    for (int t = 0; t < 8; t++) {
+        shape[16 + 2 * t] = 64;
+        shape[48 + t] = (uint8_t)(t < 6 ? rows : 16);
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(shape));
+#else
+    (void)rows;
+#endif
+}
+
+/* Sums of up to 32 rows (one tile of them or `two`) by 32 columns. */
+VECTOR_INLINE void multiply_tile(const int two, const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_inner,
+                                 float *sums, int first) {
+#if defined(__AMX_BF16__)
+    const int64_t row = 256, left_row = 2 * left_stride;
+    if (first) {
+        __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : : : "memory");
+    } else {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 64(%0,%1,1), %%tmm1" : : "r"(sums), "r"(row) : "memory");
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm2\n\ttileloadd 64(%0,%1,1), %%tmm3" : : "r"(sums + 1024), "r"(row) : "memory");
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k += 32) {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm6\n\ttileloadd 64(%0,%1,1), %%tmm7" : : "r"(right + 32 * k), "r"(row) : "memory");
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm4\n\ttdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1"
+                         : : "r"(left + k), "r"(left_row) : "memory");
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm5\n\ttdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3"
+                             : : "r"(left + 16 * left_stride + k), "r"(left_row) : "memory");
+        }
+    }
+    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 64(%0,%1,1)" : : "r"(sums), "r"(row) : "memory");
+    if (two) {
+        __asm__ volatile("tilestored %%tmm2, (%0,%1,1)\n\ttilestored %%tmm3, 64(%0,%1,1)" : : "r"(sums + 1024), "r"(row) : "memory");
+    }
+#else
+    (void)two, (void)left, (void)left_stride, (void)right, (void)n_inner, (void)sums, (void)first;
+#endif
+}
+
+/* As multiply_pairs, by the processor's tiles. What pads the last 32 inner steps is 0 in both factors. Others' tiles have their
+   shapes again afterwards. */
+static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint32_t *right, int64_t n_rows, int64_t n_inner,
+                           int64_t n_columns, float *sums, int first) {
+#if defined(__AMX_BF16__)
+    uint8_t before[64];
+    __asm__ volatile("sttilecfg %0" : "=m"(before));
+    shape_tiles(16);
+    for (int64_t i = 0; i < n_rows; i += 32) {
+        const int64_t rows = n_rows - i, second = rows - 16;
+        for (int64_t column = 0; column < n_columns && rows >= 16; column += 32) {
+            const uint16_t *from = left + left_stride * i;
+            if (rows >= 32) {
+                multiply_tile(1, from, left_stride, right + column, n_inner, sums + 64 * i + column, first);
+            } else {
+                multiply_tile(0, from, left_stride, right + column, n_inner, sums + 64 * i + column, first);
+            }
+        }
+        const int64_t rest = rows < 16 ? rows : second < 16 ? second : 0, at = rows < 16 ? i : i + 16;
+        if (rest > 0) {
+            shape_tiles(rest);
+        }
+        for (int64_t column = 0; column < n_columns && rest > 0; column += 32) {
+            multiply_tile(0, left + left_stride * at, left_stride, right + column, n_inner, sums + 64 * at + column, first);
+        }
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(before));
+    return;
+#endif
+    multiply_pairs(left, left_stride, right, n_rows, n_inner, n_columns, sums, first);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processor's own words, and the system's. */
+#include "engine/compile/product_units.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+
+bool cpu_has_pairs(void) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_supports("avx512f") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
+}
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool cpu_has_tiles(void) {
+    enum { ASK_FOR = 0x1023, TILE_DATA = 18 }; /* arch_prctl's ARCH_REQ_XCOMP_PERM, and which state that is about */
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 22 & 1) != 0 && (d >> 24 & 1) != 0;
+    return tiles && cpu_has_pairs() && syscall(SYS_arch_prctl, ASK_FOR, TILE_DATA) == 0;
+}
+#else
+bool cpu_has_tiles(void) {
+    return false;
+}
+#endif
+
+#else
+
+bool cpu_has_pairs(void) {
+    return false;
+}
+
+bool cpu_has_tiles(void) {
+    return false;
+}
+
+#endif

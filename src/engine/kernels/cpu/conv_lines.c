@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines for direct convolutions: rows of an image with the zeros that windows see around them. */
+#include "engine/kernels/cpu/conv_lines.h"
+
+#include <string.h>
+
+/* Lines that the windows of so many rows touch. */
+static int64_t lines_of(const conv_lines *p, int64_t rows) {
+    return (rows - 1) * p->stride[0] + (p->kernel[0] - 1) * p->dilation[0] + 1;
+}
+
+static int64_t line_elements(const conv_lines *p) {
+    return p->stride[1] * p->pitch;
+}
+
+void conv_lines_plan(conv_lines *p, int64_t bytes) {
+    enum { ALIGNED = 16 };
+    int64_t reach = (p->kernel[1] - 1) * p->dilation[1] / p->stride[1] + 1;
+    p->pitch = (p->out[1] + reach + ALIGNED - 1) / ALIGNED * ALIGNED;
+    int64_t fitting = bytes / (line_elements(p) * (int64_t)sizeof(float)), most = 1;
+    while (most < p->out[0] && lines_of(p, most + 1) <= fitting) {
+        most++;
+    }
+    p->rows_most = most;
+}
+
+int64_t conv_lines_elements(const conv_lines *p, const conv_loops *l) {
+    return lines_of(p, p->rows_most) * line_elements(p) + l->slack;
+}
+
+int64_t conv_lines_tap(const conv_lines *p, int64_t h, int64_t w) {
+    int64_t at = w * p->dilation[1];
+    return h * p->dilation[0] * line_elements(p) + at % p->stride[1] * p->pitch + at / p->stride[1];
+}
+
+int64_t conv_lines_row(const conv_lines *p) {
+    return p->stride[0] * line_elements(p);
+}
+
+/* All parts of a line, but for the zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
+static void fill_line(const conv_lines *p, const conv_loops *l, const float *row, float *line) {
+    int64_t stride = p->stride[1], spread = p->spread[1];
+    for (int64_t q = 0; q < stride; q++, line += p->pitch) {
+        /* element j is the image's i = j * stride + q - pad, spread apart */
+        int64_t first = p->pad[1] - q, from = first > 0 ? (first + stride - 1) / stride : 0;
+        if (spread == 1) {
+            int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
+            end = end < p->pitch ? end : p->pitch;
+            if (end > from) {
+                l->gather(line + from, row + from * stride - first, stride, end - from);
+            }
+            continue;
+        }
+        for (int64_t i = first < 0 ? (-first + spread - 1) / spread : 0; i < p->size[1] && i * spread + first < p->pitch; i++) {
+            line[i * spread + first] = row[i];
+        }
+    }
+}
+
+void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, float *strip) {
+    int64_t n = lines_of(p, rows), bytes = line_elements(p) * (int64_t)sizeof(float);
+    for (int64_t k = 0; k < n; k++, strip += line_elements(p)) {
+        int64_t at = row * p->stride[0] - p->pad[0] + k, i = at / p->spread[0];
+        if (at < 0 || at % p->spread[0] != 0 || i >= p->size[0]) {
+            memset(strip, 0, (size_t)bytes);
+        } else {
+            fill_line(p, l, image + i * p->step, strip);
+        }
+    }
+}

@@ -1,0 +1,470 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+VECTOR_INLINE float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+VECTOR_INLINE uint32_t bits_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
+#define ROUND_MAGIC_F32 0x1.8p23f
+
+/* The same, and the exponent of 2^n with its bias in the low bits. */
+#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
+
+/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
+   parts, the first of which multiplies exactly. */
+VECTOR_INLINE float exp_rest(float x, float *shifted) {
+    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
+    float n = *shifted - EXPONENT_MAGIC;
+    float r = x - n * 0x1.63p-1f;
+    return r - n * -0x1.bd0106p-13f;
+}
+
+/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
+VECTOR_INLINE float exp_series(float r) {
+    float p = 0.001381452757f;
+    p = p * r + 0.008368750669f;
+    p = p * r + 0.04166839134f;
+    p = p * r + 0.1666652035f;
+    return p * r + 0.4999999343f;
+}
+
+/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
+   multiplied by it, not added to in their bits: what is NaN stays NaN. */
+VECTOR_INLINE float exp_scale(float shifted) {
+    return float_of_bits(bits_of_float(shifted) << 23);
+}
+
+/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
+   again: GCC gathers all that follows from one comparison behind it. */
+#define EXP_LOWEST -88.0f
+
+/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
+VECTOR_INLINE float exp_negative_f32(float x) {
+    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
+}
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
+/* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
+   them. */
+VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    row a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint32_t *)of + i * stride);
+    }
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint32_t *)into + i * into_stride) = a[i];
+    }
+}
+
+VECTOR_INLINE void turn_tile_16(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint16_t row __attribute__((vector_size(32), aligned(2), may_alias));
+    row a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        a[i] = *(const row *)((const uint16_t *)of + i * stride);
+    }
+#pragma GCC unroll 2
+    for (int twice = 0; twice < 2; twice++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
+            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
+            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++) {
+        *(row *)((uint16_t *)into + i * into_stride) = a[i];
+    }
+}
+
+/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
+   Tiles of sixteen; the last ones overlap those before. */
+VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
+                              int64_t size_bytes) {
+    char *to = into;
+    const char *from = of;
+    if (HAS_SHUFFLE && (size_bytes == 4 || size_bytes == 2) && n_across >= 16 && n_lanes >= 16) {
+        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
+            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
+            for (int64_t part = 0; part < n_across; part += 16) {
+                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
+                char *target = to + (v * into_stride + l) * size_bytes;
+                const char *source = from + (l * stride + v) * size_bytes;
+                if (size_bytes == 4) {
+                    turn_tile_32(target, into_stride, source, stride);
+                } else {
+                    turn_tile_16(target, into_stride, source, stride);
+                }
+            }
+        }
+        return;
+    }
+    for (int64_t l = 0; l < n_lanes; l++) {
+        for (int64_t v = 0; v < n_across; v++) {
+            memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
+        }
+    }
+}
+
+#if defined(__AVX512F__)
+#define BLOCK_LANES 16
+#define BLOCK_VECTORS 4
+#else
+#define BLOCK_LANES 8
+#define BLOCK_VECTORS 2
+#endif
+typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
+
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                 const float *right, int64_t n_inner, float *sums, int first) {
+    block_vector sum[6][BLOCK_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k++) {
+        block_vector column[BLOCK_VECTORS];
+        if (left_step == 1 && k % 16 == 0) { /* a line of each of the rows that come next */
+#pragma GCC unroll 6
+            for (int i = 0; i < rows; i++) {
+                __builtin_prefetch(left + left_stride * (i + rows) + k);
+            }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
+                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
+    int64_t i = 0;
+    for (; i + 6 <= n_rows; i += 6) {
+        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+    if (i + 4 <= n_rows) {
+        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 4;
+    }
+    if (i + 2 <= n_rows) {
+        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        i += 2;
+    }
+    if (i < n_rows) {
+        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+    }
+}
+
+/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
+                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+    int64_t column = 0;
+    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+    if (column + BLOCK_LANES < n_columns) {
+        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        column += 2 * BLOCK_LANES;
+    }
+    if (column < n_columns) {
+        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+    }
+}
+
+/* %12 = sum f32[48, 128, 128] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const float *const b1 = buffers[1];
+    float *const b7 = buffers[2];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_row = task / 2 % 1 * 128;
+        const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
+        const int64_t first_column = task % 2 * 64;
+        const int64_t n_columns = 128 - first_column < 64 ? 128 - first_column : 64;
+        const int64_t v1 = task / 2 % 6;
+        const int64_t v0 = task / 12 % 8;
+        float sums[8192] __attribute__((aligned(64)));
+        float right[16384] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 64; first_inner += 256) {
+            const int64_t n_inner = 64 - first_inner < 256 ? 64 - first_inner : 256;
+            const float *left_rows;
+            {
+                const int64_t v2 = first_row, v4 = first_inner;
+                left_rows = b0 + 49152 * v0 + 64 * v1 + 384 * v2 + v4;
+            }
+            const float *right_columns;
+            {
+                const int64_t v3 = first_column, v4 = first_inner;
+                right_columns = b1 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
+            }
+            turn_round(right, 64, right_columns, 384, n_inner, n_columns, 4);
+            multiply_add(left_rows, 384, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const int64_t v2 = first_row + i;
+            const float *const r0 = sums + 64 * i;
+            INDEPENDENT
+            for (int64_t l = 0; l < n_columns; l++) {
+                const int64_t v3 = first_column + l;
+                b7[98304 * v0 + 16384 * v1 + 128 * v2 + v3] = r0[l];
+            }
+        }
+    }
+    return 1;
+}
+
+/* %22 = max f32[8, 6, 128], %27 = sum f32[8, 6, 128], %31 = mul f32[8, 6, 128, 128] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    const double *const b3 = buffers[0];
+    const float *const b4 = buffers[1];
+    float *const b6 = buffers[2];
+    const float *const b7 = buffers[3];
+    float saved8[128];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task % 768;
+        const double t1 = b3[0];
+        const float t2 = (float)(t1);
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t0 = b7[98304 * v0 + 128 * v1 + v2];
+                const float t3 = t0 / t2;
+                const float t4 = b4[128 * v0 + v2];
+                const float t5 = t3 + t4;
+                a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+            }
+        }
+        uint32_t nan0 = 0;
+        for (int64_t l = 0; l < 64; l++) {
+            nan0 |= a0[l] != a0[l];
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
+        }
+        const float a0_8_0 = a0[0];
+        const float a0_8_1 = a0[1];
+        const float a0_8_2 = a0[2];
+        const float a0_8_3 = a0[3];
+        const float a0_8_4 = a0[4];
+        const float a0_8_5 = a0[5];
+        const float a0_8_6 = a0[6];
+        const float a0_8_7 = a0[7];
+        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
+        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
+        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
+        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
+        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
+        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
+        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t0 = b7[98304 * v0 + 128 * v1 + v2];
+                const float t3 = t0 / t2;
+                const float t4 = b4[128 * v0 + v2];
+                const float t5 = t3 + t4;
+                const float t7 = t5 - r0;
+                const float t8 = exp_negative_f32(t7);
+                saved8[v2] = t8;
+                a1[l] += t8;
+            }
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a1[l] = a1[l] + a1[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a1[l] = a1[l] + a1[l + 16];
+        }
+        for (int64_t l = 0; l < 8; l++) {
+            a1[l] = a1[l] + a1[l + 8];
+        }
+        const float a1_8_0 = a1[0];
+        const float a1_8_1 = a1[1];
+        const float a1_8_2 = a1[2];
+        const float a1_8_3 = a1[3];
+        const float a1_8_4 = a1[4];
+        const float a1_8_5 = a1[5];
+        const float a1_8_6 = a1[6];
+        const float a1_8_7 = a1[7];
+        const float a1_4_0 = a1_8_0 + a1_8_4;
+        const float a1_4_1 = a1_8_1 + a1_8_5;
+        const float a1_4_2 = a1_8_2 + a1_8_6;
+        const float a1_4_3 = a1_8_3 + a1_8_7;
+        const float a1_2_0 = a1_4_0 + a1_4_2;
+        const float a1_2_1 = a1_4_1 + a1_4_3;
+        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float r1 = a1_1_0;
+        const float t11 = 1.0f / r1;
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t8 = saved8[v2];
+                const float t12 = t8 * t11;
+                b6[98304 * v0 + 128 * v1 + v2] = t12;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %39 = sum f32[48, 128, 64] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b2 = buffers[0];
+    const float *const b6 = buffers[1];
+    float *const b10 = buffers[2];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_row = task / 1 % 1 * 128;
+        const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
+        const int64_t first_column = task % 1 * 64;
+        const int64_t n_columns = 64 - first_column < 64 ? 64 - first_column : 64;
+        const int64_t v1 = task / 1 % 6;
+        const int64_t v0 = task / 6 % 8;
+        float sums[8192] __attribute__((aligned(64)));
+        float right[16384] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 128; first_inner += 256) {
+            const int64_t n_inner = 128 - first_inner < 256 ? 128 - first_inner : 256;
+            const float *left_rows;
+            {
+                const int64_t v3 = first_row, v2 = first_inner;
+                left_rows = b6 + 98304 * v0 + 16384 * v1 + v2 + 128 * v3;
+            }
+            for (int64_t i = 0; i < n_inner; i++) {
+                const int64_t v2 = first_inner + i;
+                INDEPENDENT
+                for (int64_t l = 0; l < n_columns; l++) {
+                    const int64_t v4 = first_column + l;
+                    const float t1 = b2[49152 * v0 + 64 * v1 + 384 * v2 + v4];
+                    right[64 * i + l] = t1;
+                }
+            }
+            multiply_add(left_rows, 128, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const int64_t v3 = first_row + i;
+            const float *const r0 = sums + 64 * i;
+            INDEPENDENT
+            for (int64_t l = 0; l < n_columns; l++) {
+                const int64_t v4 = first_column + l;
+                b10[49152 * v0 + 8192 * v1 + 64 * v3 + v4] = r0[l];
+            }
+        }
+    }
+    return 1;
+}
+
+/* %42 = view f32[8, 128, 384] */
+_Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
+    float *const b5 = buffers[0];
+    const float *const b10 = buffers[1];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task / 128 % 6;
+        const int64_t v2 = task % 128;
+        const int64_t first_lane = 64 * (task % 1);
+        INDEPENDENT
+        for (int64_t l = 0; l < 64; l++) {
+            const int64_t v3 = first_lane + l;
+            const float t0 = b10[49152 * v0 + 8192 * v1 + 64 * v2 + v3];
+            b5[49152 * v0 + 64 * v1 + 384 * v2 + v3] = t0;
+        }
+    }
+    return 1;
+}
+
