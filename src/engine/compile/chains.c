@@ -247,10 +247,10 @@ static chain best_chain(compiler *c, int first) {
     return best;
 }
 
-/* What only the chain's steps touch is as large as a part. */
+/* What only the chain's steps touch, and hand on to each other part by part, is as large as a part. */
 static void localise(compiler *c, const chain *h) {
     for (int b = 0; b < c->n_buffers; b++) {
-        bool inside = false, outside = c->buffers[b].role != BUFFER_WORK || c->buffers[b].n_elems == 0;
+        bool written = false, read = false, outside = c->buffers[b].role != BUFFER_WORK || c->buffers[b].n_elems == 0;
         for (int s = 0; s < c->n_steps && !outside; s++) {
             const kernel *k = c->steps[s].kernel;
             bool in_chain = s >= h->first && s < h->first + h->n_steps;
@@ -259,10 +259,11 @@ static void localise(compiler *c, const chain *h) {
                 place p;
                 touches |= place_through(c, dag_at(&c->g, c->steps[s].call)->sources[i], &p) && p.buffer == b;
             }
-            inside |= touches && in_chain;
+            written |= k != NULL && in_chain && is_written(k, b);
+            read |= k != NULL && in_chain && is_loaded(k, b);
             outside |= touches && !in_chain;
         }
-        if (inside && !outside && c->buffers[b].n_elems % h->parts == 0) {
+        if (written && read && !outside && c->buffers[b].n_elems % h->parts == 0) {
             c->buffers[b].part_elems = c->buffers[b].n_elems / h->parts;
         }
     }

@@ -198,6 +198,14 @@ static bool is_written_there(const dag_node *n, const tensor *to) {
     return t == to || (t->storage != NULL && t->storage == to->storage && t->offset == to->offset);
 }
 
+/* Whether what is computed into `to` replaces this very input, element for element. */
+static bool is_in_place(const dag_node *base, const tensor *to) {
+    const tensor *from = base->kind == PRIM_INPUT && !base->input.is_seed ? base->input.from : NULL;
+    return from != NULL && (from == to || (from->storage != NULL && from->storage == to->storage && from->dtype == to->dtype &&
+                                           from->offset == to->offset && tensor_same_sizes(from, to) &&
+                                           tensor_same_strides(from, to)));
+}
+
 typedef struct late_copy {
     val v;
     place to;
@@ -219,7 +227,7 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
         compile_buffer b = {.role = BUFFER_OUTPUT, .dtype = o->to->dtype, .tensor = o->to, .output = i, .step = -1};
         const int64_t *strides;
         if (n->kind == PRIM_SCATTER && core.id == o->value.id && !a->apart[i] && c->places[core.id].buffer < 0 &&
-            dag_at(&c->g, n->sources[0])->kind == PRIM_INPUT && dag_at(&c->g, n->sources[0])->input.from == o->to) {
+            is_in_place(dag_at(&c->g, n->sources[0]), o->to)) {
             c->places[core.id] = (place){.buffer = buffer_add(c, &b), .strides = o->to->strides};
             continue; /* the base is there already */
         }
@@ -313,8 +321,7 @@ static void schedule_values(compiler *c, const attempt *a) {
         }
         const compile_buffer *b = &c->buffers[p->buffer];
         bool in_place = n->kind == PRIM_SCATTER && b->role == BUFFER_OUTPUT &&
-                        dag_at(&c->g, n->sources[0])->kind == PRIM_INPUT &&
-                        dag_at(&c->g, n->sources[0])->input.from == b->tensor;
+                        is_in_place(dag_at(&c->g, n->sources[0]), b->tensor);
         if (n->kind == PRIM_SCATTER && !in_place) {
             scheduled(c, schedule_value(c, n->sources[0], p), p->buffer);
         }
@@ -445,6 +452,15 @@ static const tensor *memory_of(const compiler *c, int buffer) {
     return b->role == BUFFER_SEED || b->role == BUFFER_WORK ? NULL : b->tensor;
 }
 
+/* Whether kernel k stores root r before its loops, which may read the same element after that. */
+static bool stores_first(const kernel *k, const root *r) {
+    bool in_loops = !k->has_classes;
+    for (int v = 0; v < k->n_variables; v++) {
+        in_loops |= k->variables[v].is_reduced && (r->variables >> v & 1) != 0;
+    }
+    return !in_loops;
+}
+
 /* Whether reading e's element and writing r's is safe although both lie in one tensor's memory: they are the same element,
    read just before it is written. In a kernel of several phases a later one may read it again. */
 static bool same_element(compiler *c, const expr *e, const root *r) {
@@ -483,7 +499,7 @@ static bool keep_apart(compiler *c, attempt *a, bool *unsolved) {
                     const expr *x = &reader->exprs[e];
                     const tensor *from = x->kind == EXPR_LOAD ? memory_of(c, x->buffer) : NULL;
                     conflict |= from != NULL && from->storage == to->storage && x->buffer != r->buffer &&
-                                t >= s && !(t == s && reader->n_phases == 1 && same_element(c, x, r));
+                                t >= s && !(t == s && reader->n_phases == 1 && !stores_first(reader, r) && same_element(c, x, r));
                 }
             }
             *unsolved |= conflict && a->apart[output];

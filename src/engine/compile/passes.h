@@ -160,6 +160,8 @@ status capture(compiler *c, const graph *g, error *err);
 status schedule(compiler *c, error *err);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
+/* The part of that which chooses the vector's variable and its lanes, once the others are in order. */
+void choose_vector(const compiler *c, kernel *k, loop_choice choice);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);

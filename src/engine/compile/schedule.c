@@ -17,20 +17,16 @@ typedef struct domain {
     bool has_classes;
 } domain;
 
-/* Of a scatter's updates: the dimension that moves along with the base's, one for one, runs in parallel; the others in
-   order. */
+/* Of a scatter's updates: a dimension that is one of the base's own coordinates, one for one, runs in parallel, whatever the
+   others are: its steps touch different elements. The rest goes in order. */
 static bool moves_along(const dag_node *n, int dim) {
-    bool alone = false;
     for (int i = 0; i < n->scatter.where.n_at; i++) {
-        index_sum at = n->scatter.where.at[i];
         int id;
-        if (index_is_variable(at, &id) && id == dim) {
-            alone = true;
-        } else if ((index_variables(at) >> dim & 1) != 0) {
-            return false;
+        if (index_is_variable(n->scatter.where.at[i], &id) && id == dim) {
+            return true;
         }
     }
-    return alone;
+    return false;
 }
 
 /* v lies in memory, but not there: it is copied, not computed. */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a kernel's variables runs along the lanes of a vector, and how many lanes are taken together. */
+#include "engine/compile/passes.h"
+
+/* index_stride, where what is read from data and does not depend on the variable stands still. */
+static bool stride_along(const kernel *k, index_sum at, int v, int64_t *stride) {
+    *stride = 0;
+    for (int i = 0; i < at.n; i++) {
+        const index_atom *atom = at.terms[i].atom;
+        if (atom->kind == ATOM_VARIABLE && atom->id == v) {
+            *stride = at.terms[i].factor;
+        } else if (atom->kind == ATOM_DATA) {
+            int e = expr_find(k, atom->id, atom->n_at, atom->at, -1);
+            if (e < 0 || (k->exprs[e].variables >> v & 1) != 0) {
+                return false;
+            }
+        } else if ((atom->variables >> v & 1) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How often an access that depends on these variables happens, of all turns of all loops: a row's result is stored once. */
+static double share_of(const kernel *k, uint64_t variables) {
+    double share = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        share /= (variables >> v & 1) == 0 && k->variables[v].size > 0 ? (double)k->variables[v].size : 1;
+    }
+    return share;
+}
+
+static double vector_score(const kernel *k, int v) {
+    double score = 0;
+    bool scans = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        scans |= r->kind == ROOT_SCAN || r->kind == ROOT_SCATTER;
+        int64_t stride;
+        if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
+            double weight = share_of(k, r->kind == ROOT_REDUCE ? index_variables(r->at) : r->variables);
+            score += weight * (!stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
+        }
+    }
+    if (scans && k->variables[v].is_reduced) {
+        return -1e9; /* its order is part of the meaning */
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t stride;
+        if (e->kind == EXPR_LOAD && (e->variables >> v & 1) != 0) {
+            score += share_of(k, e->variables) * (!stride_along(k, e->at, v, &stride) || stride > 1 ? -2 : stride == 1 ? 2 : 0);
+        }
+    }
+    return score;
+}
+
+static bool scatters(const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, LANES_APART = 4 };
+
+/* The variable with the best score but for one (-1: of all). */
+static int best_variable(const kernel *k, int not_this) {
+    double best = -1e8;
+    int found = -1;
+    for (int v = 0; v < k->n_variables; v++) {
+        double score = vector_score(k, v) - (k->variables[v].size < 4 ? 6 : k->variables[v].size < 8 ? 2.5 : 0);
+        if (v == not_this || (scatters(k) && score <= 0)) {
+            continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
+        }
+        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
+            best = score;
+            found = v;
+        }
+    }
+    return found;
+}
+
+static bool scans(const kernel *k) {
+    return k->n_roots > 0 && k->roots[0].kind == ROOT_SCAN;
+}
+
+/* Whether the first root's elements are neighbours along v. */
+static bool is_dense(const kernel *k, int v) {
+    int64_t stride;
+    return index_stride(k->roots[0].at, v, &stride) && stride == 1;
+}
+
+/* Of a task, between its phases. */
+enum { SAVED_BYTES = 256 * 1024 };
+
+/* Below this much traffic one thread does it all. */
+static const double SHARED_BYTES = 128 * 1024;
+
+void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
+    k->vector = best_variable(k, -1);
+    k->lanes = 1;
+    if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
+        int other = best_variable(k, k->vector);
+        k->vector = other >= 0 ? other : k->vector;
+    }
+    if (k->vector < 0) {
+        return;
+    }
+    const loop_variable *v = &k->variables[k->vector];
+    /* A single pass down the rows wants long pieces of them; several want what the first has read in the L2 cache. */
+    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
+    lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
+    lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
+    k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+    if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
+        k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    }
+    /* What phases after the first read again, and what is kept between them, has to stay near. */
+    int64_t visited = 1;
+    for (int i = 0; i < k->n_variables; i++) {
+        visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->n_phases > 1 && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
+           (double)visited * (double)k->lanes * sizeof(float) > SAVED_BYTES) {
+        k->lanes /= 2;
+    }
+    /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A
+       line of memory is the least worth a lane. */
+    int64_t others = 1, least = 16, threads = c->options->n_threads;
+    for (int i = 0; i < k->n_variables; i++) {
+        others *= i != k->vector && !k->variables[i].is_reduced ? k->variables[i].size : 1;
+    }
+    while (!v->is_reduced && k->has_classes && k->lanes >= 2 * least && k->bytes > SHARED_BYTES && threads > 1) {
+        int64_t tasks = others * ((v->size + k->lanes - 1) / k->lanes);
+        if (tasks >= 4 * threads || (tasks >= threads && tasks % threads == 0)) {
+            break;
+        }
+        k->lanes /= 2;
+    }
+}

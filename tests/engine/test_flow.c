@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled kernels whose tasks go on side by side, against the reference in double: rows that begin within a line of memory, rows
+   shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
+   Results are small here: all of them are stored past the caches, as large ones are. */
+#include "engine/backend/compiled.h"
+#include "engine/graph/exact.h"
+#include "engine/graph/graph_text.h"
+
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+static op_table *table;
+static backend *compiled;
+
+static int open_all(void **state) {
+    (void)state;
+    if (op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled", &compiled, NULL) != ASSAY_OK) {
+        return 1;
+    }
+    ((compiled_backend *)compiled)->options.streams_all = true;
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    compiled->close(compiled);
+    op_table_free(table);
+    return 0;
+}
+
+typedef struct flow_case {
+    const char *inputs, *call; /* of x, and which results: y, or what it names */
+    const char *outputs;
+} flow_case;
+
+#define NORM_INPUTS(n) "%w = input(T([" n "], f32))\n%b = input(T([" n "], f32))\n"
+
+static const flow_case cases[] = {
+    /* all phases of as many tasks; 1027 begins everywhere in a line */
+    {"%x = input(T([9, 64], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([40, 1024], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([23, 1027], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([23, 127], f32))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([1, 4096], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([2, 300, 192], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
+    {"%x = input(T([3, 70, 1000], f32))\n", "%y = _log_softmax(%x, 1, False)\n", "%y"},
+    {"%x = input(T([37, 768], f32))\n" NORM_INPUTS("768"), "%y, %m, %r = native_layer_norm(%x, [768], %w, %b, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
+    {"%g = input(T([50, 640], f32))\n%x = input(T([50, 640], f32))\n", "%y = _softmax_backward_data(%g, %x, -1, f32)\n", "%y"},
+    /* several rows a task: they are kept */
+    {"%x = input(T([5, 9, 12, 12], f32))\n" NORM_INPUTS("9"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    /* too much to have in flight: only the ends are side by side */
+    {"%x = input(T([16, 3, 75, 75], f32))\n" NORM_INPUTS("3"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([32, 3, 64, 64], f32))\n" NORM_INPUTS("3"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+};
+
+static void fill_rarely(graph *g, float value) {
+    const tensor *x = graph_find_value(g, "x");
+    float *elements = (float *)tensor_data(x);
+    if (x->dtype == ASSAY_F32) {
+        elements[3] = value;
+        elements[tensor_numel(x) - 1] = value;
+    }
+}
+
+static void check(const flow_case *c, dtype_mode mode, int threads, float rare) {
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    exact expected;
+    plan *p;
+    error err = {0};
+    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){.dtype = mode}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    graph_seed(&g, 7);
+    assert_int_equal(graph_fill(&g, 7, NULL), ASSAY_OK);
+    if (rare != 0) {
+        fill_rarely(&g, rare);
+    }
+    assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, &err), ASSAY_OK);
+    assert_int_equal(compiled->prepare(compiled, &g, &p, &err), ASSAY_OK);
+    compiled_plan *steps = (compiled_plan *)p;
+    for (int i = 0; i < steps->n_steps; i++) {
+        steps->steps[i].threads = threads;
+    }
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(p->run(p, &err), ASSAY_OK);
+        for (int i = 0; i < g.n_outputs; i++) {
+            tensor t;
+            agreement a;
+            assert_int_equal(p->output(p, i, &t, NULL), ASSAY_OK);
+            exact_compare(&expected, i, &t, &a);
+            if (!a.agrees) {
+                print_error("%s%d threads, output %d is %.9g at %lld, expected %.9g (tolerance %.3g)\n", text_get(&source), threads, i,
+                            a.actual_at_worst, (long long)a.worst, a.expected_at_worst, a.tolerance_at_worst);
+            }
+            assert_true(a.agrees);
+            agree_poison(&t);
+            tensor_clear(&t);
+        }
+    }
+    p->release(p);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+}
+
+static void tasks_side_by_side_agree(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check(&cases[i], DTYPE_F32, 1, 0);
+        check(&cases[i], DTYPE_F32, 3, 0);
+        check(&cases[i], DTYPE_BF16, 2, 0);
+        check(&cases[i], DTYPE_F16, 2, 0);
+    }
+}
+
+static void keep_nan_and_infinities(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check(&cases[i], DTYPE_F32, 2, NAN);
+        check(&cases[i], DTYPE_F32, 2, -INFINITY);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_side_by_side_agree),
+        cmocka_unit_test(keep_nan_and_infinities),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
