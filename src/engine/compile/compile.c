@@ -121,7 +121,9 @@ static void arrange_variants(compiler *c, int step) {
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
-            known |= (k->is_product && k->product.pairs == s->variants[v]->product.pairs) || (s->variants[v]->vector == k->vector && s->variants[v]->lanes == k->lanes);
+            const kernel *other = s->variants[v];
+            known |= k->is_product ? other->product.pairs == k->product.pairs
+                                   : other->vector == k->vector && other->lanes == k->lanes;
         }
         if (known) {
             continue;
