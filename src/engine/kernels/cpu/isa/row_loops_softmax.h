@@ -132,6 +132,73 @@ static void softmax_stream(const softmax_step *s) {
     }
 }
 
+enum { LOG_BLOCK = 4 * PACK, LOG_GROUP = 8 * LOG_BLOCK };
+
+/* Sums of lanes with a largest of their own, and what of a line no group takes, from one largest for all. */
+static void log_answer(softmax_log_step *s, const value *most, const value *sum, int64_t done) {
+    const value *x = s->next;
+    double largest = (double)most[0], total = 0;
+    for (int k = 0; k < LOG_BLOCK; k++) {
+        largest = (double)most[k] > largest ? (double)most[k] : largest;
+    }
+    for (int64_t i = done; i < s->n; i++) {
+        largest = (double)x[i] > largest ? (double)x[i] : largest;
+    }
+    for (int k = 0; k < LOG_BLOCK; k++) {
+        total += (double)sum[k] * exp((double)most[k] - largest);
+    }
+    value rest = 0, shift = (value)largest;
+#pragma omp simd reduction(+ : rest)
+    for (int64_t i = done; i < s->n; i++) {
+        rest += exp_shifted_of(x[i] - shift);
+    }
+    s->largest = largest;
+    s->sum = total + (double)rest;
+}
+
+/* Lanes keep a largest and a sum of their own. A group is read for its largest while the one before it, still in L1, is summed
+   up, and a block of the line before goes out. NaN need not reach a largest: see step_with. */
+static void log_stream(softmax_log_step *s) {
+    enum { AHEAD = 2048 / sizeof(value) };
+    const value *x = s->next, *from = s->from;
+    value *to = s->to, most[LOG_BLOCK], shift[LOG_BLOCK], sum[LOG_BLOCK] = {0};
+    softmax_step finish = {.logarithm = true, .factor = s->factor, .finish_largest = s->finish_largest};
+    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value)), groups = s->n / LOG_GROUP;
+    head = head < s->n ? head : s->n;
+    for (int k = 0; k < LOG_BLOCK; k++) {
+        most[k] = shift[k] = LOWEST;
+    }
+    for (int64_t g = 0; g <= groups && groups > 0; g++) {
+        for (int64_t i = g * LOG_GROUP; i < (g + 1) * LOG_GROUP; i += LOG_BLOCK) {
+            for (int k = 0; g < groups && k < LOG_BLOCK; k += PACK) {
+                __builtin_prefetch(x + i + k + AHEAD);
+                pack p = pack_at(x + i + k), m = pack_at(most + k);
+                m = pack_choose(m > p, m, p);
+                memcpy(most + k, &m, sizeof m);
+            }
+            if (g > 0) {
+                const value *before = x + i - LOG_GROUP;
+#pragma omp simd
+                for (int k = 0; k < LOG_BLOCK; k++) {
+                    sum[k] += exp_shifted_of(before[k] - shift[k]);
+                }
+            }
+            if (g < groups && head + i + LOG_BLOCK <= s->n) {
+                finish_block(to + head + i, from + head + i, &finish);
+            }
+        }
+#pragma omp simd
+        for (int k = 0; k < LOG_BLOCK; k++) {
+            sum[k] *= exp_shifted_of(shift[k] - most[k]);
+            shift[k] = most[k];
+        }
+    }
+    int64_t blocks = head + groups * LOG_GROUP <= s->n ? groups * LOG_GROUP : (s->n - head) / LOG_BLOCK * LOG_BLOCK;
+    finish_rest(to, from, &finish, 0, head);
+    finish_rest(to, from, &finish, head + blocks, s->n);
+    log_answer(s, most, sum, groups * LOG_GROUP);
+}
+
 static void softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
     value *out = to;
     const value *g = grad, *y = output;
