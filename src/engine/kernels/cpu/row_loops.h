@@ -51,17 +51,6 @@ typedef struct softmax_step {
     double finish_largest;
 } softmax_step;
 
-/* Two lines of a logarithm of softmax, n elements each in the computing type: one is read for its largest and its sum, the
-   other finished. Answers are of the read one: the sum is of exponentials of distances from its largest. */
-typedef struct softmax_log_step {
-    int64_t n;
-    const void *next;
-    const void *from;
-    void *to; /* past the caches */
-    double finish_largest, factor; /* as of softmax_step */
-    double largest, sum;           /* answers */
-} softmax_log_step;
-
 /* A group of rows of two blocks of columns: the one block's is finished, the other's read into its place, and the group read
    before that is taken to its exponentials. n is a multiple of 64, strides are in elements; rows without stride lie n
    apart, what is not rows has n elements. */
@@ -145,7 +134,6 @@ typedef struct row_loops {
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
     void (*softmax_stream)(const softmax_step *step);
-    void (*log_stream)(softmax_log_step *step);
 
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
     double (*sum_exp)(const void *x, double shift, int64_t n);

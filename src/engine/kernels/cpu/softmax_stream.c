@@ -2,7 +2,7 @@
 /* Softmax, its logarithm and their backwards with results that no cache holds. Reading from memory, exponentials and
    stores past the caches each take about as long as the others here, so they go on side by side: while one line comes from
    memory for its maximum, the line before it is taken to its exponentials and the one before that is scaled and stored, all
-   three a piece at a time. The logarithm of long lines sums each line up as it comes and reads it once more. Of columns, one block is read into the place of the one that is finished and stored. */
+   three a piece at a time. Of columns, one block is read into the place of the one that is finished and stored. */
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/streaming.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* What is in flight at once stays in an L2 cache of 1 MiB, four lines or blocks of columns with it. */
-enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, LEAST_LINE = 128, LEAST_LOG_LINE = 4096 };
+enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, LEAST_LINE = 128 };
 
 /* A block of columns takes up half of such a cache, its groups' largest and factors included: lines read from memory pass
    through it as well. Rows below 1 KiB cost memory a change of row each. */
@@ -126,26 +126,6 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
         if (computes) {
             second->sum = s->logarithm ? log(second->sum) : 1 / second->sum;
         }
-    }
-}
-
-/* The logarithm of lines that need no conversion. The first line is finished into room, as a line before it. */
-static void stream_logs_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    softmax_log_step step = {.n = s->n};
-    flight now, before = {.x = NULL};
-    for (int64_t i = from; i < to; i++, before = now) {
-        start_line(s, i, &now);
-        step.next = now.x;
-        step.from = before.x != NULL ? before.x : now.x;
-        step.to = before.x != NULL ? before.y : work;
-        step.finish_largest = before.x != NULL ? before.largest : 0;
-        step.factor = before.x != NULL ? before.sum : 0;
-        s->l->log_stream(&step);
-        now.largest = step.largest;
-        now.sum = log(step.sum);
-    }
-    if (from < to) {
-        s->l->subtract(before.y, before.x, before.largest, before.sum, s->n);
     }
 }
 
@@ -378,10 +358,6 @@ static bool choose_lines(softmax *s, bool backward) {
     }
     s->units = s->lines.numel;
     s->run_units = backward ? stream_lines_backward : stream_lines_forward;
-    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
-    if (!backward && s->logarithm && native && s->n >= LEAST_LOG_LINE) {
-        s->run_units = stream_logs_forward;
-    }
     s->work_bytes = (backward ? 0 : 2 * line_bytes) + 4 * STREAM_PIECE * size;
     return true;
 }

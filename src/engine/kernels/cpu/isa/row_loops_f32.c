@@ -3,13 +3,10 @@
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/row_loops.h"
 
-#include <float.h>
-
 typedef float value;
 typedef double wide;
 typedef int32_t place_t;
 #define WIDE f
-#define LOWEST (-FLT_MAX)
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))

@@ -3,13 +3,10 @@
 #include "engine/kernels/cpu/isa/vector_math.h"
 #include "engine/kernels/cpu/row_loops.h"
 
-#include <float.h>
-
 typedef double value;
 typedef double wide;
 typedef int64_t place_t;
 #define WIDE f
-#define LOWEST (-DBL_MAX)
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))

@@ -105,7 +105,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .ring_forward = ring_forward, .ring_backward = ring_backward,                                                            \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
-    .softmax_stream = softmax_stream, .log_stream = log_stream, .columns_stream = columns_stream, .columns_scale = columns_scale,                      \
+    .softmax_stream = softmax_stream, .columns_stream = columns_stream, .columns_scale = columns_scale,                      \
     .columns_read = columns_read, .columns_exp = columns_exp, .columns_finish = columns_finish,                              \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
