@@ -13,7 +13,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256 };
+enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256, LAYER_STAGES = 3 };
 
 typedef struct layer {
     const row_loops *l;
@@ -111,32 +111,91 @@ static bool can_stream(const layer *s, int n_operands) {
     return can;
 }
 
+/* A line on its way. */
+typedef struct layer_line {
+    const char *x;
+    char *out;
+    double mean, rstd;
+} layer_line;
+
+/* The sum of squared distances from the mean, from that of distances from the mean as the computing type has it. */
+static double layer_m2(const layer *s, double mean, double squares) {
+    double rest = s->l->type == ASSAY_F32 ? mean - (double)(float)mean : 0;
+    squares -= (double)s->v.per_stat * rest * rest;
+    return squares < 0 ? 0 : squares; /* NaN stays */
+}
+
+/* Of lines that go past the caches, one is read for its mean while the line before it is gone over for its distances from it
+   and the one before that is finished. */
+static void stream_lines(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias) {
+    layer_line ring[LAYER_STAGES] = {{NULL}};
+    for (int64_t i = from; i < to + LAYER_STAGES - 1; i++) {
+        layer_line *first = &ring[i % 3], *second = &ring[(i + 2) % 3], *third = &ring[(i + 1) % 3];
+        bool reads = i < to, measures = i > from && i <= to, stores = i > from + 1;
+        layer_step step = {.n = s->v.per_stat, .weight = weight, .bias = bias};
+        if (reads) {
+            int64_t offset[LOOP_MAX_OPERANDS];
+            seek_line(s, i, offset);
+            first->x = s->lines.data[X] + offset[X];
+            first->out = s->lines.data[OUT] + offset[OUT];
+            step.next = first->x;
+        }
+        if (measures) {
+            step.x = second->x;
+            step.centre = second->mean;
+        }
+        if (stores) {
+            step.from = third->x;
+            step.to = third->out;
+            step.mean = third->mean;
+            step.rstd = third->rstd;
+        }
+        s->l->layer_stream(&step);
+        if (measures) {
+            double m2 = layer_m2(s, second->mean, step.squares);
+            second->rstd = 1 / sqrt(m2 / (double)step.n + s->v.eps);
+            norm_write(s->mean_out, i - 1, second->mean);
+            norm_write(s->rstd_out, i - 1, second->rstd);
+        }
+        first->mean = step.sum / (double)step.n;
+    }
+}
+
+/* Lines of any kind, one after the other. */
+static void run_lines(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias, char *buffer) {
+    int64_t n = s->v.per_stat, offset[LOOP_MAX_OPERANDS];
+    for (int64_t i = from; i < to; i++) {
+        double mean = 0, m2 = 0;
+        seek_line(s, i, offset);
+        if (n > 0) {
+            char *out = s->lines.data[OUT] + offset[OUT];
+            const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
+            s->l->moments(x, n, &mean, &m2);
+            m2 /= (double)n;
+            put_centred(s, out, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, i + 1 < to, buffer);
+        }
+        norm_write(s->mean_out, i, mean);
+        norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
+    }
+}
+
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
-    const row_loops *l = s->l;
-    int64_t n = s->v.per_stat;
     const void *weight = params_in(s, s->weight, s->params), *bias = params_in(s, s->bias, s->params + s->line_bytes);
+    /* Lines in flight stay in L2, beside what is read ahead. */
+    bool pipelined = s->streams && s->v.per_stat >= STREAM_LEAST && 4 * s->line_bytes <= FLIGHT_BYTES;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
         parallel_enter(watch);
-        char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
-        int64_t from, to, offset[LOOP_MAX_OPERANDS];
+        int64_t from, to;
         parallel_share(s->v.n_stats, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            double mean = 0, m2 = 0;
-            seek_line(s, i, offset);
-            if (n > 0) {
-                char *out = s->lines.data[OUT] + offset[OUT];
-                const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
-                l->moments(x, n, &mean, &m2);
-                m2 /= (double)n;
-                put_centred(s, out, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, i + 1 < to, buffer);
-            }
-            norm_write(s->mean_out, i, mean);
-            norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
+        if (pipelined) {
+            stream_lines(s, from, to, weight, bias);
+        } else {
+            run_lines(s, from, to, weight, bias, s->work + omp_get_thread_num() * s->work_bytes);
         }
-        l->settle();
+        s->l->settle();
         parallel_leave(watch);
     }
     return ASSAY_OK;

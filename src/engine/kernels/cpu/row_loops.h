@@ -35,17 +35,20 @@ typedef union row_wide {
     int64_t i;
 } row_wide;
 
-/* n <= ROW_BLOCK elements of three lines of a softmax, each at another stage; all in the computing type. */
+/* The least length of rows that go past the caches three at a time. */
+enum { STREAM_LEAST = 128 };
+
+/* Three lines of a softmax of n >= STREAM_LEAST elements, each at another stage; all in the computing type. */
 typedef struct softmax_step {
     bool logarithm;
     int64_t n;
-    const void *next;     /* of the line that is read: */
-    double *next_largest; /* runs on */
-    const void *x;        /* of the line whose exponentials are taken: */
+    const void *next;     /* the line that is read. What lies behind it is asked for */
+    double *next_largest; /* answer */
+    const void *x;        /* the line whose exponentials are taken: */
     void *made;           /* they go here, unless only the logarithm is asked for */
     double largest;
-    double *sum;          /* runs on */
-    const void *from;     /* of the line that is finished: its exponentials, or x for the logarithm */
+    double *sum;          /* answer */
+    const void *from;     /* the line that is finished: its exponentials, or x for the logarithm */
     void *to;             /* past the caches */
     double factor;        /* 1 over the sum, or its logarithm */
     double finish_largest;
@@ -86,6 +89,19 @@ typedef struct ring_step {
     double centre;                /* near next's mean; gradients: the mean */
     double sum, products;         /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */
 } ring_step;
+
+/* Three rows of layer norm of n >= STREAM_LEAST elements, each at another stage; all in the computing type. */
+typedef struct layer_step {
+    int64_t n;
+    const void *next; /* the row that is read for its sum; NULL: none. What lies behind it is asked for */
+    double sum;       /* answer */
+    const void *x;    /* the row whose squared distances from centre are added up; NULL: none */
+    double centre, squares; /* squares: answer */
+    const void *from; /* the row that is finished */
+    void *to;         /* past the caches; NULL: none */
+    double mean, rstd;
+    const void *weight, *bias; /* NULL: none */
+} layer_step;
 
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
@@ -155,6 +171,7 @@ typedef struct row_loops {
     void (*columns_exp)(void *x, const void *largest, void *sum, int64_t rows, int64_t n, bool keep);
     void (*columns_finish)(void *to, const void *x, const void *largest, const void *factor, int64_t rows, int64_t n);
 
+    void (*layer_stream)(layer_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);
     /* One row of layer norm's gradient: g = dy * weight (NULL: 1); sums of g and g (x - mean) rstd. */

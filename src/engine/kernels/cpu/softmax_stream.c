@@ -11,8 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is in flight at once stays in an L2 cache of 1 MiB, four lines or blocks of columns with it. */
-enum { FLIGHT_BYTES = 1 << 20, STAGES = 3, LEAST_LINE = 128 };
+enum { STAGES = 3 };
 
 /* A block of columns takes up half of such a cache, its groups' largest and factors included: lines read from memory pass
    through it as well. Rows below 1 KiB cost memory a change of row each. */
@@ -77,27 +76,28 @@ static void start_line(const softmax *s, int64_t i, flight *f) {
 
 /* All three stages at once, of lines that need no conversion. */
 static void step_lines(const softmax *s, flight *first, flight *second, const flight *third) {
-    int64_t size = (int64_t)s->l->size;
-    for (int64_t at = 0; at < s->n; at += ROW_BLOCK) {
-        softmax_step step = {.logarithm = s->logarithm,
-                             .n = s->n - at < ROW_BLOCK ? s->n - at : ROW_BLOCK,
-                             .next = first->x + at * size,
-                             .next_largest = &first->largest,
-                             .x = second->x + at * size,
-                             .made = second->made + at * size,
-                             .largest = second->largest,
-                             .sum = &second->sum,
-                             .from = (s->logarithm ? third->x : third->made) + at * size,
-                             .to = third->y + at * size,
-                             .factor = third->sum,
-                             .finish_largest = third->largest};
-        s->l->softmax_stream(&step);
-    }
+    softmax_step step = {.logarithm = s->logarithm,
+                         .n = s->n,
+                         .next = first->x,
+                         .next_largest = &first->largest,
+                         .x = second->x,
+                         .made = second->made,
+                         .largest = second->largest,
+                         .sum = &second->sum,
+                         .from = s->logarithm ? third->x : third->made,
+                         .to = third->y,
+                         .factor = third->sum,
+                         .finish_largest = third->largest};
+    s->l->softmax_stream(&step);
+}
+
+/* Bytes of room for a line's exponentials. */
+static int64_t line_room(const softmax *s) {
+    return s->n * (int64_t)s->l->size + STREAM_LINE_BYTES;
 }
 
 static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    int64_t line_bytes = s->n * (int64_t)s->l->size;
-    char *room = work + 2 * line_bytes;
+    char *room = work + 2 * line_room(s);
     bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
     flight ring[STAGES];
     for (int64_t i = from; i < to + STAGES - 1; i++) {
@@ -105,7 +105,10 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
         bool reads = i < to, computes = i > from && i <= to, stores = i > from + 1;
         if (reads) {
             start_line(s, i, first);
-            first->made = work + i % 2 * line_bytes;
+            first->made = work + i % 2 * line_room(s);
+            if (native) { /* lines of memory begin where those of the output do */
+                first->made += ((uintptr_t)first->y - (uintptr_t)first->made) % STREAM_LINE_BYTES;
+            }
         }
         bool steady = native && reads && computes && stores;
         if (steady) {
@@ -353,12 +356,12 @@ static bool is_dense_line(const softmax *s, int k) {
 static bool choose_lines(softmax *s, bool backward) {
     int64_t size = (int64_t)s->l->size, line_bytes = s->n * size;
     bool dense = is_dense_line(s, X) && is_dense_line(s, Y) && (!backward || is_dense_line(s, G));
-    if (!dense || s->n < LEAST_LINE || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
+    if (!dense || s->n < STREAM_LEAST || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
     s->run_units = backward ? stream_lines_backward : stream_lines_forward;
-    s->work_bytes = (backward ? 0 : 2 * line_bytes) + 4 * STREAM_PIECE * size;
+    s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
     return true;
 }
 

@@ -10,7 +10,10 @@
 enum {
     /* Of a row that is read, worked on and stored in turns: small enough that each of these goes on in the shadow of the
        others, large enough that a call for it is cheap. */
-    STREAM_PIECE = 512 /* elements */
+    STREAM_PIECE = 512, /* elements */
+
+    /* Rows on their way at once, with what is read ahead, stay in an L2 cache of this size. */
+    FLIGHT_BYTES = 1 << 20
 };
 
 /* Asks for memory that is read soon. */

@@ -108,6 +108,6 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .softmax_stream = softmax_stream, .columns_stream = columns_stream, .columns_scale = columns_scale,                      \
     .columns_read = columns_read, .columns_exp = columns_exp, .columns_finish = columns_finish,                              \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
-    .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,                                    \
+    .layer_stream = layer_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
     .square_difference = square_difference, .scaled_difference = scaled_difference

@@ -62,66 +62,104 @@ static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, boo
     }
 }
 
-/* Four packs of a finished line to a 64-byte boundary. */
-static inline __attribute__((always_inline)) void finish_block(value *to, const value *from, const softmax_step *s) {
-    value factor = (value)s->factor, largest = (value)s->finish_largest;
-    for (int k = 0; k < 4 * PACK; k += PACK) {
-        pack p = pack_at(from + k);
-        p = s->logarithm ? (p - largest) - factor : p * factor;
-        stream_line(to + k, &p);
+/* What finishes a line: beside the step, so that the compiler need not read it anew after each store. */
+typedef struct softmax_finish {
+    const value *from;
+    value largest, factor;
+    bool logarithm;
+} softmax_finish;
+
+static inline __attribute__((always_inline)) void finish_pack(value *to, const softmax_finish *f, int64_t i) {
+    pack p = pack_at(f->from + i);
+    p = f->logarithm ? (p - f->largest) - f->factor : p * f->factor;
+    stream_line(to + i, &p);
+}
+
+/* What the blocks leave of the line that is finished: less than a line of memory, or from where one begins. Even a few
+   ordinary stores among those past the caches cost much: they read their lines first. */
+static void finish_rest(value *to, const softmax_finish *f, int64_t i, int64_t end) {
+    for (; i + PACK <= end; i += PACK) {
+        finish_pack(to, f, i);
+    }
+    for (; i < end; i++) {
+        to[i] = f->logarithm ? (f->from[i] - f->largest) - f->factor : f->from[i] * f->factor;
     }
 }
 
-/* What the blocks leave of the line that is finished: up to its first 64-byte boundary, and behind its last block. */
-static void finish_rest(value *to, const value *from, const softmax_step *s, int64_t first, int64_t last) {
-    value factor = (value)s->factor, largest = (value)s->finish_largest;
-    for (int64_t i = first; i < last; i++) {
-        to[i] = s->logarithm ? (from[i] - largest) - factor : from[i] * factor;
+/* The same of the line whose exponentials are taken: their sum. */
+static value exp_ends(value *made, const value *x, value shift, int64_t i, int64_t end) {
+    pack sum = {0};
+    for (; i < end; i += PACK) {
+        size_t bytes = (size_t)(end - i < PACK ? end - i : PACK) * sizeof(value);
+        value e[PACK];
+        for (int k = 0; k < PACK; k++) {
+            e[k] = (value)-INFINITY; /* adds nothing */
+        }
+        memcpy(e, x + i, bytes);
+#pragma omp simd
+        for (int k = 0; k < PACK; k++) {
+            e[k] = exp_shifted_of(e[k] - shift);
+        }
+        sum += pack_at(e);
+        if (made != NULL) {
+            memcpy(made + i, e, bytes);
+        }
     }
+    return pack_sum(sum);
+}
+
+/* Elements up to the first line of memory. */
+static inline int64_t softmax_head(const void *at) {
+    return (int64_t)((size_t)(-(uintptr_t)at & (STREAM_LINE - 1)) / sizeof(value));
 }
 
 /* Maximum, exponentials and finishing of three lines, block by block in turns: while one waits for memory the CPU goes on
-   with the others. NaN need not reach the maximum: its exponential makes the sum NaN. */
+   with the others. Each goes by lines of memory of its own; what lies before the first and behind the last block of any comes
+   last. NaN need not reach the maximum: its exponential makes the sum NaN. */
 static inline __attribute__((always_inline)) void step_with(const softmax_step *s, bool logarithm) {
     enum { BLOCK = 4 * PACK, AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
-    const value *next = s->next, *x = s->x, *from = s->from;
-    value *made = s->made, *to = s->to, shift = (value)s->largest;
-    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value)), i = 0;
-    head = head < s->n ? head : s->n;
-    pack most = (pack){0} + (value)*s->next_largest, a = {0}, b = {0};
-    for (; i + BLOCK <= s->n; i += BLOCK) {
-        value block[BLOCK], *e = logarithm ? block : made + i;
+    const softmax_finish f = {s->from, (value)s->finish_largest, (value)s->factor, logarithm};
+    const value *next = s->next, *x = s->x;
+    value *made = logarithm ? NULL : s->made, *to = s->to, shift = (value)s->largest;
+    int64_t n = s->n, next_head = softmax_head(next), x_head = softmax_head(x), to_head = softmax_head(to);
+    int64_t most_head = next_head > x_head ? next_head : x_head;
+    int64_t end = (n - (to_head > most_head ? to_head : most_head)) / BLOCK * BLOCK;
+    pack most = pack_at(next);
+    double sum = 0;
+    for (int64_t i = 0; i < end;) {
+        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        pack a = {0}, b = {0};
+        for (; i < stop; i += BLOCK) {
+            value block[BLOCK], *e = logarithm ? block : made + x_head + i;
 #pragma omp simd
-        for (int k = 0; k < BLOCK; k++) {
-            e[k] = exp_shifted_of(x[i + k] - shift);
+            for (int k = 0; k < BLOCK; k++) {
+                e[k] = exp_shifted_of(x[x_head + i + k] - shift);
+            }
+            for (int k = 0; k < BLOCK; k += PACK) {
+                __builtin_prefetch(next + next_head + i + k + AHEAD);
+                pack p = pack_at(next + next_head + i + k);
+                most = pack_choose(most > p, most, p);
+            }
+            for (int k = 0; k < BLOCK; k += 2 * PACK) {
+                a += pack_at(e + k);
+                b += pack_at(e + k + PACK);
+            }
+            for (int k = 0; k < BLOCK; k += PACK) {
+                finish_pack(to, &f, to_head + i + k);
+            }
         }
-        for (int k = 0; k < BLOCK; k += PACK) {
-            __builtin_prefetch(next + i + k + AHEAD);
-            pack p = pack_at(next + i + k);
-            most = pack_choose(most > p, most, p);
-        }
-        for (int k = 0; k < BLOCK; k += 2 * PACK) {
-            a += pack_at(e + k);
-            b += pack_at(e + k + PACK);
-        }
-        if (head + i + BLOCK <= s->n) {
-            finish_block(to + head + i, from + head + i, s);
-        }
+        sum += (double)pack_sum(a + b);
     }
-    int64_t blocks = s->n - head < 0 ? 0 : (s->n - head) / BLOCK * BLOCK;
-    finish_rest(to, from, s, 0, head);
-    finish_rest(to, from, s, head + blocks, s->n);
-    value sum = pack_sum(a + b), largest = pack_fold(most, larger);
-    for (; i < s->n; i++) {
-        value e = exp_shifted_of(x[i] - shift);
-        sum += e;
-        largest = larger(largest, next[i]);
-        if (!logarithm) {
-            made[i] = e;
-        }
+    finish_rest(to, &f, 0, to_head);
+    finish_rest(to, &f, to_head + end, n);
+    sum += (double)exp_ends(made, x, shift, 0, x_head);
+    sum += (double)exp_ends(made, x, shift, x_head + end, n);
+    for (int64_t i = next_head + end; i < n; i += PACK) {
+        pack p = pack_at(next + (i + PACK <= n ? i : n - PACK)); /* seen twice does no harm */
+        most = pack_choose(most > p, most, p);
     }
-    *s->sum += (double)sum;
-    *s->next_largest = (double)largest;
+    *s->sum = sum;
+    *s->next_largest = (double)pack_fold(most, larger);
 }
 
 static void softmax_stream(const softmax_step *s) {
