@@ -45,6 +45,7 @@ typedef struct move {
     bool turns_in_steps; /* MOVE_TURN past the caches, tile by tile through buffers: */
     char *turn_buffers;  /* MOVE_TURN_BYTES for each of turn_threads */
     int turn_threads;
+    bool turns_in_place; /* MOVE_TURN past the caches, without buffers */
     char *dst;
     const char *src;
     int64_t sizes[TENSOR_MAX_DIMS];

@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/move.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #include <stdalign.h>
 
@@ -159,6 +160,7 @@ static void turn_next(turning *t, const move *m, const copy_loops *loops, char *
                       .rows = m->block[0],
                       .run = m->block[1] << m->dst_log2,
                       .full = t->to != NULL ? t->buffer[1 - t->next] : NULL,
+                      .full_pitch = turn_pitch(m->block[1] << m->dst_log2),
                       .to = t->to,
                       .to_stride = m->dst_strides[1],
                       .empty = src != NULL ? t->buffer[t->next] : NULL,
@@ -167,6 +169,23 @@ static void turn_next(turning *t, const move *m, const copy_loops *loops, char *
     loops->stream_turned(&step);
     t->next = 1 - t->next;
     t->to = src != NULL ? dst : NULL;
+}
+
+/* A block of source rows turned round where they lie; columns that fill no line of memory by ordinary stores. */
+static void turn_in_place(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    int64_t run = (n1 << m->dst_log2) / STREAM_LINE_BYTES * STREAM_LINE_BYTES, columns = run >> m->dst_log2;
+    turn_step step = {.log2 = m->dst_log2,
+                      .rows = n0,
+                      .run = run,
+                      .full = src,
+                      .full_pitch = m->src_strides[0],
+                      .asks = true,
+                      .to = dst,
+                      .to_stride = m->dst_strides[1]};
+    loops->stream_turned(&step);
+    if (columns < n1) {
+        run_unit(m, loops, dst + columns * m->dst_strides[1], src + run, n0, n1 - columns);
+    }
 }
 
 /* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. */
@@ -192,6 +211,8 @@ static void run_units(const move *m, const copy_loops *loops, int64_t from, int6
         int64_t n0 = least(m->block[0], m->sizes[0] - index[0]), n1 = least(m->block[1], m->sizes[1] - index[1]);
         if (m->turns_in_steps && n0 == m->block[0] && n1 == m->block[1]) {
             turn_next(&t, m, loops, m->dst + at_dst, m->src + at_src);
+        } else if (m->turns_in_place && n0 == m->block[0]) {
+            turn_in_place(m, loops, m->dst + at_dst, m->src + at_src, n0, n1);
         } else {
             run_unit(m, loops, m->dst + at_dst, m->kind == MOVE_FILL ? NULL : m->src + at_src, n0, n1);
         }

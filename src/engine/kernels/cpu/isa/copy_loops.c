@@ -452,14 +452,19 @@ static inline __attribute__((always_inline)) void copy_lines(const turn_step *s,
 /* As many of dst's rows at a time as a tile of registers has; each is stored as a whole: lines of other rows between its own
    would cost memory a change of row each. Inlined with a constant tile. */
 static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s, tile_fn *tile, int edge, int log2) {
+    enum { LINES_AHEAD = 4 };
     int64_t row_bytes = s->rows << log2;
-    ptrdiff_t pitch = turn_pitch(s->run);
+    ptrdiff_t pitch = s->full_pitch;
     turn_copy copy = {.from = s->from, .to = s->empty, .at = 0};
     char turned[16 * (TURN_MOST_ROWS << 3)];
     for (int64_t j = 0; j < s->run >> log2; j += edge) {
         for (int64_t i = 0; i < s->rows; i += edge) {
             if (s->empty != NULL) {
                 copy_lines(s, &copy, edge);
+            }
+            for (int k = 0; s->asks && k < edge; k++) { /* it may lie outside */
+                uintptr_t row = (uintptr_t)s->full + (uintptr_t)((i + k) * pitch);
+                __builtin_prefetch((const char *)(row + (uintptr_t)(j << log2) + LINES_AHEAD * STREAM_LINE));
             }
             if (s->full != NULL) {
                 tile(turned + (i << log2), s->full + i * pitch + (j << log2), row_bytes, pitch);

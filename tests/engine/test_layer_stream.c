@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer norm of tensors whose results go past the caches, against means and distances in double: too large for the reference
+   to go over all of it, so some rows are looked at, those with infinities and NaN among them. */
+#include "call_kit.h"
+
+#include <math.h>
+
+typedef struct big {
+    dtype type;
+    int64_t rows, n;
+    bool weighs, shifts;
+} big;
+
+/* Rows that begin on lines of memory and not, fill blocks and not, that are as short as they may be and too long. */
+static const big shapes[] = {
+    {ASSAY_F32, 8200, 1024, true, true},   {ASSAY_F32, 8300, 1031, true, true},  {ASSAY_F32, 65600, 128, true, true},
+    {ASSAY_F32, 64000, 137, true, false},  {ASSAY_F32, 70000, 127, true, true},  {ASSAY_F32, 1700, 5003, false, false},
+    {ASSAY_F32, 130, 66001, true, true},   {ASSAY_F32, 140, 65536, true, true},  {ASSAY_F64, 4300, 1000, true, true},
+    {ASSAY_F64, 16000, 263, false, true},  {ASSAY_BF16, 17000, 1024, true, true},
+};
+
+/* Rows that hold what the others do not. */
+enum { PLAIN, ALL_SAME, HIGHEST, LOWEST, NOT_A_NUMBER, FIRST_NAN, LAST_NAN, FAR, KINDS };
+
+static double special(int kind, int64_t i, int64_t n, double x) {
+    switch (kind) {
+    case ALL_SAME:
+        return 3;
+    case HIGHEST:
+        return i == n / 2 ? INFINITY : x;
+    case LOWEST:
+        return i == n - 1 ? -INFINITY : x;
+    case NOT_A_NUMBER:
+        return i == n / 3 ? NAN : x;
+    case FIRST_NAN:
+        return i == 0 ? NAN : x;
+    case LAST_NAN:
+        return i == n - 1 ? NAN : x;
+    case FAR: /* the mean is far from 0: squares of the elements themselves would cancel */
+        return x + 1000;
+    default:
+        return x;
+    }
+}
+
+static double load(const tensor *t, int64_t i) {
+    return element_load(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype));
+}
+
+static void check_number(const big *b, const char *what, int64_t row, int64_t i, double made, double wanted, double tolerance) {
+    bool same = isnan(wanted) ? isnan(made) : made == wanted || fabs(made - wanted) <= tolerance;
+    if (!same) {
+        print_error("[%lld, %lld], row %lld, %s %lld: %g, not %g\n", (long long)b->rows, (long long)b->n, (long long)row, what,
+                    (long long)i, made, wanted);
+        assert_true(false);
+    }
+}
+
+static void check_row(const big *b, const tensor *x, const tensor *weight, const tensor *bias, const outputs *out, int64_t row) {
+    double mean = 0, m2 = 0, eps = 1e-5, unit = b->type == ASSAY_F64 ? 1e-13 : b->type == ASSAY_F32 ? 2e-6 : 1e-2;
+    for (int64_t i = 0; i < b->n; i++) {
+        mean += load(x, row * b->n + i) / (double)b->n;
+    }
+    for (int64_t i = 0; i < b->n; i++) {
+        double distance = load(x, row * b->n + i) - mean;
+        m2 += distance * distance / (double)b->n;
+    }
+    double rstd = 1 / sqrt(m2 + eps);
+    check_number(b, "mean", row, 0, load(&out->items[1], row), mean, unit * (fabs(mean) + 1));
+    check_number(b, "rstd", row, 0, load(&out->items[2], row), rstd, 100 * unit * rstd);
+    for (int64_t i = 0; i < b->n; i++) {
+        double v = load(x, row * b->n + i), w = b->weighs ? load(weight, i) : 1, p = b->shifts ? load(bias, i) : 0;
+        double wanted = (v - mean) * rstd * w + p;
+        double tolerance = unit * (100 * fabs(wanted) + 10 + rstd * fabs(w) * (fabs(mean) + fabs(v)));
+        check_number(b, "element", row, i, load(&out->items[0], row * b->n + i), wanted, tolerance);
+    }
+}
+
+static void rows_agree(void **state) {
+    kit *k = *state;
+    const arg none = {.kind = ARG_NONE};
+    for (size_t c = 0; c < countof(shapes); c++) {
+        const big *b = &shapes[c];
+        int64_t step = b->rows / 61 + 1;
+        tensor *x = kit_tensor(k, b->type, 2, (int64_t[]){b->rows, b->n}, NULL);
+        tensor *weight = kit_tensor(k, b->type, 1, (int64_t[]){b->n}, NULL);
+        tensor *bias = kit_tensor(k, b->type, 1, (int64_t[]){b->n}, NULL);
+        for (int64_t row = 0, kind = 0; row < b->rows; row += step, kind++) {
+            for (int64_t i = 0; kind % 2 == 0 && i < b->n; i++) {
+                char *to = tensor_data(x) + (row * b->n + i) * (int64_t)dtype_size(b->type);
+                element_store(b->type, to, special((int)(kind / 2) % KINDS, i, b->n, element_load(b->type, to)));
+            }
+        }
+        op_call call = kit_call(k, "native_layer_norm",
+                                (arg[]){arg_tensor(x), arg_ints((int64_t[]){b->n}, 1), b->weighs ? arg_tensor(weight) : none,
+                                        b->shifts ? arg_tensor(bias) : none, arg_float(1e-5)},
+                                5);
+        outputs out;
+        kit_run(k, &call, &out);
+        for (int64_t row = 0; row < b->rows; row += step) {
+            check_row(b, x, weight, bias, &out, row);
+            check_row(b, x, weight, bias, &out, b->rows - 1 - row);
+        }
+        outputs_clear(&out);
+        kit_reset(k);
+    }
+}
+
+static int set_up(void **state) {
+    static kit k;
+    kit_open(&k, 12);
+    *state = &k;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    kit_close(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_agree, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
