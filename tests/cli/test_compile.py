@@ -291,6 +291,14 @@ exec cc "$@"
     def test_rows_of_other_parts(self):
         self.check_graphs(NEIGHBOURS)
 
+    def test_long_lists(self):
+        """More tensors than a kernel joins: the library's call."""
+        for op, n, stays in (("cat", 60, False), ("cat", 70, True), ("stack", 300, True)):
+            tensors = ", ".join(["T([3, 5], f32)"] * n)
+            path = self.write("long.txt", f"Operator: aten.{op}.default\ncnt: 1, (([{tensors}], 1), {{}})\n")
+            for r in self.records("--inputs", path, "--backend", "compiled", "--repeats", "0", env=self.env):
+                self.assertEqual((r["status"], r["fallback"]), ("ok", stays and r["backend"] == "compiled"), r)
+
     def check_graphs(self, texts):
         inputs = [self.write(f"{i}.graph", text) for i, text in enumerate(texts)]
         for path in inputs:

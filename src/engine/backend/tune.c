@@ -96,16 +96,20 @@ static double least_of(const double *best_s, int n) {
     return least;
 }
 
-/* Seconds of each candidate's fastest run. What runs write in place is as it was before each, so that indices stay in range and
+/* Seconds of each candidate's fastest run. The first n_cold run once before: what touches its memory for the first time waits for
+   the system, and would be out of reach at once. What runs write in place is as it was before each, so that indices stay in range and
    numbers do not drift to where arithmetic is slow. */
-static status race(candidate_fn *run, void *self, int n, int rounds, const saved_inputs *saved, double *best_s, error *err) {
-    double began = now_s(), least = 0;
+static status race(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s,
+                   error *err) {
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
+        restore(saved);
+        TRY(i < n_cold ? run(self, i, err) : ASSAY_OK);
     }
+    double began = now_s(), least = 0;
     for (int round = 0; round < rounds && (round < 2 || now_s() - began < CHOICE_S); round++) {
         for (int i = 0; i < n; i++) {
-            if (round > 0 && best_s[i] > OUT_OF_REACH * least) {
+            if (round > 1 && best_s[i] > OUT_OF_REACH * least) {
                 continue;
             }
             double spent = 0;
@@ -158,7 +162,7 @@ static status tune_step(compiled_plan *p, int step, const saved_inputs *saved, e
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, ROUNDS, saved, best_s, err));
+    TRY(race(run_candidate, &r, n, 1, ROUNDS, saved, best_s, err));
     int best = winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
     p->steps[step].best_s = best_s[best];
@@ -185,7 +189,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 5";
+    static const char version[] = "tune 6";
     int threads = omp_get_max_threads();
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
@@ -345,7 +349,7 @@ static status race_whole(whole_race *r, uint32_t library_products, const saved_i
             r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};
         }
     }
-    TRY(race(run_whole, r, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
+    TRY(race(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
     *wins = r->of[winner(best_s, r->n)];
     return ASSAY_OK;
 }

@@ -208,11 +208,7 @@ static void emit_phases(emitter *m) {
         if (k->has_classes) {
             emit_row(m, phase);
         }
-        bool loops = false;
-        for (int i = 0; i < k->n_roots; i++) {
-            loops |= k->roots[i].phase == phase && emit_in_loops(m, &k->roots[i]);
-        }
-        if (!loops) {
+        if (!emit_has_loops(m, phase)) {
             continue;
         }
         emit_want_phase(m, phase);

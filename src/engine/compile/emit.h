@@ -75,6 +75,8 @@ int64_t emit_visited(const emitter *m);
 
 /* Whether a root belongs into the loops of its phase; else it is a row's. */
 bool emit_in_loops(const emitter *m, const root *r);
+/* Whether any of a phase's does. */
+bool emit_has_loops(const emitter *m, int phase);
 /* Marks what the loops of a phase need. */
 void emit_want_phase(emitter *m, int phase);
 /* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
@@ -114,6 +116,10 @@ void emit_loops(emitter *m, int phase);
 
 /* Decides whether tasks go on side by side, and what is saved for that. */
 void emit_choose_flow(emitter *m);
+/* So many tasks behind the one that is read is the one in this phase. */
+int emit_flow_lag(const emitter *m, int phase);
+/* Marks all that the roots of a phase need, which becomes the phase at hand; nothing has a name. */
+void emit_want_all(emitter *m, int phase);
 /* All tasks of such a kernel. */
 void emit_flow(emitter *m);
 /* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many

@@ -83,7 +83,7 @@ bool emit_is_narrowed(const emitter *m, int i) {
     return m->staged[i] && m->narrowed[i];
 }
 
-static bool has_loops(const emitter *m, int phase) {
+bool emit_has_loops(const emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
             return true;
@@ -137,7 +137,7 @@ static bool fetches(const emitter *m, int phase) {
     }
     bool others = false;
     for (int p = 1; p < k->n_phases; p++) {
-        others |= has_loops(m, p) && !emit_streams(m, p);
+        others |= emit_has_loops(m, p) && !emit_streams(m, p);
     }
     return !others || !emit_streams(m, phase);
 }
@@ -230,8 +230,8 @@ static void emit_fetches(emitter *m, int phase) {
     const kernel *k = m->k;
     int64_t turns = 0, turn = 0; /* phases share in what the next task needs */
     for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
-        turn += p < phase && has_loops(m, p) && fetches(m, p);
-        turns += has_loops(m, p) && fetches(m, p);
+        turn += p < phase && emit_has_loops(m, p) && fetches(m, p);
+        turns += emit_has_loops(m, p) && fetches(m, p);
     }
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];

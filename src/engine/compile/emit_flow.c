@@ -7,179 +7,11 @@
 #include "engine/compile/emit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
-   the stack. */
-enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
-
-/* --- choosing ------------------------------------------------------------------------------------------------------------- */
-
-static int lag_of(const emitter *m, int phase) {
-    bool is_last = phase == m->k->n_phases - 1;
-    return m->flow == FLOW_ALL ? phase : is_last;
-}
 
 /* Whether tasks go through this phase side by side with others. */
 static bool is_fused(const emitter *m, int phase) {
     return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
-}
-
-static bool has_loops(const emitter *m, int phase) {
-    for (int i = 0; i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool may_flow(const emitter *m) {
-    const kernel *k = m->k;
-    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || (k->n_task_items < LEAST_TASKS && !m->c->options->streams_all) ||
-        !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
-        return false;
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
-            return false;
-        }
-    }
-    for (int p = 0; p < k->n_phases; p++) {
-        if (!has_loops(m, p)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Marks all that the roots of a phase need. */
-static void want_phase(emitter *m, int phase) {
-    const kernel *k = m->k;
-    m->phase = phase;
-    memset(m->wanted, 0, (size_t)k->n_exprs);
-    memset(m->named, 0, (size_t)k->n_exprs);
-    for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].phase == phase) {
-            emit_want(m, k->roots[i].expr);
-            emit_want_index(m, k->roots[i].at);
-        }
-    }
-}
-
-/* The last phase that needs expression i, and the first, of those that compute it or read it back; -1: none. */
-static int last_use(emitter *m, int i, int *first) {
-    int last = -1;
-    *first = -1;
-    for (int p = 0; p < m->k->n_phases; p++) {
-        want_phase(m, p);
-        if (m->wanted[i]) {
-            *first = *first < 0 ? p : *first;
-            last = p;
-        }
-    }
-    return last;
-}
-
-/* Whether each task reads elements of its own by expression i. */
-static bool is_of_task(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    uint64_t tasks = 0;
-    for (int t = 0; t < m->k->n_tasks; t++) {
-        tasks |= (uint64_t)1 << m->k->tasks[t];
-    }
-    return e->kind == EXPR_LOAD && (e->variables & tasks) != 0 && (e->variables & m->reduced) != 0;
-}
-
-/* The cast that a half which expression i loads is computed in; i itself when there is none, or others as well. */
-static int kept_form(const emitter *m, int i) {
-    int found = i;
-    for (int e = 0; e < m->k->n_exprs; e++) {
-        int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[e], reads);
-        for (int r = 0; r < n; r++) {
-            if (reads[r] == i) {
-                bool is_only = found == i && m->k->exprs[e].kind == EXPR_CAST && dtype_is_floating(m->k->exprs[e].dtype);
-                found = is_only ? e : -1;
-            }
-        }
-        if (found < 0) {
-            return i;
-        }
-    }
-    return found;
-}
-
-/* What the first phase reads and a later one reads again is kept. */
-static void keep_loads(emitter *m) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        int first;
-        if (!is_of_task(m, i) || last_use(m, i, &first) <= first) {
-            continue;
-        }
-        int kept = kept_form(m, i);
-        if (m->saved_in[kept] < 0) {
-            m->saved_in[kept] = first;
-        }
-    }
-}
-
-/* Bytes that are kept, all versions of them; counts the versions. */
-static int64_t count_kept(emitter *m) {
-    int64_t bytes = 0;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        m->versions[i] = 1;
-        if (m->saved_in[i] >= 0) {
-            int first, lags = lag_of(m, last_use(m, i, &first)) - lag_of(m, m->saved_in[i]);
-            m->versions[i] = lags > 1 ? lags : 1;
-            bytes += m->versions[i] * emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype);
-        }
-    }
-    return bytes;
-}
-
-/* Bytes that a task reads for itself alone. */
-static int64_t read_bytes(const emitter *m) {
-    int64_t bytes = 0;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        bytes += is_of_task(m, i) ? emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype) : 0;
-    }
-    return bytes;
-}
-
-void emit_choose_flow(emitter *m) {
-    const kernel *k = m->k;
-    m->flow = FLOW_NONE;
-    m->in_room = false;
-    for (int i = 0; i < k->n_exprs; i++) {
-        m->versions[i] = 1;
-    }
-    int *saved_before = malloc(((size_t)k->n_exprs + 1) * sizeof *saved_before);
-    if (saved_before == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(saved_before, m->saved_in, (size_t)k->n_exprs * sizeof *saved_before);
-    if (may_flow(m)) {
-        /* A row that lies in one piece is read again from the cache, others would meet in a few places of it. */
-        m->flow = FLOW_ALL;
-        if (k->n_loops > 0) {
-            keep_loads(m);
-        }
-        if (k->n_phases * read_bytes(m) > FLIGHT_BYTES || count_kept(m) > FLIGHT_BYTES) {
-            m->flow = FLOW_ENDS;
-            keep_loads(m);
-            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
-        }
-        m->in_room = m->flow != FLOW_NONE && count_kept(m) > STACK_BYTES;
-    }
-    if (m->flow == FLOW_NONE) {
-        memcpy(m->saved_in, saved_before, (size_t)k->n_exprs * sizeof *saved_before);
-    }
-    free(saved_before);
-    m->phase = 0;
-    memset(m->wanted, 0, (size_t)k->n_exprs);
-    memset(m->named, 0, (size_t)k->n_exprs);
 }
 
 /* --- what belongs to a task as a whole ------------------------------------------------------------------------------------- */
@@ -187,7 +19,7 @@ void emit_choose_flow(emitter *m) {
 /* Marks what a phase needs, and of that what is a row's own: computed for each phase anew from results, and kept by name where
    looking it up is cheaper. */
 static void choose_rows(emitter *m, int phase) {
-    want_phase(m, phase);
+    emit_want_all(m, phase);
     for (int i = 0; i < m->k->n_exprs; i++) {
         const expr *e = &m->k->exprs[i];
         bool row = m->wanted[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT;
@@ -203,7 +35,7 @@ static void enter_rows(emitter *m, int phase) {
 }
 
 static bool uses_result(emitter *m, int of, int phase) {
-    want_phase(m, phase);
+    emit_want_all(m, phase);
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (m->wanted[i] && m->k->exprs[i].kind == EXPR_RESULT && m->k->exprs[i].root == of) {
             return true;
@@ -258,23 +90,32 @@ static void declare_rows(emitter *m) {
 /* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
 
 typedef struct task_scope {
+    size_t from, inside; /* where its text begins, and what is in it */
     int n;
     definition made[KERNEL_MAX_VARIABLES + 3];
 } task_scope;
 
 static void open_task(emitter *m, int phase, task_scope *s) {
-    int lag = lag_of(m, phase);
+    int lag = emit_flow_lag(m, phase);
+    s->from = m->out.length;
     emit_line(m, "if (does%d) {", lag);
     m->depth++;
+    s->inside = m->out.length;
     emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag);
     s->n = 1 + emit_tasks(m, s->made + 1);
 }
 
+/* Without a line in it, it goes again. */
 static void close_task(emitter *m, task_scope *s) {
     while (s->n-- > 0) {
         emit_drop_unused(m, &s->made[s->n]);
     }
     m->depth--;
+    if (!m->out.failed && m->out.length == s->inside) {
+        m->out.length = s->from;
+        m->out.data[s->from] = '\0';
+        return;
+    }
     emit_line(m, "}");
 }
 
@@ -502,11 +343,12 @@ static void emit_step(emitter *m) {
 }
 
 void emit_flow(emitter *m) {
-    int lags = lag_of(m, m->k->n_phases - 1);
+    int lags = emit_flow_lag(m, m->k->n_phases - 1);
     declare_rows(m);
     emit_line(m, "for (int64_t step = first; step < last + %d; step++) {", lags);
     m->depth++;
-    for (int lag = 0; lag <= lags; lag++) {
+    emit_line(m, "const _Bool does0 = step < last;");
+    for (int lag = 1; lag <= lags; lag++) {
         emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag, lag);
     }
     emit_step(m);

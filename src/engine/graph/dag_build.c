@@ -460,14 +460,14 @@ val v_join(dag *g, int n, const val *pieces, int dim) {
 }
 
 val v_call(dag *g, const op_call *call, const outputs *out, int k) {
-    enum { MOST = 64 };
-    tensor *tensors[MOST];
-    val sources[MOST];
-    int n = call_all_tensors(call, tensors, MOST);
-    if (n > MOST) {
-        v_refuse(g, "too many tensors");
+    int n = call_all_tensors(call, NULL, 0);
+    tensor **tensors = arena_make(g->memory, (size_t)n, sizeof(tensor *));
+    val *sources = arena_make(g->memory, (size_t)n, sizeof *sources);
+    if (tensors == NULL || sources == NULL) {
+        g->failed = true;
         return (val){0};
     }
+    call_all_tensors(call, tensors, n);
     for (int i = 0; i < n; i++) {
         sources[i] = v_tensor(g, tensors[i]);
     }

@@ -67,11 +67,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float t11_2 = 0;
     float t12_2 = 0;
     for (int64_t step = first; step < last + 2; step++) {
-        const _Bool does0 = step >= first + 0 && step < last + 0;
+        const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 1 && step < last + 1;
         const _Bool does2 = step >= first + 2 && step < last + 2;
-        if (does0) {
-        }
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;

@@ -114,6 +114,29 @@ static elem slow_divide_floor(elem x, elem y) {
     return quotient == 0 ? copysignf(0, x / y) : quotient - down > 0.5f ? down + 1 : down;
 }
 
+/* Where all of a block's results are normal numbers, 2^n is one factor. */
+static void real_exp_loop(const pointwise_chunk *c) {
+    enum { BLOCK = 512 };
+    const elem *x = c->in[0];
+    elem *out = c->out;
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        pointwise_chunk part = *c;
+        part.n = c->n - from < BLOCK ? c->n - from : BLOCK;
+        part.in[0] = x + from;
+        part.out = out + from;
+        int normal = 1;
+#pragma omp simd reduction(& : normal)
+        for (int64_t i = 0; i < part.n; i++) {
+            normal &= fabsf(x[from + i]) < EXP_NORMAL;
+        }
+        if (normal != 0) {
+            unary(&part, exp_normal_f32);
+        } else {
+            unary(&part, real_exp);
+        }
+    }
+}
+
 static void fmod_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];

@@ -90,6 +90,10 @@ static void pow_loop(const pointwise_chunk *c) {
     binary(c, pow);
 }
 
+static void real_exp_loop(const pointwise_chunk *c) {
+    unary(c, real_exp);
+}
+
 static void fmod_loop(const pointwise_chunk *c) {
     binary(c, fmod);
 }

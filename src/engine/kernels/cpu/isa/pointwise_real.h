@@ -256,10 +256,6 @@ static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary(c, reciprocal_root);
 }
 
-static void real_exp_loop(const pointwise_chunk *c) {
-    unary(c, real_exp);
-}
-
 static void real_log2_loop(const pointwise_chunk *c) {
     unary(c, real_log2);
 }

@@ -86,6 +86,13 @@ VECTOR_INLINE float exp_f32(float x) {
     return value * power_of_two(half) * power_of_two(whole - half);
 }
 
+/* exp(x) for |x| < EXP_NORMAL. 1 ulp. */
+#define EXP_NORMAL 87.0f
+VECTOR_INLINE float exp_normal_f32(float x) {
+    float shifted, r = exp_rest(x, &shifted);
+    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
+}
+
 /* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
    again: GCC gathers all that follows from one comparison behind it. */
 #define EXP_LOWEST -88.0f

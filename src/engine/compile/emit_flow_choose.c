@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a kernel's tasks go on side by side (emit_flow.c), and what is kept between their phases for that. */
+#include "engine/compile/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
+   the stack. */
+enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
+
+int emit_flow_lag(const emitter *m, int phase) {
+    bool is_last = phase == m->k->n_phases - 1;
+    return m->flow == FLOW_ALL ? phase : is_last;
+}
+
+void emit_want_all(emitter *m, int phase) {
+    const kernel *k = m->k;
+    m->phase = phase;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase) {
+            emit_want(m, k->roots[i].expr);
+            emit_want_index(m, k->roots[i].at);
+        }
+    }
+}
+
+static bool may_flow(const emitter *m) {
+    const kernel *k = m->k;
+    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || (k->n_task_items < LEAST_TASKS && !m->c->options->streams_all) ||
+        !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
+        return false;
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
+            return false;
+        }
+    }
+    for (int p = 0; p < k->n_phases; p++) {
+        if (!emit_has_loops(m, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last phase that needs expression i, and the first, of those that compute it or read it back; -1: none. */
+static int last_use(emitter *m, int i, int *first) {
+    int last = -1;
+    *first = -1;
+    for (int p = 0; p < m->k->n_phases; p++) {
+        emit_want_all(m, p);
+        if (m->wanted[i]) {
+            *first = *first < 0 ? p : *first;
+            last = p;
+        }
+    }
+    return last;
+}
+
+/* Whether each task reads elements of its own by expression i. */
+static bool is_of_task(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    uint64_t tasks = 0;
+    for (int t = 0; t < m->k->n_tasks; t++) {
+        tasks |= (uint64_t)1 << m->k->tasks[t];
+    }
+    return e->kind == EXPR_LOAD && (e->variables & tasks) != 0 && (e->variables & m->reduced) != 0;
+}
+
+/* The cast that a half which expression i loads is computed in; i itself when there is none, or others as well. */
+static int kept_form(const emitter *m, int i) {
+    int found = i;
+    for (int e = 0; e < m->k->n_exprs; e++) {
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[e], reads);
+        for (int r = 0; r < n; r++) {
+            if (reads[r] == i) {
+                bool is_only = found == i && m->k->exprs[e].kind == EXPR_CAST && dtype_is_floating(m->k->exprs[e].dtype);
+                found = is_only ? e : -1;
+            }
+        }
+        if (found < 0) {
+            return i;
+        }
+    }
+    return found;
+}
+
+/* What the first phase reads and a later one reads again is kept. */
+static void keep_loads(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        int first;
+        if (!is_of_task(m, i) || last_use(m, i, &first) <= first) {
+            continue;
+        }
+        int kept = kept_form(m, i);
+        if (m->saved_in[kept] < 0) {
+            m->saved_in[kept] = first;
+        }
+    }
+}
+
+/* Bytes that are kept, all versions of them; counts the versions. */
+static int64_t count_kept(emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->versions[i] = 1;
+        if (m->saved_in[i] >= 0) {
+            int first, lags = emit_flow_lag(m, last_use(m, i, &first)) - emit_flow_lag(m, m->saved_in[i]);
+            m->versions[i] = lags > 1 ? lags : 1;
+            bytes += m->versions[i] * emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype);
+        }
+    }
+    return bytes;
+}
+
+/* Bytes that a task reads for itself alone. */
+static int64_t read_bytes(const emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        bytes += is_of_task(m, i) ? emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype) : 0;
+    }
+    return bytes;
+}
+
+void emit_choose_flow(emitter *m) {
+    const kernel *k = m->k;
+    m->flow = FLOW_NONE;
+    m->in_room = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->versions[i] = 1;
+    }
+    int *saved_before = malloc(((size_t)k->n_exprs + 1) * sizeof *saved_before);
+    if (saved_before == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(saved_before, m->saved_in, (size_t)k->n_exprs * sizeof *saved_before);
+    if (may_flow(m)) {
+        /* A row that lies in one piece is read again from the cache, others would meet in a few places of it. */
+        m->flow = FLOW_ALL;
+        if (k->n_loops > 0) {
+            keep_loads(m);
+        }
+        if (k->n_phases * read_bytes(m) > FLIGHT_BYTES || count_kept(m) > FLIGHT_BYTES) {
+            m->flow = FLOW_ENDS;
+            keep_loads(m);
+            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+        }
+        m->in_room = m->flow != FLOW_NONE && count_kept(m) > STACK_BYTES;
+    }
+    if (m->flow == FLOW_NONE) {
+        memcpy(m->saved_in, saved_before, (size_t)k->n_exprs * sizeof *saved_before);
+    }
+    free(saved_before);
+    m->phase = 0;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+}
