@@ -28,7 +28,7 @@ static bool is_dense_plane(const tensor *t) {
     return t->strides[3] == 1 && t->strides[2] == t->sizes[3];
 }
 
-bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis axes[2]) {
+bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes) {
     bool planes = is_dense_plane(x) && (grad == NULL || is_dense_plane(grad)) &&
                   (out->items[0].ndim != 4 || is_dense_plane(&out->items[0]));
     bool is_float = x->dtype == ASSAY_F32 || x->dtype == ASSAY_F16 || x->dtype == ASSAY_BF16;
@@ -206,7 +206,7 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     return ASSAY_OK;
 }
 
-status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis axes[2],
+status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis *axes,
                           error *err) {
     quick_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {

@@ -12,9 +12,9 @@ const resample_loops *resample_loops_pick(void);
 kernel_prepare_fn grid_sampler_prepare;
 kernel_prepare_fn grid_sampler_backward_prepare;
 
-/* Whether grid_quick.c serves these; grad: NULL for the forward. Then it prepares the plan. */
-bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis axes[2]);
-status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis axes[2],
+/* Whether grid_quick.c serves these; grad: NULL for the forward; axes: two, rows first. Then it prepares the plan. */
+bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes);
+status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis *axes,
                           error *err);
 
 #endif
