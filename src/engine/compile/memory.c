@@ -21,7 +21,9 @@ int buffer_add(compiler *c, const compile_buffer *b) {
             c->failed = true;
             return 0;
         }
-        memcpy(grown, c->buffers, (size_t)c->n_buffers * sizeof *grown);
+        if (c->n_buffers > 0) {
+            memcpy(grown, c->buffers, (size_t)c->n_buffers * sizeof *grown);
+        }
         c->buffers = grown;
         c->buffer_capacity = capacity;
     }

@@ -84,8 +84,9 @@ static bool same_details(const dag_node *a, const dag_node *b) {
 
 static bool same_nodes(const dag_node *a, const dag_node *b) {
     return a->kind == b->kind && a->dtype == b->dtype && a->ndim == b->ndim && a->n_sources == b->n_sources &&
-           memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof *a->sizes) == 0 &&
-           memcmp(a->sources, b->sources, (size_t)a->n_sources * sizeof *a->sources) == 0 && same_details(a, b);
+           (a->ndim == 0 || memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof *a->sizes) == 0) &&
+           (a->n_sources == 0 || memcmp(a->sources, b->sources, (size_t)a->n_sources * sizeof *a->sources) == 0) &&
+           same_details(a, b);
 }
 
 /* Of what is cheap to hash; the comparison does the rest. */

@@ -421,7 +421,9 @@ val v_keep(dag *g, val x) {
             g->failed = true;
             return x;
         }
-        memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
+        if (g->n_kept > 0) {
+            memcpy(kept, g->kept, (size_t)g->n_kept * sizeof *kept);
+        }
         g->kept = kept;
         g->kept_capacity = capacity;
     }
