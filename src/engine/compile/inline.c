@@ -68,7 +68,9 @@ int expr_append(compiler *c, kernel *k, const expr *e, val v, const index_sum *a
             c->failed = true;
             return -1;
         }
-        memcpy(grown, k->exprs, (size_t)k->n_exprs * sizeof *grown);
+        if (k->n_exprs > 0) {
+            memcpy(grown, k->exprs, (size_t)k->n_exprs * sizeof *grown);
+        }
         k->exprs = grown;
         k->expr_capacity = capacity;
     }

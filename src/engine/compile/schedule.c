@@ -135,7 +135,9 @@ static bool add_root(compiler *c, kernel *k, const root *r) {
             c->failed = true;
             return false;
         }
-        memcpy(grown, k->roots, (size_t)k->n_roots * sizeof *grown);
+        if (k->n_roots > 0) {
+            memcpy(grown, k->roots, (size_t)k->n_roots * sizeof *grown);
+        }
         k->roots = grown;
         k->root_capacity = capacity;
     }
@@ -306,7 +308,9 @@ static int add_step(compiler *c, const compiler_step *s) {
             c->failed = true;
             return -1;
         }
-        memcpy(grown, c->steps, (size_t)c->n_steps * sizeof *grown);
+        if (c->n_steps > 0) {
+            memcpy(grown, c->steps, (size_t)c->n_steps * sizeof *grown);
+        }
         c->steps = grown;
         c->step_capacity = capacity;
     }
