@@ -79,7 +79,9 @@ int expr_append(compiler *c, kernel *k, const expr *e, val v, const index_sum *a
         c->failed = true;
         return -1;
     }
-    memcpy(coordinates, at, (size_t)n_at * sizeof *at);
+    if (n_at > 0) {
+        memcpy(coordinates, at, (size_t)n_at * sizeof *at);
+    }
     expr *added = &k->exprs[k->n_exprs];
     *added = *e;
     added->value = v.id;
