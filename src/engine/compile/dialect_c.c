@@ -56,6 +56,8 @@ static const spelling spellings[FN_COUNT] = {
     [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf$f())", "0", "0",
                    "(__builtin_fabs$f(__real__ $a) == __builtin_inf$f()) | "
                    "(__builtin_fabs$f(__imag__ $a) == __builtin_inf$f())"},
+    [FN_ORDER] = {"order_of_$t($a)", NULL, NULL, NULL},
+    [FN_OF_ORDER] = {NULL, "f32_of_order($a)", NULL, NULL},
     [FN_REAL] = {"$a", "$a", "$a", "__real__ $a"},
     [FN_IMAG] = {"0", "0", "0", "__imag__ $a"},
     [FN_CONJ] = {"$a", "$a", "$a", "~$a"},
