@@ -50,6 +50,11 @@ static const flow_case cases[] = {
     {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
      "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
+    /* what follows a norm whose loops are the groups' */
+    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu(%n)\n", "%y, %m, %r"},
+    {"%x = input(T([6, 8, 10, 13], f32))\n%g = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu_backward(%g, %n)\n", "%y, %n"},
     {"%g = input(T([50, 640], f32))\n%x = input(T([50, 640], f32))\n", "%y = _softmax_backward_data(%g, %x, -1, f32)\n", "%y"},
     /* several rows a task: they are kept */
     {"%x = input(T([5, 9, 12, 12], f32))\n" NORM_INPUTS("9"),
