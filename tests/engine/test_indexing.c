@@ -127,21 +127,41 @@ static void long_ones_agree(void **state) {
 
 static void bags_agree(void **state) {
     (void)state;
+    static const int64_t widths[] = {70, 64, 400, 200, 330}; /* columns by the hundred, and what is left of them */
     kit k;
     kit_open(&k, 74);
     for (size_t i = 0; i < countof(floats) * 3 * 2 * 2; i++) {
         dtype t = floats[i % countof(floats)];
         int64_t mode = (int64_t)(i / countof(floats) % 3), padding = i / 12 % 2 ? 2 : -1;
         bool last = i / 24 % 2;
-        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){17, 70}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
-        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){11}), *by = kit_tensor(&k, t, 1, (const int64_t[]){300}, NULL);
+        int64_t width = widths[i % countof(widths)], step = 1 + (int64_t)(i / 4 % 2);
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){17, width}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){11}), *by = kit_tensor(&k, t, 1, (const int64_t[]){300}, &step);
         arg scale = mode == 0 ? arg_tensor(by) : (arg){.kind = ARG_NONE};
         filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
                                                          arg_int(mode), arg_bool(false), scale, arg_bool(last), arg_int(padding)}, 9);
-        tensor *grad = kit_tensor(&k, t, 2, (const int64_t[]){11, 70}, NULL), *bags = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *grad = kit_tensor(&k, t, 2, (const int64_t[]){11, width}, NULL), *bags = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
         filled_check(&k, "_embedding_bag_per_sample_weights_backward",
                      (const arg[]){arg_tensor(grad), arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_tensor(bags),
                                    arg_int(0), arg_int(padding)}, 7);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Hundreds of bags of a few rows each, shared out among threads. */
+static void many_bags_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 75);
+    for (size_t i = 0; i < countof(floats) * 4; i++) {
+        dtype t = floats[i % countof(floats)];
+        int64_t mode = (int64_t)(i / countof(floats) % 2), padding = i / 8 % 2 ? 2 : -1;
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){31, 192}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){3000});
+        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){417}), *by = kit_tensor(&k, t, 1, (const int64_t[]){3000}, NULL);
+        arg scale = mode == 0 ? arg_tensor(by) : (arg){.kind = ARG_NONE};
+        filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
+                                                         arg_int(mode), arg_bool(false), scale, arg_bool(false), arg_int(padding)}, 9);
         kit_reset(&k);
     }
     kit_close(&k);
@@ -276,7 +296,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(small_types_add_up),
-        cmocka_unit_test(bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
+        cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
         cmocka_unit_test(masks_of_other_counts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
