@@ -54,25 +54,23 @@ typedef struct softmax_step {
     double finish_largest;
 } softmax_step;
 
-/* A group of rows of two blocks of columns: the one block's is finished, the other's read into its place, and the group read
-   before that is taken to its exponentials. n is a multiple of 64, strides are in elements; rows without stride lie n
-   apart, what is not rows has n elements. */
+/* A block of n columns of softmax, n a multiple of 128 bytes, whose rows are finished, and another that is read into its place and
+   taken to its exponentials. The rows of a group share what is subtracted before the exponential, column by column. */
 typedef struct softmax_columns_step {
     bool logarithm;
-    int64_t n, rows;
-    void *kept;       /* rows to finish, then those that were read */
-    void *to;         /* on a 64-byte boundary, as its rows */
+    int64_t n, rows, group;
+    void *kept;     /* rows of n: exponentials, or for the logarithm what was read */
+    void *shift;    /* what was subtracted, n for each group: not less than for the group before */
+    void *to;       /* on a 64-byte boundary, as its rows */
     int64_t to_stride;
-    const void *factor, *finish_largest; /* of the whole block that is finished: 1 over the sums, or their logarithms */
-    const void *next; /* the rows that are read */
+    const void *factor, *finish_shift; /* of the block that is finished: 1 over the sums of exponentials less finish_shift, or
+                                          their logarithms */
+    const void *next; /* the block that is read */
     int64_t next_stride;
-    int64_t ahead;    /* as many elements further on, memory is asked for */
-    const void *largest_before; /* of the rows read before */
-    void *next_largest; /* holds the largest that the rows to finish were taken to exponentials with, then the new one */
-    void *x;          /* x_rows that become exponentials, unless only the logarithm is asked for */
-    int64_t x_rows;
-    const void *largest, *sum_largest; /* what is subtracted from x, what was from the terms of sum */
-    void *sum;
+    int64_t ahead;  /* as many rows further on, memory is asked for */
+    double lowest;  /* the lowest number that is finite */
+    void *largest;  /* answer: NaN aside */
+    void *sum;      /* answer: of exponentials less the last group's shift */
 } softmax_columns_step;
 
 /* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is
