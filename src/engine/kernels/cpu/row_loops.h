@@ -38,20 +38,22 @@ typedef union row_wide {
 /* The least length of rows that go past the caches three at a time. */
 enum { STREAM_LEAST = 128 };
 
-/* Three lines of a softmax of n >= STREAM_LEAST elements, each at another stage; all in the computing type. */
+/* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
+#define SOFTMAX_REACH 60
+
+/* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
 typedef struct softmax_step {
     bool logarithm;
     int64_t n;
-    const void *next;     /* the line that is read. What lies behind it is asked for */
-    double *next_largest; /* answer */
-    const void *x;        /* the line whose exponentials are taken: */
-    void *made;           /* they go here, unless only the logarithm is asked for */
-    double largest;
-    double *sum;          /* answer */
-    const void *from;     /* the line that is finished: its exponentials, or x for the logarithm */
-    void *to;             /* past the caches */
-    double factor;        /* 1 over the sum, or its logarithm */
-    double finish_largest;
+    const void *x;     /* the line that is read. What lies behind it is asked for */
+    void *made;        /* its exponentials go here, unless only the logarithm is asked for: */
+    double shift;      /* of x less this */
+    double *largest;   /* answer: of x, NaN aside */
+    double *sum;       /* answer: of the exponentials */
+    const void *from;  /* the line that is finished: its exponentials, or x for the logarithm */
+    void *to;          /* past the caches */
+    double factor;     /* 1 over its sum, or its logarithm */
+    double finish_largest; /* is taken off first, for the logarithm */
 } softmax_step;
 
 /* A block of n columns of softmax, n a multiple of 128 bytes, whose rows are finished, and another that is read into its place and

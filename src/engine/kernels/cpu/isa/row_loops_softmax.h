@@ -113,32 +113,30 @@ static inline int64_t softmax_head(const void *at) {
     return (int64_t)((size_t)(-(uintptr_t)at & (STREAM_LINE - 1)) / sizeof(value));
 }
 
-/* Maximum, exponentials and finishing of three lines, block by block in turns: while one waits for memory the CPU goes on
-   with the others. Each goes by lines of memory of its own; what lies before the first and behind the last block of any comes
-   last. NaN need not reach the maximum: its exponential makes the sum NaN. */
+/* Maximum and exponentials of one line and finishing of another, block by block in turns: while one waits for memory the CPU goes
+   on with the other. Each goes by lines of memory of its own; what lies before the first and behind the last block of either
+   comes last. NaN need not reach the maximum: its exponential makes the sum NaN. */
 static inline __attribute__((always_inline)) void step_with(const softmax_step *s, bool logarithm) {
     enum { BLOCK = 4 * PACK, AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
     const softmax_finish f = {s->from, (value)s->finish_largest, (value)s->factor, logarithm};
-    const value *next = s->next, *x = s->x;
-    value *made = logarithm ? NULL : s->made, *to = s->to, shift = (value)s->largest;
-    int64_t n = s->n, next_head = softmax_head(next), x_head = softmax_head(x), to_head = softmax_head(to);
-    int64_t most_head = next_head > x_head ? next_head : x_head;
-    int64_t end = (n - (to_head > most_head ? to_head : most_head)) / BLOCK * BLOCK;
-    pack most = pack_at(next);
+    const value *x = s->x;
+    value *made = logarithm ? NULL : s->made, *to = s->to, shift = (value)s->shift;
+    int64_t n = s->n, x_head = softmax_head(x), to_head = softmax_head(to);
+    int64_t end = (n - (to_head > x_head ? to_head : x_head)) / BLOCK * BLOCK;
+    pack most = pack_at(x);
     double sum = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
         pack a = {0}, b = {0};
         for (; i < stop; i += BLOCK) {
             value block[BLOCK], *e = logarithm ? block : made + x_head + i;
+            for (int k = 0; k < BLOCK; k += PACK) {
+                __builtin_prefetch(x + x_head + i + k + AHEAD);
+                most = pack_most(most, pack_at(x + x_head + i + k));
+            }
 #pragma omp simd
             for (int k = 0; k < BLOCK; k++) {
                 e[k] = exp_shifted_of(x[x_head + i + k] - shift);
-            }
-            for (int k = 0; k < BLOCK; k += PACK) {
-                __builtin_prefetch(next + next_head + i + k + AHEAD);
-                pack p = pack_at(next + next_head + i + k);
-                most = pack_most(most, p);
             }
             for (int k = 0; k < BLOCK; k += 2 * PACK) {
                 a += pack_at(e + k);
@@ -154,12 +152,11 @@ static inline __attribute__((always_inline)) void step_with(const softmax_step *
     finish_rest(to, &f, to_head + end, n);
     sum += (double)exp_ends(made, x, shift, 0, x_head);
     sum += (double)exp_ends(made, x, shift, x_head + end, n);
-    for (int64_t i = next_head + end; i < n; i += PACK) {
-        pack p = pack_at(next + (i + PACK <= n ? i : n - PACK)); /* seen twice does no harm */
-        most = pack_most(most, p);
+    for (int64_t i = x_head + end; i < n; i += PACK) {
+        most = pack_most(most, pack_at(x + (i + PACK <= n ? i : n - PACK))); /* seen twice does no harm */
     }
     *s->sum = sum;
-    *s->next_largest = (double)pack_fold(most, larger);
+    *s->largest = (double)pack_fold(most, larger);
 }
 
 static void softmax_stream(const softmax_step *s) {
@@ -336,7 +333,7 @@ static __attribute__((noinline)) void read_again(const softmax_columns_step *s, 
    stores as far into another page, which the CPU tells apart late. What runs on from row to row stays in registers. */
 static inline __attribute__((always_inline)) void step_chunk(const softmax_columns_step *s, int64_t g, int64_t at,
                                                              bool reads, bool logarithm) {
-    const pack most_reach = (pack){0} + 60;
+    const pack most_reach = (pack){0} + SOFTMAX_REACH;
     bool same_group = reads && at + CHUNK < s->n;
     int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group || !reads ? g : g + 1, n = s->n;
     int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = rows_of_group(s, out_g), next_stride = s->next_stride;
