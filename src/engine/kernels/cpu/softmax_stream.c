@@ -219,9 +219,9 @@ typedef struct columns_room {
     block blocks[2];
 } columns_room;
 
-/* The CPU takes a load for one of what was stored last if both lie as far into their pages, until it looks closer. Rows of 1 KiB
-   are often pages apart and those that are kept never: keeping these half as far from such places took the time from 33 to 12 ms
-   ([64, 512, 1024], Sapphire Rapids, 2026-11). */
+/* A load waits for a store before it that is as far into another page, until the CPU looks closer. Rows of columns are pages apart as
+   often as not, and the kept ones are parts of pages: so these are kept half their size away from such places. Where kept rows and
+   results both lay in them, a loop took 33 ms instead of 12 ([64, 512, 1024], Sapphire Rapids, 2026-11). */
 enum { APART = 512 };
 
 static columns_room room_of(const softmax *s, char *work) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gelu in f32 by tables, where an instruction looks up 16 places of 32 numbers at once: without the exponential and the quotient
-   of vector_math.h it takes two thirds of their time. */
+   of vector_math.h it takes three quarters of their time. */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_GELU_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_GELU_H
 
