@@ -243,7 +243,7 @@ static void test_turned(void **state) {
             bool in_place = round % 3 == 2; /* the rows where they lie, the other way */
             step.full = in_place ? step.from : buffer;
             step.full_pitch = in_place ? step.from_stride : turn_pitch(run);
-            step.asks = in_place;
+            step.in_place = in_place;
             step.to = made + FIRST_LINE;
             step.empty = NULL;
             copy_set(set)->stream_turned(&step);

@@ -18,7 +18,7 @@ static const big shapes[] = {
 };
 
 /* Lines that hold what the others do not. */
-enum { PLAIN, ALL_LOWEST, SOME_LOWEST, FIRST_LOWEST, HIGHEST, NOT_A_NUMBER, LARGE, RISING, KINDS };
+enum { PLAIN, ALL_LOWEST, SOME_LOWEST, FIRST_LOWEST, HIGHEST, NOT_A_NUMBER, LARGE, RISING, FALLING, PEAK, NEAR_PEAK, KINDS };
 
 static double special(int kind, int64_t i, int64_t n, double x) {
     switch (kind) {
@@ -36,6 +36,12 @@ static double special(int kind, int64_t i, int64_t n, double x) {
         return 1.5e38 * (i % 2 == 0 ? 1 : -1);
     case RISING: /* what came before counts for less and less */
         return (double)i * 0.5;
+    case FALLING:
+        return (double)i * -0.5;
+    case PEAK: /* far above what came before, and what comes after */
+        return i == n * 3 / 4 ? 300 : x;
+    case NEAR_PEAK: /* just within what an exponential still bears */
+        return i == n * 3 / 4 ? 55 : x;
     default:
         return x;
     }

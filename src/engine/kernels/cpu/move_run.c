@@ -179,7 +179,7 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
                       .run = run,
                       .full = src,
                       .full_pitch = m->src_strides[0],
-                      .asks = true,
+                      .in_place = true,
                       .to = dst,
                       .to_stride = m->dst_strides[1]};
     loops->stream_turned(&step);

@@ -38,41 +38,41 @@ typedef union row_wide {
 /* The least length of rows that go past the caches three at a time. */
 enum { STREAM_LEAST = 128 };
 
-/* Three lines of a softmax of n >= STREAM_LEAST elements, each at another stage; all in the computing type. */
+/* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
+#define SOFTMAX_REACH 60
+
+/* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
 typedef struct softmax_step {
     bool logarithm;
     int64_t n;
-    const void *next;     /* the line that is read. What lies behind it is asked for */
-    double *next_largest; /* answer */
-    const void *x;        /* the line whose exponentials are taken: */
-    void *made;           /* they go here, unless only the logarithm is asked for */
-    double largest;
-    double *sum;          /* answer */
-    const void *from;     /* the line that is finished: its exponentials, or x for the logarithm */
-    void *to;             /* past the caches */
-    double factor;        /* 1 over the sum, or its logarithm */
-    double finish_largest;
+    const void *x;     /* the line that is read. What lies behind it is asked for */
+    void *made;        /* its exponentials go here, unless only the logarithm is asked for: */
+    double shift;      /* of x less this */
+    double *largest;   /* answer: of x, NaN aside */
+    double *sum;       /* answer: of the exponentials */
+    const void *from;  /* the line that is finished: its exponentials, or x for the logarithm */
+    void *to;          /* past the caches */
+    double factor;     /* 1 over its sum, or its logarithm */
+    double finish_largest; /* is taken off first, for the logarithm */
 } softmax_step;
 
-/* A group of rows of two blocks of columns: the one block's is finished, the other's read into its place, and the group read
-   before that is taken to its exponentials. n is a multiple of 64, strides are in elements; rows without stride lie n
-   apart, what is not rows has n elements. */
+/* A block of n columns of softmax, n a multiple of 128 bytes, whose rows are finished, and another that is read into its place and
+   taken to its exponentials. The rows of a group share what is subtracted before the exponential, column by column. */
 typedef struct softmax_columns_step {
     bool logarithm;
-    int64_t n, rows;
-    void *kept;       /* rows to finish, then those that were read */
-    void *to;         /* on a 64-byte boundary, as its rows */
+    int64_t n, rows, group;
+    void *kept;     /* rows of n: exponentials, or for the logarithm what was read */
+    void *shift;    /* what was subtracted, n for each group: not less than for the group before */
+    void *to;       /* on a 64-byte boundary, as its rows */
     int64_t to_stride;
-    const void *factor, *finish_largest; /* of the whole block that is finished: 1 over the sums, or their logarithms */
-    const void *next; /* the rows that are read */
+    const void *factor, *finish_shift; /* of the block that is finished: 1 over the sums of exponentials less finish_shift, or
+                                          their logarithms */
+    const void *next; /* the block that is read */
     int64_t next_stride;
-    int64_t ahead;    /* as many elements further on, memory is asked for */
-    const void *largest_before; /* of the rows read before */
-    void *next_largest; /* holds the largest that the rows to finish were taken to exponentials with, then the new one */
-    void *x;          /* x_rows that become exponentials, unless only the logarithm is asked for */
-    int64_t x_rows;
-    const void *largest, *sum_largest; /* what is subtracted from x, what was from the terms of sum */
-    void *sum;
+    int64_t ahead;  /* as many rows further on, memory is asked for */
+    double lowest;  /* the lowest number that is finite */
+    void *largest;  /* answer: NaN aside */
+    void *sum;      /* answer: of exponentials less the last group's shift */
 } softmax_columns_step;
 
 /* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is

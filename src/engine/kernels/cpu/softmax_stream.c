@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax, its logarithm and their backwards with results that no cache holds. Reading from memory, exponentials and
    stores past the caches each take about as long as the others here, so they go on side by side: while one line comes from
-   memory for its maximum, the line before it is taken to its exponentials and the one before that is scaled and stored, all
-   three a piece at a time. Of columns, one block is read into the place of the one that is finished and stored. */
+   memory and is taken to its exponentials, the line before it is scaled and stored. Exponentials do not wait for the largest
+   number: what is subtracted need only be near it. Lines that are converted are three on their way, a piece at a time: one is
+   read for its maximum, one is taken to its exponentials, one is stored. Of columns, one block is read into the place of the
+   one that is finished. */
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/streaming.h"
@@ -11,11 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { STAGES = 3 };
+enum { STAGES = 3, FEW = 64 };
 
 /* A block of columns takes up half of such a cache, its groups' largest and factors included: lines read from memory pass
    through it as well. Rows below 1 KiB cost memory a change of row each. */
-enum { BLOCK_BYTES = 600 << 10, GROUP_ROWS = 16, ROWS_AHEAD = 4, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
+enum { BLOCK_BYTES = 600 << 10, GROUP_ROWS = 32, ROWS_AHEAD = 8, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
 
 /* A line on its way. */
 typedef struct flight {
@@ -36,6 +38,11 @@ static void put(const softmax *s, char *to, const void *from, char *raw, int64_t
 
 static const void *fetch(const softmax *s, int k, char *buffer, const char *at, int64_t first, int64_t n) {
     return row_fetch(s->l, buffer, at + first * s->stride[k], s->type[k], s->stride[k], n);
+}
+
+/* The lowest finite number, so that what begins with -inf has a distance to take. */
+static double lowest(const softmax *s) {
+    return s->l->type == ASSAY_F32 ? -(double)FLT_MAX : -DBL_MAX;
 }
 
 /* --- lines --------------------------------------------------------------------------------------------------------------- */
@@ -74,31 +81,18 @@ static void start_line(const softmax *s, int64_t i, flight *f) {
     f->sum = 0;
 }
 
-/* All three stages at once, of lines that need no conversion. */
-static void step_lines(const softmax *s, flight *first, flight *second, const flight *third) {
-    softmax_step step = {.logarithm = s->logarithm,
-                         .n = s->n,
-                         .next = first->x,
-                         .next_largest = &first->largest,
-                         .x = second->x,
-                         .made = second->made,
-                         .largest = second->largest,
-                         .sum = &second->sum,
-                         .from = s->logarithm ? third->x : third->made,
-                         .to = third->y,
-                         .factor = third->sum,
-                         .finish_largest = third->largest};
-    s->l->softmax_stream(&step);
-}
-
 /* Bytes of room for a line's exponentials. */
 static int64_t line_room(const softmax *s) {
     return s->n * (int64_t)s->l->size + STREAM_LINE_BYTES;
 }
 
+/* Of a line's sum, 1 over it or its logarithm. */
+static void finish_sum(const softmax *s, flight *f) {
+    f->sum = s->logarithm ? log(f->sum) : 1 / f->sum;
+}
+
 static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, char *work) {
     char *room = work + 2 * line_room(s);
-    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
     flight ring[STAGES];
     for (int64_t i = from; i < to + STAGES - 1; i++) {
         flight *first = &ring[i % STAGES], *second = &ring[(i + 2) % STAGES], *third = &ring[(i + 1) % STAGES];
@@ -106,15 +100,8 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
         if (reads) {
             start_line(s, i, first);
             first->made = work + i % 2 * line_room(s);
-            if (native) { /* lines of memory begin where those of the output do */
-                first->made += ((uintptr_t)first->y - (uintptr_t)first->made) % STREAM_LINE_BYTES;
-            }
         }
-        bool steady = native && reads && computes && stores;
-        if (steady) {
-            step_lines(s, first, second, third);
-        }
-        for (int64_t at = 0; !steady && at < s->n; at += STREAM_PIECE) {
+        for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
             int64_t n = s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE;
             if (stores) {
                 finish_piece(s, third, at, n, room);
@@ -127,7 +114,86 @@ static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, cha
             }
         }
         if (computes) {
-            second->sum = s->logarithm ? log(second->sum) : 1 / second->sum;
+            finish_sum(s, second);
+        }
+    }
+}
+
+/* The logarithm of a sum of exponentials less the largest number, from the sum of those less another number, to which the largest
+   one gave `part`: where it is nearly all of the sum, the logarithm is as near 0 as it should be. */
+static double log_of_sum(double sum, double part, double shift_less_largest) {
+    return log1p((sum - part) * exp(shift_less_largest));
+}
+
+/* A number near a line's largest: that of its first ones. */
+static double near_largest(const softmax *s, const flight *f) {
+    row_wide largest = {.f = -INFINITY};
+    s->l->fold[ROW_LARGEST](&largest, f->x, FEW);
+    return largest.f > lowest(s) ? largest.f : lowest(s);
+}
+
+/* The exponentials and the sum of a line by its largest number, which is known. */
+static void exp_line(const softmax *s, flight *f, char *room) {
+    f->sum = 0;
+    for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
+        exp_piece(s, f, at, s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE, room);
+    }
+}
+
+/* Reads a line and takes it to its exponentials, less a number near its largest, while the line before it is finished. Should
+   the largest lie far above that number, exponentials mean nothing, and are taken anew. */
+static void step_lines(const softmax *s, flight *now, const flight *before, char *room) {
+    double shift = near_largest(s, now);
+    softmax_step step = {.logarithm = s->logarithm,
+                         .n = s->n,
+                         .x = now->x,
+                         .made = now->made,
+                         .shift = shift,
+                         .largest = &now->largest,
+                         .sum = &now->sum,
+                         .from = s->logarithm ? before->x : before->made,
+                         .to = before->y,
+                         .factor = before->sum,
+                         .finish_largest = before->largest};
+    s->l->softmax_stream(&step);
+    bool again = now->largest - shift > SOFTMAX_REACH;
+    if (again) {
+        exp_line(s, now, room);
+    }
+    if (s->logarithm && !again) {
+        s->l->fill(room, now->largest, 1);
+        now->sum = log_of_sum(now->sum, s->l->exp_shifted(room, room, shift, 1), shift - now->largest);
+    } else {
+        finish_sum(s, now);
+    }
+}
+
+/* Lines that need no conversion: two on their way. */
+static void stream_native_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    char *room = work + 2 * line_room(s);
+    flight ring[2];
+    for (int64_t i = from; i <= to && from < to; i++) {
+        flight *now = &ring[i % 2], *before = &ring[(i + 1) % 2];
+        if (i < to) {
+            start_line(s, i, now);
+            now->made = work + i % 2 * line_room(s); /* lines of memory begin where those of the output do: */
+            now->made += ((uintptr_t)now->y - (uintptr_t)now->made) % STREAM_LINE_BYTES;
+        }
+        if (from < i && i < to) {
+            step_lines(s, now, before, room);
+            continue;
+        }
+        for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
+            int64_t n = s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE;
+            if (i > from) {
+                finish_piece(s, before, at, n, room);
+            } else {
+                largest_piece(s, now, at, n, room);
+            }
+        }
+        if (i < to) {
+            exp_line(s, now, room);
+            finish_sum(s, now);
         }
     }
 }
@@ -142,20 +208,25 @@ typedef struct block {
     int64_t n;
 } block;
 
-/* A thread's room. A block's input comes to lie here, then its exponentials, then the next block's input: a group of rows at
-   a time, so that no more than one block takes up the cache. Each group is taken to its exponentials with the largest so far;
-   what later ones change of that is made good when the group is finished, with one factor a column. */
+/* A thread's room. A block's exponentials come to lie where those of the block before are finished, so that no more than one
+   block takes up the cache. What is subtracted before the exponential is the same for a group of rows, and may be more for the
+   next; that is made good when the group is finished, with one factor a column. */
 typedef struct columns_room {
     char *kept;    /* rows of s->columns */
-    char *largest; /* of each group: the largest up to its end */
+    char *largest; /* what each group is less by: the largest up to its end, or what is near it */
     char *lowest;  /* the largest of no rows */
     char *factor, *made;
     block blocks[2];
 } columns_room;
 
+/* A load waits for a store before it that is as far into another page, until the CPU looks closer. Rows of columns are pages apart as
+   often as not, and the kept ones are parts of pages: so these are kept half their size away from such places. Where kept rows and
+   results both lay in them, a loop took 33 ms instead of 12 ([64, 512, 1024], Sapphire Rapids, 2026-11). */
+enum { APART = 512 };
+
 static columns_room room_of(const softmax *s, char *work) {
     int64_t row_bytes = s->columns * (int64_t)s->l->size, groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
-    columns_room room = {.kept = work};
+    columns_room room = {.kept = work + ((uintptr_t)s->lines.data[X] + APART - (uintptr_t)work) % (2 * APART) / 64 * 64};
     room.largest = room.kept + s->n * row_bytes;
     room.lowest = room.largest + groups * row_bytes;
     room.factor = room.lowest + row_bytes;
@@ -181,11 +252,6 @@ static char *kept_of(const softmax *s, const columns_room *room, int64_t g, int6
 
 static char *largest_of(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
     return room->largest + g * n * (int64_t)s->l->size;
-}
-
-/* Below every finite number, so that a column that begins with -inf has a distance to take. */
-static double lowest(const softmax *s) {
-    return s->l->type == ASSAY_F32 ? -(double)FLT_MAX : -DBL_MAX;
 }
 
 static void start_block(const softmax *s, int64_t u, block *b) {
@@ -232,17 +298,25 @@ static void finish_group(const softmax *s, const block *b, const columns_room *r
     }
 }
 
-/* The largest and the sums of all rows: of the sums 1 over them, or their logarithms. */
+static double number_at(const softmax *s, const char *at, int64_t i) {
+    return s->l->type == ASSAY_F32 ? (double)((const float *)(const void *)at)[i] : ((const double *)(const void *)at)[i];
+}
+
+/* Of the sums, 1 over them or their logarithms, now that all rows are in; largest becomes what is taken off first. */
 static void finish_sums(const softmax *s, const block *b, const columns_room *room) {
-    memcpy(b->largest, largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n), (size_t)b->n * s->l->size);
+    char *shift = largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n), *part = room->made;
+    if (s->logarithm) {
+        memcpy(part, b->largest, (size_t)b->n * s->l->size);
+        s->l->fill(room->factor, 0, b->n);
+        s->l->columns_exp(part, shift, room->factor, 1, b->n, false);
+    }
     for (int64_t i = 0; i < b->n; i++) {
-        if (s->l->type == ASSAY_F32) {
-            float *sum = (float *)(void *)b->sum + i;
-            *sum = s->logarithm ? logf(*sum) : 1 / *sum;
-        } else {
-            double *sum = (double *)(void *)b->sum + i;
-            *sum = s->logarithm ? log(*sum) : 1 / *sum;
-        }
+        double sum = number_at(s, b->sum, i), less = number_at(s, shift, i) - number_at(s, b->largest, i);
+        sum = s->logarithm ? log_of_sum(sum, number_at(s, part, i), less) : 1 / sum;
+        s->l->fill(b->sum + i * (int64_t)s->l->size, sum, 1);
+    }
+    if (!s->logarithm) {
+        memcpy(b->largest, shift, (size_t)b->n * s->l->size);
     }
 }
 
@@ -253,30 +327,25 @@ static bool is_steady(const softmax *s, const block *now, const block *before) {
     return full && on_lines && s->columns % LEAST_COLUMNS == 0;
 }
 
-/* Group g of the block before is finished, that of this block read into its place, and this block's group g - 1 is taken to
-   its exponentials meanwhile. */
-static void step_group(const softmax *s, const block *now, const block *before, const columns_room *room, int64_t g) {
-    int64_t size = (int64_t)s->l->size, n = s->columns, r = g * GROUP_ROWS, rows = group_rows(s, g);
+/* The block before is finished while this one is read into its place. */
+static void step_block(const softmax *s, const block *now, const block *before, const columns_room *room) {
+    int64_t size = (int64_t)s->l->size;
     softmax_columns_step step = {.logarithm = s->logarithm,
-                                 .n = n,
-                                 .rows = rows,
-                                 .kept = kept_of(s, room, g, n),
-                                 .to = before->y + r * s->stride[Y],
+                                 .n = s->columns,
+                                 .rows = s->n,
+                                 .group = GROUP_ROWS,
+                                 .kept = room->kept,
+                                 .shift = room->largest,
+                                 .to = before->y,
                                  .to_stride = s->stride[Y] / size,
                                  .factor = before->sum,
-                                 .finish_largest = before->largest,
-                                 .next = now->x + r * s->stride[X],
+                                 .finish_shift = before->largest,
+                                 .next = now->x,
                                  .next_stride = s->stride[X] / size,
-                                 .ahead = r + rows + ROWS_AHEAD <= s->n ? ROWS_AHEAD * (s->stride[X] / size) : 0,
-                                 .largest_before = largest_before(s, room, g, n),
-                                 .next_largest = largest_of(s, room, g, n)};
-    if (g > 0) {
-        step.x = kept_of(s, room, g - 1, n);
-        step.x_rows = GROUP_ROWS;
-        step.largest = largest_of(s, room, g - 1, n);
-        step.sum_largest = largest_before(s, room, g - 1, n);
-        step.sum = now->sum;
-    }
+                                 .ahead = ROWS_AHEAD,
+                                 .lowest = lowest(s),
+                                 .largest = now->largest,
+                                 .sum = now->sum};
     s->l->columns_stream(&step);
 }
 
@@ -291,8 +360,8 @@ static void stream_columns_forward(const softmax *s, int64_t from, int64_t to, c
             start_block(s, u, now);
         }
         bool steady = reads && stores && is_steady(s, now, before);
-        for (int64_t g = 0; steady && g < groups; g++) {
-            step_group(s, now, before, &room, g);
+        if (steady) {
+            step_block(s, now, before, &room);
         }
         for (int64_t g = 0; stores && !steady && g < groups; g++) {
             finish_group(s, before, &room, g);
@@ -301,8 +370,8 @@ static void stream_columns_forward(const softmax *s, int64_t from, int64_t to, c
             read_group(s, now, &room, g);
             exp_group(s, now, &room, g);
         }
-        if (steady) {
-            exp_group(s, now, &room, groups - 1);
+        if (reads && !steady) {
+            memcpy(now->largest, largest_of(s, &room, groups - 1, now->n), (size_t)now->n * s->l->size);
         }
         if (reads) {
             finish_sums(s, now, &room);
@@ -360,7 +429,8 @@ static bool choose_lines(softmax *s, bool backward) {
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
-    s->run_units = backward ? stream_lines_backward : stream_lines_forward;
+    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
+    s->run_units = backward ? stream_lines_backward : native ? stream_native_lines : stream_lines_forward;
     s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
     return true;
 }
@@ -378,7 +448,7 @@ static bool choose_columns(softmax *s) {
     }
     s->columns = fitting < columns ? fitting : columns;
     s->units = s->lines.numel / columns * ((columns + s->columns - 1) / s->columns);
-    s->work_bytes = columns_room_rows(s->n) * s->columns * size;
+    s->work_bytes = columns_room_rows(s->n) * s->columns * size + 2 * APART;
     s->run_units = stream_columns_forward;
     return s->units >= 2;
 }

@@ -295,7 +295,8 @@ typedef uint64_t u64xn __attribute__((vector_size(16)));
 #define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
-static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
     u8x16 a[16], b[16];
     for (int i = 0; i < 16; i++) {
         memcpy(&a[i], src + i * ss, sizeof a[i]);
@@ -312,7 +313,8 @@ static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss
     }
 }
 
-static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
     u16xn a[TILE_16], b[TILE_16];
     for (int i = 0; i < TILE_16; i++) {
         memcpy(&a[i], src + i * ss, sizeof a[i]);
@@ -329,7 +331,7 @@ static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t s
     }
 }
 
-static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
     u32xn a[TILE_32], b[TILE_32];
     for (int i = 0; i < TILE_32; i++) {
         memcpy(&a[i], src + i * ss, sizeof a[i]);
@@ -342,11 +344,11 @@ static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t s
         memcpy(a, b, sizeof a);
     }
     for (int i = 0; i < TILE_32; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
 }
 
-static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss) {
+static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
     u64xn a[TILE_64], b[TILE_64];
     for (int i = 0; i < TILE_64; i++) {
         memcpy(&a[i], src + i * ss, sizeof a[i]);
@@ -359,11 +361,12 @@ static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t s
         memcpy(a, b, sizeof a);
     }
     for (int i = 0; i < TILE_64; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
 }
 
-typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss);
+/* past: the caches, for tiles whose rows are lines. */
+typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
 
 /* Tiles side by side, and what does not fill one at the edges by single elements. Inlined with a constant tile and
  * width. */
@@ -373,7 +376,7 @@ static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t ed
     int64_t whole_i = ni / edge * edge, whole_j = nj / edge * edge;
     for (int64_t j = 0; j < whole_j; j += edge) {
         for (int64_t i = 0; i < whole_i; i += edge) {
-            tile(dst + i * size + j * ds, src + i * ss + j * size, ds, ss);
+            tile(dst + i * size + j * ds, src + i * ss + j * size, ds, ss, false);
         }
         for (int64_t k = j; whole_i < ni && k < j + edge; k++) {
             strided(dst + whole_i * size + k * ds, src + whole_i * ss + k * size, log2, ni - whole_i, size, ss);
@@ -450,9 +453,10 @@ static inline __attribute__((always_inline)) void copy_lines(const turn_step *s,
 }
 
 /* As many of dst's rows at a time as a tile of registers has; each is stored as a whole: lines of other rows between its own
-   would cost memory a change of row each. Inlined with a constant tile. */
+   would cost memory a change of row each. Not so in place, where nothing is copied meanwhile: lines leave straight from
+   registers, and no memory is asked for, as the CPU follows all rows by itself (put together first, with memory asked for, they
+   took a sixth longer). Inlined with a constant tile. */
 static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s, tile_fn *tile, int edge, int log2) {
-    enum { LINES_AHEAD = 4 };
     int64_t row_bytes = s->rows << log2;
     ptrdiff_t pitch = s->full_pitch;
     turn_copy copy = {.from = s->from, .to = s->empty, .at = 0};
@@ -462,15 +466,13 @@ static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s,
             if (s->empty != NULL) {
                 copy_lines(s, &copy, edge);
             }
-            for (int k = 0; s->asks && k < edge; k++) { /* it may lie outside */
-                uintptr_t row = (uintptr_t)s->full + (uintptr_t)((i + k) * pitch);
-                __builtin_prefetch((const char *)(row + (uintptr_t)(j << log2) + LINES_AHEAD * STREAM_LINE));
-            }
-            if (s->full != NULL) {
-                tile(turned + (i << log2), s->full + i * pitch + (j << log2), row_bytes, pitch);
+            if (s->in_place) {
+                tile(s->to + j * s->to_stride + (i << log2), s->full + i * pitch + (j << log2), s->to_stride, pitch, true);
+            } else if (s->full != NULL) {
+                tile(turned + (i << log2), s->full + i * pitch + (j << log2), row_bytes, pitch, false);
             }
         }
-        for (int k = 0; s->full != NULL && k < edge; k++) {
+        for (int k = 0; s->full != NULL && !s->in_place && k < edge; k++) {
             stream_lines(s->to + (j + k) * s->to_stride, turned + k * row_bytes, (size_t)row_bytes);
         }
     }

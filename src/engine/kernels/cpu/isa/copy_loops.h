@@ -19,7 +19,7 @@ typedef struct turn_step {
     int64_t rows, run;
     const char *full; /* NULL: nothing is stored */
     ptrdiff_t full_pitch;
-    bool asks;        /* for memory further on in full's rows */
+    bool in_place;    /* full is the source itself; nothing is copied */
     char *to;
     ptrdiff_t to_stride;
     char *empty; /* room for a tile; NULL: nothing is copied */

@@ -8,6 +8,7 @@ typedef float elem;
 
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
+#include "engine/kernels/cpu/isa/vector_gelu.h"
 #include "engine/kernels/cpu/isa/vector_math.h"
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
@@ -54,10 +55,6 @@ ALWAYS_INLINE elem real_sigmoid(elem x) {
 
 ALWAYS_INLINE elem real_tanh(elem x) {
     return tanh_f32(x);
-}
-
-ALWAYS_INLINE elem real_gelu(elem x) {
-    return gelu_f32(x);
 }
 
 ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
@@ -136,6 +133,32 @@ static void real_exp_loop(const pointwise_chunk *c) {
         }
     }
 }
+
+#if GELU_BY_TABLE
+static void real_gelu_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *x = c->in[0];
+    int64_t at = 0, blocks = in_blocks(c);
+    for (; at < blocks; at += STREAM_BLOCK) {
+        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
+        for (int64_t k = at; k < at + STREAM_BLOCK; k += GELU_LANES) {
+            __m512 made = gelu_by_table(_mm512_loadu_ps(x + k));
+            stream_line(out + k, &made);
+        }
+    }
+    for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
+        _mm512_storeu_ps(out + at, gelu_by_table(_mm512_loadu_ps(x + at)));
+    }
+    if (at < c->n) {
+        __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
+        _mm512_mask_storeu_ps(out + at, rest, gelu_by_table(_mm512_maskz_loadu_ps(rest, x + at)));
+    }
+}
+#else
+static void real_gelu_loop(const pointwise_chunk *c) {
+    unary(c, gelu_f32);
+}
+#endif
 
 static void fmod_loop(const pointwise_chunk *c) {
     elem *out = c->out;

@@ -94,6 +94,10 @@ static void real_exp_loop(const pointwise_chunk *c) {
     unary(c, real_exp);
 }
 
+static void real_gelu_loop(const pointwise_chunk *c) {
+    unary(c, real_gelu);
+}
+
 static void fmod_loop(const pointwise_chunk *c) {
     binary(c, fmod);
 }

@@ -276,10 +276,6 @@ static void relu_loop(const pointwise_chunk *c) {
     unary(c, relu);
 }
 
-static void real_gelu_loop(const pointwise_chunk *c) {
-    unary(c, real_gelu);
-}
-
 static void gelu_tanh_loop(const pointwise_chunk *c) {
     unary(c, gelu_tanh);
 }

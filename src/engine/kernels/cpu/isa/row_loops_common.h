@@ -74,6 +74,28 @@ static inline pack pack_choose(pack_mask mask, pack a, pack b) {
     return (pack)((mask & (pack_mask)a) | (~mask & (pack_mask)b));
 }
 
+/* NaN on the right is taken, so that it may be lost: one instruction of most sets, where a choice takes three. */
+static inline pack pack_most(pack a, pack b) {
+    value x[PACK], y[PACK];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+#pragma omp simd
+    for (int i = 0; i < PACK; i++) {
+        x[i] = x[i] > y[i] ? x[i] : y[i];
+    }
+    return pack_at(x);
+}
+
+static inline bool pack_any(pack_mask mask) {
+    value lane[PACK]; /* all bits set is NaN, or -1 */
+    int any = 0;
+    memcpy(lane, &mask, sizeof lane);
+    for (int i = 0; i < PACK; i++) {
+        any |= lane[i] != 0;
+    }
+    return any != 0;
+}
+
 static inline pack pack_larger(pack a, pack b) {
     return pack_choose((a > b) | PACK_IS_NAN(a), a, b);
 }

@@ -113,32 +113,30 @@ static inline int64_t softmax_head(const void *at) {
     return (int64_t)((size_t)(-(uintptr_t)at & (STREAM_LINE - 1)) / sizeof(value));
 }
 
-/* Maximum, exponentials and finishing of three lines, block by block in turns: while one waits for memory the CPU goes on
-   with the others. Each goes by lines of memory of its own; what lies before the first and behind the last block of any comes
-   last. NaN need not reach the maximum: its exponential makes the sum NaN. */
+/* Maximum and exponentials of one line and finishing of another, block by block in turns: while one waits for memory the CPU goes
+   on with the other. Each goes by lines of memory of its own; what lies before the first and behind the last block of either
+   comes last. NaN need not reach the maximum: its exponential makes the sum NaN. */
 static inline __attribute__((always_inline)) void step_with(const softmax_step *s, bool logarithm) {
     enum { BLOCK = 4 * PACK, AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
     const softmax_finish f = {s->from, (value)s->finish_largest, (value)s->factor, logarithm};
-    const value *next = s->next, *x = s->x;
-    value *made = logarithm ? NULL : s->made, *to = s->to, shift = (value)s->largest;
-    int64_t n = s->n, next_head = softmax_head(next), x_head = softmax_head(x), to_head = softmax_head(to);
-    int64_t most_head = next_head > x_head ? next_head : x_head;
-    int64_t end = (n - (to_head > most_head ? to_head : most_head)) / BLOCK * BLOCK;
-    pack most = pack_at(next);
+    const value *x = s->x;
+    value *made = logarithm ? NULL : s->made, *to = s->to, shift = (value)s->shift;
+    int64_t n = s->n, x_head = softmax_head(x), to_head = softmax_head(to);
+    int64_t end = (n - (to_head > x_head ? to_head : x_head)) / BLOCK * BLOCK;
+    pack most = pack_at(x);
     double sum = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
         pack a = {0}, b = {0};
         for (; i < stop; i += BLOCK) {
             value block[BLOCK], *e = logarithm ? block : made + x_head + i;
+            for (int k = 0; k < BLOCK; k += PACK) {
+                __builtin_prefetch(x + x_head + i + k + AHEAD);
+                most = pack_most(most, pack_at(x + x_head + i + k));
+            }
 #pragma omp simd
             for (int k = 0; k < BLOCK; k++) {
                 e[k] = exp_shifted_of(x[x_head + i + k] - shift);
-            }
-            for (int k = 0; k < BLOCK; k += PACK) {
-                __builtin_prefetch(next + next_head + i + k + AHEAD);
-                pack p = pack_at(next + next_head + i + k);
-                most = pack_choose(most > p, most, p);
             }
             for (int k = 0; k < BLOCK; k += 2 * PACK) {
                 a += pack_at(e + k);
@@ -154,12 +152,11 @@ static inline __attribute__((always_inline)) void step_with(const softmax_step *
     finish_rest(to, &f, to_head + end, n);
     sum += (double)exp_ends(made, x, shift, 0, x_head);
     sum += (double)exp_ends(made, x, shift, x_head + end, n);
-    for (int64_t i = next_head + end; i < n; i += PACK) {
-        pack p = pack_at(next + (i + PACK <= n ? i : n - PACK)); /* seen twice does no harm */
-        most = pack_choose(most > p, most, p);
+    for (int64_t i = x_head + end; i < n; i += PACK) {
+        most = pack_most(most, pack_at(x + (i + PACK <= n ? i : n - PACK))); /* seen twice does no harm */
     }
     *s->sum = sum;
-    *s->next_largest = (double)pack_fold(most, larger);
+    *s->largest = (double)pack_fold(most, larger);
 }
 
 static void softmax_stream(const softmax_step *s) {
@@ -281,77 +278,158 @@ static void columns_scale(void *to, const void *from, const void *a_at, const vo
     }
 }
 
-/* to = x exp(a - b) of two packs. */
-static inline __attribute__((always_inline)) void scale_two(value *to, const value *x, const value *a, const value *b) {
+/* A block of columns is gone over two packs of a group of rows at a time: in larger portions reading, computing and storing
+   wait for each other. */
+enum { CHUNK = 2 * PACK, KEPT_AHEAD = 4 /* rows */ };
+
+/* x exp(a - b) of a chunk. */
+static inline __attribute__((always_inline)) void scale_chunk(value *to, const value *x, const value *a, const value *b) {
 #pragma omp simd
-    for (int k = 0; k < 2 * PACK; k++) {
+    for (int k = 0; k < CHUNK; k++) {
         to[k] = x[k] * exp_shifted_of(a[k] - b[k]);
     }
 }
 
-/* Two packs of each row, and of each a finished row goes out, a new one comes in and one is taken to its exponentials: in
-   larger portions they wait for each other. What runs on from row to row stays in registers. */
-static inline __attribute__((always_inline)) void columns_step_at(const softmax_columns_step *s, int64_t at, bool adds,
-                                                                  bool logarithm) {
-    const value *next = (const value *)s->next + at, *largest = (const value *)s->largest + at;
-    value *kept = (value *)s->kept + at, *to = (value *)s->to + at, *now = (value *)s->next_largest + at;
-    value *x = (value *)s->x + at, *sum = (value *)s->sum + at;
-    value factor[2 * PACK], less[2 * PACK], shift[2 * PACK];
-    memcpy(factor, (const value *)s->factor + at, sizeof factor);
-    memcpy(less, (const value *)s->finish_largest + at, sizeof less);
-    if (!logarithm) { /* the group's largest still stands where the new one's goes */
-        scale_two(factor, factor, now, less);
-    }
-    pack f = pack_at(factor), g = pack_at(factor + PACK), h = pack_at(less), i = pack_at(less + PACK);
-    pack most = pack_at((const value *)s->largest_before + at), more = pack_at((const value *)s->largest_before + at + PACK);
-    pack total = {0}, rest = {0};
-    if (adds) {
-        memcpy(shift, largest, sizeof shift);
-        scale_two(sum, sum, (const value *)s->sum_largest + at, shift);
-        total = pack_at(sum);
-        rest = pack_at(sum + PACK);
-    }
-    int64_t rows = s->rows > s->x_rows ? s->rows : s->x_rows;
-    for (int64_t r = 0; r < rows; r++, next += s->next_stride, kept += s->n, to += s->to_stride, x += s->n) {
-        if (r < s->rows) {
-            pack p = pack_at(kept), q = pack_at(kept + PACK);
-            p = logarithm ? (p - h) - f : p * f;
-            q = logarithm ? (q - i) - g : q * g;
-            stream_line(to, &p);
-            stream_line(to + PACK, &q);
-            __builtin_prefetch(next + s->ahead);
-            __builtin_prefetch(next + s->ahead + PACK);
-            p = pack_at(next);
-            q = pack_at(next + PACK);
-            most = pack_choose(most > p, most, p);
-            more = pack_choose(more > q, more, q);
-            memcpy(kept, &p, sizeof p);
-            memcpy(kept + PACK, &q, sizeof q);
-        }
-        if (adds) {
-            value made[2 * PACK], *e = logarithm ? made : x;
+static inline int64_t rows_of_group(const softmax_columns_step *s, int64_t g) {
+    int64_t left = s->rows - g * s->group;
+    return left < 0 ? 0 : left < s->group ? left : s->group;
+}
+
+/* to = exp(x - shift) of a chunk. */
+static inline __attribute__((always_inline)) void exp_chunk(value *to, const value *x, const value *shift) {
 #pragma omp simd
-            for (int k = 0; k < 2 * PACK; k++) {
-                e[k] = exp_shifted_of(x[k] - shift[k]);
-            }
-            total += pack_at(e);
-            rest += pack_at(e + PACK);
-        }
-    }
-    memcpy(now, &most, sizeof most);
-    memcpy(now + PACK, &more, sizeof more);
-    if (adds) {
-        memcpy(sum, &total, sizeof total);
-        memcpy(sum + PACK, &rest, sizeof rest);
+    for (int k = 0; k < CHUNK; k++) {
+        to[k] = exp_shifted_of(x[k] - shift[k]);
     }
 }
 
-static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *s, bool logarithm) {
-    for (int64_t at = 0; at < s->n; at += 2 * PACK) {
-        if (s->x_rows > 0) {
-            columns_step_at(s, at, true, logarithm);
-        } else {
-            columns_step_at(s, at, false, logarithm);
+static inline pack at_least(pack p, double least) {
+    pack q = (pack){0} + (value)least;
+    return pack_choose(p > q, p, q);
+}
+
+/* A chunk once more, now that its largest numbers are known: they are subtracted. */
+static __attribute__((noinline)) void read_again(const softmax_columns_step *s, int64_t g, int64_t at) {
+    const value *next = (const value *)s->next + g * s->group * s->next_stride + at;
+    value *kept = (value *)s->kept + g * s->group * s->n + at, *shift = (value *)s->shift + g * s->n + at;
+    value *sum = (value *)s->sum + at, before[CHUNK], made[CHUNK];
+    const value *largest = (const value *)s->largest + at;
+    memcpy(before, shift, sizeof before);
+    for (int k = 0; k < CHUNK; k += PACK) {
+        pack p = at_least(pack_at(largest + k), s->lowest);
+        memcpy(shift + k, &p, sizeof p);
+    }
+    scale_chunk(sum, sum, before, shift);
+    for (int64_t r = 0; r < rows_of_group(s, g); r++, next += s->next_stride, kept += s->n) {
+        exp_chunk(made, next, shift);
+        for (int k = 0; k < CHUNK; k++) {
+            sum[k] += made[k];
+            kept[k] = s->logarithm ? next[k] : made[k];
+        }
+    }
+}
+
+/* Reads the chunk at column `at` of group g while the one behind it is finished: were it the same one, loads would wait for
+   stores as far into another page, which the CPU tells apart late. What runs on from row to row stays in registers. */
+static inline __attribute__((always_inline)) void step_chunk(const softmax_columns_step *s, int64_t g, int64_t at,
+                                                             bool reads, bool logarithm) {
+    const pack most_reach = (pack){0} + SOFTMAX_REACH;
+    bool same_group = reads && at + CHUNK < s->n;
+    int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group || !reads ? g : g + 1, n = s->n;
+    int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = rows_of_group(s, out_g), next_stride = s->next_stride;
+    const value *next = (const value *)s->next + g * s->group * next_stride + at;
+    const value *out_kept = (const value *)s->kept + out_g * s->group * n + out_at;
+    value *kept = (value *)s->kept + g * s->group * n + at, *to = (value *)s->to + out_g * s->group * s->to_stride + out_at;
+    value *shift_at = (value *)s->shift + g * n + at, *largest = (value *)s->largest + at, *sum = (value *)s->sum + at;
+    int64_t ahead = s->ahead * next_stride, to_stride = s->to_stride;
+    value factor[CHUNK];
+    pack f = {0}, f2 = f, less = f, less2 = f, most = f, most2 = f, total = f, total2 = f, shift = f, shift2 = f;
+    if (out_rows > 0) {
+        memcpy(factor, (const value *)s->factor + out_at, sizeof factor);
+        const value *finish_shift = (const value *)s->finish_shift + out_at;
+        const value *less_before = (const value *)s->shift + out_g * n + out_at;
+        if (!logarithm && memcmp(less_before, finish_shift, sizeof factor) != 0) {
+            scale_chunk(factor, factor, less_before, finish_shift);
+        }
+        f = pack_at(factor);
+        f2 = pack_at(factor + PACK);
+        less = pack_at(finish_shift);
+        less2 = pack_at(finish_shift + PACK);
+    }
+    if (reads && g == 0) { /* the first row is as good as the largest, unless another is far larger */
+        most = most2 = (pack){0} - (value)INFINITY;
+        shift = at_least(pack_at(next), s->lowest);
+        shift2 = at_least(pack_at(next + PACK), s->lowest);
+    } else if (reads) {
+        most = pack_at(largest);
+        most2 = pack_at(largest + PACK);
+        total = pack_at(sum);
+        total2 = pack_at(sum + PACK);
+        shift = pack_at(shift_at - n);
+        shift2 = pack_at(shift_at - n + PACK);
+    }
+    const pack total_before = total, total2_before = total2;
+    for (int64_t r = 0; r < (reads ? rows : out_rows); r++) {
+        if (r < out_rows) {
+            pack p = pack_at(out_kept), q = pack_at(out_kept + PACK);
+            p = logarithm ? (p - less) - f : p * f;
+            q = logarithm ? (q - less2) - f2 : q * f2;
+            __builtin_prefetch(out_kept + KEPT_AHEAD * n); /* from L2 */
+            __builtin_prefetch(out_kept + KEPT_AHEAD * n + PACK);
+            stream_line(to, &p);
+            stream_line(to + PACK, &q);
+            out_kept += n;
+            to += to_stride;
+        }
+        if (reads) {
+            value made[CHUNK], near[CHUNK], *e = logarithm ? made : kept;
+            pack p = pack_at(next), q = pack_at(next + PACK), x = p - shift, y = q - shift2;
+            __builtin_prefetch(next + ahead);
+            __builtin_prefetch(next + ahead + PACK);
+            most = pack_most(most, p);
+            most2 = pack_most(most2, q);
+            memcpy(near, &x, sizeof x);
+            memcpy(near + PACK, &y, sizeof y);
+#pragma omp simd
+            for (int k = 0; k < CHUNK; k++) {
+                e[k] = exp_shifted_of(near[k]);
+            }
+            total += pack_at(e);
+            total2 += pack_at(e + PACK);
+            if (logarithm) {
+                memcpy(kept, &p, sizeof p);
+                memcpy(kept + PACK, &q, sizeof q);
+            }
+            next += next_stride;
+            kept += n;
+        }
+    }
+    if (!reads) {
+        return;
+    }
+    /* Beyond reach an exponential means nothing, or soon would in a sum. */
+    pack_mask far = (most - shift > most_reach) | (most2 - shift2 > most_reach);
+    bool again = pack_any(far);
+    total = again ? total_before : total;
+    total2 = again ? total2_before : total2;
+    memcpy(largest, &most, sizeof most);
+    memcpy(largest + PACK, &most2, sizeof most2);
+    memcpy(shift_at, &shift, sizeof shift);
+    memcpy(shift_at + PACK, &shift2, sizeof shift2);
+    memcpy(sum, &total, sizeof total);
+    memcpy(sum + PACK, &total2, sizeof total2);
+    if (again) {
+        const softmax_columns_step same = *s; /* what has an address is read anew after each store */
+        read_again(&same, g, at);
+    }
+}
+
+static inline __attribute__((always_inline)) void columns_step_with(const softmax_columns_step *step, bool logarithm) {
+    const softmax_columns_step of = *step, *s = &of;
+    step_chunk(s, 0, 0, false, logarithm);
+    for (int64_t g = 0; g * s->group < s->rows; g++) {
+        for (int64_t at = 0; at < s->n; at += CHUNK) {
+            step_chunk(s, g, at, true, logarithm);
         }
     }
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gelu on the CPU at hand, whose loops may look it up in tables, against the error function in double: over the whole range and
+   beyond, for sizes of every kind of loop. */
+#include "call_kit.h"
+
+#include <float.h>
+#include <math.h>
+
+/* The last is large enough to go past the caches, and leaves a rest. */
+static const int64_t sizes[] = {1, 15, 16, 17, 63, 64, 65, 5000, 400000, 32 * 1024 * 1024 / 4 + 77};
+
+static double exact(double x) {
+    return 0.5 * x * erfc(-x * M_SQRT1_2);
+}
+
+static double ulp_of(double x) {
+    double size = fabs(x) < FLT_MIN ? FLT_MIN : fabs(x);
+    return ldexp(1, ilogb(size) - 23);
+}
+
+/* Element i of n: evenly over [-14, 14], every other one by magnitude from 1e-30 on. */
+static float element(int64_t i, int64_t n) {
+    double part = (double)i / (double)(n > 1 ? n - 1 : 1);
+    double small = pow(10, -30 + 31 * part) * (i % 4 == 1 ? 1 : -1);
+    return (float)(i % 2 == 0 ? 28 * part - 14 : small);
+}
+
+static void run_on(kit *k, tensor *x, outputs *out) {
+    op_call call = kit_call(k, "gelu", (arg[]){arg_tensor(x)}, 1);
+    kit_run(k, &call, out);
+}
+
+static void stays_within_8_ulp(void **state) {
+    kit *k = *state;
+    for (size_t s = 0; s < countof(sizes); s++) {
+        int64_t n = sizes[s];
+        tensor *x = kit_tensor(k, ASSAY_F32, 1, &n, NULL);
+        float *in = (float *)(void *)tensor_data(x);
+        for (int64_t i = 0; i < n; i++) {
+            in[i] = element(i, n);
+        }
+        outputs out;
+        run_on(k, x, &out);
+        const float *made = (const float *)(const void *)tensor_data(&out.items[0]);
+        double worst = 0;
+        int64_t at = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double wanted = exact((double)in[i]), off = fabs((double)made[i] - wanted);
+            /* what is denormal may be 0: below -13.27 it is */
+            double ulps = in[i] < -12 && off < FLT_MIN ? 0 : off / ulp_of(wanted);
+            if (!(ulps <= worst)) {
+                worst = ulps;
+                at = i;
+            }
+        }
+        print_message("%lld elements: %.2f ulp at %.9g\n", (long long)n, worst, (double)in[at]);
+        assert_true(worst <= 8);
+        outputs_clear(&out);
+        kit_reset(k);
+    }
+}
+
+static void keeps_nan_and_limits(void **state) {
+    kit *k = *state;
+    static const float given[] = {NAN, INFINITY, -INFINITY, -20, 20, 0, -0.0f, FLT_MAX, -FLT_MAX, -13.28f, FLT_MIN, -FLT_MIN};
+    enum { N = countof(given) };
+    for (int64_t shift = 0; shift < 16; shift++) { /* at every place of a register */
+        int64_t n = N + shift;
+        tensor *x = kit_tensor(k, ASSAY_F32, 1, &n, NULL);
+        memcpy(tensor_data(x) + shift * (int64_t)sizeof *given, given, sizeof given);
+        outputs out;
+        run_on(k, x, &out);
+        const float *y = (const float *)(const void *)tensor_data(&out.items[0]) + shift;
+        assert_true(isnan(y[0]) && isinf(y[1]) && y[1] > 0 && y[2] == 0 && y[3] == 0 && y[4] == 20);
+        assert_true(y[5] == 0 && !signbit(y[5]) && y[6] == 0 && signbit(y[6]));
+        assert_true(y[7] == FLT_MAX && y[8] == 0 && y[9] == 0);
+        assert_true(y[10] == FLT_MIN / 2 && y[11] == -FLT_MIN / 2);
+        outputs_clear(&out);
+        kit_reset(k);
+    }
+}
+
+static int set_up(void **state) {
+    static kit k;
+    kit_open(&k, 5);
+    *state = &k;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    kit_close(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(stays_within_8_ulp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_nan_and_limits, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
