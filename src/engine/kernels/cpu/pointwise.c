@@ -295,8 +295,9 @@ static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
         p->tile[1] = smaller(l->sizes[1], TILE_ROWS * 4 / (widest < 4 ? 4 : widest));
         p->tile[0] = smaller(l->sizes[0], block / p->tile[1]);
     } else {
+        int64_t many = l->sizes[1] / LEAST_TILES; /* for threads to share */
         p->tile[0] = smaller(l->sizes[0], block);
-        p->tile[1] = 1;
+        p->tile[1] = smaller(many > 1 ? many : 1, block / p->tile[0]);
     }
     p->n_tiles = 1;
     for (int d = 0; d < 2; d++) {
