@@ -133,6 +133,26 @@ static void transforms_agree(void **state) {
     kit_close(&k);
 }
 
+/* Lines along memory and across it, whole registers of them side by side and some that are left; every radix, first and last. */
+static void many_lines_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 85);
+    const int64_t lengths[] = {6, 8, 9, 10, 15, 16, 20, 24, 27, 40, 45, 50, 64, 77, 96, 133};
+    const dtype types[] = {ASSAY_C64, ASSAY_C128, ASSAY_C32};
+    for (size_t i = 0; i < countof(lengths) * countof(types); i++) {
+        int64_t n = lengths[i / countof(types)];
+        dtype t = types[i % countof(types)];
+        arg along = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){37, n}, NULL));
+        arg across = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){n, 37}, NULL));
+        kit_check(&k, "_fft_c2c", (const arg[]){along, INTS(1), arg_int(0), arg_bool(true)}, 4);
+        kit_check(&k, "_fft_c2c", (const arg[]){along, INTS(1), arg_int(2), arg_bool(false)}, 4);
+        kit_check(&k, "_fft_c2c", (const arg[]){across, INTS(0), arg_int(1), arg_bool(true)}, 4);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 static void transforms_refuse(void **state) {
     (void)state;
     kit k;
@@ -152,7 +172,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nets_agree),
         cmocka_unit_test(idle_lstm_halves_its_cell),
-        cmocka_unit_test(transforms_agree),
+        cmocka_unit_test(transforms_agree), cmocka_unit_test(many_lines_agree),
         cmocka_unit_test(transforms_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
