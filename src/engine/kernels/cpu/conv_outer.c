@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread sums up some images: some hundred positions at a time, in f32 within a large image or some small ones, from there on
-   in double. A block of positions of both sides is turned round, so that channels lie side by side as conv_loops.h multiplies
+/* Each thread sums up some images: some hundred positions at a time, in f32 within a part of a large image or some small ones, from
+   there on in double. A block of positions of both sides is turned round, so that channels lie side by side as conv_loops.h multiplies
    them; the side of fewer channels takes the place of the weight. Small images share a block: sums are read and written once for
    each. */
 #include "engine/kernels/cpu/conv_outer.h"
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum { DEPTH = 256, TILES = 5, LINE = 16 };
-/* Small images are summed in f32 up to so many positions: larger weights than caches hold would else be read and written more in
-   double than multiplied. */
+/* Sums are in f32 up to so many positions: larger weights than caches hold would else be read and written more in double than
+   multiplied. A multiple of DEPTH. */
 enum { FLOAT_POSITIONS = 2048 };
 /* Of all threads' own weights together. */
 #define MOST_BYTES (256.0 * 1024 * 1024)
@@ -156,37 +156,46 @@ static void add_block(const conv_outer *c, const outer_block *left, const outer_
     }
 }
 
-/* Images of one block, to the sums or anew. */
+static void add_to_totals(const conv_outer *c, int64_t from, int64_t n) {
+    const float *sums = c->sums + omp_get_thread_num() * c->sum_elements + from;
+    double *totals = c->totals + omp_get_thread_num() * c->sum_elements + from;
+    for (int64_t i = 0; i < n; i++) {
+        totals[i] += (double)sums[i];
+    }
+}
+
+/* Images of one block, to the sums or anew. What a large image sums up goes to the totals now and then, but for the last of it. */
 static void add_images(const conv_outer *c, const onednn_data *data, int64_t image, int64_t images, bool accumulate) {
     int side = c->rows_side;
     const int64_t *left = side == 0 ? c->spec.narrow : c->spec.wide, *right = side == 0 ? c->spec.wide : c->spec.narrow;
     const float *a = (const float *)data->at[side] + image * left[0];
     const float *b = (const float *)data->at[1 - side] + image * right[0];
     float *sums = c->sums + omp_get_thread_num() * c->sum_elements;
+    int64_t group_sums = c->rows_padded * c->columns_padded;
     for (int64_t g = 0; g < c->shape.groups; g++) {
         for (int64_t at = 0; at < c->positions; at += DEPTH) {
+            bool anew = at % FLOAT_POSITIONS == 0 && (at > 0 || !accumulate);
+            if (anew && at > 0) {
+                add_to_totals(c, g * group_sums, group_sums);
+            }
             int64_t depth = least(DEPTH, c->positions - at);
             outer_block l = {a + g * c->rows * left[1] + at, left[1], left[0], images, depth};
             outer_block r = {b + g * c->columns * right[1] + at, right[1], right[0], images, depth};
             const float *soon = at + DEPTH < c->positions ? r.from + DEPTH : r.from - at + images * right[0];
-            add_block(c, &l, &r, soon, accumulate || at > 0, sums + g * c->rows_padded * c->columns_padded);
+            add_block(c, &l, &r, soon, !anew, sums + g * group_sums);
         }
     }
 }
 
 /* Images [from, to). */
 static void add_share(const conv_outer *c, const onednn_data *data, int64_t from, int64_t to) {
-    const float *sums = c->sums + omp_get_thread_num() * c->sum_elements;
-    double *totals = c->totals + omp_get_thread_num() * c->sum_elements;
-    memset(totals, 0, (size_t)c->sum_elements * sizeof *totals);
+    memset(c->totals + omp_get_thread_num() * c->sum_elements, 0, (size_t)c->sum_elements * sizeof *c->totals);
     for (int64_t first = from; first < to; first += c->in_float) {
         int64_t last = least(first + c->in_float, to);
         for (int64_t i = first; i < last; i += c->together) {
             add_images(c, data, i, least(c->together, last - i), i > first);
         }
-        for (int64_t i = 0; i < c->sum_elements; i++) {
-            totals[i] += (double)sums[i];
-        }
+        add_to_totals(c, 0, c->sum_elements);
     }
 }
 
