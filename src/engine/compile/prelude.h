@@ -454,9 +454,10 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
 #endif
 }
 
+/* In double no square is too large or too small, and the root needs no call. */
 VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
-    float size = __builtin_cabsf(x);
-    return size == 0 ? 0 : x / size;
+    const double a = __real__ x, b = __imag__ x, square = a * a + b * b, factor = square == 0 ? 0 : 1 / __builtin_sqrt(square);
+    return __builtin_complex((float)(a * factor), (float)(b * factor));
 }
 
 VECTOR_INLINE double _Complex sign_c128(double _Complex x) {
