@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, like prelude.h: what emitted kernels turn round in registers. */
 
-#if defined(__clang__) || __GNUC__ >= 12
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HAS_SHUFFLE 1
 #define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
@@ -18,7 +18,7 @@
 /* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
    them. */
 VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
-    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint32_t row __attribute__((vector_size(64), aligned(1), may_alias));
     row a[16], b[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) {
