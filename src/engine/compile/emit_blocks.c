@@ -83,7 +83,8 @@ static bool can_widen(const emitter *m, int i) {
 static bool can_narrow(const emitter *m, const root *r) {
     const expr *e = &m->k->exprs[r->expr];
     return block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
-           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 && m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
+           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
 

@@ -11,7 +11,8 @@ static bool is_turned(const emitter *m, int i) {
     int reads[EXPR_MAX_READS], across = m->k->n_loops == 1 ? m->k->loops[0] : -1;
     int64_t along, stride;
     return across >= 0 && m->k->variables[across].tile > 0 && m->wanted[i] && !m->named[i] && e->kind == EXPR_LOAD &&
-           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 && index_stride(e->at, across, &stride) &&
+           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 &&
+           index_stride(e->at, across, &stride) &&
            stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
 }
 

@@ -344,7 +344,8 @@ static int64_t lanes_of_lines(const kernel *k, const expr *e, int64_t n_across, 
         lanes /= 2;
     }
     lanes = lanes < least ? least : lanes;
-    return e->guard < 0 && size <= 8 && n_across * size >= 16 * STREAM_LINE_BYTES && k->variables[k->vector].size >= lanes ? lanes : 0;
+    bool pays = e->guard < 0 && size <= 8 && n_across * size >= 16 * STREAM_LINE_BYTES;
+    return pays && k->variables[k->vector].size >= lanes ? lanes : 0;
 }
 
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
