@@ -135,7 +135,8 @@ VECTOR_INLINE void turn_tile_bytes(void *into, int64_t into_stride, const void *
         turn_tile_32(words[k], 16, (const char *)of + k * stride, stride);
     }
     for (int i = 0; i < 16; i++) {
-        const row a = *(const row *)words[0][i], b = *(const row *)words[1][i], c = *(const row *)words[2][i], d = *(const row *)words[3][i];
+        const row a = *(const row *)words[0][i], b = *(const row *)words[1][i];
+        const row c = *(const row *)words[2][i], d = *(const row *)words[3][i];
         const row a0 = (a & 0xffffu) | (c << 16), a1 = (a >> 16) | (c & 0xffff0000u);
         const row b0 = (b & 0xffffu) | (d << 16), b1 = (b >> 16) | (d & 0xffff0000u);
         char *to = (char *)into + 4 * i * into_stride;
