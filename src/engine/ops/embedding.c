@@ -316,6 +316,11 @@ static status embedding_bag_inputs(const op_call *call, rng *r, error *err) {
     return ASSAY_OK;
 }
 
+static void embedding_bag_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "a bag is one pass over its rows; of primitives it would be a scatter, which no two threads share");
+}
+
 static void embedding_bag_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *weight = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 1)), d = (double)weight->sizes[1];
@@ -430,7 +435,7 @@ static const op_row rows[] = {
      .infer = embedding_bag_infer,
      .inputs = embedding_bag_inputs,
      .cost = embedding_bag_cost,
-     .decompose = v_library, /* one pass over each bag: of primitives it would be a scatter, which no two threads share */
+     .decompose = embedding_bag_parts,
      .reference_element = embedding_bag_element},
     {.signature = "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, "
                   "Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
