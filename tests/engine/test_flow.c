@@ -66,6 +66,37 @@ static const flow_case cases[] = {
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
 };
 
+#define COPY "%y = clone(%x, memory_format=torch.contiguous_format)\n"
+
+/* What is stored past the caches and lies across its rows where it is read. */
+static const flow_case turned[] = {
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n", COPY, "%y"},
+    {"%x = input(T([256, 64], f32, stride=(1, 256)))\n", COPY, "%y"},
+    {"%x = input(T([1001, 176], f32, stride=(1, 1003)))\n", COPY, "%y"}, /* fewer rows at the end */
+    {"%x = input(T([300, 150], f32, stride=(1, 300)))\n", COPY, "%y"},   /* rows begin everywhere in a line */
+    {"%x = input(T([260, 64], f32, stride=(1, 32768)))\n", COPY, "%y"},  /* rows that meet in the caches */
+    {"%x = input(T([260, 64], f32, stride=(1, 16384)))\n", COPY, "%y"},
+    {"%x = input(T([2, 20, 18, 64], f32, stride=(23040, 18, 1, 360)))\n", COPY, "%y"},
+    {"%x = input(T([3, 257, 2, 32], f32, stride=(16448, 1, 257, 514)))\n", COPY, "%y"},
+    {"%x = input(T([133, 104], f64, stride=(1, 133)))\n", COPY, "%y"},
+    {"%x = input(T([140, 24], i64, stride=(1, 151)))\n", COPY, "%y"},
+    {"%x = input(T([140, 24], c64, stride=(1, 151)))\n", COPY, "%y"},
+    {"%x = input(T([1100, 192], u8, stride=(1, 1101)))\n", COPY, "%y"},
+    {"%x = input(T([1100, 192], b8, stride=(1, 1101)))\n", COPY, "%y"},
+    {"%x = input(T([600, 192], bf16, stride=(1, 609)))\n", COPY, "%y"},
+    {"%x = input(T([600, 208], f16, stride=(1, 609)))\n", COPY "%z = relu(%y)\n", "%z"},
+    {"%x = input(T([600, 160], i16, stride=(1, 600)))\n", COPY, "%y"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n", "%y = _to_copy(%x, dtype=f64, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([300, 192], f32, stride=(1, 320)))\n", "%y = _to_copy(%x, dtype=f16, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([600, 192], f16, stride=(1, 600)))\n", "%y = _to_copy(%x, dtype=f32, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([300, 192], f32, stride=(1, 320)))\n", COPY "%p = relu(%y)\n%q = lt.Scalar(%y, 0.25)\n", "%p, %q"},
+    /* what lies along the lanes as well, and what no element has of its own */
+    {"%x = input(T([300, 512], f32, stride=(1, 320)))\n%z = input(T([300, 512], f32))\n", "%y = add.Tensor(%z, %x)\n", "%y"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n%z = input(T([160], f32))\n", COPY "%s = mul.Tensor(%y, %z)\n", "%s"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n%z = input(T([300, 160], f32, stride=(1, 300)))\n",
+     COPY "%s = mul.Tensor(%y, %z)\n", "%s"},
+};
+
 static void fill_rarely(graph *g, float value) {
     const tensor *x = graph_find_value(g, "x");
     float *elements = (float *)tensor_data(x);
@@ -128,6 +159,18 @@ static void tasks_side_by_side_agree(void **state) {
     }
 }
 
+static void what_is_turned_round_agrees(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof turned / sizeof turned[0]; i++) {
+        check(&turned[i], DTYPE_AS_RECORDED, 1, 0);
+        check(&turned[i], DTYPE_AS_RECORDED, 3, 0);
+        check(&turned[i], DTYPE_AS_RECORDED, 2, NAN);
+        check(&turned[i], DTYPE_BF16, 2, 0);
+        check(&turned[i], DTYPE_F16, 2, INFINITY);
+        check(&turned[i], DTYPE_F64, 2, 0);
+    }
+}
+
 static void keep_nan_and_infinities(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -171,6 +214,7 @@ static void middling_results_pass_the_caches(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_side_by_side_agree),
+        cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(middling_results_pass_the_caches),
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 extern const char compile_prelude[];
+extern const char compile_prelude_turn[];
 extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
@@ -378,6 +379,7 @@ void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
+    n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
     bool any = false;

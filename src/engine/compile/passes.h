@@ -124,6 +124,7 @@ typedef struct kernel {
     int n_loops, loops[KERNEL_MAX_VARIABLES];
     int vector;         /* -1: none */
     int64_t lanes;      /* elements of the vector variable taken together */
+    bool turns_lines;   /* what runs across the lanes is read a few lines of memory of each at a time, and stored past the caches */
     int64_t n_task_items;
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;

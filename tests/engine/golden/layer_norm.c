@@ -20,14 +20,18 @@ typedef __UINT64_TYPE__ uint64_t;
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 
-#if defined(__clang__) || __GNUC__ >= 12
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HAS_SHUFFLE 1
 #define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #else
 #define HAS_SHUFFLE 0
 #define SHUFFLE_LOW(a, b) (a)
 #define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
 #endif
 
 VECTOR_INLINE float sum_of_16_f32(const float *a) {

@@ -84,16 +84,6 @@ VECTOR_INLINE uint16_t bf16_of_f32(float x) {
     return (uint16_t)((x == x ? rounded : quiet) >> 16);
 }
 
-#if defined(__clang__) || __GNUC__ >= 12
-#define HAS_SHUFFLE 1
-#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#else
-#define HAS_SHUFFLE 0
-#define SHUFFLE_LOW(a, b) (a)
-#define SHUFFLE_HIGH(a, b) (b)
-#endif
-
 /* Elements of this size, of n, before the next line of memory. */
 VECTOR_INLINE int64_t lanes_to_line(const void *at, int64_t size_bytes, int64_t n) {
     int64_t lanes = (int64_t)(-(__UINTPTR_TYPE__)at & 63) / size_bytes;
@@ -128,6 +118,20 @@ VECTOR_INLINE void stream_settle(void) {
     __asm__ volatile("sfence" ::: "memory");
 #endif
 }
+
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
+#endif
 
 VECTOR_INLINE float sum_of_16_f32(const float *a) {
 #if HAS_SHUFFLE
