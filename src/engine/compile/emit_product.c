@@ -49,12 +49,13 @@ static int only_sum(const kernel *k, uint64_t reduced) {
     return found;
 }
 
-/* Whether the loads behind an expression run along variable a rather than b. */
+/* Whether the loads behind an expression run along variable a rather than b. One that does not go with b at all is for many
+   elements, and tells nothing. */
 static bool runs_along(const kernel *k, int e, int a, int b) {
     int reads[EXPR_MAX_READS], n = expr_reads(k, &k->exprs[e], reads);
     int64_t of_a, of_b;
     if (k->exprs[e].kind == EXPR_LOAD && index_stride(k->exprs[e].at, a, &of_a) && index_stride(k->exprs[e].at, b, &of_b) &&
-        of_a == 1 && of_b != 1) {
+        of_a == 1 && of_b != 1 && of_b != 0) {
         return true;
     }
     for (int i = 0; i < n; i++) {
