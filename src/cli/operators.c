@@ -202,7 +202,7 @@ static const cli_option rows[] = {
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32)", take_dtype},
     {"--device", "NAME", "cpu", take_device},
-    {"--backend", "NAME", "eager, reference, torch, inductor[:OPTIONS] or a plug-in (./LIB.so);\nmay be repeated (eager)", take_backend},
+    {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
@@ -234,6 +234,7 @@ static const cli_verb verb = {
     .examples = "  assay operators                              the default suite on the eager backend\n"
                 "  assay operators --suite embedded --max-samples 1 --csv speedups.csv --jsonl records.jsonl\n"
                 "  assay operators --inputs hf_train --op '*softmax*' --dtype bf16\n"
+                "  assay operators --backend eager --backend compiled --backend compiled:autotune\n"
                 "  assay operators --inputs suites/graphs --op '*backward'\n"
                 "  assay operators --backend eager --backend ./libmine.so --baseline eager\n"
                 "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing at places that tensors of indices name: index_put, index_add, scatter, scatter_add. */
+/* Writing along one dimension at places that a tensor of indices names: index_add, scatter, scatter_add. */
 #include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/scatter.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/indexing.h"
 #include "engine/schema/reference.h"
@@ -11,29 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each place of the destination the sources that are written there, the last one first: references look up what one
-   output element gets. -1 ends a list. */
-typedef struct links {
-    int64_t *head;
-    int64_t *next;
-    bool failed; /* an index is out of bounds */
-    index_ref *index;
-    int64_t value_strides[TENSOR_MAX_DIMS];
-} links;
-
-static links *links_make(ref_ctx *ctx, int64_t n_places, int64_t n_sources) {
-    links *l = ref_make(ctx, 1, sizeof *l);
+scatter_links *scatter_links_make(ref_ctx *ctx, int64_t n_places, int64_t n_sources) {
+    scatter_links *l = ref_make(ctx, 1, sizeof *l);
     int64_t *head = ref_make(ctx, (size_t)n_places, sizeof *head);
     int64_t *next = ref_make(ctx, (size_t)n_sources, sizeof *next);
     if (l == NULL || head == NULL || next == NULL) {
         return NULL;
     }
     memset(head, 0xFF, (size_t)n_places * sizeof *head);
-    *l = (links){.head = head, .next = next};
+    *l = (scatter_links){.head = head, .next = next};
     return l;
 }
 
-static void links_add(links *l, int64_t place, int64_t source) {
+void scatter_links_add(scatter_links *l, int64_t place, int64_t source) {
     if (place < 0) {
         l->failed = true;
         return;
@@ -42,8 +33,7 @@ static void links_add(links *l, int64_t place, int64_t source) {
     l->head[place] = source;
 }
 
-/* A sum as its type holds it: small integers wrap, booleans are 1. */
-static double stored(const ref_ctx *ctx, double sum) {
+double scatter_stored(const ref_ctx *ctx, double sum) {
     dtype t = ctx->out->items[0].dtype;
     int64_t bits = 0;
     if (dtype_category_of(t) >= CATEGORY_FLOATING) {
@@ -53,20 +43,17 @@ static double stored(const ref_ctx *ctx, double sum) {
     return element_load(t, &bits);
 }
 
-static int width_of(const ref_ctx *ctx) {
+int scatter_width(const ref_ctx *ctx) {
     return dtype_is_complex(ctx->out->items[0].dtype) ? 2 : 1;
 }
 
-/* The longest sum that random indices make, nearly always: the mean load with room to spare. */
-static double load_of(double n_sources, double n_places) {
+double scatter_load(double n_sources, double n_places) {
     double mean = n_sources / (n_places > 0 ? n_places : 1);
     double most = 4 * mean + 16;
     return most < n_sources ? most : n_sources > 1 ? n_sources : 1;
 }
 
-/* Bytes of the destination: a functional call copies all of it, an in-place one touches what is written (and reads it
-   back to add). */
-static void destination_cost(const op_call *call, const outputs *out, double written, bool adds, op_cost *cost) {
+void scatter_destination_cost(const op_call *call, const outputs *out, double written, bool adds, op_cost *cost) {
     if (call->op->in_place) {
         double whole = tensor_bytes(&out->items[0]);
         double touched = written < whole ? written : whole;
@@ -74,7 +61,7 @@ static void destination_cost(const op_call *call, const outputs *out, double wri
     }
 }
 
-static status same_type(const op_call *call, const tensor *self, const tensor *values, error *err) {
+status scatter_same_type(const op_call *call, const tensor *self, const tensor *values, error *err) {
     if (self->dtype == values->dtype) {
         return ASSAY_OK;
     }
@@ -82,202 +69,12 @@ static status same_type(const op_call *call, const tensor *self, const tensor *v
                 assay_dtype_name(self->dtype), assay_dtype_name(values->dtype));
 }
 
-/* --- index_put(self, indices, values, accumulate), _index_put_impl(..., unsafe) ------------------------------------------- */
-
-static status index_put_infer(const op_call *call, outputs *out, error *err) {
-    indexing ix;
-    const tensor *self = call_tensor(call, 0), *values = call_tensor(call, 2);
-    TRY(indexing_analyse(call, &ix, err));
-    TRY(same_type(call, self, values, err));
-    int ndim = ix.ndim;
-    int64_t sizes[TENSOR_MAX_DIMS];
-    memcpy(sizes, ix.sizes, sizeof sizes);
-    tensor checked;
-    TRY(tensor_init(&checked, self->dtype, ndim, sizes, err));
-    status joined = sizes_broadcast(&ndim, sizes, values->ndim, values->sizes, err);
-    if (joined != ASSAY_OK || ndim != ix.ndim || memcmp(sizes, ix.sizes, (size_t)ndim * sizeof *sizes) != 0) {
-        char given[TENSOR_TEXT_BYTES], needed[TENSOR_TEXT_BYTES];
-        return fail(err, ASSAY_INVALID, "%s: expected values that broadcast to %.120s, got %.120s",
-                    call->op->signature.full, tensor_describe(needed, &checked), tensor_describe(given, values));
-    }
-    tensor *t = outputs_push(out);
-    return t != NULL ? tensor_init_like(t, self->dtype, self, err)
-                     : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for outputs");
-}
-
-static links *index_put_links(ref_ctx *ctx) {
-    index_ref *index = index_ref_make(ctx);
-    links *l = index != NULL ? links_make(ctx, index->n_slots, index->ix.index_numel) : NULL;
-    if (l == NULL) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < index->ix.index_numel; i++) {
-        links_add(l, index_ref_offset(index, i, index->slot_strides), i);
-    }
-    tensor dense = *call_tensor(ctx->call, 2);
-    sizes_contiguous_strides(dense.ndim, dense.sizes, dense.strides);
-    tensor_broadcast_strides(&dense, index->ix.ndim, index->ix.sizes, l->value_strides);
-    l->index = index;
-    return l;
-}
-
-/* Flat index into the dense values of what index position `source` writes to the element at `coordinates` of self. */
-static int64_t value_place(const links *l, const int64_t *coordinates, int64_t source) {
-    const indexing *ix = &l->index->ix;
-    int64_t at = 0;
-    for (int d = ix->ndim - 1; d >= 0; d--) {
-        if (ix->plain[d] >= 0) {
-            at += coordinates[ix->plain[d]] * l->value_strides[d];
-        } else {
-            at += source % ix->sizes[d] * l->value_strides[d];
-            source /= ix->sizes[d];
-        }
-    }
-    return at;
-}
-
-static double index_put_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
-    (void)out;
-    if (ctx->scratch == NULL) {
-        ctx->scratch = index_put_links(ctx);
-    }
-    const links *l = ctx->scratch;
-    const double *x = ref_real(ctx, 0), *values = ref_real(ctx, 2);
-    if (l == NULL || x == NULL || values == NULL || l->failed) {
-        return NAN;
-    }
-    const tensor *self = l->index->self;
-    int width = width_of(ctx);
-    int64_t coordinates[TENSOR_MAX_DIMS], slot = 0, rest = flat / width;
-    for (int d = self->ndim - 1; d >= 0; d--) {
-        coordinates[d] = rest % self->sizes[d];
-        rest /= self->sizes[d];
-        slot += coordinates[d] * l->index->slot_strides[d];
-    }
-    bool adds = call_bool(ctx->call, 3);
-    double sum = x[flat];
-    for (int64_t s = l->head[slot]; s >= 0; s = l->next[s]) {
-        double value = values[value_place(l, coordinates, s) * width + flat % width];
-        if (!adds) {
-            return value;
-        }
-        sum += value;
-        *norm += value * value;
-    }
-    return stored(ctx, sum);
-}
-
-/* Distinct places where there are enough of them, so that the result does not hang on the order of writing. */
-static status fill_distinct(const op_call *call, rng *r, error *err) {
-    indexing ix;
-    TRY(indexing_analyse(call, &ix, err));
-    const tensor *self = call_tensor(call, 0);
-    int64_t n_slots = 1;
-    bool same_shape = true;
-    for (int k = 0; k < ix.n; k++) {
-        const tensor *t = ix.source[k].t;
-        same_shape = same_shape && !ix.source[k].is_mask && t->ndim == ix.index_ndim &&
-                     memcmp(t->sizes, ix.index_sizes, (size_t)t->ndim * sizeof t->sizes[0]) == 0;
-        n_slots *= ix.source[k].is_mask ? 1 : self->sizes[ix.source[k].dim];
-    }
-    double *places = same_shape && ix.index_numel > 0 ? malloc((size_t)ix.index_numel * 2 * sizeof *places) : NULL;
-    if (places == NULL) {
-        return ASSAY_OK; /* what was filled in before stays */
-    }
-    double *parts = places + ix.index_numel;
-    int64_t step = n_slots / ix.index_numel > 0 ? n_slots / ix.index_numel : 1;
-    for (int64_t i = 0; i < ix.index_numel; i++) { /* one place out of each of n equal stretches, then shuffled */
-        places[i] = (double)((i * step + rng_range(r, 0, step)) % n_slots);
-    }
-    for (int64_t i = ix.index_numel - 1; i > 0; i--) {
-        int64_t j = rng_range(r, 0, i + 1);
-        double kept = places[i];
-        places[i] = places[j];
-        places[j] = kept;
-    }
-    for (int k = ix.n - 1; k >= 0; k--) {
-        int64_t size = self->sizes[ix.source[k].dim];
-        for (int64_t i = 0; i < ix.index_numel; i++) {
-            parts[i] = (double)((int64_t)places[i] % size);
-            places[i] = (double)((int64_t)places[i] / size);
-        }
-        fill_from((tensor *)ix.source[k].t, parts);
-    }
-    free(places);
-    return ASSAY_OK;
-}
-
-/* Makes exactly `wanted` elements of a mask true. */
-static void fill_mask(tensor *mask, rng *r, int64_t wanted) {
-    int64_t n = tensor_numel(mask);
-    double *values = malloc((size_t)n * sizeof *values);
-    for (int64_t i = 0; values != NULL && i < n; i++) { /* choose `wanted` of n, one pass (Knuth's algorithm S) */
-        bool chosen = rng_range(r, 0, n - i) < wanted;
-        values[i] = chosen;
-        wanted -= chosen;
-    }
-    if (values != NULL) {
-        fill_from(mask, values);
-    }
-    free(values);
-}
-
-/* A lone mask must have as many true elements as the recorded values have rows. */
-static void fit_mask(const op_call *call, rng *r) {
-    const tensor *self = call_tensor(call, 0), *values = call_tensor(call, 2);
-    int n, dim = 0, n_sources = 0, plain_behind = 0;
-    tensor **items = call_tensors(call, 1, &n), *mask = NULL;
-    for (int k = 0; k < n; k++) {
-        bool is_mask = items[k] != NULL && (items[k]->dtype == ASSAY_B8 || items[k]->dtype == ASSAY_U8);
-        mask = is_mask ? items[k] : mask;
-        n_sources += items[k] != NULL;
-        dim += is_mask ? items[k]->ndim : 1;
-        plain_behind = items[k] != NULL ? self->ndim - dim : plain_behind;
-    }
-    int at = values->ndim - 1 - plain_behind; /* the values' dimension that runs along the mask's true elements */
-    if (mask != NULL && n_sources == 1 && at >= 0 && values->sizes[at] != 1 && values->sizes[at] <= tensor_numel(mask)) {
-        fill_mask(mask, r, values->sizes[at]);
-    }
-}
-
-static status index_put_inputs(const op_call *call, rng *r, error *err) {
-    int n, dim = 0;
-    tensor **items = call_tensors(call, 1, &n);
-    const tensor *self = call_tensor(call, 0);
-    bool has_mask = false;
-    for (int k = 0; k < n && dim < self->ndim; k++) {
-        bool is_mask = items[k] != NULL && (items[k]->dtype == ASSAY_B8 || items[k]->dtype == ASSAY_U8);
-        has_mask = has_mask || is_mask;
-        if (is_mask) {
-            fill_integers(items[k], r, 0, 2);
-        } else if (items[k] != NULL) {
-            fill_integers(items[k], r, 0, self->sizes[dim]);
-        }
-        dim += is_mask ? items[k]->ndim : 1;
-    }
-    if (has_mask) {
-        fit_mask(call, r);
-        return ASSAY_OK;
-    }
-    return call_bool(call, 3) ? ASSAY_OK : fill_distinct(call, r, err);
-}
-
-static void index_put_cost(const op_call *call, const outputs *out, op_cost *cost) {
-    indexing ix;
-    const tensor *self = call_tensor(call, 0);
-    double n = indexing_analyse(call, &ix, NULL) == ASSAY_OK ? (double)sizes_numel(ix.ndim, ix.sizes) : 0;
-    bool adds = call_bool(call, 3);
-    destination_cost(call, out, n * (double)dtype_size(self->dtype), adds, cost);
-    cost->flops = adds ? n : 0;
-    cost->reduction = adds ? load_of(n, (double)tensor_numel(self)) : 1;
-}
-
 /* --- along one dimension: index_add(self, dim, index, source, alpha) -------------------------------------------------------- */
 
 static status check_index_add(const op_call *call, int dim, error *err) {
     const tensor *self = call_tensor(call, 0), *index = call_tensor(call, 2), *source = call_tensor(call, 3);
     TRY(index_check_type(call, index, err));
-    TRY(same_type(call, self, source, err));
+    TRY(scatter_same_type(call, self, source, err));
     bool fits = source->ndim == self->ndim && index->ndim <= 1;
     for (int d = 0; fits && d < self->ndim; d++) {
         fits = source->sizes[d] == (d == dim ? tensor_numel(index) : self->sizes[d]);
@@ -305,12 +102,12 @@ static status index_add_infer(const op_call *call, outputs *out, error *err) {
     return push_contiguous(out, self, err);
 }
 
-static links *index_add_links(ref_ctx *ctx, int64_t size) {
+static scatter_links *index_add_links(ref_ctx *ctx, int64_t size) {
     const int64_t *index = ref_ints(ctx, 2);
     int64_t n = tensor_numel(call_tensor(ctx->call, 2));
-    links *l = index != NULL ? links_make(ctx, size, n) : NULL;
+    scatter_links *l = index != NULL ? scatter_links_make(ctx, size, n) : NULL;
     for (int64_t i = 0; l != NULL && i < n; i++) {
-        links_add(l, index_wrap(index[i], size), i);
+        scatter_links_add(l, index_wrap(index[i], size), i);
     }
     return l;
 }
@@ -319,7 +116,7 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     (void)out;
     const tensor *self = call_tensor(ctx->call, 0);
     const double *x = ref_real(ctx, 0), *source = ref_real(ctx, 3);
-    int dim, width = width_of(ctx);
+    int dim, width = scatter_width(ctx);
     if (x == NULL || source == NULL || dim_wrap(call_int(ctx->call, 1), self->ndim, &dim, NULL) != ASSAY_OK) {
         return NAN;
     }
@@ -330,7 +127,7 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     if (ctx->scratch == NULL) {
         ctx->scratch = index_add_links(ctx, size);
     }
-    const links *l = ctx->scratch;
+    const scatter_links *l = ctx->scratch;
     if (l == NULL || l->failed) {
         return NAN;
     }
@@ -347,7 +144,7 @@ static double index_add_element(ref_ctx *ctx, int out, int64_t flat, double *nor
         sum += term;
         *norm += term * term;
     }
-    return stored(ctx, sum);
+    return scatter_stored(ctx, sum);
 }
 
 static status along_dim_inputs(const op_call *call, rng *r, error *err) {
@@ -361,9 +158,9 @@ static status along_dim_inputs(const op_call *call, rng *r, error *err) {
 static void index_add_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *self = call_tensor(call, 0), *source = call_tensor(call, 3);
     double n = (double)tensor_numel(source);
-    destination_cost(call, out, tensor_bytes(source), true, cost);
+    scatter_destination_cost(call, out, tensor_bytes(source), true, cost);
     cost->flops = n * (call_float(call, 4) == 1 ? 1 : 2);
-    cost->reduction = load_of(n, (double)tensor_numel(self));
+    cost->reduction = scatter_load(n, (double)tensor_numel(self));
     if (cost->reduction > (double)tensor_numel(call_tensor(call, 2)) + 1) {
         cost->reduction = (double)tensor_numel(call_tensor(call, 2)) + 1;
     }
@@ -377,7 +174,7 @@ static status scatter_check(const op_call *call, const tensor *src, error *err) 
     TRY(dim_wrap(call_int(call, 1), self->ndim, &dim, err));
     TRY(index_check_type(call, index, err));
     if (src != NULL) {
-        TRY(same_type(call, self, src, err));
+        TRY(scatter_same_type(call, self, src, err));
     }
     if (tensor_numel(index) == 0) {
         return ASSAY_OK;
@@ -407,11 +204,11 @@ static status scatter_value_infer(const op_call *call, outputs *out, error *err)
 }
 
 /* Links elements of self to elements of index. */
-static links *scatter_links(ref_ctx *ctx, int dim) {
+static scatter_links *element_links(ref_ctx *ctx, int dim) {
     const tensor *self = call_tensor(ctx->call, 0), *index = call_tensor(ctx->call, 2);
     const int64_t *values = ref_ints(ctx, 2);
     int64_t n = tensor_numel(index);
-    links *l = values != NULL ? links_make(ctx, tensor_numel(self), n) : NULL;
+    scatter_links *l = values != NULL ? scatter_links_make(ctx, tensor_numel(self), n) : NULL;
     for (int64_t i = 0; l != NULL && i < n; i++) {
         int64_t to = index_wrap(values[i], self->ndim > 0 ? self->sizes[dim] : 1);
         int64_t place = self->ndim > 0 || to < 0 ? 0 : to, stride = 1, rest = i;
@@ -421,7 +218,7 @@ static links *scatter_links(ref_ctx *ctx, int dim) {
             rest /= size;
             stride *= self->sizes[d];
         }
-        links_add(l, to < 0 ? -1 : place, i);
+        scatter_links_add(l, to < 0 ? -1 : place, i);
     }
     return l;
 }
@@ -440,14 +237,14 @@ static int64_t src_place(const tensor *index, const tensor *src, int64_t i) {
 static double scatter_any(ref_ctx *ctx, int64_t flat, bool adds, bool has_src, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0), *index = call_tensor(ctx->call, 2);
     const double *x = ref_real(ctx, 0), *src = has_src ? ref_real(ctx, 3) : NULL;
-    int dim, width = width_of(ctx);
+    int dim, width = scatter_width(ctx);
     if (x == NULL || (has_src && src == NULL) || dim_wrap(call_int(ctx->call, 1), self->ndim, &dim, NULL) != ASSAY_OK) {
         return NAN;
     }
     if (ctx->scratch == NULL) {
-        ctx->scratch = scatter_links(ctx, dim);
+        ctx->scratch = element_links(ctx, dim);
     }
-    const links *l = ctx->scratch;
+    const scatter_links *l = ctx->scratch;
     if (l == NULL || l->failed) {
         return NAN;
     }
@@ -464,7 +261,7 @@ static double scatter_any(ref_ctx *ctx, int64_t flat, bool adds, bool has_src, d
         sum += term;
         *norm += term * term;
     }
-    return stored(ctx, sum);
+    return scatter_stored(ctx, sum);
 }
 
 static double scatter_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
@@ -520,37 +317,20 @@ static status scatter_inputs(const op_call *call, rng *r, error *err) {
 static void scatter_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *self = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 2)) * (double)dtype_size(self->dtype);
-    destination_cost(call, out, n, false, cost);
+    scatter_destination_cost(call, out, n, false, cost);
 }
 
 static void scatter_add_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *self = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 2));
-    destination_cost(call, out, n * (double)dtype_size(self->dtype), true, cost);
+    scatter_destination_cost(call, out, n * (double)dtype_size(self->dtype), true, cost);
     cost->flops = n;
-    cost->reduction = load_of(n, (double)tensor_numel(self));
+    cost->reduction = scatter_load(n, (double)tensor_numel(self));
 }
 
 static const op_family family_scatter = {.name = "scatter", .has_in_place = true};
 
 static const op_row rows[] = {
-    {.signature = "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-     .doc = "self with values written, or added, at the places that the indices name.",
-     .family = &family_scatter,
-     .infer = index_put_infer,
-     .inputs = index_put_inputs,
-     .cost = index_put_cost,
-     .decompose = index_put_parts,
-     .reference_element = index_put_element},
-    {.signature = "_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, "
-                  "bool unsafe=False) -> Tensor",
-     .doc = "index_put as its backward calls it; unsafe allows skipping the check of the indices, which is done anyway.",
-     .family = &family_scatter,
-     .infer = index_put_infer,
-     .inputs = index_put_inputs,
-     .cost = index_put_cost,
-     .decompose = index_put_parts,
-     .reference_element = index_put_element},
     {.signature = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
      .doc = "self with alpha times the slices of source added to the slices of self that the index names.",
      .family = &family_scatter,
