@@ -223,6 +223,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b10 = buffers[4];
     const float *const b12 = buffers[5];
     float *const b13 = buffers[6];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 2688;
         const int64_t v1 = task / 28 % 96;
