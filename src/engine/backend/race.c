@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates in turns, and what their runs write as it was before. */
 #include "engine/backend/race.h"
 
 #include <assert.h>

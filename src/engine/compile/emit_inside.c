@@ -3,6 +3,7 @@
    are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
 #include "engine/compile/emit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
@@ -121,6 +122,12 @@ static bool may_repeat(const emitter *m, int phase) {
     return true;
 }
 
+/* Whether a range is all there is of the vector variable. */
+static bool is_whole(const emitter *m, const lane_range *range) {
+    int64_t size = m->k->variables[m->k->vector].size;
+    return m->k->lanes >= size && strcmp(range->first, "0") == 0 && strtoll(range->last, NULL, 10) == size;
+}
+
 static void emit_part(emitter *m, int phase, const lane_range *range, bool is_inside) {
     m->inside = is_inside;
     emit_plain_range(m, phase, range);
@@ -145,7 +152,7 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
               (long long)in.first, from, range->first);
     emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in.last + 1, from, range->last,
               (long long)in.last + 1, from, range->last);
-    if (one_block && in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase)) {
+    if (is_whole(m, range) && in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase)) {
         emit_line(m, "for (int64_t block = inner_first; block < inner_last; block += %d) {", TOGETHER);
         m->depth++;
         emit_line(m, "const int64_t block_first = block + %d <= inner_last ? block : inner_last - %d;", TOGETHER, TOGETHER);
