@@ -47,6 +47,7 @@ static const golden files[] = {
     {SUITE, "int8_dequantize_matmul", true, false},
     {SUITE, "rms_norm_linear", true, false},
     {SUITE, "swiglu", true, false},
+    {SUITE, "mobile_block", true, false},
 };
 
 static op_table *table;

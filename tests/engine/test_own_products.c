@@ -119,7 +119,7 @@ typedef struct product_shape {
 
 static const product_shape shapes[] = {
     {2, 33, 17},   {3, 64, 65},  {4, 8, 200},  {7, 300, 64}, {16, 32, 16}, {17, 31, 130}, {33, 96, 48},
-    {48, 257, 33}, {64, 64, 64}, {70, 288, 80}, {193, 64, 72}, {385, 40, 24},
+    {48, 257, 33}, {64, 64, 64}, {70, 288, 80}, {193, 64, 72}, {385, 40, 24}, {6, 300, 128}, {13, 260, 192},
     {2, 9, 520},   {5, 77, 600}, {8, 64, 512},
 };
 
@@ -209,9 +209,63 @@ static void what_is_no_number_stays_where_it_belongs(void **state) {
     check_all();
 }
 
+typedef struct window {
+    int width, kernel, stride, padding, dilation;
+} window;
+
+/* Rows shorter than a vector, of several, with and without edges; in one block of lanes and in several. */
+static const window windows[] = {{5, 3, 1, 1, 1},  {16, 3, 1, 1, 1}, {17, 3, 1, 0, 1},  {28, 3, 1, 1, 1}, {33, 5, 1, 2, 1}, {40, 3, 2, 1, 1},
+                                 {41, 5, 2, 2, 1}, {64, 3, 1, 2, 2}, {65, 3, 1, 1, 1}, {130, 3, 1, 1, 1}, {19, 5, 1, 4, 2}, {200, 3, 3, 1, 1}};
+
+/* Convolutions within channels, whose lanes look beside themselves, and what follows them. */
+static void windows_within_channels(void **state) {
+    (void)state;
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t i = 0; i < countof(windows); i++) {
+            const window *w = &windows[i];
+            for (int behind = 0; behind < 2; behind++) {
+                char source[SOURCE_BYTES];
+                snprintf(source, sizeof source,
+                         "graph windows\n%%x = input(T([2, 3, 7, %d], %s))\n%%k = input(T([3, 1, %d, %d], %s))\n%%b = input(T([3], %s))\n"
+                         "%%c = convolution(%%x, %%k, %%b, [%d, %d], [%d, %d], [1, %d], False, [0, 0], 3)\n%s",
+                         w->width, types[t], 3, w->kernel, types[t], types[t], 1, w->stride, 1, w->padding, w->dilation,
+                         behind ? "%y = hardswish(%c)\nreturn %y\n" : "return %c\n");
+                add(source);
+            }
+        }
+        check_all();
+    }
+}
+
+/* A batch norm between two of them, which the second one's factor takes in, and sums beside a library call. */
+static void products_between_others(void **state) {
+    (void)state;
+    static const char *const forms[] = {
+        "graph norm\n%%x = input(T([2, 40, 9, 11], %s))\n%%w = input(T([40], %s))\n%%b = input(T([40], %s))\n"
+        "%%m = input(T([40], %s))\n%%v = input(T([40], %s))\n%%k = input(T([24, 40, 1, 1], %s))\n"
+        "%%n, _, _ = native_batch_norm(%%x, %%w, %%b, %%m, %%v, False, 0.1, 1e-05)\n%%a = hardswish(%%n)\n"
+        "%%y = convolution(%%a, %%k, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\nreturn %%y\n",
+        "graph beside\n%%x = input(T([2, 40, 9, 11], %s))\n%%b = input(T([24], %s))\n%%k = input(T([24, 40, 1, 1], %s))\n"
+        "%%c = input(T([8, 24, 3, 3], %s))\n%%d = input(T([8], %s))\n%%e = input(T([8], %s))\n"
+        "%%p = convolution(%%x, %%k, %%b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n%%r = relu(%%p)\n"
+        "%%y = convolution(%%r, %%c, %%d, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+        "%%z = convolution(%%p, %%c, %%e, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\nreturn %%y, %%z\n",
+    };
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t f = 0; f < countof(forms); f++) {
+            char source[SOURCE_BYTES];
+            snprintf(source, sizeof source, forms[f], types[t], types[t], types[t], types[t], types[t], types[t]);
+            add(source);
+        }
+    }
+    check_all();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_and_shapes),
+        cmocka_unit_test(windows_within_channels),
+        cmocka_unit_test(products_between_others),
         cmocka_unit_test(what_is_around_them),
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
     };

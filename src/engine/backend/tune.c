@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The auto-tuner. Candidates run in turns and each is judged by its fastest run: what disturbs a run only ever adds time. */
+/* The auto-tuner: races candidates, first of each step, then of the whole. */
 #include "engine/backend/tune.h"
 
 #include "base/file.h"
+#include "engine/backend/race.h"
 #include "engine/compile/cache.h"
 #include "engine/kernels/identity.h"
 
@@ -10,131 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* --- inputs that a run writes ------------------------------------------------------------------------------------------------ */
-
-typedef struct saved_input {
-    void *at;
-    void *copy;
-    size_t size_bytes;
-} saved_input;
-
-typedef struct saved_inputs {
-    int n, capacity;
-    saved_input *items;
-} saved_inputs;
-
-static status save_storage(saved_inputs *s, const storage *memory, error *err) {
-    for (int i = 0; memory != NULL && i < s->n; i++) {
-        if (s->items[i].at == memory->data) {
-            return ASSAY_OK;
-        }
-    }
-    if (memory == NULL || memory->size_bytes == 0) {
-        return ASSAY_OK;
-    }
-    void *copy = malloc(memory->size_bytes);
-    saved_input *grown = copy != NULL ? realloc(s->items, ((size_t)s->n + 1) * sizeof *grown) : NULL;
-    if (grown == NULL) {
-        free(copy);
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
-    }
-    s->items = grown;
-    memcpy(copy, memory->data, memory->size_bytes);
-    s->items[s->n++] = (saved_input){memory->data, copy, memory->size_bytes};
-    return ASSAY_OK;
-}
-
-static status save_written(saved_inputs *s, const graph *g, error *err) {
-    for (int i = 0; i < g->n_nodes; i++) {
-        const op_call *call = &g->nodes[i].call;
-        for (int a = 0; a < call->op->signature.n_params; a++) {
-            if (call->args[a].kind == ARG_TENSOR && op_writes(call->op, a)) {
-                TRY(save_storage(s, call->args[a].tensor->storage, err));
-            }
-        }
-    }
-    return ASSAY_OK;
-}
-
-static void restore(const saved_inputs *s) {
-    for (int i = 0; i < s->n; i++) {
-        memcpy(s->items[i].at, s->items[i].copy, s->items[i].size_bytes);
-    }
-}
-
-static void forget(saved_inputs *s) {
-    for (int i = 0; i < s->n; i++) {
-        free(s->items[i].copy);
-    }
-    free(s->items);
-}
-
-/* --- candidates in turns ----------------------------------------------------------------------------------------------------- */
 
 enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
-/* Of one candidate in one round, and the most that all rounds of one choice may take. */
-static const double ROUND_S = 0.0005, CHOICE_S = 0.25;
-
-typedef status candidate_fn(void *self, int candidate, error *err);
-
-/* So much slower than the fastest in its best run, a candidate is not asked again: noise does not make up for it. */
-static const double OUT_OF_REACH = 1.5;
-
-static double least_of(const double *best_s, int n) {
-    double least = best_s[0];
-    for (int i = 1; i < n; i++) {
-        least = best_s[i] < least ? best_s[i] : least;
-    }
-    return least;
-}
-
-/* Seconds of each candidate's fastest run. The first n_cold run once before: what touches its memory for the first time waits for
-   the system, and would be out of reach at once. What runs write in place is as it was before each, so that indices stay in range and
-   numbers do not drift to where arithmetic is slow. */
-static status race(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s,
-                   error *err) {
-    for (int i = 0; i < n; i++) {
-        best_s[i] = 1e30;
-        restore(saved);
-        TRY(i < n_cold ? run(self, i, err) : ASSAY_OK);
-    }
-    double began = now_s(), least = 0;
-    for (int round = 0; round < rounds && (round < 2 || now_s() - began < CHOICE_S); round++) {
-        for (int i = 0; i < n; i++) {
-            if (round > 1 && best_s[i] > OUT_OF_REACH * least) {
-                continue;
-            }
-            double spent = 0;
-            for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
-                restore(saved);
-                double start = now_s();
-                TRY(run(self, i, err));
-                double took = now_s() - start;
-                spent += took;
-                best_s[i] = took < best_s[i] ? took : best_s[i];
-            }
-        }
-        least = least_of(best_s, n);
-    }
-    return ASSAY_OK;
-}
-
-/* The first, unless another is faster by more than clocks wander. */
-static int winner(const double *best_s, int n) {
-    int best = 0;
-    for (int i = 1; i < n; i++) {
-        best = best_s[i] < 0.97 * best_s[best] ? i : best;
-    }
-    return best;
-}
 
 typedef struct step_race {
     compiled_plan *p;
@@ -162,8 +40,8 @@ static status tune_step(compiled_plan *p, int step, const saved_inputs *saved, e
     int modes = omp_get_max_threads() > 1 ? 3 : 1, n = described->n_variants * modes;
     double best_s[MAX_CANDIDATES];
     n = n < MAX_CANDIDATES ? n : MAX_CANDIDATES;
-    TRY(race(run_candidate, &r, n, 1, ROUNDS, saved, best_s, err));
-    int best = winner(best_s, n);
+    TRY(race_all(run_candidate, &r, n, 1, ROUNDS, saved, best_s, err));
+    int best = race_winner(best_s, n);
     p->steps[step].threads = threads_of(best, r.n_variants);
     p->steps[step].best_s = best_s[best];
     return compiled_use_variant(p, step, best % r.n_variants, err);
@@ -179,6 +57,7 @@ typedef enum computer { BY_PLAN, BY_OWN_PRODUCTS, BY_SOME_OWN, BY_EAGER, COMPUTE
 typedef struct settled {
     computer by;
     bool whole;                /* without running chains part by part */
+    bool untuned;              /* BY_PLAN: each step as the compiler would have it */
     uint32_t library_products; /* of BY_SOME_OWN */
 } settled;
 
@@ -189,7 +68,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 6";
+    static const char version[] = "tune 7";
     int threads = omp_get_max_threads();
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
@@ -214,7 +93,7 @@ static bool recall(compiled_plan *p, const cache_key *key, settled *all) {
         memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
         if (i == p->n_steps) {
             good = c.variant >= 0 && c.variant < 2 * COMPUTERS;
-            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, (uint32_t)c.threads} : (settled){0};
+            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, false, (uint32_t)c.threads} : (settled){0};
         } else if (p->steps[i].kernel != NULL) {
             good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
                    compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
@@ -240,20 +119,55 @@ static void keep(const compiled_plan *p, const cache_key *key, const settled *wh
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
 
+/* What runs a step. */
+typedef struct step_setting {
+    compiled_kernel_fn *kernel;
+    int64_t n_tasks;
+    int variant, threads;
+} step_setting;
+
+enum { MOST_WHOLE = 2 * COMPUTERS + 1 };
+
 typedef struct whole_race {
     plan *plans[COMPUTERS]; /* NULL: not in the race */
-    settled of[2 * COMPUTERS];
+    settled of[MOST_WHOLE];
     int n;
+    step_setting *tuned, *untuned; /* of plans[BY_PLAN]'s steps */
 } whole_race;
+
+static void get_settings(const compiled_plan *p, step_setting *out) {
+    for (int i = 0; i < p->n_steps; i++) {
+        const compiled_step *s = &p->steps[i];
+        out[i] = (step_setting){s->kernel, s->n_tasks, s->variant, s->threads};
+    }
+}
+
+static void use_settings(compiled_plan *p, const step_setting *of) {
+    for (int i = 0; i < p->n_steps; i++) {
+        compiled_step *s = &p->steps[i];
+        s->kernel = of[i].kernel;
+        s->n_tasks = of[i].n_tasks;
+        s->variant = of[i].variant;
+        s->threads = of[i].threads;
+    }
+}
+
+static void use_settled(const whole_race *r, const settled *who) {
+    if (who->by == BY_EAGER) {
+        return;
+    }
+    compiled_plan *p = (compiled_plan *)r->plans[who->by];
+    p->whole = who->whole;
+    if (who->by == BY_PLAN) {
+        use_settings(p, who->untuned ? r->untuned : r->tuned);
+    }
+}
 
 static status run_whole(void *self, int candidate, error *err) {
     whole_race *r = self;
     const settled *who = &r->of[candidate];
-    plan *p = r->plans[who->by];
-    if (who->by != BY_EAGER) {
-        ((compiled_plan *)p)->whole = who->whole;
-    }
-    return p->run(p, err);
+    use_settled(r, who);
+    return r->plans[who->by]->run(r->plans[who->by], err);
 }
 
 static bool has_kernels(const compiled_plan *p) {
@@ -270,10 +184,10 @@ static status time_call(compiled_plan *p, int step, const saved_inputs *saved, e
     enum { RUNS = 4 };
     p->steps[step].best_s = 1e30;
     for (int i = 0; i < RUNS; i++) {
-        restore(saved);
-        double start = now_s();
+        race_restore(saved);
+        double start = race_now_s();
         TRY(compiled_run_step(p, step, err));
-        double took = now_s() - start;
+        double took = race_now_s() - start;
         p->steps[step].best_s = took < p->steps[step].best_s ? took : p->steps[step].best_s;
     }
     return ASSAY_OK;
@@ -335,22 +249,42 @@ static void settle(compiled_plan *p, whole_race *r, const settled *who) {
             r->plans[i]->release(r->plans[i]);
         }
     }
-    if (who->by != BY_EAGER) {
-        ((compiled_plan *)r->plans[who->by])->whole = who->whole;
-    }
+    use_settled(r, who);
     p->instead = who->by == BY_PLAN ? NULL : r->plans[who->by];
 }
 
+static void add_whole(whole_race *r, settled who) {
+    r->of[r->n++] = who;
+}
+
+/* What a race of few runs found is one run's luck where others keep a core busy. So the winner, what the compiler would have
+   run untuned, and eager's kernels run once more. */
+static status confirm(whole_race *r, const saved_inputs *saved, int *best, error *err) {
+    int who[RACE_FINALISTS], n = 0;
+    double score[RACE_FINALISTS];
+    for (int i = 0; i < r->n; i++) { /* eager's first, for a tie */
+        if (i == *best || r->of[i].untuned || r->of[i].by == BY_EAGER) {
+            who[n++] = i;
+        }
+    }
+    TRY(race_finals(run_whole, r, who, n, saved, score, err));
+    *best = who[race_winner(score, n)];
+    return ASSAY_OK;
+}
+
 static status race_whole(whole_race *r, uint32_t library_products, const saved_inputs *saved, settled *wins, error *err) {
-    double best_s[2 * COMPUTERS];
+    double best_s[MOST_WHOLE];
     for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
         bool has_chains = r->plans[i] != NULL && i != BY_EAGER && ((compiled_plan *)r->plans[i])->program.n_chains > 0;
         for (int whole = 0; r->plans[i] != NULL && whole <= has_chains; whole++) {
-            r->of[r->n++] = (settled){(computer)i, whole == 1, i == BY_SOME_OWN ? library_products : 0};
+            add_whole(r, (settled){.by = (computer)i, .whole = whole == 1, .library_products = i == BY_SOME_OWN ? library_products : 0});
         }
     }
-    TRY(race(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
-    *wins = r->of[winner(best_s, r->n)];
+    add_whole(r, (settled){.by = BY_PLAN, .untuned = true});
+    TRY(race_all(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
+    int best = race_winner(best_s, r->n);
+    TRY(confirm(r, saved, &best, err));
+    *wins = r->of[best];
     return ASSAY_OK;
 }
 
@@ -370,25 +304,36 @@ static compiled_plan *add_own(compiled_backend *b, const compiled_plan *p, whole
     return own;
 }
 
-static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
-    whole_race r = {.plans = {[BY_PLAN] = &p->base}};
-    uint32_t library_products = 0;
+static status tune_into(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins, error *err) {
+    get_settings(p, r->untuned);
     status result = tune_steps(p, saved, err);
+    get_settings(p, r->tuned);
     if (result == ASSAY_OK) {
-        const compiled_plan *own = add_own(b, p, &r, BY_OWN_PRODUCTS, 0, saved);
-        library_products = own != NULL ? better_by_library(p, own) : 0;
+        const compiled_plan *own = add_own(b, p, r, BY_OWN_PRODUCTS, 0, saved);
+        uint32_t library_products = own != NULL ? better_by_library(p, own) : 0;
         if (library_products != 0) {
-            (void)add_own(b, p, &r, BY_SOME_OWN, library_products, saved);
+            (void)add_own(b, p, r, BY_SOME_OWN, library_products, saved);
         }
-        (void)b->eager->prepare(b->eager, p->g, &r.plans[BY_EAGER], NULL); /* without one there is less to compare with */
-        result = race_whole(&r, library_products, saved, wins, err);
+        (void)b->eager->prepare(b->eager, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
+        result = race_whole(r, library_products, saved, wins, err);
     }
     if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
-        compiled_plan *own = (compiled_plan *)r.plans[wins->by];
+        compiled_plan *own = (compiled_plan *)r->plans[wins->by];
         cache_key key = key_of(own);
         keep(own, &key, &(settled){0});
     }
-    settle(p, &r, result == ASSAY_OK ? wins : &(settled){0});
+    settle(p, r, result == ASSAY_OK ? wins : &(settled){.untuned = true});
+    return result;
+}
+
+static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
+    step_setting *settings = calloc(2 * (size_t)p->n_steps, sizeof *settings);
+    if (settings == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
+    }
+    whole_race r = {.plans = {[BY_PLAN] = &p->base}, .tuned = settings, .untuned = settings + p->n_steps};
+    status result = tune_into(b, p, saved, &r, wins, err);
+    free(settings);
     return result;
 }
 
@@ -446,10 +391,10 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
         TRY(settle_as_before(b, p, &wins, err));
     } else {
         saved_inputs saved = {0};
-        status tuned = save_written(&saved, p->g, err);
+        status tuned = race_save(&saved, p->g, err);
         tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, &wins, err) : tuned;
-        restore(&saved);
-        forget(&saved);
+        race_restore(&saved);
+        race_forget(&saved);
         TRY(tuned);
         keep(p, &key, &wins);
     }

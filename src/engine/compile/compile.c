@@ -16,6 +16,18 @@ static status keep_results(compiler *c, error *err) {
     return c->g.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : ASSAY_OK;
 }
 
+/* Whether a library call reads memory of this buffer: its operands are places, not expressions. */
+static bool call_reads(compiler *c, const compiler_step *s, int buffer) {
+    const dag_node *n = dag_at(&c->g, s->call);
+    for (int i = 0; i < n->n_sources; i++) {
+        place p;
+        if (place_through(c, n->sources[i], &p) && p.buffer == buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A reduction that only its own kernel reads needs no memory. */
 static void drop_unread(compiler *c) {
     for (int s = 0; s < c->n_steps; s++) {
@@ -28,9 +40,7 @@ static void drop_unread(compiler *c) {
             bool read = false;
             for (int t = 0; t < c->n_steps && !read; t++) {
                 const kernel *other = c->steps[t].kernel;
-                if (other == NULL) {
-                    read = true; /* a call may: its operands are places, not expressions */
-                }
+                read = other == NULL && call_reads(c, &c->steps[t], r->buffer);
                 for (int e = 0; other != NULL && e < other->n_exprs && !read; e++) {
                     read = other->exprs[e].kind == EXPR_LOAD && other->exprs[e].buffer == r->buffer;
                 }

@@ -34,6 +34,7 @@ typedef struct emitter {
     const char *block; /* the lane that the block at hand begins with */
     bool streams;    /* something goes past the caches */
     bool quick;      /* quick forms hold in the loop at hand */
+    bool inside;     /* so do the conditions of emit_is_certain */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */
 } emitter;
@@ -87,9 +88,17 @@ void emit_body(emitter *m, int phase, bool before);
 typedef struct lane_range {
     const char *first, *last, *from;
     int block;
+    bool singly; /* they are so few that vector code is not worth its beginning and its end */
 } lane_range;
 
 void emit_range(emitter *m, int phase, const lane_range *range);
+/* The same as one loop. */
+void emit_plain_range(emitter *m, int phase, const lane_range *range);
+/* Where most lanes stay inside of what they look at: those in a loop without their conditions, the others beside it. Answers
+   false, and writes nothing, where that is not so. */
+bool emit_inside(emitter *m, int phase, const lane_range *range);
+/* Whether expression i is a condition that holds for all lanes of such a loop, which is being written. */
+bool emit_is_certain(const emitter *m, int i);
 /* n lanes (0: as many as n_lanes says), in blocks where that pays. */
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from);
 /* Whether a kernel stores something past the caches; whether a phase's loops do nothing but store, so. */

@@ -360,7 +360,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     close_scope(m, &start);
     emit_want_phase(m, phase);
     snprintf(last, sizeof last, "%d", block_lanes(m));
-    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : block_lanes(m)});
+    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : block_lanes(m), false});
     open_scope(m, from, &start);
     emit_after_block(m);
     close_scope(m, &start);
@@ -404,7 +404,7 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
     emit_line(m, "int64_t head;");
     emit_head_count(m, root_index, n, from);
     choose_none(m);
-    emit_range(m, phase, &(lane_range){"0", "head", from, 0});
+    emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
 }
 
 /* --- tasks in flight ------------------------------------------------------------------------------------------------------- */
@@ -434,7 +434,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     char count[32], whole[32], rest[96], short_by[16];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
     if ((n > 0 && n < block_lanes(m)) || !choose(m, phase)) {
-        emit_range(m, phase, &(lane_range){"0", count, from, 0});
+        emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
         return;
     }
     int unaligned = unaligned_root(m);
@@ -462,7 +462,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     choose_none(m);
     emit_want_phase(m, phase);
     if (!is_known || n % block_lanes(m) != 0) {
-        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0});
+        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
     }
     m->depth--;
     emit_line(m, "}");

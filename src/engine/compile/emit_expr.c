@@ -71,6 +71,8 @@ void emit_name(const emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_NUMBER) {
         dialect_number(out, e->dtype, e->number);
+    } else if (!m->named[i] && emit_is_certain(m, i)) {
+        text_add(out, "1");
     } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
         bool result = e->kind == EXPR_RESULT;
         text_addf(out, m->rows ? "%c%d_%d[l]" : "%c%d_%d", result ? 'r' : 't', result ? e->root : i, m->phase);
@@ -133,15 +135,17 @@ static void add_value(emitter *m, text *out, int i) {
         operands[s] = text_get(&operand[s]);
     }
     switch (e->kind) {
-    case EXPR_LOAD:
-        if (e->guard >= 0) {
+    case EXPR_LOAD: {
+        bool asks = e->guard >= 0 && !emit_is_certain(m, e->guard);
+        if (asks) {
             emit_name(m, out, e->guard);
             text_add(out, " ? ");
         }
         text_addf(out, "b%d[", e->buffer);
         emit_index(m, out, e->at, e->guard);
-        text_add(out, e->guard >= 0 ? "] : 0" : "]");
+        text_add(out, asks ? "] : 0" : "]");
         break;
+    }
     case EXPR_INDEX:
         emit_index(m, out, e->at, e->guard);
         break;
@@ -151,6 +155,8 @@ static void add_value(emitter *m, text *out, int i) {
             dialect_quick(out, e->fn, t, operands);
         } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
             break;
+        } else if (e->fn == FN_SELECT && emit_is_certain(m, e->sources[0])) {
+            text_add(out, operands[1]);
         } else if (chooses_infinity(m, e)) {
             text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
         } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
@@ -226,6 +232,9 @@ static void add_position(const emitter *m, text *out, int versions) {
 
 void emit_expr(emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
+    if (emit_is_certain(m, i)) {
+        return;
+    }
     m->named[i] = true;
     if (e->kind == EXPR_NUMBER || e->kind == EXPR_RESULT) {
         return;

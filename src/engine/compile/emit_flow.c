@@ -231,7 +231,7 @@ static void emit_piece_of(emitter *m, int phase, const char *n, const char *from
     if (n == NULL) {
         emit_flow_block(m, phase, from);
     } else {
-        emit_range(m, phase, &(lane_range){"0", n, from, 0});
+        emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
     }
     close_task(m, &s);
 }

@@ -63,13 +63,18 @@ typedef struct lanes {
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
-    emit_line(m, "INDEPENDENT");
+    if (!range->singly) {
+        emit_line(m, "INDEPENDENT");
+    }
     if (range->block > 0) {
         emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
     } else {
         emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
     }
     m->depth++;
+    if (range->singly) {
+        emit_line(m, "ONE_BY_ONE(l);");
+    }
     if (range->block > 0) {
         emit_define(m, &l->lane, "const int64_t ", "l = %s + i", range->first);
     }
@@ -124,6 +129,20 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
     emit_line(m, "}");
 }
 
+void emit_plain_range(emitter *m, int phase, const lane_range *range) {
+    bool *named = malloc((size_t)m->k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)m->k->n_exprs);
+    lanes l;
+    open_lanes(m, range, &l);
+    emit_body(m, phase, false);
+    close_lanes(m, range, &l, named);
+    free(named);
+}
+
 void emit_range(emitter *m, int phase, const lane_range *range) {
     size_t n_exprs = (size_t)m->k->n_exprs;
     bool *named = malloc(2 * n_exprs + 1);
@@ -142,11 +161,8 @@ void emit_range(emitter *m, int phase, const lane_range *range) {
         emit_quick_lanes(m, phase, range, named, named + n_exprs);
         m->depth--;
         emit_line(m, "}");
-    } else {
-        lanes l;
-        open_lanes(m, range, &l);
-        emit_body(m, phase, false);
-        close_lanes(m, range, &l, named);
+    } else if (!emit_inside(m, phase, range)) {
+        emit_plain_range(m, phase, range);
     }
     free(named);
 }

@@ -5,11 +5,12 @@
    from the sums. Letters: M rows, N columns, K inner. */
 #include "engine/compile/emit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Inner steps of a panel; rows that are multiplied together. Of tiles: inner steps, rows, and the most rows of a task. */
-enum { STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
+enum { STRETCH = 128, PAIRS_STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
 /* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
 enum { FEW_ROWS = 8, FLAT_STRETCH = 8, FLAT_COLUMNS = 512 };
 
@@ -48,12 +49,13 @@ static int only_sum(const kernel *k, uint64_t reduced) {
     return found;
 }
 
-/* Whether the loads behind an expression run along variable a rather than b. */
+/* Whether the loads behind an expression run along variable a rather than b. One that does not go with b at all is for many
+   elements, and tells nothing. */
 static bool runs_along(const kernel *k, int e, int a, int b) {
     int reads[EXPR_MAX_READS], n = expr_reads(k, &k->exprs[e], reads);
     int64_t of_a, of_b;
     if (k->exprs[e].kind == EXPR_LOAD && index_stride(k->exprs[e].at, a, &of_a) && index_stride(k->exprs[e].at, b, &of_b) &&
-        of_a == 1 && of_b != 1) {
+        of_a == 1 && of_b != 1 && of_b != 0) {
         return true;
     }
     for (int i = 0; i < n; i++) {
@@ -112,6 +114,7 @@ static void place_factors(kernel *k, pairs_way pairs) {
     p->stretch = flat ? FLAT_STRETCH : STRETCH;
     pairs = flat ? PAIRS_WIDENED : pairs;
     if (pairs != PAIRS_WIDENED && left >= 0 && right >= 0) {
+        p->stretch = PAIRS_STRETCH;
         bool turned = lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &stride, &along) && along == 1 && stride % 2 == 0 &&
                       size % 2 == 0;
         p->pairs = pairs;
@@ -128,8 +131,9 @@ static void place_factors(kernel *k, pairs_way pairs) {
         p->left_stride = stride;
         p->left_step = along;
     }
-    if (lies_ready(k, p->right, ASSAY_F32, p->column, p->inner, &stride, &along) && along == 1) {
-        p->right_stride = stride;
+    if (lies_ready(k, p->right, ASSAY_F32, p->column, p->inner, &stride, &along)) {
+        p->right_stride = along == 1 && p->right_runs_inward ? stride : -1;
+        p->right_rows = stride == 1 && !p->right_runs_inward && !flat ? along : -1;
     }
 }
 
@@ -171,7 +175,7 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     k->vector = column;
     k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
                                 .right_runs_inward = runs_along(k, right, inner, column),
-                                .left_stride = -1, .left_step = 1, .right_stride = -1};
+                                .left_stride = -1, .left_step = 1, .right_stride = -1, .right_rows = -1};
     place_factors(k, pairs);
     int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
     k->lanes = k->product.columns;
@@ -210,14 +214,10 @@ static void emit_place(emitter *m) {
     }
 }
 
-/* What expression e needs and has no name for yet, in a loop whose variables have theirs. */
-static void emit_needs(emitter *m, int e) {
+/* Names what is wanted and has none yet; but for `without`, variables that have no name either (as sets). */
+static void emit_wanted(emitter *m, uint64_t without) {
     for (int i = 0; i < m->k->n_exprs; i++) {
-        m->wanted[i] = false;
-    }
-    emit_want(m, e);
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->wanted[i] && !m->named[i]) {
+        if (m->wanted[i] && !m->named[i] && (m->k->exprs[i].variables & without) == 0) {
             emit_expr(m, i);
         }
     }
@@ -231,11 +231,14 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
         return;
     }
     memcpy(named, m->named, (size_t)m->k->n_exprs);
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+    emit_want(m, e);
+    emit_wanted(m, (uint64_t)1 << v); /* once for all lanes: compilers cannot tell that no store changes what is loaded for it */
     emit_line(m, "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
     emit_line(m, "const int64_t v%d = %s + l;", v, from);
-    emit_needs(m, e);
+    emit_wanted(m, 0);
     text value = {0};
     emit_name(m, &value, e);
     const char *at = strstr(store, "%s");
@@ -274,7 +277,9 @@ static void emit_left(emitter *m) {
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
     emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left,
-                     p->stretch == STRETCH ? "left[256 * i + l] = %s;" : "left[8 * i + l] = %s;");
+                     p->stretch == STRETCH         ? "left[128 * i + l] = %s;"
+                     : p->stretch == PAIRS_STRETCH ? "left[256 * i + l] = %s;"
+                                                   : "left[8 * i + l] = %s;");
     m->depth--;
     emit_line(m, "}");
 }
@@ -321,6 +326,10 @@ static void emit_right(emitter *m) {
                   (long long)p->right_stride, p->pairs != PAIRS_WIDENED ? "n_inner / 2" : "n_inner");
         return;
     }
+    if (p->right_rows >= 0) { /* multiplied from where they lie */
+        emit_first(m, "right_columns", p->right, p->column, "first_column");
+        return;
+    }
     if (p->pairs != PAIRS_WIDENED) {
         emit_right_pairs(m);
         return;
@@ -328,11 +337,11 @@ static void emit_right(emitter *m) {
     if (p->right_runs_inward) {
         emit_line(m, "for (int64_t c = 0; c < n_columns; c += 8) {");
         m->depth++;
-        emit_line(m, "float run[2048];");
+        emit_line(m, "float run[1024];");
         emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
+        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[128 * i + l] = %s;");
         m->depth--;
         emit_line(m, "}");
         emit_line(m, "turn_columns(run, n_inner, right + c);");
@@ -355,21 +364,18 @@ static void emit_following(emitter *m) {
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
     emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
-    emit_line(m, "INDEPENDENT");
-    emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
-    m->depth++;
-    emit_line(m, "const int64_t v%d = first_column + l;", p->column);
     for (int i = 0; i < k->n_roots; i++) {
         if (i != p->root) {
             emit_want(m, k->roots[i].expr);
             emit_want_index(m, k->roots[i].at);
         }
     }
-    for (int i = 0; i < k->n_exprs; i++) {
-        if (m->wanted[i] && !m->named[i]) {
-            emit_expr(m, i);
-        }
-    }
+    emit_wanted(m, (uint64_t)1 << p->column);
+    emit_line(m, "INDEPENDENT");
+    emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_column + l;", p->column);
+    emit_wanted(m, 0);
     for (int i = 0; i < k->n_roots; i++) {
         if (i != p->root) {
             emit_root(m, i);
@@ -425,6 +431,26 @@ static void emit_padding(emitter *m) {
     emit_line(m, "}");
 }
 
+/* Whether the right factor is read from where it lies, so that the place of its next panel is known. */
+static bool lies_there(const product_form *p) {
+    return p->stretch == STRETCH && p->pairs == PAIRS_WIDENED && (p->right_rows >= 0 || p->right_stride >= 0);
+}
+
+/* The next panel: of the next inner steps, or else the first one of the columns that the next task computes. */
+static void emit_next(emitter *m) {
+    const product_form *p = &m->k->product;
+    if (!lies_there(p)) {
+        return;
+    }
+    bool inward = p->right_stride >= 0;
+    long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size;
+    long long step = inward ? 1 : p->right_rows, column = inward ? p->right_stride : 1;
+    emit_line(m, "const next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", STRETCH, inner, step * STRETCH);
+    emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : 0,",
+              PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step);
+    emit_line(m, "                         %lld, %d};", 4 * (inward ? column : step), inward ? 2 : 1);
+}
+
 static void emit_multiply(emitter *m, const char *begins) {
     const product_form *p = &m->k->product;
     const char *left = p->left_stride < 0 ? "left" : "left_rows";
@@ -433,15 +459,23 @@ static void emit_multiply(emitter *m, const char *begins) {
         emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
                   p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
     } else {
-        emit_line(m, "%s(%s, %lld, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
-                  p->stretch == STRETCH ? "multiply_add" : "multiply_few", left, stride, (long long)p->left_step, begins);
+        bool few = p->stretch == FLAT_STRETCH;
+        emit_next(m);
+        char source[48] = "";
+        if (!few) {
+            snprintf(source, sizeof source, "%s, %lld, ", p->right_rows >= 0 ? "right_columns" : "0",
+                     (long long)(p->right_rows >= 0 ? p->right_rows : 0));
+        }
+        emit_line(m, "%s(%s, %lld, %lld, %sright, n_rows, n_inner, n_columns, sums, %s%s);", few ? "multiply_few" : "multiply_add",
+                  left, stride, (long long)p->left_step, source, begins,
+                  few ? "" : lies_there(p) ? ", next.at != 0 ? &next : 0" : ", 0");
     }
 }
 
 void emit_product(emitter *m) {
     const product_form *p = &m->k->product;
     long long inner = m->k->variables[p->inner].size;
-    _Static_assert(STRETCH == 256 && PRODUCT_COLUMNS == 64 && FLAT_STRETCH == 8 && FLAT_COLUMNS == 512, "the text above says so");
+    _Static_assert(STRETCH == 128 && PAIRS_STRETCH == 256 && PRODUCT_COLUMNS == 64 && FLAT_STRETCH == 8 && FLAT_COLUMNS == 512, "the text above says so");
     emit_place(m);
     emit_panels(m);
     /* Of what is summed over, panels run along one variable. */

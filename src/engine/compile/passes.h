@@ -105,6 +105,7 @@ typedef struct product_form {
     int64_t left_step;        /* between their elements along the inner variable */
     int64_t right_stride;     /* between columns that are dense along the inner variable and turned round as they lie, in words;
                                  or between rows of bf16 that are paired as they lie; -1 */
+    int64_t right_rows;       /* between rows of f32 that the first block of rows reads as they lie; -1 */
     pairs_way pairs;          /* not WIDENED: left and right are bf16 */
 } product_form;
 

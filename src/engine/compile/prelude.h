@@ -349,6 +349,9 @@ VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
 #endif
 }
 
+/* Keeps compilers from making vector code of the loop over i: how far it goes they cannot know. */
+#define ONE_BY_ONE(i) __asm__("" : "+r"(i))
+
 /* Elements of this size, of n, before the next line of memory. */
 VECTOR_INLINE int64_t lanes_to_line(const void *at, int64_t size_bytes, int64_t n) {
     int64_t lanes = (int64_t)(-(__UINTPTR_TYPE__)at & 63) / size_bytes;

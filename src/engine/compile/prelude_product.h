@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, like prelude.h: what emitted matrix products call. Letters: rows of the left factor, columns of the right one; what
-   is summed over is the inner dimension. The right factor lies in a panel of up to 256 inner steps by 64 columns, sums in rows of
-   64. bf16 are multiplied in pairs of inner steps: a panel's word holds two of them, the first one in its low half. */
+   is summed over is the inner dimension. The right factor lies in a panel of up to 128 inner steps (of bf16: 256) by 64 columns,
+   which the core's first cache holds, sums in rows of 64. bf16 are multiplied in pairs of inner steps: a panel's word holds two of them, the first one in its low half. */
 
 #if defined(__AVX512F__)
 #define BLOCK_LANES 16
@@ -12,9 +12,19 @@
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                 const float *right, int64_t n_inner, float *sums, int first) {
+/* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
+   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. */
+#define STEPS_OF_PIECE 4
+typedef struct next_panel {
+    const char *at;
+    int64_t stride, pieces;
+} next_panel;
+
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. `makes`:
+   right is made on the way, of the columns of source. `piece`: the first of the next panel's that is asked for. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int makes, const float *left, int64_t left_stride,
+                                 int64_t left_step, const float *source, int64_t source_stride, float *right, int64_t n_inner,
+                                 float *sums, int first, const next_panel *next, int64_t piece) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
@@ -31,9 +41,20 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
                 __builtin_prefetch(left + left_stride * (i + rows) + k);
             }
         }
+        if (next != 0 && k % STEPS_OF_PIECE == 0) {
+            const int64_t p = piece + k / STEPS_OF_PIECE;
+            const char *const at = next->at + (next->pieces == 1 ? p * next->stride : p / 2 * next->stride + p % 2 * 256);
+#pragma GCC unroll 4
+            for (int v = 0; v < 4; v++) {
+                __builtin_prefetch(at + 64 * v, 0, 2);
+            }
+        }
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+            column[v] = *(const block_vector *)((makes ? source + source_stride * k : right + 64 * k) + BLOCK_LANES * v);
+            if (makes) {
+                *(block_vector *)(right + 64 * k + BLOCK_LANES * v) = column[v];
+            }
         }
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
@@ -52,38 +73,61 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
     }
 }
 
-VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
-    int64_t i = 0;
+/* Rows from i on. */
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step, float *right,
+                                    int64_t i, int64_t n_rows, int64_t n_inner, float *sums, int first, const next_panel *next) {
+    const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
+    int64_t asked = 0;
     for (; i + 6 <= n_rows; i += 6) {
-        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      asked < 4 * pieces ? next : 0, asked);
+        asked += pieces;
     }
     if (i + 4 <= n_rows) {
-        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(4, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
         i += 4;
     }
     if (i + 2 <= n_rows) {
-        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(2, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
         i += 2;
     }
     if (i < n_rows) {
-        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(1, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
     }
 }
 
-/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
-static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
-                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+/* Up to 128 inner steps: left as it lies, right a panel of 128 by 64 columns, of which n_columns count. source: where right's
+   columns lie, rows source_stride apart, for those who have not brought them there (the first block of rows does);
+   0. next: 0 where nothing follows that is known. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *source, int64_t source_stride,
+                         float *right, int64_t n_rows, int64_t n_inner, int64_t n_columns, float *sums, int first,
+                         const next_panel *next) {
+    const int makes = source != 0 && n_columns == 64 && n_rows >= 6;
+    if (source != 0 && !makes) {
+        for (int64_t k = 0; k < n_inner; k++) {
+            for (int64_t l = 0; l < n_columns; l++) {
+                right[64 * k + l] = source[source_stride * k + l];
+            }
+        }
+    }
     int64_t column = 0;
     for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
-        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        if (makes) {
+            multiply_rows(6, BLOCK_VECTORS, 1, left, left_stride, left_step, source + column, source_stride, right + column, n_inner,
+                          sums + column, first, 0, 0);
+        }
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, makes ? 6 : 0, n_rows, n_inner, sums + column,
+                         first, column == 0 ? next : 0);
     }
     if (column + BLOCK_LANES < n_columns) {
-        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(2, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
         column += 2 * BLOCK_LANES;
     }
     if (column < n_columns) {
-        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(1, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
     }
 }
 
@@ -115,7 +159,7 @@ static void multiply_few(const float *left, int64_t left_stride, int64_t left_st
 }
 
 typedef float tile_vector __attribute__((vector_size(32), aligned(4), may_alias));
-/* 8 columns of up to 256 inner steps each, 256 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
+/* 8 columns of up to 128 inner steps each, 128 apart, into a panel of rows 64 apart: tiles of 8 by 8 change places in three
    rounds, each of which exchanges what differs in one bit of row and column. */
 static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
     int64_t k = 0;
@@ -124,7 +168,7 @@ static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
         tile_vector a[8], b[8];
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++) {
-            a[i] = *(const tile_vector *)(columns + 256 * i + k);
+            a[i] = *(const tile_vector *)(columns + 128 * i + k);
         }
 #pragma GCC unroll 4
         for (int i = 0; i < 8; i += 2) {
@@ -150,7 +194,7 @@ static void turn_columns(const float *columns, int64_t n_inner, float *panel) {
 #endif
     for (; k < n_inner; k++) {
         for (int i = 0; i < 8; i++) {
-            panel[64 * k + i] = columns[256 * i + k];
+            panel[64 * k + i] = columns[128 * i + k];
         }
     }
 }

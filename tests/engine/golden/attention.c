@@ -374,8 +374,6 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
     const float *const b4 = buffers[1];
     const float *const b5 = buffers[2];
     float *const b8 = buffers[3];
-    float *const b11 = buffers[4];
-    float *const b12 = buffers[5];
     float saved8[128];
     if (first < 0) {
         __builtin_unreachable();
@@ -412,7 +410,6 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0 = largest_of_16_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
-        b11[768 * v0 + v1] = r0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
@@ -439,7 +436,6 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
-        b12[768 * v0 + v1] = r1;
         const float t11 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
             INDEPENDENT

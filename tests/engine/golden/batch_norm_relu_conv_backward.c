@@ -59,8 +59,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b7 = buffers[3];
     float *const b8 = buffers[4];
     float *const b12 = buffers[5];
-    float *const b13 = buffers[6];
-    float *const b14 = buffers[7];
+    float *const b14 = buffers[6];
     for (int64_t task = first; task < last; task++) {
         const int64_t v1 = task;
         const float t13 = b1[v1];
@@ -127,7 +126,6 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
-        b13[v1] = r1;
         const float t8 = r1 * 0.0006377550889737904f;
         const float t10 = t8 + 9.999999747378752e-06f;
         const float t11 = __builtin_sqrtf(t10);

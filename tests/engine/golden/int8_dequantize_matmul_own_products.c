@@ -405,13 +405,13 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 uint16_t run[4096] __attribute__((aligned(64)));
                 for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */
                     const int64_t v1 = first_column + (c + i < n_columns ? c + i : n_columns - 1);
+                    const uint16_t t4 = b1[v1];
+                    const float t5 = f32_of_bf16(t4);
                     INDEPENDENT
                     for (int64_t l = 0; l < n_inner; l++) {
                         const int64_t v2 = first_inner + l;
                         const int8_t t2 = b0[2048 * v1 + v2];
                         const float t3 = (float)(t2);
-                        const uint16_t t4 = b1[v1];
-                        const float t5 = f32_of_bf16(t4);
                         const float t6 = t3 * t5;
                         const uint16_t t7 = bf16_of_f32(t6);
                         run[256 * i + l] = t7;

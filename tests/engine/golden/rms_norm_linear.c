@@ -80,8 +80,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint16_t *const b0 = buffers[0];
     const double *const b1 = buffers[1];
     const uint16_t *const b2 = buffers[2];
-    float *const b5 = buffers[3];
-    uint16_t *const b6 = buffers[4];
+    uint16_t *const b6 = buffers[3];
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const double t7 = b1[0];
@@ -108,7 +107,6 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0 = sum_of_16_f32(a0);
         const float r0 = a0_1_0;
-        b5[v0] = r0;
         const float t6 = r0 * 0.0009765625f;
         const float t9 = t6 + t8;
         const float t10 = __builtin_sqrtf(t9);

@@ -87,9 +87,19 @@ VECTOR_INLINE float sigmoid_f32(float x) {
 #endif
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
-/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. */
-VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                 const float *right, int64_t n_inner, float *sums, int first) {
+/* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
+   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. */
+#define STEPS_OF_PIECE 4
+typedef struct next_panel {
+    const char *at;
+    int64_t stride, pieces;
+} next_panel;
+
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. `makes`:
+   right is made on the way, of the columns of source. `piece`: the first of the next panel's that is asked for. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int makes, const float *left, int64_t left_stride,
+                                 int64_t left_step, const float *source, int64_t source_stride, float *right, int64_t n_inner,
+                                 float *sums, int first, const next_panel *next, int64_t piece) {
     block_vector sum[6][BLOCK_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
@@ -106,9 +116,20 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
                 __builtin_prefetch(left + left_stride * (i + rows) + k);
             }
         }
+        if (next != 0 && k % STEPS_OF_PIECE == 0) {
+            const int64_t p = piece + k / STEPS_OF_PIECE;
+            const char *const at = next->at + (next->pieces == 1 ? p * next->stride : p / 2 * next->stride + p % 2 * 256);
+#pragma GCC unroll 4
+            for (int v = 0; v < 4; v++) {
+                __builtin_prefetch(at + 64 * v, 0, 2);
+            }
+        }
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            column[v] = *(const block_vector *)(right + 64 * k + BLOCK_LANES * v);
+            column[v] = *(const block_vector *)((makes ? source + source_stride * k : right + 64 * k) + BLOCK_LANES * v);
+            if (makes) {
+                *(block_vector *)(right + 64 * k + BLOCK_LANES * v) = column[v];
+            }
         }
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
@@ -127,38 +148,61 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const float 
     }
 }
 
-VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step,
-                                    const float *right, int64_t n_rows, int64_t n_inner, float *sums, int first) {
-    int64_t i = 0;
+/* Rows from i on. */
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step, float *right,
+                                    int64_t i, int64_t n_rows, int64_t n_inner, float *sums, int first, const next_panel *next) {
+    const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
+    int64_t asked = 0;
     for (; i + 6 <= n_rows; i += 6) {
-        multiply_rows(6, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      asked < 4 * pieces ? next : 0, asked);
+        asked += pieces;
     }
     if (i + 4 <= n_rows) {
-        multiply_rows(4, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(4, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
         i += 4;
     }
     if (i + 2 <= n_rows) {
-        multiply_rows(2, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(2, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
         i += 2;
     }
     if (i < n_rows) {
-        multiply_rows(1, vectors, left + left_stride * i, left_stride, left_step, right, n_inner, sums + 64 * i, first);
+        multiply_rows(1, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
     }
 }
 
-/* Up to 256 inner steps: left as it lies, right a panel of 256 by 64 columns, of which n_columns count. */
-static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *right, int64_t n_rows,
-                         int64_t n_inner, int64_t n_columns, float *sums, int first) {
+/* Up to 128 inner steps: left as it lies, right a panel of 128 by 64 columns, of which n_columns count. source: where right's
+   columns lie, rows source_stride apart, for those who have not brought them there (the first block of rows does);
+   0. next: 0 where nothing follows that is known. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *source, int64_t source_stride,
+                         float *right, int64_t n_rows, int64_t n_inner, int64_t n_columns, float *sums, int first,
+                         const next_panel *next) {
+    const int makes = source != 0 && n_columns == 64 && n_rows >= 6;
+    if (source != 0 && !makes) {
+        for (int64_t k = 0; k < n_inner; k++) {
+            for (int64_t l = 0; l < n_columns; l++) {
+                right[64 * k + l] = source[source_stride * k + l];
+            }
+        }
+    }
     int64_t column = 0;
     for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
-        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        if (makes) {
+            multiply_rows(6, BLOCK_VECTORS, 1, left, left_stride, left_step, source + column, source_stride, right + column, n_inner,
+                          sums + column, first, 0, 0);
+        }
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, makes ? 6 : 0, n_rows, n_inner, sums + column,
+                         first, column == 0 ? next : 0);
     }
     if (column + BLOCK_LANES < n_columns) {
-        multiply_vectors(2, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(2, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
         column += 2 * BLOCK_LANES;
     }
     if (column < n_columns) {
-        multiply_vectors(1, left, left_stride, left_step, right + column, n_rows, n_inner, sums + column, first);
+        multiply_vectors(1, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
     }
 }
 
@@ -173,24 +217,23 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t first_column = task % 16 * 64;
         const int64_t n_columns = 1024 - first_column < 64 ? 1024 - first_column : 64;
         float sums[4096] __attribute__((aligned(64)));
-        float right[16384] __attribute__((aligned(64)));
-        for (int64_t first_inner = 0; first_inner < 512; first_inner += 256) {
-            const int64_t n_inner = 512 - first_inner < 256 ? 512 - first_inner : 256;
+        float right[8192] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 512; first_inner += 128) {
+            const int64_t n_inner = 512 - first_inner < 128 ? 512 - first_inner : 128;
             const float *left_rows;
             {
                 const int64_t v0 = first_row, v1 = first_inner;
                 left_rows = b0 + 512 * v0 + v1;
             }
-            for (int64_t i = 0; i < n_inner; i++) {
-                const int64_t v1 = first_inner + i;
-                INDEPENDENT
-                for (int64_t l = 0; l < n_columns; l++) {
-                    const int64_t v2 = first_column + l;
-                    const float t1 = b1[1024 * v1 + v2];
-                    right[64 * i + l] = t1;
-                }
+            const float *right_columns;
+            {
+                const int64_t v2 = first_column, v1 = first_inner;
+                right_columns = b1 + 1024 * v1 + v2;
             }
-            multiply_add(left_rows, 512, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+            const next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
+                                     : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
+                                     4096, 1};
+            multiply_add(left_rows, 512, 1, right_columns, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
             const int64_t v0 = first_row + i;
@@ -217,24 +260,23 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t first_column = task % 16 * 64;
         const int64_t n_columns = 1024 - first_column < 64 ? 1024 - first_column : 64;
         float sums[4096] __attribute__((aligned(64)));
-        float right[16384] __attribute__((aligned(64)));
-        for (int64_t first_inner = 0; first_inner < 512; first_inner += 256) {
-            const int64_t n_inner = 512 - first_inner < 256 ? 512 - first_inner : 256;
+        float right[8192] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 512; first_inner += 128) {
+            const int64_t n_inner = 512 - first_inner < 128 ? 512 - first_inner : 128;
             const float *left_rows;
             {
                 const int64_t v0 = first_row, v1 = first_inner;
                 left_rows = b0 + 512 * v0 + v1;
             }
-            for (int64_t i = 0; i < n_inner; i++) {
-                const int64_t v1 = first_inner + i;
-                INDEPENDENT
-                for (int64_t l = 0; l < n_columns; l++) {
-                    const int64_t v2 = first_column + l;
-                    const float t1 = b2[1024 * v1 + v2];
-                    right[64 * i + l] = t1;
-                }
+            const float *right_columns;
+            {
+                const int64_t v2 = first_column, v1 = first_inner;
+                right_columns = b2 + 1024 * v1 + v2;
             }
-            multiply_add(left_rows, 512, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+            const next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
+                                     : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
+                                     4096, 1};
+            multiply_add(left_rows, 512, 1, right_columns, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
             const int64_t v0 = first_row + i;
@@ -264,24 +306,23 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         const int64_t first_column = task % 8 * 64;
         const int64_t n_columns = 512 - first_column < 64 ? 512 - first_column : 64;
         float sums[4096] __attribute__((aligned(64)));
-        float right[16384] __attribute__((aligned(64)));
-        for (int64_t first_inner = 0; first_inner < 1024; first_inner += 256) {
-            const int64_t n_inner = 1024 - first_inner < 256 ? 1024 - first_inner : 256;
+        float right[8192] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 1024; first_inner += 128) {
+            const int64_t n_inner = 1024 - first_inner < 128 ? 1024 - first_inner : 128;
             const float *left_rows;
             {
                 const int64_t v0 = first_row, v1 = first_inner;
                 left_rows = b4 + 1024 * v0 + v1;
             }
-            for (int64_t i = 0; i < n_inner; i++) {
-                const int64_t v1 = first_inner + i;
-                INDEPENDENT
-                for (int64_t l = 0; l < n_columns; l++) {
-                    const int64_t v2 = first_column + l;
-                    const float t1 = b3[512 * v1 + v2];
-                    right[64 * i + l] = t1;
-                }
+            const float *right_columns;
+            {
+                const int64_t v2 = first_column, v1 = first_inner;
+                right_columns = b3 + 512 * v1 + v2;
             }
-            multiply_add(left_rows, 1024, 1, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
+            const next_panel next = {first_inner + 128 < 1024 ? (const char *)(right_columns + 65536)
+                                     : first_column + 64 < 512 ? (const char *)(right_columns + 64 - 512 * first_inner) : 0,
+                                     2048, 1};
+            multiply_add(left_rows, 1024, 1, right_columns, 512, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
             const int64_t v0 = first_row + i;

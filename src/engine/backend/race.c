@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates in turns, and what their runs write as it was before. */
+#include "engine/backend/race.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double race_now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* --- inputs that a run writes ------------------------------------------------------------------------------------------------ */
+
+static status save_storage(saved_inputs *s, const storage *memory, error *err) {
+    for (int i = 0; memory != NULL && i < s->n; i++) {
+        if (s->items[i].at == memory->data) {
+            return ASSAY_OK;
+        }
+    }
+    if (memory == NULL || memory->size_bytes == 0) {
+        return ASSAY_OK;
+    }
+    void *copy = malloc(memory->size_bytes);
+    saved_input *grown = copy != NULL ? realloc(s->items, ((size_t)s->n + 1) * sizeof *grown) : NULL;
+    if (grown == NULL) {
+        free(copy);
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
+    }
+    s->items = grown;
+    memcpy(copy, memory->data, memory->size_bytes);
+    s->items[s->n++] = (saved_input){memory->data, copy, memory->size_bytes};
+    return ASSAY_OK;
+}
+
+status race_save(saved_inputs *s, const graph *g, error *err) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        const op_call *call = &g->nodes[i].call;
+        for (int a = 0; a < call->op->signature.n_params; a++) {
+            if (call->args[a].kind == ARG_TENSOR && op_writes(call->op, a)) {
+                TRY(save_storage(s, call->args[a].tensor->storage, err));
+            }
+        }
+    }
+    return ASSAY_OK;
+}
+
+void race_restore(const saved_inputs *s) {
+    for (int i = 0; i < s->n; i++) {
+        memcpy(s->items[i].at, s->items[i].copy, s->items[i].size_bytes);
+    }
+}
+
+void race_forget(saved_inputs *s) {
+    for (int i = 0; i < s->n; i++) {
+        free(s->items[i].copy);
+    }
+    free(s->items);
+}
+
+/* --- candidates in turns ----------------------------------------------------------------------------------------------------- */
+
+/* Of one candidate in one round. */
+static const double ROUND_S = 0.0005;
+
+/* So much slower than the fastest in its best run, a candidate is not asked again: noise does not make up for it. */
+static const double OUT_OF_REACH = 1.5;
+
+static double least_of(const double *best_s, int n) {
+    double least = best_s[0];
+    for (int i = 1; i < n; i++) {
+        least = best_s[i] < least ? best_s[i] : least;
+    }
+    return least;
+}
+
+/* One candidate's turn of a round: as many runs as fit, of which the fastest counts. */
+static status fastest_turn(candidate_fn *run, void *self, int candidate, const saved_inputs *saved, double *least_s, error *err) {
+    double spent = 0;
+    *least_s = 1e30;
+    for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
+        race_restore(saved);
+        double start = race_now_s();
+        TRY(run(self, candidate, err));
+        double took = race_now_s() - start;
+        spent += took;
+        *least_s = took < *least_s ? took : *least_s;
+    }
+    return ASSAY_OK;
+}
+
+status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err) {
+    for (int i = 0; i < n; i++) {
+        best_s[i] = 1e30;
+        race_restore(saved);
+        TRY(i < n_cold ? run(self, i, err) : ASSAY_OK);
+    }
+    double began = race_now_s(), least = 0;
+    for (int round = 0; round < rounds && (round < 2 || race_now_s() - began < RACE_CHOICE_S); round++) {
+        for (int i = 0; i < n; i++) {
+            if (round > 1 && best_s[i] > OUT_OF_REACH * least) {
+                continue;
+            }
+            double took;
+            TRY(fastest_turn(run, self, i, saved, &took, err));
+            best_s[i] = took < best_s[i] ? took : best_s[i];
+        }
+        least = least_of(best_s, n);
+    }
+    return ASSAY_OK;
+}
+
+int race_winner(const double *best_s, int n) {
+    int best = 0;
+    for (int i = 1; i < n; i++) {
+        best = best_s[i] < 0.97 * best_s[best] ? i : best;
+    }
+    return best;
+}
+
+static int compare_times(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, double *score, error *err) {
+    enum { ROUNDS = 32, QUARTER = ROUNDS / 4 };
+    double took_s[RACE_FINALISTS][ROUNDS];
+    assert(n <= RACE_FINALISTS);
+    double began = race_now_s();
+    int rounds = 0;
+    for (; rounds < ROUNDS && (rounds < QUARTER || race_now_s() - began < 2 * RACE_CHOICE_S); rounds++) {
+        for (int k = 0; k < n; k++) {
+            int i = rounds % 2 == 0 ? k : n - 1 - k;
+            TRY(fastest_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        qsort(took_s[i], (size_t)rounds, sizeof took_s[i][0], compare_times);
+        score[i] = 0;
+        for (int k = 0; 4 * k < rounds; k++) {
+            score[i] += took_s[i][k];
+        }
+    }
+    return ASSAY_OK;
+}

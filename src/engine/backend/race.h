@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates run in turns, each judged by its fastest runs: what disturbs a run only ever adds time. */
+#ifndef ENGINE_BACKEND_RACE_H
+#define ENGINE_BACKEND_RACE_H
+
+#include "engine/graph/graph.h"
+
+typedef struct saved_input {
+    void *at;
+    void *copy;
+    size_t size_bytes;
+} saved_input;
+
+/* What runs write in place, as it was. Begins as {0}. */
+typedef struct saved_inputs {
+    int n, capacity;
+    saved_input *items;
+} saved_inputs;
+
+/* Copies every input that a node of g writes. OUT_OF_MEMORY; race_forget is due either way. */
+status race_save(saved_inputs *s, const graph *g, error *err);
+void race_restore(const saved_inputs *s);
+void race_forget(saved_inputs *s);
+
+/* The most seconds that all rounds of one choice may take. */
+#define RACE_CHOICE_S 0.25
+/* Of a clock that only goes forward. */
+double race_now_s(void);
+
+typedef status candidate_fn(void *self, int candidate, error *err);
+
+/* Seconds of each of n candidates' fastest run into best_s. The first n_cold run once before: what touches its memory for the first
+   time waits for the system, and would be out of reach at once. What runs write in place is as it was before each, so that indices
+   stay in range and numbers do not drift to where arithmetic is slow. Errors are a candidate's. */
+status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err);
+/* The chosen few of the same candidates once more, with more runs, in turns that change their order: score[i] is what the faster
+   quarter of chosen[i]'s runs took together. */
+enum { RACE_FINALISTS = 4 };
+status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, double *score, error *err);
+/* The first, unless another is faster by more than clocks wander. */
+int race_winner(const double *best_s, int n);
+
+#endif

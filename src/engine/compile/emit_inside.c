@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes that look beside themselves, as a convolution's windows and what is padded do: most stay inside of what they look at, and
+   are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
+#include "engine/compile/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
+   over: for those compilers write code that takes one after the other, with branches. */
+enum { LEAST_LANES = 16, TOGETHER = 16 };
+
+/* A factor of the vector variable and a number, and nothing else. */
+static bool goes_with_lanes(const emitter *m, const view_bound *b) {
+    const index_term *term = b->at.terms;
+    return b->at.n == 1 && term->atom->kind == ATOM_VARIABLE && term->atom->id == m->k->vector && term->factor > 0;
+}
+
+/* The same for all lanes, and not read from data. */
+static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
+    int reads[EXPR_MAX_READS];
+    return (index_variables(b->at) >> m->k->vector & 1) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
+}
+
+bool emit_is_certain(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_MAP && e->fn == FN_AND && e->dtype == ASSAY_B8) {
+        return emit_is_certain(m, e->sources[0]) && emit_is_certain(m, e->sources[1]);
+    }
+    bool certain = m->inside && e->kind == EXPR_WITHIN;
+    for (int b = 0; certain && b < e->n_bounds; b++) {
+        certain = goes_with_lanes(m, &e->bounds[b]) || is_of_all_lanes(m, &e->bounds[b]);
+    }
+    return certain;
+}
+
+/* Values of the vector variable, and what else must hold, for all the conditions that can be certain. */
+typedef struct inside {
+    int64_t first, last;
+    text condition;
+} inside;
+
+static int64_t divide_up(int64_t a, int64_t b) {
+    return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+static int64_t divide_down(int64_t a, int64_t b) {
+    return -divide_up(-a, b);
+}
+
+/* Once. */
+static void add_condition(emitter *m, inside *in, const view_bound *b, const char *compares, int64_t with) {
+    text one = {0};
+    text_add(&one, "(");
+    emit_index(m, &one, b->at, -1);
+    text_addf(&one, " %s %lld)", compares, (long long)with);
+    if (strstr(text_get(&in->condition), text_get(&one)) == NULL) {
+        text_addf(&in->condition, "%s%s", in->condition.length > 0 ? " & " : "", text_get(&one));
+    }
+    in->condition.failed |= one.failed;
+    text_clear(&one);
+}
+
+static void add_bounds(emitter *m, const expr *e, inside *in) {
+    for (int i = 0; i < e->n_bounds; i++) {
+        const view_bound *b = &e->bounds[i];
+        int64_t low, high;
+        index_range(b->at, &low, &high);
+        if (goes_with_lanes(m, b)) {
+            int64_t factor = b->at.terms[0].factor;
+            int64_t first = divide_up(b->low - b->at.constant, factor), last = divide_down(b->high - b->at.constant, factor);
+            in->first = first > in->first ? first : in->first;
+            in->last = last < in->last ? last : in->last;
+            continue;
+        }
+        if (low < b->low) {
+            add_condition(m, in, b, ">=", b->low);
+        }
+        if (high > b->high) {
+            add_condition(m, in, b, "<=", b->high);
+        }
+    }
+}
+
+/* Whether what the lanes need has loads behind conditions that can be certain, for half of them and more. */
+static bool find_inside(emitter *m, int phase, inside *in) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size;
+    *in = (inside){.last = size - 1};
+    bool any = false, moves = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        moves |= k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER);
+    }
+    m->inside = true;
+    for (int i = 0; i < k->n_exprs && !moves; i++) {
+        const expr *e = &k->exprs[i];
+        if (!m->wanted[i] || m->turned[i] || m->widened[i]) {
+            continue;
+        }
+        any |= e->kind == EXPR_LOAD && e->guard >= 0 && !m->named[i] && emit_is_certain(m, e->guard);
+        if (e->kind == EXPR_WITHIN && emit_is_certain(m, i)) {
+            add_bounds(m, e, in);
+        }
+    }
+    m->inside = false;
+    return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
+}
+
+/* Whether an element may be computed twice: it is stored, and nothing that is stored is read. */
+static bool may_repeat(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    for (int r = 0; r < k->n_roots; r++) {
+        if (k->roots[r].phase == phase && k->roots[r].kind != ROOT_STORE) {
+            return false;
+        }
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (k->exprs[i].kind == EXPR_LOAD && k->exprs[i].buffer == k->roots[r].buffer) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether a range is all there is of the vector variable. */
+static bool is_whole(const emitter *m, const lane_range *range) {
+    int64_t size = m->k->variables[m->k->vector].size;
+    return m->k->lanes >= size && strcmp(range->first, "0") == 0 && strtoll(range->last, NULL, 10) == size;
+}
+
+static void emit_part(emitter *m, int phase, const lane_range *range, bool is_inside) {
+    m->inside = is_inside;
+    emit_plain_range(m, phase, range);
+    m->inside = false;
+}
+
+bool emit_inside(emitter *m, int phase, const lane_range *range) {
+    inside in;
+    if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
+        return false;
+    }
+    bool asks = in.condition.length > 0;
+    if (asks) {
+        emit_line(m, "if (%s) {", text_get(&in.condition));
+    } else {
+        emit_line(m, "{");
+    }
+    m->depth++;
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
+    const char *from = one_block ? "0" : range->from;
+    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in.first, from, range->first,
+              (long long)in.first, from, range->first);
+    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in.last + 1, from, range->last,
+              (long long)in.last + 1, from, range->last);
+    if (is_whole(m, range) && in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase)) {
+        emit_line(m, "for (int64_t block = inner_first; block < inner_last; block += %d) {", TOGETHER);
+        m->depth++;
+        emit_line(m, "const int64_t block_first = block + %d <= inner_last ? block : inner_last - %d;", TOGETHER, TOGETHER);
+        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
+    }
+    emit_line(m, "for (int side = 0; side < 2; side++) {");
+    m->depth++;
+    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
+    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
+    emit_part(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, true}, false);
+    m->depth--;
+    emit_line(m, "}");
+    m->depth--;
+    if (asks) {
+        emit_line(m, "} else {");
+        m->depth++;
+        emit_part(m, phase, range, false);
+        m->depth--;
+    }
+    emit_line(m, "}");
+    m->out.failed |= in.condition.failed;
+    text_clear(&in.condition);
+    return true;
+}

@@ -1,0 +1,468 @@
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define memcpy __builtin_memcpy
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define copysignf __builtin_copysignf
+#define fmaf __builtin_fmaf
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+
+/* Keeps compilers from making vector code of the loop over i: how far it goes they cannot know. */
+#define ONE_BY_ONE(i) __asm__("" : "+r"(i))
+
+#if defined(__AVX512F__)
+#define BLOCK_LANES 16
+#define BLOCK_VECTORS 4
+#else
+#define BLOCK_LANES 8
+#define BLOCK_VECTORS 2
+#endif
+typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
+
+/* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
+   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. */
+#define STEPS_OF_PIECE 4
+typedef struct next_panel {
+    const char *at;
+    int64_t stride, pieces;
+} next_panel;
+
+/* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. `makes`:
+   right is made on the way, of the columns of source. `piece`: the first of the next panel's that is asked for. */
+VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int makes, const float *left, int64_t left_stride,
+                                 int64_t left_step, const float *source, int64_t source_stride, float *right, int64_t n_inner,
+                                 float *sums, int first, const next_panel *next, int64_t piece) {
+    block_vector sum[6][BLOCK_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            sum[i][v] = first ? (block_vector){0} : *(const block_vector *)(sums + 64 * i + BLOCK_LANES * v);
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k++) {
+        block_vector column[BLOCK_VECTORS];
+        if (left_step == 1 && k % 16 == 0) { /* a line of each of the rows that come next */
+#pragma GCC unroll 6
+            for (int i = 0; i < rows; i++) {
+                __builtin_prefetch(left + left_stride * (i + rows) + k);
+            }
+        }
+        if (next != 0 && k % STEPS_OF_PIECE == 0) {
+            const int64_t p = piece + k / STEPS_OF_PIECE;
+            const char *const at = next->at + (next->pieces == 1 ? p * next->stride : p / 2 * next->stride + p % 2 * 256);
+#pragma GCC unroll 4
+            for (int v = 0; v < 4; v++) {
+                __builtin_prefetch(at + 64 * v, 0, 2);
+            }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            column[v] = *(const block_vector *)((makes ? source + source_stride * k : right + 64 * k) + BLOCK_LANES * v);
+            if (makes) {
+                *(block_vector *)(right + 64 * k + BLOCK_LANES * v) = column[v];
+            }
+        }
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                sum[i][v] += left[left_stride * i + left_step * k] * column[v];
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            *(block_vector *)(sums + 64 * i + BLOCK_LANES * v) = sum[i][v];
+        }
+    }
+}
+
+/* Rows from i on. */
+VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step, float *right,
+                                    int64_t i, int64_t n_rows, int64_t n_inner, float *sums, int first, const next_panel *next) {
+    const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
+    int64_t asked = 0;
+    for (; i + 6 <= n_rows; i += 6) {
+        multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      asked < 4 * pieces ? next : 0, asked);
+        asked += pieces;
+    }
+    if (i + 4 <= n_rows) {
+        multiply_rows(4, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
+        i += 4;
+    }
+    if (i + 2 <= n_rows) {
+        multiply_rows(2, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
+        i += 2;
+    }
+    if (i < n_rows) {
+        multiply_rows(1, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
+                      0, 0);
+    }
+}
+
+/* Up to 128 inner steps: left as it lies, right a panel of 128 by 64 columns, of which n_columns count. source: where right's
+   columns lie, rows source_stride apart, for those who have not brought them there (the first block of rows does);
+   0. next: 0 where nothing follows that is known. */
+static void multiply_add(const float *left, int64_t left_stride, int64_t left_step, const float *source, int64_t source_stride,
+                         float *right, int64_t n_rows, int64_t n_inner, int64_t n_columns, float *sums, int first,
+                         const next_panel *next) {
+    const int makes = source != 0 && n_columns == 64 && n_rows >= 6;
+    if (source != 0 && !makes) {
+        for (int64_t k = 0; k < n_inner; k++) {
+            for (int64_t l = 0; l < n_columns; l++) {
+                right[64 * k + l] = source[source_stride * k + l];
+            }
+        }
+    }
+    int64_t column = 0;
+    for (; column + BLOCK_LANES * (BLOCK_VECTORS - 1) < n_columns; column += BLOCK_LANES * BLOCK_VECTORS) {
+        if (makes) {
+            multiply_rows(6, BLOCK_VECTORS, 1, left, left_stride, left_step, source + column, source_stride, right + column, n_inner,
+                          sums + column, first, 0, 0);
+        }
+        multiply_vectors(BLOCK_VECTORS, left, left_stride, left_step, right + column, makes ? 6 : 0, n_rows, n_inner, sums + column,
+                         first, column == 0 ? next : 0);
+    }
+    if (column + BLOCK_LANES < n_columns) {
+        multiply_vectors(2, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
+        column += 2 * BLOCK_LANES;
+    }
+    if (column < n_columns) {
+        multiply_vectors(1, left, left_stride, left_step, right + column, 0, n_rows, n_inner, sums + column, first, 0);
+    }
+}
+
+/* %5 = sum f32[8, 96, 28, 28], %35 = mul f32[8, 96, 28, 28] */
+_Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const float *const b1 = buffers[1];
+    const float *const b2 = buffers[2];
+    const float *const b3 = buffers[3];
+    const float *const b4 = buffers[4];
+    const float *const b5 = buffers[5];
+    float *const b12 = buffers[6];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_row = task / 13 % 1 * 96;
+        const int64_t n_rows = 96 - first_row < 96 ? 96 - first_row : 96;
+        const int64_t first_column = task % 13 * 64;
+        const int64_t n_columns = 784 - first_column < 64 ? 784 - first_column : 64;
+        const int64_t v0 = task / 13 % 8;
+        float sums[6144] __attribute__((aligned(64)));
+        float right[8192] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 32; first_inner += 128) {
+            const int64_t n_inner = 32 - first_inner < 128 ? 32 - first_inner : 128;
+            const float *left_rows;
+            {
+                const int64_t v1 = first_row, v2 = first_inner;
+                left_rows = b1 + 32 * v1 + v2;
+            }
+            const float *right_columns;
+            {
+                const int64_t v3 = first_column, v2 = first_inner;
+                right_columns = b0 + 25088 * v0 + 784 * v2 + v3;
+            }
+            const next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
+                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : 0,
+                                     3136, 1};
+            multiply_add(left_rows, 32, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const int64_t v1 = first_row + i;
+            const float *const r0 = sums + 64 * i;
+            const float t4 = b2[v1];
+            const float t7 = b3[v1];
+            const float t9 = t7 + 9.999999747378752e-06f;
+            const float t10 = __builtin_sqrtf(t9);
+            const float t11 = 1.0f / t10;
+            const float t12 = b4[v1];
+            const float t13 = t11 * t12;
+            const float t15 = b5[v1];
+            INDEPENDENT
+            for (int64_t l = 0; l < n_columns; l++) {
+                const int64_t v3 = first_column + l;
+                const float t5 = r0[l] - t4;
+                const float t14 = t5 * t13;
+                const float t16 = t14 + t15;
+                const float t18 = t16 + 3.0f;
+                const float t20 = (t18 < 0.0f ? 0.0f : t18);
+                const float t22 = (t20 > 6.0f ? 6.0f : t20);
+                const float t24 = t22 * 0.1666666716337204f;
+                const float t25 = t16 * t24;
+                b12[75264 * v0 + 784 * v1 + v3] = t25;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %93 = mul f32[8, 96, 28, 28] */
+_Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b6 = buffers[0];
+    const float *const b7 = buffers[1];
+    const float *const b8 = buffers[2];
+    const float *const b9 = buffers[3];
+    const float *const b10 = buffers[4];
+    const float *const b12 = buffers[5];
+    float *const b13 = buffers[6];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
+    for (int64_t task = first; task < last; task++) {
+        const int64_t v0 = task / 2688;
+        const int64_t v1 = task / 28 % 96;
+        const int64_t v2 = task % 28;
+        const int64_t first_lane = 28 * (task % 1);
+        const float t4 = b6[9 * v1];
+        const uint8_t t6 = (v2 - 1 >= 0);
+        const float t10 = b6[9 * v1 + 1];
+        const float t17 = b6[9 * v1 + 2];
+        const float t24 = b6[9 * v1 + 3];
+        const float t28 = b6[9 * v1 + 4];
+        const float t35 = b6[9 * v1 + 5];
+        const float t42 = b6[9 * v1 + 6];
+        const uint8_t t45 = (v2 + 1 <= 27);
+        const float t49 = b6[9 * v1 + 7];
+        const float t56 = b6[9 * v1 + 8];
+        const float t59 = b7[v1];
+        const float t62 = b8[v1];
+        const float t64 = t62 + 9.999999747378752e-06f;
+        const float t65 = __builtin_sqrtf(t64);
+        const float t66 = 1.0f / t65;
+        const float t67 = b9[v1];
+        const float t68 = t66 * t67;
+        const float t70 = b10[v1];
+        if ((v2 - 1 >= 0) & (v2 + 1 <= 27)) {
+            const int64_t inner_first = 1 - 0 > 0 ? 1 - 0 : 0;
+            const int64_t inner_last = 27 - 0 < 28 ? 27 - 0 : 28;
+            for (int64_t block = inner_first; block < inner_last; block += 16) {
+                const int64_t block_first = block + 16 <= inner_last ? block : inner_last - 16;
+                INDEPENDENT
+                for (int64_t i = 0; i < 16; i++) {
+                    const int64_t l = block_first + i;
+                    const int64_t v3 = first_lane + l;
+                    const float t1 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29];
+                    const float t3 = t1;
+                    const float t5 = t3 * t4;
+                    const float t7 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28];
+                    const float t9 = t7;
+                    const float t11 = t9 * t10;
+                    const float t12 = t5 + t11;
+                    const float t14 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27];
+                    const float t16 = t14;
+                    const float t18 = t16 * t17;
+                    const float t19 = t12 + t18;
+                    const float t21 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1];
+                    const float t23 = t21;
+                    const float t25 = t23 * t24;
+                    const float t26 = t19 + t25;
+                    const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
+                    const float t29 = t27 * t28;
+                    const float t30 = t26 + t29;
+                    const float t32 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1];
+                    const float t34 = t32;
+                    const float t36 = t34 * t35;
+                    const float t37 = t30 + t36;
+                    const float t39 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27];
+                    const float t41 = t39;
+                    const float t43 = t41 * t42;
+                    const float t44 = t37 + t43;
+                    const float t46 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28];
+                    const float t48 = t46;
+                    const float t50 = t48 * t49;
+                    const float t51 = t44 + t50;
+                    const float t53 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29];
+                    const float t55 = t53;
+                    const float t57 = t55 * t56;
+                    const float t58 = t51 + t57;
+                    const float t60 = t58 - t59;
+                    const float t69 = t60 * t68;
+                    const float t71 = t69 + t70;
+                    const float t73 = t71 + 3.0f;
+                    const float t75 = (t73 < 0.0f ? 0.0f : t73);
+                    const float t77 = (t75 > 6.0f ? 6.0f : t75);
+                    const float t79 = t77 * 0.1666666716337204f;
+                    const float t80 = t71 * t79;
+                    b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
+                }
+            }
+            for (int side = 0; side < 2; side++) {
+                const int64_t side_first = side == 0 || inner_last < 0 ? 0 : inner_last;
+                const int64_t side_last = side != 0 || inner_first > 28 ? 28 : inner_first;
+                for (int64_t l = side_first; l < side_last; l++) {
+                    ONE_BY_ONE(l);
+                    const int64_t v3 = first_lane + l;
+                    const uint8_t t0 = (v3 - 1 >= 0) & (v2 - 1 >= 0);
+                    const float t1 = t0 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29] : 0;
+                    const float t3 = t0 ? t1 : 0.0f;
+                    const float t5 = t3 * t4;
+                    const float t7 = t6 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28] : 0;
+                    const float t9 = t6 ? t7 : 0.0f;
+                    const float t11 = t9 * t10;
+                    const float t12 = t5 + t11;
+                    const uint8_t t13 = (v3 + 1 <= 27) & (v2 - 1 >= 0);
+                    const float t14 = t13 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27] : 0;
+                    const float t16 = t13 ? t14 : 0.0f;
+                    const float t18 = t16 * t17;
+                    const float t19 = t12 + t18;
+                    const uint8_t t20 = (v3 - 1 >= 0);
+                    const float t21 = t20 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1] : 0;
+                    const float t23 = t20 ? t21 : 0.0f;
+                    const float t25 = t23 * t24;
+                    const float t26 = t19 + t25;
+                    const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
+                    const float t29 = t27 * t28;
+                    const float t30 = t26 + t29;
+                    const uint8_t t31 = (v3 + 1 <= 27);
+                    const float t32 = t31 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1] : 0;
+                    const float t34 = t31 ? t32 : 0.0f;
+                    const float t36 = t34 * t35;
+                    const float t37 = t30 + t36;
+                    const uint8_t t38 = (v3 - 1 >= 0) & (v2 + 1 <= 27);
+                    const float t39 = t38 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27] : 0;
+                    const float t41 = t38 ? t39 : 0.0f;
+                    const float t43 = t41 * t42;
+                    const float t44 = t37 + t43;
+                    const float t46 = t45 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28] : 0;
+                    const float t48 = t45 ? t46 : 0.0f;
+                    const float t50 = t48 * t49;
+                    const float t51 = t44 + t50;
+                    const uint8_t t52 = (v3 + 1 <= 27) & (v2 + 1 <= 27);
+                    const float t53 = t52 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29] : 0;
+                    const float t55 = t52 ? t53 : 0.0f;
+                    const float t57 = t55 * t56;
+                    const float t58 = t51 + t57;
+                    const float t60 = t58 - t59;
+                    const float t69 = t60 * t68;
+                    const float t71 = t69 + t70;
+                    const float t73 = t71 + 3.0f;
+                    const float t75 = (t73 < 0.0f ? 0.0f : t73);
+                    const float t77 = (t75 > 6.0f ? 6.0f : t75);
+                    const float t79 = t77 * 0.1666666716337204f;
+                    const float t80 = t71 * t79;
+                    b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
+                }
+            }
+        } else {
+            INDEPENDENT
+            for (int64_t l = 0; l < 28; l++) {
+                const int64_t v3 = first_lane + l;
+                const uint8_t t0 = (v3 - 1 >= 0) & (v2 - 1 >= 0);
+                const float t1 = t0 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29] : 0;
+                const float t3 = t0 ? t1 : 0.0f;
+                const float t5 = t3 * t4;
+                const float t7 = t6 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28] : 0;
+                const float t9 = t6 ? t7 : 0.0f;
+                const float t11 = t9 * t10;
+                const float t12 = t5 + t11;
+                const uint8_t t13 = (v3 + 1 <= 27) & (v2 - 1 >= 0);
+                const float t14 = t13 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27] : 0;
+                const float t16 = t13 ? t14 : 0.0f;
+                const float t18 = t16 * t17;
+                const float t19 = t12 + t18;
+                const uint8_t t20 = (v3 - 1 >= 0);
+                const float t21 = t20 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1] : 0;
+                const float t23 = t20 ? t21 : 0.0f;
+                const float t25 = t23 * t24;
+                const float t26 = t19 + t25;
+                const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
+                const float t29 = t27 * t28;
+                const float t30 = t26 + t29;
+                const uint8_t t31 = (v3 + 1 <= 27);
+                const float t32 = t31 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1] : 0;
+                const float t34 = t31 ? t32 : 0.0f;
+                const float t36 = t34 * t35;
+                const float t37 = t30 + t36;
+                const uint8_t t38 = (v3 - 1 >= 0) & (v2 + 1 <= 27);
+                const float t39 = t38 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27] : 0;
+                const float t41 = t38 ? t39 : 0.0f;
+                const float t43 = t41 * t42;
+                const float t44 = t37 + t43;
+                const float t46 = t45 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28] : 0;
+                const float t48 = t45 ? t46 : 0.0f;
+                const float t50 = t48 * t49;
+                const float t51 = t44 + t50;
+                const uint8_t t52 = (v3 + 1 <= 27) & (v2 + 1 <= 27);
+                const float t53 = t52 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29] : 0;
+                const float t55 = t52 ? t53 : 0.0f;
+                const float t57 = t55 * t56;
+                const float t58 = t51 + t57;
+                const float t60 = t58 - t59;
+                const float t69 = t60 * t68;
+                const float t71 = t69 + t70;
+                const float t73 = t71 + 3.0f;
+                const float t75 = (t73 < 0.0f ? 0.0f : t73);
+                const float t77 = (t75 > 6.0f ? 6.0f : t75);
+                const float t79 = t77 * 0.1666666716337204f;
+                const float t80 = t71 * t79;
+                b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
+            }
+        }
+    }
+    return 1;
+}
+
+/* %98 = sum f32[8, 32, 28, 28], %99 = add f32[8, 32, 28, 28] */
+_Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
+    const float *const b0 = buffers[0];
+    const float *const b11 = buffers[1];
+    const float *const b13 = buffers[2];
+    float *const b14 = buffers[3];
+    for (int64_t task = first; task < last; task++) {
+        const int64_t first_row = task / 13 % 1 * 32;
+        const int64_t n_rows = 32 - first_row < 32 ? 32 - first_row : 32;
+        const int64_t first_column = task % 13 * 64;
+        const int64_t n_columns = 784 - first_column < 64 ? 784 - first_column : 64;
+        const int64_t v0 = task / 13 % 8;
+        float sums[2048] __attribute__((aligned(64)));
+        float right[8192] __attribute__((aligned(64)));
+        for (int64_t first_inner = 0; first_inner < 96; first_inner += 128) {
+            const int64_t n_inner = 96 - first_inner < 128 ? 96 - first_inner : 128;
+            const float *left_rows;
+            {
+                const int64_t v1 = first_row, v2 = first_inner;
+                left_rows = b11 + 96 * v1 + v2;
+            }
+            const float *right_columns;
+            {
+                const int64_t v3 = first_column, v2 = first_inner;
+                right_columns = b13 + 75264 * v0 + 784 * v2 + v3;
+            }
+            const next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
+                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : 0,
+                                     3136, 1};
+            multiply_add(left_rows, 96, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const int64_t v1 = first_row + i;
+            const float *const r0 = sums + 64 * i;
+            INDEPENDENT
+            for (int64_t l = 0; l < n_columns; l++) {
+                const int64_t v3 = first_column + l;
+                const float t4 = b0[25088 * v0 + 784 * v1 + v3];
+                const float t5 = t4 + r0[l];
+                b14[25088 * v0 + 784 * v1 + v3] = t5;
+            }
+        }
+    }
+    return 1;
+}
+
