@@ -34,6 +34,8 @@ typedef struct dag_node {
     int ndim;
     int n_sources;
     bool is_any; /* CONSTANT: stands for whatever new memory holds; read, it is the number */
+    const op_call *writer; /* VIEW: its source as this call finds it in memory that the call writes: nobody else reads it; NULL */
+    int written_as;        /* by which of that call's tensors */
     const int64_t *sizes;
     const val *sources; /* what it reads: a VIEW's first is what it looks at, then the values that its DATA reads;
                              a SCATTER's are the base, the updates, then DATA */
@@ -157,6 +159,8 @@ val v_recip(dag *g, val x);
 val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map);
 /* x as it is, under a name of its own: a value that may lie elsewhere than x does. */
 val v_same(dag *g, val x);
+/* The same for tensor number `source` of a call that writes it: equal values that are written stay two. */
+val v_written(dag *g, val x, const op_call *call, int source);
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes);
 val v_permute(dag *g, val x, const int *order);
 val v_transpose(dag *g, val x, int a, int b);

@@ -111,8 +111,8 @@ val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
                                      .view = *map});
 }
 
-val v_same(dag *g, val x) {
-    if (dag_stopped(g)) {
+val v_written(dag *g, val x, const op_call *call, int source) {
+    if (g->failed) {
         return (val){0};
     }
     const dag_node from = *dag_at(g, x);
@@ -127,7 +127,13 @@ val v_same(dag *g, val x) {
                                      .sizes = from.sizes,
                                      .n_sources = 1,
                                      .sources = sources,
+                                     .writer = call,
+                                     .written_as = source,
                                      .view = {.n_at = from.ndim, .at = at}});
+}
+
+val v_same(dag *g, val x) {
+    return v_written(g, x, NULL, 0);
 }
 
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes) {
