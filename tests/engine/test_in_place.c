@@ -63,6 +63,11 @@ static const char *const programs[] = {
     /* nobody reads the old value */
     XAB ADDMM("p", "x") "return %p\n",
     XAB "%y = mm(%x, %b)\n%p = addmm_(%x, %a, %y)\n%z = mul.Tensor(%p, %p)\nreturn %z, %p\n",
+    /* an output that shows a dimension under two coordinates is no other order of the dimensions */
+    SQUARE("x") "%y = exp(%x)\n%d = as_strided(%y, [8, 8], [0, 9])\n%c = clone(%d, memory_format=torch.contiguous_format)\nreturn %c\n",
+    SQUARE("x") "%y = exp(%x)\n%d = as_strided(%y, [8, 8], [0, 9])\nreturn %d\n",
+    "%x = input(T([4, 4], f32))\n%y = sum.dim_IntList(%x, [1], True)\n%z = exp(%x)\n%d = as_strided(%z, [4, 4], [5, 0])\n%e = add.Tensor(%d, %y)\nreturn %d, %e\n",
+    SQUARE("x") "%y = exp(%x)\n%a = as_strided(%y, [8, 8], [9, 0])\n%b = t(%a)\n%m = mm(%b, %y)\n%z = clone(%b, memory_format=torch.contiguous_format)\nreturn %m, %z\n",
 };
 
 typedef struct subject {

@@ -180,6 +180,23 @@ static void place_calls(compiler *c, const attempt *a) {
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------ */
 
+/* Whether strides give each of n's elements a place of its own. */
+static bool tells_apart(const dag_node *n, const int64_t *strides) {
+    bool done[TENSOR_MAX_DIMS] = {false};
+    for (int64_t span = 1;;) { /* the dimensions from the nearest neighbours on; span: elements that those so far reach over */
+        int next = -1;
+        for (int d = 0; d < n->ndim; d++) {
+            bool counts = !done[d] && n->sizes[d] > 1;
+            next = counts && (next < 0 || strides[d] < strides[next]) ? d : next;
+        }
+        if (next < 0 || strides[next] < span) {
+            return next < 0;
+        }
+        span += (n->sizes[next] - 1) * strides[next];
+        done[next] = true;
+    }
+}
+
 /* The strides under which computing `core` straight into the output's memory shows v there; false when there are none. */
 static bool strides_for(compiler *c, val v, val core, const tensor *to, const int64_t **strides) {
     const dag_node *n = dag_at(&c->g, v), *w = dag_at(&c->g, core);
@@ -197,11 +214,14 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
     }
     sizes_contiguous_strides(w->ndim, w->sizes, found);
     bool permuted = true;
+    uint64_t seen = 0; /* one dimension under two coordinates is a diagonal: no order of dimensions */
     for (int i = 0; permuted && i < w->ndim; i++) {
         int id;
-        permuted = w->sizes[i] == 1 || (index_is_variable(n->view.at[i], &id) && n->sizes[id] == w->sizes[i]);
+        permuted = w->sizes[i] == 1 ||
+                   (index_is_variable(n->view.at[i], &id) && n->sizes[id] == w->sizes[i] && (seen >> id & 1) == 0);
         if (permuted && w->sizes[i] > 1) {
             found[i] = to->strides[id];
+            seen |= (uint64_t)1 << id;
         }
     }
     if (!permuted) {
@@ -228,7 +248,7 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
         }
     }
     *strides = found;
-    return true;
+    return tells_apart(w, found);
 }
 
 /* The tensor that a call answers is the output itself, or an operator that works in place on its library kernel has left its
