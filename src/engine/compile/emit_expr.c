@@ -29,7 +29,7 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
         text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
         if (!atom->is_sure) {
-            text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+            text_addf(out, ", %lld, &bad)", (long long)atom->size);
         }
     } else {
         int64_t low, high;
@@ -81,24 +81,32 @@ void emit_name(const emitter *m, text *out, int i) {
     }
 }
 
+/* Where only asking finds an index out of range, it is asked for, but not where nobody looks. */
 static void add_condition(const emitter *m, text *out, const expr *e) {
+    bool only_where = e->asks && e->guard >= 0;
+    if (only_where) {
+        emit_name(m, out, e->guard);
+        text_add(out, " && (");
+    }
     for (int i = 0; i < e->n_bounds; i++) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
         index_range(b->at, &low, &high);
+        bool above = low < b->low || (e->asks && high <= b->high);
         text_add(out, i > 0 ? " & " : "");
-        if (low < b->low) {
+        if (above) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
             text_addf(out, " >= %lld)", (long long)b->low);
         }
-        text_add(out, low < b->low && high > b->high ? " & " : "");
+        text_add(out, above && high > b->high ? " & " : "");
         if (high > b->high) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
             text_addf(out, " <= %lld)", (long long)b->high);
         }
     }
+    text_add(out, only_where ? ")" : "");
 }
 
 /* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. */
