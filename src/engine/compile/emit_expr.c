@@ -303,28 +303,34 @@ int64_t emit_visited(const emitter *m) {
     return n;
 }
 
-/* Work in expression i that is not a row's, without what is saved already. */
-static double work_of(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
-        return 0;
+/* Work in each expression that is not a row's, without what is saved already; up to `enough`. What is read comes before. */
+static void measure_work(const emitter *m, double enough, double *work) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        work[i] = 0;
+        if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
+            continue;
+        }
+        work[i] = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
+        for (int r = 0; r < n && work[i] < enough; r++) {
+            work[i] += work[reads[r]];
+        }
     }
-    double work = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
-    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
-    for (int r = 0; r < n; r++) {
-        work += work_of(m, reads[r]);
-    }
-    return work;
 }
 
 /* The last expression that two phases compute and that is dear; -1: none. */
 static int worth_saving(emitter *m, int *first) {
     const kernel *k = m->k;
     int found = -1, *seen = calloc((size_t)k->n_exprs + 1, sizeof *seen);
-    if (seen == NULL) {
+    double *work = calloc((size_t)k->n_exprs + 1, sizeof *work);
+    if (seen == NULL || work == NULL) {
         m->out.failed = true;
+        free(seen);
+        free(work);
         return -1;
     }
+    measure_work(m, SAVED_COST, work);
     for (m->phase = 0; m->phase < k->n_phases; m->phase++) {
         memset(m->wanted, 0, (size_t)k->n_exprs);
         for (int i = 0; i < k->n_roots; i++) {
@@ -334,7 +340,7 @@ static int worth_saving(emitter *m, int *first) {
         }
         for (int i = 0; i < k->n_exprs; i++) {
             if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && !emit_is_row(m, &k->exprs[i]) &&
-                work_of(m, i) >= SAVED_COST) {
+                work[i] >= SAVED_COST) {
                 found = i;
                 *first = seen[i] - 1;
             }
@@ -343,6 +349,7 @@ static int worth_saving(emitter *m, int *first) {
     }
     m->phase = 0;
     free(seen);
+    free(work);
     return found;
 }
 
