@@ -237,6 +237,21 @@ exec cc "$@"
             with self.subTest(place=place):
                 self.check_well(self.both(XDG_CACHE_HOME=place), "not kept")
 
+    def test_cache_cannot_be_run(self):
+        """What is kept there cannot be loaded from there: what was just built is."""
+        os.mkdir(self.path("cache"))
+        mount = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o noexec none "$0" && exec "$@"', self.path("cache")]
+        try:
+            subprocess.run([*mount, "true"], check=True, capture_output=True, timeout=60)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("nothing may be mounted here")
+        run = subprocess.run([*mount, ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
+                             capture_output=True, cwd=self.folder, env={**os.environ, **self.env}, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        mine = [r for r in records_of(run.stdout.decode()) if r["backend"] == "compiled"]
+        self.assertEqual(len(mine), 2)
+        self.check_well(mine, "not kept")
+
     def test_no_home(self):
         env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
         run = subprocess.run([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
