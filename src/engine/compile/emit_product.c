@@ -176,7 +176,7 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
                                 .right_runs_inward = runs_along(k, right, inner, column),
                                 .left_stride = -1, .left_step = 1, .right_stride = -1};
-    place_factors(k, pairs);
+    place_factors(k, k->roots[sum].of_factors ? pairs : PAIRS_WIDENED);
     int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
     k->lanes = k->product.columns;
     k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + k->lanes - 1) / k->lanes);

@@ -63,6 +63,7 @@ typedef struct root {
     root_kind kind;
     val value;
     reduction how;       /* REDUCE, SCAN */
+    bool of_factors;     /* REDUCE: as the dag's */
     bool adds;           /* SCATTER */
     int expr;            /* what is stored, reduced or added */
     dtype dtype;         /* of the accumulator */

@@ -52,6 +52,7 @@ typedef struct dag_node {
         struct {
             reduction how;
             uint64_t dims; /* REDUCE: the source's dimensions that go; SCAN: the one it runs along */
+            bool of_factors; /* a matrix product's sum: what it multiplies may be multiplied as the processor does bf16 */
         } reduce;
         struct {
             view_map where; /* SCATTER: coordinates in the base for each element of the updates */
@@ -181,6 +182,9 @@ val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 val v_gather(dag *g, val x, int dim, val index);
 
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
+/* The sum of x, products of v_factor's, that an operator which is a matrix product comes to. Bf16 is multiplied as the processor does
+   it, which may take subnormal numbers for 0; of other sums of products that is not expected. */
+val v_sum_of_factors(dag *g, val x, uint64_t dims);
 val v_scan(dag *g, reduction how, val x, int dim);
 /* base with updates set, or added, at `where` (variables are the updates' dimensions). */
 val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds);
