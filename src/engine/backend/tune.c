@@ -70,6 +70,15 @@ static void restore(const saved_inputs *s) {
     }
 }
 
+/* What a step changes by running, as it is now: another run of it finds the same. */
+static status save_rewritten(saved_inputs *s, const compiled_plan *p, int step, error *err) {
+    const compile_step *described = p->steps[step].described;
+    for (int i = 0; i < described->n_rewritten; i++) {
+        TRY(save_storage(s, p->tensors[described->rewritten[i]].storage, err));
+    }
+    return ASSAY_OK;
+}
+
 static void forget(saved_inputs *s) {
     for (int i = 0; i < s->n; i++) {
         free(s->items[i].copy);
@@ -98,7 +107,7 @@ static double least_of(const double *best_s, int n) {
 
 /* Seconds of each candidate's fastest run. The first n_cold run once before: what touches its memory for the first time waits for
    the system, and would be out of reach at once. What runs write in place is as it was before each, so that indices stay in range and
-   numbers do not drift to where arithmetic is slow. */
+   numbers do not drift to where arithmetic is slow; that takes time as well, and there is so much of it. */
 static status race(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s,
                    error *err) {
     for (int i = 0; i < n; i++) {
@@ -114,11 +123,12 @@ static status race(candidate_fn *run, void *self, int n, int n_cold, int rounds,
             }
             double spent = 0;
             for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
+                double before = now_s();
                 restore(saved);
                 double start = now_s();
                 TRY(run(self, i, err));
-                double took = now_s() - start;
-                spent += took;
+                double end = now_s(), took = end - start;
+                spent += end - before;
                 best_s[i] = took < best_s[i] ? took : best_s[i];
             }
         }
@@ -279,12 +289,24 @@ static status time_call(compiled_plan *p, int step, const saved_inputs *saved, e
     return ASSAY_OK;
 }
 
-/* Every step's kernel and threads. */
+/* Every step's kernel and threads. Each step finds what those before it have left, run once each, and leaves what one run of its
+   own does. */
 static status tune_steps(compiled_plan *p, const saved_inputs *saved, error *err) {
-    for (int i = 0; i < p->n_steps; i++) {
-        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, saved, err) : time_call(p, i, saved, err));
+    status result = ASSAY_OK;
+    restore(saved);
+    for (int i = 0; i < p->n_steps && result == ASSAY_OK; i++) {
+        saved_inputs own = {0};
+        result = save_rewritten(&own, p, i, err);
+        if (result == ASSAY_OK) {
+            result = p->steps[i].kernel != NULL ? tune_step(p, i, &own, err) : time_call(p, i, &own, err);
+        }
+        if (result == ASSAY_OK && own.n > 0) {
+            restore(&own);
+            result = compiled_run_step(p, i, err);
+        }
+        forget(&own);
     }
-    return ASSAY_OK;
+    return result;
 }
 
 /* The same graph with its matrix products as kernels but for some; NULL when there are none. */
@@ -411,6 +433,18 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
     return ASSAY_OK;
 }
 
+/* Tuning has failed: the plan as the compiler made it, if that runs. */
+static status stay_untuned(compiled_plan *p, const saved_inputs *saved, status failed) {
+    for (int i = 0; i < p->n_steps; i++) {
+        p->steps[i].threads = 0;
+        if (p->steps[i].kernel != NULL && compiled_use_variant(p, i, 0, NULL) != ASSAY_OK) {
+            return failed;
+        }
+    }
+    restore(saved);
+    return p->base.run(&p->base, NULL) == ASSAY_OK ? ASSAY_OK : failed;
+}
+
 /* The note lies in the plan that runs. */
 static void describe_choice(compiled_plan *p, const settled *who) {
     static const char *const by_whom[BY_EAGER] = {"", "products of its own; ", "some products of its own; "};
@@ -448,9 +482,18 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
         saved_inputs saved = {0};
         status tuned = save_written(&saved, p->g, err);
         tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, &wins, err) : tuned;
+        bool is_found = tuned == ASSAY_OK;
+        if (!is_found) {
+            wins = (settled){0};
+            tuned = stay_untuned(p, &saved, tuned);
+        }
         restore(&saved);
         forget(&saved);
         TRY(tuned);
+        if (!is_found) {
+            p->base.note = "not tuned: a kernel that was tried failed";
+            return ASSAY_OK;
+        }
         keep(p, &key, &wins);
     }
     describe_choice(p, &wins);
