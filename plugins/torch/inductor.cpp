@@ -309,7 +309,7 @@ static void ensure_helper(inductor &self) {
 /* The package of a request, compiled unless it is there. *is_fallback: Inductor wrote no loops of its own. */
 static std::string package_of(inductor &self, const std::string &request, bool *is_fallback) {
     std::string made_of = request + "\n" + self.options + "\n" + std::to_string(self.n_threads);
-    std::string path = self.directory + "/packages/" + name_of(made_of) + ".pt2";
+    std::string path = self.directory + "/../" ASSAY_TORCH_PACKAGES "/" + name_of(made_of) + ".pt2";
     char known = '0';
     if (access(path.c_str(), R_OK) == 0 && std::ifstream(path + ".fallback").get(known)) {
         *is_fallback = known == '1';

@@ -50,6 +50,11 @@ static const flow_case cases[] = {
     {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
      "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
+    /* what follows a norm whose loops are the groups' */
+    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu(%n)\n", "%y, %m, %r"},
+    {"%x = input(T([6, 8, 10, 13], f32))\n%g = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu_backward(%g, %n)\n", "%y, %n"},
     {"%g = input(T([50, 640], f32))\n%x = input(T([50, 640], f32))\n", "%y = _softmax_backward_data(%g, %x, -1, f32)\n", "%y"},
     /* several rows a task: they are kept */
     {"%x = input(T([5, 9, 12, 12], f32))\n" NORM_INPUTS("9"),
@@ -131,10 +136,43 @@ static void keep_nan_and_infinities(void **state) {
     }
 }
 
+/* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
+static void passes_the_caches(const char *body, bool expected) {
+    compiled_backend *b = (compiled_backend *)compiled;
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    plan *p;
+    error err = {0};
+    text_addf(&source, "graph flow\n%s", body);
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    b->options.streams_all = false;
+    assert_int_equal(compiled->prepare(compiled, &g, &p, &err), ASSAY_OK);
+    b->options.streams_all = true;
+    assert_int_equal(strstr(((compiled_plan *)p)->program.body, "stream_lines(") != NULL, expected);
+    p->release(p);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+}
+
+static void middling_results_pass_the_caches(void **state) {
+    (void)state;
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = _softmax(%x, 1, False)\nreturn %y\n", true);
+    passes_the_caches("%x = input(T([1023, 1024], f32))\n%y = _softmax(%x, 1, False)\nreturn %y\n", false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = relu(%x)\nreturn %y\n", false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = _softmax(%x, 1, False)\n%s = sum.dim_IntList(%y, [0])\nreturn %y, %s\n",
+                      false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%i = input(T([1024, 1], i64), low=0, high=1024)\n"
+                      "%y = _softmax(%x, 1, False)\n%s = gather(%y, 1, %i)\nreturn %y, %s\n", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_side_by_side_agree),
         cmocka_unit_test(keep_nan_and_infinities),
+        cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

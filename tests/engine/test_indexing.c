@@ -127,21 +127,41 @@ static void long_ones_agree(void **state) {
 
 static void bags_agree(void **state) {
     (void)state;
+    static const int64_t widths[] = {70, 64, 400, 200, 330}; /* columns by the hundred, and what is left of them */
     kit k;
     kit_open(&k, 74);
     for (size_t i = 0; i < countof(floats) * 3 * 2 * 2; i++) {
         dtype t = floats[i % countof(floats)];
         int64_t mode = (int64_t)(i / countof(floats) % 3), padding = i / 12 % 2 ? 2 : -1;
         bool last = i / 24 % 2;
-        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){17, 70}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
-        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){11}), *by = kit_tensor(&k, t, 1, (const int64_t[]){300}, NULL);
+        int64_t width = widths[i % countof(widths)], step = 1 + (int64_t)(i / 4 % 2);
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){17, width}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){11}), *by = kit_tensor(&k, t, 1, (const int64_t[]){300}, &step);
         arg scale = mode == 0 ? arg_tensor(by) : (arg){.kind = ARG_NONE};
         filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
                                                          arg_int(mode), arg_bool(false), scale, arg_bool(last), arg_int(padding)}, 9);
-        tensor *grad = kit_tensor(&k, t, 2, (const int64_t[]){11, 70}, NULL), *bags = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
+        tensor *grad = kit_tensor(&k, t, 2, (const int64_t[]){11, width}, NULL), *bags = indices(&k, ASSAY_I64, 1, (const int64_t[]){300});
         filled_check(&k, "_embedding_bag_per_sample_weights_backward",
                      (const arg[]){arg_tensor(grad), arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_tensor(bags),
                                    arg_int(0), arg_int(padding)}, 7);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Hundreds of bags of a few rows each, shared out among threads. */
+static void many_bags_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 75);
+    for (size_t i = 0; i < countof(floats) * 4; i++) {
+        dtype t = floats[i % countof(floats)];
+        int64_t mode = (int64_t)(i / countof(floats) % 2), padding = i / 8 % 2 ? 2 : -1;
+        tensor *table = kit_tensor(&k, t, 2, (const int64_t[]){31, 192}, NULL), *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){3000});
+        tensor *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){417}), *by = kit_tensor(&k, t, 1, (const int64_t[]){3000}, NULL);
+        arg scale = mode == 0 ? arg_tensor(by) : (arg){.kind = ARG_NONE};
+        filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
+                                                         arg_int(mode), arg_bool(false), scale, arg_bool(false), arg_int(padding)}, 9);
         kit_reset(&k);
     }
     kit_close(&k);
@@ -193,7 +213,9 @@ static status prepare_and_run(kit *k, const char *name, const arg *args, int n, 
         return err->code;
     }
     for (int i = 0; i < out.n; i++) {
-        assert_int_equal(tensor_allocate(&out.items[i], &device_cpu, err), ASSAY_OK);
+        if (out.items[i].storage == NULL) {
+            assert_int_equal(tensor_allocate(&out.items[i], &device_cpu, err), ASSAY_OK);
+        }
     }
     arena memory = {0};
     kernel_plan ready = {.call = &call, .out = &out, .err = err, .memory = &memory};
@@ -228,6 +250,26 @@ static void bad_indices_are_named(void **state) {
     assert_int_equal(prepare_and_run(&k, "index_select", (const arg[]){s, arg_int(2), b}, 3, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "index.Tensor", (const arg[]){s, arg_tensors((tensor *[]){NULL, NULL, bad}, 3)}, 2, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "gather", (const arg[]){s, arg_int(0), b}, 3, &err), ASSAY_INVALID);
+    kit_close(&k);
+}
+
+/* In place, each write would change what later ones read. */
+static void values_in_the_memory_written_to_are_refused(void **state) {
+    (void)state;
+    kit k;
+    error err = {0};
+    kit_open(&k, 79);
+    tensor *self = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){4, 4}, NULL), *at = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){4}, (const double[]){1, 0, 3, 2});
+    tensor *square = kit_tensor(&k, ASSAY_I64, 2, (const int64_t[]){4, 4}, NULL), *other = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){4, 4}, NULL);
+    fill_from(square, (const double[16]){0});
+    const arg s = arg_tensor(self), a = arg_tensor(at), q = arg_tensor(square), o = arg_tensor(other);
+    assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, s}, 4, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "clone them first"));
+    assert_int_equal(prepare_and_run(&k, "scatter_add_", (const arg[]){s, arg_int(0), q, s}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "scatter_.src", (const arg[]){s, arg_int(0), q, s}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_put_", (const arg[]){s, arg_tensors(&at, 1), s}, 3, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_OK);
+    assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), a, s}, 4, &err), ASSAY_OK);
     kit_close(&k);
 }
 
@@ -276,8 +318,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(small_types_add_up),
-        cmocka_unit_test(bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
+        cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
         cmocka_unit_test(masks_of_other_counts_are_refused),
+        cmocka_unit_test(values_in_the_memory_written_to_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

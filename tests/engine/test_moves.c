@@ -72,6 +72,27 @@ static void test_every_type_and_layout(void **state) {
     }
 }
 
+/* Gaps of every length between short rows; planes of padding alone; rows without planes; enough for several threads. */
+static void test_short_rows_are_padded(void **state) {
+    kit *k = *state;
+    for (int t = 0; t < ASSAY_DTYPE_COUNT; t++) {
+        for (int64_t gap = 1; gap < 20; gap++) {
+            tensor *x = kit_tensor(k, (dtype)t, 3, (const int64_t[]){5, 7, 9}, (const int64_t[]){63, 1, 7});
+            tensor *y = kit_tensor(k, (dtype)t, 4, (const int64_t[]){3, 2, 5, 6}, (const int64_t[]){90, 400, 7, 1});
+            tensor *line = kit_tensor(k, (dtype)t, 1, (const int64_t[]){11}, NULL);
+            int64_t rest = gap / 3;
+            kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(x), INTS(gap - rest, rest), arg_number(number_of_int(1))}, 3);
+            kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(y), INTS(rest, gap - rest, 1, rest, 2, 1)}, 2);
+            kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(y), INTS(gap, -1, -2, 1, -1, 0, 1, 0)}, 2);
+            kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(line), INTS(rest, gap)}, 2);
+            kit_reset(k);
+        }
+        tensor *large = kit_tensor(k, (dtype)t, 4, (const int64_t[]){5, 17, 40, 30}, NULL);
+        kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(large), INTS(1, 2, 3, 0, 0, 1), arg_number(number_of_int(1))}, 3);
+        kit_reset(k);
+    }
+}
+
 static void test_casts_between_all_types(void **state) {
     kit *k = *state;
     for (int from = 0; from < ASSAY_DTYPE_COUNT; from++) {
@@ -512,7 +533,7 @@ static void test_bad_arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_type_and_layout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_type_and_layout, set_up, tear_down), cmocka_unit_test_setup_teardown(test_short_rows_are_padded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_casts_between_all_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_half_casts_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_integers_beyond_doubles, set_up, tear_down),

@@ -18,12 +18,6 @@ enum {
 
 /* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
 
-static double buffer_bytes(const emitter *m, int buffer) {
-    const compile_buffer *b = &m->c->buffers[buffer];
-    double n = b->role == BUFFER_SEED ? 1 : b->role == BUFFER_WORK ? (double)b->n_elems : (double)tensor_numel(b->tensor);
-    return n * (double)dtype_size(b->dtype);
-}
-
 /* Whether neighbours along the vector are neighbours in memory. */
 static bool is_dense(const emitter *m, index_sum at) {
     int64_t stride;
@@ -52,7 +46,7 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) &&
+           r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
            m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
 }
 
@@ -119,7 +113,7 @@ static bool walks_rows(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool much = false;
     for (int i = 0; i < k->n_exprs; i++) {
-        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
+        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m->c, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
     }
     return much && phase == 0 && m->rows && k->has_classes && k->n_loops > 0;
 }
@@ -237,7 +231,7 @@ static void emit_fetches(emitter *m, int phase) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS];
         int64_t ahead = is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
-        bool is_far = buffer_bytes(m, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
+        bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
         if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
             continue;
         }

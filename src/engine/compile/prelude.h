@@ -9,6 +9,17 @@ VECTOR_INLINE float choose_f32(int condition, float a, float b) {
     return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 
+/* The bits below the sign, of negative numbers turned round: integers compare as what they stand for. */
+VECTOR_INLINE int32_t order_of_f32(float x) {
+    int32_t bits = (int32_t)bits_of_float(x + 0.0f);
+    int32_t order = bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+    return x == x ? order : 0x7fffffff;
+}
+
+VECTOR_INLINE float f32_of_order(int32_t order) {
+    return float_of_bits((uint32_t)order ^ ((uint32_t)(order >> 31) >> 1));
+}
+
 VECTOR_INLINE float maximum_f32(float a, float b) {
     return ((a > b) | (a != a)) ? a : b;
 }

@@ -155,21 +155,26 @@ static status check_files(const torch_found *found, error *err) {
     return ASSAY_OK;
 }
 
-/* Everything that makes another file of the plug-in: its source, the compiler, the PyTorch. A library that was replaced in its
-   place has another size or time. */
-static const char *plugin_directory(arena *a, const torch_options *options, const torch_found *found, const char *git) {
+/* Where the plug-in is made, and the name of the folder beside it with what Inductor compiles. The one is named by everything that
+   makes another file of the plug-in: its source, the compiler, the PyTorch; the other by the PyTorch and the helper alone, as
+   compiled operators take long to make and need not go with each change of the plug-in. A library that was replaced in its place
+   has another size or time. */
+static void name_directories(arena *a, const torch_options *options, torch_found *found, const char *git) {
     text parts = {0};
     struct stat library = {0};
     text_addf(&parts, "%s/lib/libtorch_cpu.so", found->directory);
     stat(text_get(&parts), &library);
-    text_addf(&parts, "\n%s\n%s\n%s\n%s\n%jd %jd\n", found->version, git, found->python, options->cxx,
-              (intmax_t)library.st_size, (intmax_t)library.st_mtime);
-    uint64_t hash = hash_bytes(text_get(&parts), parts.length, 0);
+    text_addf(&parts, "\n%s\n%s\n%s\n%jd %jd\n", found->version, git, found->python, (intmax_t)library.st_size,
+              (intmax_t)library.st_mtime);
+    uint64_t of_torch = hash_bytes(text_get(&parts), parts.length, 0);
+    uint64_t of_packages = hash_bytes(torch_aot_py, strlen(torch_aot_py), of_torch);
+    uint64_t of_plugin = hash_bytes(options->cxx, strlen(options->cxx), of_torch);
     for (size_t i = 0; i < countof(sources); i++) {
-        hash = hash_bytes(sources[i].text, strlen(sources[i].text), hash);
+        of_plugin = hash_bytes(sources[i].text, strlen(sources[i].text), of_plugin);
     }
     text_clear(&parts);
-    return arena_format(a, "%s/torch-%s-%016" PRIx64, options->cache_directory, found->version, hash);
+    found->plugin_directory = arena_format(a, "%s/torch-%s-%016" PRIx64, options->cache_directory, found->version, of_plugin);
+    found->packages = arena_format(a, "torch-%s-packages-%016" PRIx64, found->version, of_packages);
 }
 
 status torch_find(arena *a, const torch_options *options, torch_found *out, error *err) {
@@ -185,8 +190,8 @@ status torch_find(arena *a, const torch_options *options, torch_found *out, erro
     TRY(check_version(&found, err));
     TRY(check_files(&found, err));
     if (options->cache_directory != NULL) {
-        found.plugin_directory = plugin_directory(a, options, &found, git != NULL ? git : "");
-        if (found.plugin_directory == NULL) {
+        name_directories(a, options, &found, git != NULL ? git : "");
+        if (found.plugin_directory == NULL || found.packages == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plug-in's path");
         }
         TRY(place_plugins(a, &found, err));
@@ -238,7 +243,8 @@ static status compile(arena *a, const torch_options *options, const torch_found 
        as the library is loaded, no symbol asks for them. */
     const char *arguments[] = {
         options->cxx, "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
-        arena_format(a, "-DASSAY_TORCH_PYTHON=\"%s\"", found->python), arena_format(a, "-I%s", d),
+        arena_format(a, "-DASSAY_TORCH_PYTHON=\"%s\"", found->python),
+        arena_format(a, "-DASSAY_TORCH_PACKAGES=\"%s\"", found->packages), arena_format(a, "-I%s", d),
         "-isystem", arena_format(a, "%s/include", t), "-isystem", arena_format(a, "%s/include/torch/csrc/api/include", t),
         "-include", arena_format(a, "%s/convert.cpp", d),
         "-include", arena_format(a, "%s/substitute.cpp", d),

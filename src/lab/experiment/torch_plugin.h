@@ -26,7 +26,8 @@ typedef struct torch_found {
     const char *python;      /* as it calls itself */
     const char *version;     /* "2.15.0+cu132" */
     const char *directory;   /* the package: holds include/ and lib/ */
-    const char *plugin_directory;          /* holds them, their source and compiled operators; NULL without a cache directory */
+    const char *plugin_directory;          /* holds them and their source; NULL without a cache directory */
+    const char *packages;                  /* the folder beside it that holds what Inductor compiled; NULL as well */
     const char *plugin_paths[TORCH_PEERS]; /* where they are, or will be */
     bool is_built[TORCH_PEERS];
 } torch_found;

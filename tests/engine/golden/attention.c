@@ -165,10 +165,59 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
     }
 }
 
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t eight_i32 __attribute__((vector_size(32)));
+/* x where it is above y, else y. */
+VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+    const eight_i32 keeps = *x > *y;
+    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+}
+
+/* Of numbers; a NaN has been looked for. */
+VECTOR_INLINE float largest_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    keep_larger_f32(&x, &y);
+    return x[0];
+#else
+    float x = a[0];
+    for (int i = 1; i < 16; i++) {
+        x = x > a[i] ? x : a[i];
+    }
+    return x;
+#endif
+}
+
 /* %3 = view f32[48, 128, 64] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     float *const b9 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task / 128 % 6;
@@ -188,6 +237,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b1 = buffers[0];
     float *const b10 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 12;
         const int64_t v1 = task / 2 % 6;
@@ -214,6 +266,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b2 = buffers[0];
     float *const b13 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task / 128 % 6;
@@ -238,6 +293,9 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
     float *const b11 = buffers[4];
     float *const b12 = buffers[5];
     float saved8[128];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task % 768;
@@ -268,24 +326,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
-        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
-        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
-        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
-        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
-        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
-        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+        const float a0_1_0 = largest_of_16_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         b11[768 * v0 + v1] = r0;
         float a1[64];
@@ -312,24 +353,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a1[l] = a1[l] + a1[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a1[l] = a1[l] + a1[l + 8];
-        }
-        const float a1_8_0 = a1[0];
-        const float a1_8_1 = a1[1];
-        const float a1_8_2 = a1[2];
-        const float a1_8_3 = a1[3];
-        const float a1_8_4 = a1[4];
-        const float a1_8_5 = a1[5];
-        const float a1_8_6 = a1[6];
-        const float a1_8_7 = a1[7];
-        const float a1_4_0 = a1_8_0 + a1_8_4;
-        const float a1_4_1 = a1_8_1 + a1_8_5;
-        const float a1_4_2 = a1_8_2 + a1_8_6;
-        const float a1_4_3 = a1_8_3 + a1_8_7;
-        const float a1_2_0 = a1_4_0 + a1_4_2;
-        const float a1_2_1 = a1_4_1 + a1_4_3;
-        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
         b12[768 * v0 + v1] = r1;
         const float t11 = 1.0f / r1;
@@ -350,6 +374,9 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
     const float *const b6 = buffers[0];
     float *const b7 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task / 128 % 6;

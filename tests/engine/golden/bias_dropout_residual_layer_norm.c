@@ -20,6 +20,16 @@ typedef __UINT64_TYPE__ uint64_t;
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 
+#if defined(__clang__) || __GNUC__ >= 12
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#endif
+
 /* 32 bits by Philox 2x32-10 (Salmon and others, SC 2011): the first word of the block that the place names, under a key made
    of the seed and the stream. One multiplication a round; a block gives its second word away. */
 VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
@@ -68,6 +78,23 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
     for (int l = 0; l < 64; l++) {
         to[l] = (uint32_t)random_bits(seed, stream, place + l);
     }
+#endif
+}
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 #endif
 }
 
@@ -129,24 +156,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a2[l] = a2[l] + a2[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a2[l] = a2[l] + a2[l + 8];
-        }
-        const float a2_8_0 = a2[0];
-        const float a2_8_1 = a2[1];
-        const float a2_8_2 = a2[2];
-        const float a2_8_3 = a2[3];
-        const float a2_8_4 = a2[4];
-        const float a2_8_5 = a2[5];
-        const float a2_8_6 = a2[6];
-        const float a2_8_7 = a2[7];
-        const float a2_4_0 = a2_8_0 + a2_8_4;
-        const float a2_4_1 = a2_8_1 + a2_8_5;
-        const float a2_4_2 = a2_8_2 + a2_8_6;
-        const float a2_4_3 = a2_8_3 + a2_8_7;
-        const float a2_2_0 = a2_4_0 + a2_4_2;
-        const float a2_2_1 = a2_4_1 + a2_4_3;
-        const float a2_1_0 = a2_2_0 + a2_2_1;
+        const float a2_1_0 = sum_of_16_f32(a2);
         const float r2 = a2_1_0;
         const float t18 = r2 * 0.0013020833721384406f;
         b10[v0] = t18;
@@ -171,24 +181,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a4[l] = a4[l] + a4[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a4[l] = a4[l] + a4[l + 8];
-        }
-        const float a4_8_0 = a4[0];
-        const float a4_8_1 = a4[1];
-        const float a4_8_2 = a4[2];
-        const float a4_8_3 = a4[3];
-        const float a4_8_4 = a4[4];
-        const float a4_8_5 = a4[5];
-        const float a4_8_6 = a4[6];
-        const float a4_8_7 = a4[7];
-        const float a4_4_0 = a4_8_0 + a4_8_4;
-        const float a4_4_1 = a4_8_1 + a4_8_5;
-        const float a4_4_2 = a4_8_2 + a4_8_6;
-        const float a4_4_3 = a4_8_3 + a4_8_7;
-        const float a4_2_0 = a4_4_0 + a4_4_2;
-        const float a4_2_1 = a4_4_1 + a4_4_3;
-        const float a4_1_0 = a4_2_0 + a4_2_1;
+        const float a4_1_0 = sum_of_16_f32(a4);
         const float r4 = a4_1_0;
         const float t22 = r4 * 0.0013020833721384406f;
         const float t24 = t22 + 9.999999747378752e-06f;

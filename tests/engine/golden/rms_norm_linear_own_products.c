@@ -137,6 +137,23 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
     }
 }
 
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
 #if defined(__AVX512F__)
 #define BLOCK_LANES 16
 #define BLOCK_VECTORS 4
@@ -327,24 +344,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = a0[l] + a0[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] + a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 + a0_8_4;
-        const float a0_4_1 = a0_8_1 + a0_8_5;
-        const float a0_4_2 = a0_8_2 + a0_8_6;
-        const float a0_4_3 = a0_8_3 + a0_8_7;
-        const float a0_2_0 = a0_4_0 + a0_4_2;
-        const float a0_2_1 = a0_4_1 + a0_4_3;
-        const float a0_1_0 = a0_2_0 + a0_2_1;
+        const float a0_1_0 = sum_of_16_f32(a0);
         const float r0 = a0_1_0;
         const float t6 = r0 * 0.0009765625f;
         const float t9 = t6 + t8;

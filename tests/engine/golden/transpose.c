@@ -117,6 +117,9 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     float *const b1 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v1 = task / 3;
         const int64_t first_lane = 128 * (task % 3);

@@ -8,6 +8,7 @@
 #include "engine/kernels/cpu/conv_lines.h"
 #include "engine/kernels/cpu/parallel.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Half of an L1 cache of 32 KiB; at 48 KiB no shape was faster. */
@@ -54,7 +55,7 @@ static void set_lines(conv_channels *c) {
         p->pad[d] = to_wide ? (p->kernel[d] - 1) * p->dilation[d] - s->pad[1 + d] : s->pad[1 + d];
     }
     p->step = to_wide ? c->spec.narrow[3] : c->spec.wide[3];
-    conv_lines_plan(p, STRIP_BYTES);
+    conv_lines_plan(p, STRIP_BYTES, 1);
 }
 
 status conv_channels_prepare(const onednn_conv *spec, arena *memory, conv_channels **out, error *err) {
@@ -100,19 +101,67 @@ static void load_weight(const conv_channels *c, const float *weight, int64_t n) 
     }
 }
 
+static bool is_finite(const float *weight, int64_t n) {
+    bool finite = true;
+    for (int64_t t = 0; t < n; t++) {
+        finite = finite && isfinite(weight[t]);
+    }
+    return finite;
+}
+
+/* Elements of the narrow side that a tap of the wide side's gradient reads: none where the zeros of its spread are. */
+static bool meets(const conv_lines *p, int d, int64_t at, int64_t tap, int64_t *i) {
+    int64_t spread = at + tap * p->dilation[d] - p->pad[d];
+    *i = spread / p->spread[d];
+    return spread >= 0 && spread % p->spread[d] == 0 && *i < p->size[d];
+}
+
+/* As slide_channel of one channel to one, without the zeros between: they would make NaN of weights that are not finite. */
+static void slide_plainly(const conv_channels *c, const float *in, float *out, const int64_t *out_steps, int64_t channel) {
+    const conv_lines *p = &c->lines;
+    const float *weight = c->weight + channel * c->taps;
+    for (int64_t o = 0; o < p->out[0] * p->out[1]; o++) {
+        int64_t row = o / p->out[1], column = o % p->out[1], i, j;
+        float sum = 0;
+        for (int64_t t = 0; t < c->taps; t++) {
+            if (meets(p, 0, row, t / p->kernel[1], &i) && meets(p, 1, column, t % p->kernel[1], &j)) {
+                sum += weight[t] * in[i * p->step + j];
+            }
+        }
+        out[row * out_steps[3] + column * out_steps[4]] = sum;
+    }
+}
+
+/* Windows that one strip serves. */
+typedef struct strip_windows {
+    int64_t row, column, rows, columns;
+} strip_windows;
+
+/* Those of the strip behind, or of the first if it is all zeros; false behind the last. */
+static bool next_windows(const conv_lines *p, strip_windows *at) {
+    at->column += at->columns;
+    if (at->column >= p->out[1]) {
+        at->column = 0;
+        at->row += at->rows;
+    }
+    at->rows = p->out[0] - at->row < p->rows_most ? p->out[0] - at->row : p->rows_most;
+    at->columns = p->out[1] - at->column < p->columns_most ? p->out[1] - at->column : p->columns_most;
+    return at->rows > 0;
+}
+
 /* One channel of one image: that of `in` for all of its channels of `out`. */
 static void slide_channel(const conv_channels *c, const float *in, float *out, const int64_t *out_steps, int64_t first,
                           const float *bias, float *strip) {
     const conv_lines *p = &c->lines;
-    for (int64_t row = 0; row < p->out[0]; row += p->rows_most) {
-        int64_t rows = p->out[0] - row < p->rows_most ? p->out[0] - row : p->rows_most;
-        conv_lines_fill(p, c->l, in, row, rows, strip);
+    strip_windows at = {0};
+    while (next_windows(p, &at)) {
+        conv_lines_fill(p, c->l, in, at.row, at.rows, at.column, strip);
         for (int64_t k = 0; k < c->each; k++) {
-            conv_rows r = {.rows = rows,
-                           .n = p->out[1],
+            conv_rows r = {.rows = at.rows,
+                           .n = at.columns,
                            .in = strip,
                            .in_step = conv_lines_row(p),
-                           .out = out + k * out_steps[1] + row * out_steps[3],
+                           .out = out + k * out_steps[1] + at.row * out_steps[3] + at.column * out_steps[4],
                            .out_step = out_steps[3],
                            .taps = c->taps,
                            .tap = c->tap,
@@ -134,10 +183,16 @@ static void run_slides(const conv_channels *c, const onednn_data *data) {
         load_weight(c, data->at[2], n);
     }
     parallel_share(c->shape.batch * groups, 1, &from, &to);
+    bool spreads = c->lines.spread[0] > 1 || c->lines.spread[1] > 1;
     for (int64_t i = from; i < to; i++) {
         int64_t image = i / groups, group = i % groups;
-        slide_channel(c, in + image * in_steps[0] + group * in_steps[1],
-                      out + image * out_steps[0] + group * c->each * out_steps[1], out_steps, group * c->each, bias, strip);
+        const float *x = in + image * in_steps[0] + group * in_steps[1];
+        float *y = out + image * out_steps[0] + group * c->each * out_steps[1];
+        if (spreads && !is_finite(c->weight + group * c->taps, c->taps)) {
+            slide_plainly(c, x, y, out_steps, group);
+        } else {
+            slide_channel(c, x, y, out_steps, group * c->each, bias, strip);
+        }
     }
 }
 
@@ -154,14 +209,14 @@ static void run_sums(const conv_channels *c, const onednn_data *data) {
         for (int64_t image = 0; image < c->shape.batch; image++) {
             const float *in = (const float *)data->at[1] + image * wide[0] + n / c->each * wide[1];
             const float *grad = (const float *)data->at[0] + image * narrow[0] + n * narrow[1];
-            for (int64_t row = 0; row < p->out[0]; row += p->rows_most) {
-                int64_t rows = p->out[0] - row < p->rows_most ? p->out[0] - row : p->rows_most;
-                conv_lines_fill(p, c->l, in, row, rows, strip);
-                conv_row_sums r = {.rows = rows,
-                                   .n = p->out[1],
+            strip_windows at = {0};
+            while (next_windows(p, &at)) {
+                conv_lines_fill(p, c->l, in, at.row, at.rows, at.column, strip);
+                conv_row_sums r = {.rows = at.rows,
+                                   .n = at.columns,
                                    .in = strip,
                                    .in_step = conv_lines_row(p),
-                                   .grad = grad + row * narrow[3],
+                                   .grad = grad + at.row * narrow[3] + at.column * narrow[4],
                                    .grad_step = narrow[3],
                                    .taps = c->taps,
                                    .tap = c->tap,

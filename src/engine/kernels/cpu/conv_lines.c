@@ -13,15 +13,44 @@ static int64_t line_elements(const conv_lines *p) {
     return p->stride[1] * p->pitch;
 }
 
-void conv_lines_plan(conv_lines *p, int64_t bytes) {
-    enum { ALIGNED = 16 };
+enum { ALIGNED = 16, SHORT_LINE = 512 };
+
+static int64_t rounded_up(int64_t n, int64_t to) {
+    return (n + to - 1) / to * to;
+}
+
+static void set_columns(conv_lines *p, int64_t columns) {
     int64_t reach = (p->kernel[1] - 1) * p->dilation[1] / p->stride[1] + 1;
-    p->pitch = (p->out[1] + reach + ALIGNED - 1) / ALIGNED * ALIGNED;
-    int64_t fitting = bytes / (line_elements(p) * (int64_t)sizeof(float)), most = 1;
+    p->columns_most = columns;
+    p->pitch = rounded_up(columns + reach, ALIGNED);
+}
+
+/* Long rows are halved, so that windows' own reach stays the smaller part of a line. */
+static bool halve_columns(conv_lines *p) {
+    if (p->columns_most < 2 * SHORT_LINE) {
+        return false;
+    }
+    set_columns(p, rounded_up((p->columns_most + 1) / 2, ALIGNED));
+    return true;
+}
+
+void conv_lines_plan(conv_lines *p, int64_t bytes, int64_t strips) {
+    int64_t most = 1;
+    set_columns(p, p->out[1]);
+    while (lines_of(p, 1) * line_elements(p) * (int64_t)sizeof(float) > bytes && halve_columns(p)) {
+    }
+    int64_t fitting = bytes / (line_elements(p) * (int64_t)sizeof(float));
     while (most < p->out[0] && lines_of(p, most + 1) <= fitting) {
         most++;
     }
     p->rows_most = most;
+    while (rounded_up(p->out[0], p->rows_most) / p->rows_most * (rounded_up(p->out[1], p->columns_most) / p->columns_most) < strips) {
+        if (p->rows_most > 1) {
+            p->rows_most = (p->rows_most + 1) / 2;
+        } else if (!halve_columns(p)) {
+            break;
+        }
+    }
 }
 
 int64_t conv_lines_elements(const conv_lines *p, const conv_loops *l) {
@@ -38,11 +67,14 @@ int64_t conv_lines_row(const conv_lines *p) {
 }
 
 /* All parts of a line, but for the zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
-static void fill_line(const conv_lines *p, const conv_loops *l, const float *row, float *line) {
+static void fill_line(const conv_lines *p, const conv_loops *l, const float *row, int64_t column, float *line) {
     int64_t stride = p->stride[1], spread = p->spread[1];
+    if (p->columns_most < p->out[1]) { /* zeros lie elsewhere in each part of a row */
+        memset(line, 0, (size_t)line_elements(p) * sizeof *line);
+    }
     for (int64_t q = 0; q < stride; q++, line += p->pitch) {
-        /* element j is the image's i = j * stride + q - pad, spread apart */
-        int64_t first = p->pad[1] - q, from = first > 0 ? (first + stride - 1) / stride : 0;
+        /* element j is the image's i = (column + j) * stride + q - pad, spread apart */
+        int64_t first = p->pad[1] - q - column * stride, from = first > 0 ? (first + stride - 1) / stride : 0;
         if (spread == 1) {
             int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
             end = end < p->pitch ? end : p->pitch;
@@ -57,14 +89,15 @@ static void fill_line(const conv_lines *p, const conv_loops *l, const float *row
     }
 }
 
-void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, float *strip) {
+void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, int64_t column,
+                     float *strip) {
     int64_t n = lines_of(p, rows), bytes = line_elements(p) * (int64_t)sizeof(float);
     for (int64_t k = 0; k < n; k++, strip += line_elements(p)) {
         int64_t at = row * p->stride[0] - p->pad[0] + k, i = at / p->spread[0];
         if (at < 0 || at % p->spread[0] != 0 || i >= p->size[0]) {
             memset(strip, 0, (size_t)bytes);
         } else {
-            fill_line(p, l, image + i * p->step, strip);
+            fill_line(p, l, image + i * p->step, column, strip);
         }
     }
 }

@@ -15,18 +15,21 @@ typedef struct conv_lines {
     int64_t out[2];    /* windows */
     int64_t step;      /* elements between rows of the image; those of a row lie together */
     int64_t pitch;     /* elements of a part of a line */
-    int64_t rows_most; /* rows of windows that a strip of lines serves */
+    /* Windows that a strip of lines serves: whole rows of them, or a part of each where rows are long. */
+    int64_t rows_most, columns_most;
 } conv_lines;
 
-/* Sets pitch and rows_most, so that a strip takes up no more than about `bytes`, and no less than one row of windows. */
-void conv_lines_plan(conv_lines *p, int64_t bytes);
+/* Sets pitch, rows_most and columns_most, so that a strip takes up no more than about `bytes` (unless the kernel itself reaches
+   further) and an image is cut into `strips` or more, where it has so many rows or long ones. */
+void conv_lines_plan(conv_lines *p, int64_t bytes, int64_t strips);
 /* Elements of a strip, with what loops read past its end. */
 int64_t conv_lines_elements(const conv_lines *p, const conv_loops *l);
 /* Elements from the first window's tap 0 to its tap (h, w), and from a row of windows to the next. */
 int64_t conv_lines_tap(const conv_lines *p, int64_t h, int64_t w);
 int64_t conv_lines_row(const conv_lines *p);
-/* The strip for windows of rows [row, row + rows). It was all zeros before its first filling: what lies outside the image in
-   every row is not written again. */
-void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, float *strip);
+/* The strip for windows of rows [row, row + rows) from `column` on. It was all zeros before its first filling: what lies outside
+   the image in every whole row is not written again. */
+void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, int64_t column,
+                     float *strip);
 
 #endif

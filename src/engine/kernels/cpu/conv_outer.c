@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each thread sums up some images: within one in f32, some hundred positions at a time, from image to image in double. A block of
-   positions of both sides is turned round, so that channels lie side by side as conv_loops.h multiplies them; the side of fewer
-   channels takes the place of the weight. */
+/* Each thread sums up some images: some hundred positions at a time, in f32 within a part of a large image or some small ones, from
+   there on in double. A block of positions of both sides is turned round, so that channels lie side by side as conv_loops.h multiplies
+   them; the side of fewer channels takes the place of the weight. Small images share a block: sums are read and written once for
+   each. */
 #include "engine/kernels/cpu/conv_outer.h"
 
 #include "engine/kernels/cpu/isa/conv_loops.h"
@@ -11,6 +12,9 @@
 #include <string.h>
 
 enum { DEPTH = 256, TILES = 5, LINE = 16 };
+/* Sums are in f32 up to so many positions: larger weights than caches hold would else be read and written more in double than
+   multiplied. A multiple of DEPTH. */
+enum { FLOAT_POSITIONS = 2048 };
 /* Of all threads' own weights together. */
 #define MOST_BYTES (256.0 * 1024 * 1024)
 
@@ -20,6 +24,7 @@ struct conv_outer {
     conv_shape shape;
     int rows_side; /* 0: the narrow one's channels are rows, 1: the wide one's */
     int64_t positions, rows, columns, rows_padded, columns_padded; /* of a group */
+    int64_t together, in_float; /* images of a block; images until totals are added to, a multiple of those */
     int threads, team;
     int64_t sum_elements; /* of a thread's, all groups */
     float *sums;
@@ -70,6 +75,8 @@ status conv_outer_prepare(const onednn_conv *spec, arena *memory, conv_outer **o
     c->rows_padded = padded(c->rows, c->l->rows);
     c->columns_padded = padded(c->columns, c->l->columns);
     c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
+    c->together = c->positions < DEPTH ? DEPTH / c->positions : 1;
+    c->in_float = c->together * (c->positions * c->together < FLOAT_POSITIONS ? FLOAT_POSITIONS / (c->positions * c->together) : 1);
     double flops = 2.0 * (double)(s->batch * c->positions) * (double)(narrow * s->wide_channels);
     c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
     c->sum_elements = s->groups * c->rows_padded * c->columns_padded;
@@ -85,45 +92,63 @@ status conv_outer_prepare(const onednn_conv *spec, arena *memory, conv_outer **o
     return ASSAY_OK;
 }
 
-/* depth positions of all rows' channels, a block of rows behind the other. Rows that fill the last block up stay 0. */
-static void turn_left(const conv_outer *c, const float *from, int64_t step, int64_t depth, float *to) {
+/* A block: `depth` positions of each of some images of one side, its channels `step` apart. */
+typedef struct outer_block {
+    const float *from; /* the group's first channel */
+    int64_t step, image;
+    int64_t images, depth;
+} outer_block;
+
+/* All rows' channels, a block of rows behind the other. Rows that fill the last block up stay 0. */
+static void turn_left(const conv_outer *c, const outer_block *b, float *to) {
     int64_t width = c->l->rows;
     for (int64_t row = 0; row < c->rows; row += width) {
         int64_t rows = least(width, c->rows - row);
-        float *block = to + row * depth;
-        for (int64_t d = 0; d < depth; d++) {
-            for (int64_t i = 0; i < width; i++) {
-                block[d * width + i] = i < rows ? from[(row + i) * step + d] : 0;
+        for (int64_t image = 0; image < b->images; image++) {
+            const float *from = b->from + image * b->image + row * b->step;
+            float *block = to + (row * b->images + image * width) * b->depth;
+            for (int64_t d = 0; d < b->depth; d++) {
+                for (int64_t i = 0; i < width; i++) {
+                    block[d * width + i] = i < rows ? from[i * b->step + d] : 0;
+                }
             }
         }
     }
 }
 
-/* Positions [at, at + depth) of one group of an image are added to its sums. left, right: the group's first channels there. */
-static void add_positions(const conv_outer *c, const float *left, int64_t left_step, const float *right, int64_t right_step,
-                          int64_t depth, bool accumulate, float *sums) {
+static void turn_columns(const conv_outer *c, const outer_block *b, int64_t column, float *to) {
+    int64_t width = c->l->columns;
+    for (int64_t image = 0; image < b->images; image++) {
+        copy_loops_best()->transpose((char *)(to + image * b->depth * width),
+                                     (const char *)(b->from + image * b->image + column * b->step), 2,
+                                     least(width, c->columns - column), b->depth, width * (int64_t)sizeof *to,
+                                     b->step * (int64_t)sizeof *to);
+    }
+}
+
+/* A block of one group is added to the group's sums. soon: the next block of the right side. */
+static void add_block(const conv_outer *c, const outer_block *left, const outer_block *right, const float *soon, bool accumulate,
+                      float *sums) {
     int thread = omp_get_thread_num();
     int64_t width = c->l->columns;
     float *rows = c->left + thread * DEPTH * c->rows_padded, *columns = c->right + thread * DEPTH * TILES * width;
-    turn_left(c, left, left_step, depth, rows);
+    turn_left(c, left, rows);
     for (int64_t column = 0; column < c->columns;) {
         conv_run runs[TILES];
         conv_tile tiles[TILES];
         conv_product p = {.rows = c->rows_padded,
-                          .depth = depth,
+                          .depth = left->images * left->depth,
                           .weight = rows,
                           .tiles = tiles,
                           .out_step = c->columns_padded,
                           .accumulate = accumulate,
-                          .soon = right + column * right_step + depth, /* the next positions of the same channels */
-                          .soon_step = right_step,
-                          .soon_lines = DEPTH / LINE + 1,
+                          .soon = soon + column * right->step,
+                          .soon_step = right->step,
+                          .soon_lines = right->depth / LINE + 1,
                           .soon_depth = least(TILES * width, c->columns - column)};
         for (; p.n_tiles < TILES && column < c->columns; p.n_tiles++, column += width) {
             float *to = columns + p.n_tiles * DEPTH * width;
-            copy_loops_best()->transpose((char *)to, (const char *)(right + column * right_step), 2,
-                                         least(width, c->columns - column), depth, width * (int64_t)sizeof *to,
-                                         right_step * (int64_t)sizeof *to);
+            turn_columns(c, right, column, to);
             runs[p.n_tiles] = (conv_run){sums + column, 0, width};
             tiles[p.n_tiles] = (conv_tile){.columns = to, .runs = &runs[p.n_tiles], .n_runs = 1};
         }
@@ -131,21 +156,46 @@ static void add_positions(const conv_outer *c, const float *left, int64_t left_s
     }
 }
 
-static void add_image(const conv_outer *c, const onednn_data *data, int64_t image) {
-    int thread = omp_get_thread_num(), side = c->rows_side;
+static void add_to_totals(const conv_outer *c, int64_t from, int64_t n) {
+    const float *sums = c->sums + omp_get_thread_num() * c->sum_elements + from;
+    double *totals = c->totals + omp_get_thread_num() * c->sum_elements + from;
+    for (int64_t i = 0; i < n; i++) {
+        totals[i] += (double)sums[i];
+    }
+}
+
+/* Images of one block, to the sums or anew. What a large image sums up goes to the totals now and then, but for the last of it. */
+static void add_images(const conv_outer *c, const onednn_data *data, int64_t image, int64_t images, bool accumulate) {
+    int side = c->rows_side;
     const int64_t *left = side == 0 ? c->spec.narrow : c->spec.wide, *right = side == 0 ? c->spec.wide : c->spec.narrow;
     const float *a = (const float *)data->at[side] + image * left[0];
     const float *b = (const float *)data->at[1 - side] + image * right[0];
-    float *sums = c->sums + thread * c->sum_elements;
-    double *totals = c->totals + thread * c->sum_elements;
+    float *sums = c->sums + omp_get_thread_num() * c->sum_elements;
+    int64_t group_sums = c->rows_padded * c->columns_padded;
     for (int64_t g = 0; g < c->shape.groups; g++) {
         for (int64_t at = 0; at < c->positions; at += DEPTH) {
-            add_positions(c, a + g * c->rows * left[1] + at, left[1], b + g * c->columns * right[1] + at, right[1],
-                          least(DEPTH, c->positions - at), at > 0, sums + g * c->rows_padded * c->columns_padded);
+            bool anew = at % FLOAT_POSITIONS == 0 && (at > 0 || !accumulate);
+            if (anew && at > 0) {
+                add_to_totals(c, g * group_sums, group_sums);
+            }
+            int64_t depth = least(DEPTH, c->positions - at);
+            outer_block l = {a + g * c->rows * left[1] + at, left[1], left[0], images, depth};
+            outer_block r = {b + g * c->columns * right[1] + at, right[1], right[0], images, depth};
+            const float *soon = at + DEPTH < c->positions ? r.from + DEPTH : r.from - at + images * right[0];
+            add_block(c, &l, &r, soon, !anew, sums + g * group_sums);
         }
     }
-    for (int64_t i = 0; i < c->sum_elements; i++) {
-        totals[i] += (double)sums[i];
+}
+
+/* Images [from, to). */
+static void add_share(const conv_outer *c, const onednn_data *data, int64_t from, int64_t to) {
+    memset(c->totals + omp_get_thread_num() * c->sum_elements, 0, (size_t)c->sum_elements * sizeof *c->totals);
+    for (int64_t first = from; first < to; first += c->in_float) {
+        int64_t last = least(first + c->in_float, to);
+        for (int64_t i = first; i < last; i += c->together) {
+            add_images(c, data, i, least(c->together, last - i), i > first);
+        }
+        add_to_totals(c, 0, c->sum_elements);
     }
 }
 
@@ -173,11 +223,8 @@ void conv_outer_run(conv_outer *c, const onednn_data *data) {
         int64_t from, to;
 #pragma omp single
         c->team = omp_get_num_threads();
-        memset(c->totals + omp_get_thread_num() * c->sum_elements, 0, (size_t)c->sum_elements * sizeof *c->totals);
         parallel_share(c->shape.batch, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            add_image(c, data, i);
-        }
+        add_share(c, data, from, to);
 #pragma omp barrier
 #pragma omp for schedule(static) nowait
         for (int64_t r = 0; r < c->shape.groups * c->rows; r++) {

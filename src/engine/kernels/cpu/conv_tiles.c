@@ -16,7 +16,7 @@
 enum { DEPTH = 256, MOST_COLUMNS = 64, TILES = 5, LEAST_ROWS = 8, FEW_CHANNELS = 4 };
 
 /* Shorter rows of windows leave a part of their tiles empty: there oneDNN is ahead. The copy of their inputs stays in L2. */
-enum { LEAST_LINE = 32, STRIP_BYTES = 64 * 1024 };
+enum { LEAST_LINE = 32, STRIP_BYTES = 64 * 1024, STRIPS_OF_THREAD = 2 };
 
 /* The side that is read and the side that is written, strides in elements: batch, channel, three spatial. */
 struct conv_tiles {
@@ -103,6 +103,11 @@ static void set_weight_places(conv_tiles *c) {
     }
 }
 
+/* Of an image, side by side. */
+static int64_t strips_across(const conv_lines *p) {
+    return (p->out[1] + p->columns_most - 1) / p->columns_most;
+}
+
 static void set_lines(conv_tiles *c) {
     const conv_shape *s = &c->shape;
     conv_lines *p = &c->lines;
@@ -116,9 +121,10 @@ static void set_lines(conv_tiles *c) {
         p->pad[d] = s->pad[1 + d];
     }
     p->step = c->spec.wide[3];
-    conv_lines_plan(p, STRIP_BYTES);
+    int64_t others = s->batch * s->groups;
+    conv_lines_plan(p, STRIP_BYTES, (STRIPS_OF_THREAD * c->threads + others - 1) / others);
     c->strip_elements = conv_lines_elements(p, c->l);
-    c->units = s->batch * ((p->out[0] + p->rows_most - 1) / p->rows_most);
+    c->units = s->batch * strips_across(p) * ((p->out[0] + p->rows_most - 1) / p->rows_most);
 }
 
 static void set_places(conv_tiles *c) {
@@ -148,6 +154,8 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     int64_t width = TILES * c->l->columns;
     c->units = (s->batch * c->positions + width - 1) / width;
     c->columns_elements = DEPTH * width;
+    double flops = 2.0 * (double)(s->batch * c->positions) * (double)(c->rows * c->k) * (double)s->groups;
+    c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
     c->in_lines = is_in_lines(s);
     if (c->in_lines) {
         set_lines(c);
@@ -155,8 +163,6 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     }
     double out_bytes = (double)(s->batch * s->groups * c->rows) * (double)(c->positions * (int64_t)sizeof(float));
     c->streams = out_bytes >= STREAM_MIN_BYTES && c->k <= DEPTH;
-    double flops = 2.0 * (double)(s->batch * c->positions) * (double)(c->rows * c->k) * (double)s->groups;
-    c->threads = parallel_threads(flops / 4); /* several multiplications take the time of a byte's traffic */
     c->weight_at = arena_make(memory, (size_t)c->k, sizeof *c->weight_at);
     c->place = arena_make(memory, (size_t)c->k, sizeof *c->place);
     c->weight = arena_make(memory, (size_t)(s->groups * padded_rows(c)) + 1, (size_t)c->k * sizeof *c->weight);
@@ -330,14 +336,16 @@ static void run_tiles(const conv_tiles *c, const float *in, float *out, const fl
     }
 }
 
-/* A strip of rows of windows of one image; in and out: the group's first channels there. */
-static void run_strip(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t row,
+/* A strip of rows of windows of one image, or of a part of them; in and out: the group's first channels there. */
+static void run_strip(const conv_tiles *c, const float *in, float *out, const float *bias, int64_t group, int64_t strip,
                       float *strips) {
     const conv_lines *p = &c->lines;
     const int64_t *steps = out_strides(c);
-    int64_t rows = least(p->rows_most, p->out[0] - row);
+    int64_t row = strip / strips_across(p) * p->rows_most, column = strip % strips_across(p) * p->columns_most;
+    int64_t rows = least(p->rows_most, p->out[0] - row), columns = least(p->columns_most, p->out[1] - column);
     for (int64_t channel = 0; channel < c->k / c->taps; channel++) {
-        conv_lines_fill(p, c->l, in + channel * in_strides(c)[1], row, rows, strips + channel * c->strip_elements);
+        conv_lines_fill(p, c->l, in + channel * in_strides(c)[1], row, rows, column,
+                        strips + channel * c->strip_elements);
     }
     conv_run run = {.first = 0};
     conv_tile line = {.runs = &run, .n_runs = 1};
@@ -349,10 +357,10 @@ static void run_strip(const conv_tiles *c, const float *in, float *out, const fl
         product.accumulate = k > 0;
         line.place = c->place + k;
         for (int64_t i = 0; i < rows; i++) {
-            for (int64_t w = 0; w < p->out[1]; w += c->l->columns) {
+            for (int64_t w = 0; w < columns; w += c->l->columns) {
                 line.columns = strips + i * conv_lines_row(p) + w;
-                run.out = out + (row + i) * steps[3] + w * steps[4];
-                run.n = least(c->l->columns, p->out[1] - w);
+                run.out = out + (row + i) * steps[3] + (column + w) * steps[4];
+                run.n = least(c->l->columns, columns - w);
                 c->l->multiply(&product);
             }
         }
@@ -370,8 +378,7 @@ static void run_unit(const conv_tiles *c, const onednn_data *data, int64_t group
         return;
     }
     int64_t strips = c->units / c->shape.batch, image = index / strips;
-    run_strip(c, in + image * in_steps[0], out + image * out_steps[0], bias, group, index % strips * c->lines.rows_most,
-              columns);
+    run_strip(c, in + image * in_steps[0], out + image * out_steps[0], bias, group, index % strips, columns);
 }
 
 void conv_tiles_run(conv_tiles *c, const onednn_data *data) {

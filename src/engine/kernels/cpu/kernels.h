@@ -21,6 +21,7 @@ extern const kernel_rows kernels_random;
 extern const kernel_rows kernels_index;
 extern const kernel_rows kernels_scatter;
 extern const kernel_rows kernels_embedding;
+extern const kernel_rows kernels_embedding_bag;
 extern const kernel_rows kernels_rnn;
 extern const kernel_rows kernels_fft;
 extern const kernel_rows kernels_sparse;

@@ -188,8 +188,9 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
     }
 }
 
-/* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. */
-static void run_units(const move *m, const copy_loops *loops, int64_t from, int64_t to) {
+/* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. thread: of this move's own,
+   whose buffers are taken. A move on one thread may be made by any thread of its caller's. */
+static void run_units(const move *m, const copy_loops *loops, int thread, int64_t from, int64_t to) {
     int64_t index[TENSOR_MAX_DIMS], left = from;
     ptrdiff_t at_dst = 0, at_src = 0;
     if (from >= to) {
@@ -204,7 +205,7 @@ static void run_units(const move *m, const copy_loops *loops, int64_t from, int6
     }
     turning t = {.next = 0, .to = NULL};
     if (m->turns_in_steps) {
-        t.buffer[0] = m->turn_buffers + (size_t)omp_get_thread_num() * MOVE_TURN_BYTES;
+        t.buffer[0] = m->turn_buffers + (size_t)thread * MOVE_TURN_BYTES;
         t.buffer[1] = t.buffer[0] + TURN_BYTES;
     }
     for (int64_t unit = from; unit < to; unit++) {
@@ -247,7 +248,7 @@ static void run_one_after_the_other(const move *moves, int64_t n, double total, 
     double from = total * ((double)thread / threads), to = total * ((double)(thread + 1) / threads), before = 0;
     for (int64_t i = 0; i < n; i++) {
         if (moves[i].kind != MOVE_NOTHING) {
-            run_units(&moves[i], loops, unit_at(&moves[i], before, from), unit_at(&moves[i], before, to));
+            run_units(&moves[i], loops, thread, unit_at(&moves[i], before, from), unit_at(&moves[i], before, to));
         }
         before += moves[i].bytes;
     }
@@ -264,7 +265,7 @@ static void run_together(const move *moves, int64_t n, double total, int thread,
             if (m->kind != MOVE_NOTHING) {
                 double units = (double)m->units / (double)all;
                 int64_t to = step + 1 == all ? m->units : (int64_t)(units * (double)(step + 1));
-                run_units(m, loops, (int64_t)(units * (double)step), to);
+                run_units(m, loops, thread, (int64_t)(units * (double)step), to);
             }
         }
     }

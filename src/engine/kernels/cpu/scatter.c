@@ -33,10 +33,24 @@ static void fill_with_self(move *m, const tensor *out, const tensor *self) {
     move_copy(m, &b, out, self);
 }
 
+/* What is read must lie apart from what is written: each write would change what later ones read (ATen's assert_no_overlap). */
+static status check_apart(const kernel_plan *plan, const tensor *t, error *err) {
+    const tensor *out = &plan->out->items[0];
+    if (t == NULL || !plan->call->op->in_place || !tensor_may_overlap(t, out) || !tensor_is_dense(t) || !tensor_is_dense(out)) {
+        return ASSAY_OK;
+    }
+    return fail(err, ASSAY_INVALID, "%s: expected values and indices apart from the tensor written to, got some in its memory; "
+                                    "clone them first", plan->call->op->signature.full);
+}
+
 static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *values, const int64_t *value_strides,
                           const put_options *options, error *err) {
     const tensor *self = call_tensor(plan->call, 0), *out = &plan->out->items[0];
     put_state *s = arena_make(plan->memory, 1, sizeof *s);
+    TRY(check_apart(plan, values, err));
+    for (int k = 0; k < ix->n; k++) {
+        TRY(check_apart(plan, ix->source[k].t, err));
+    }
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
@@ -245,6 +259,8 @@ static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const 
     tensor target;
     int dim;
     TRY(dim_wrap(call_int(plan->call, 1), out->ndim, &dim, err));
+    TRY(check_apart(plan, index, err));
+    TRY(check_apart(plan, src, err));
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }

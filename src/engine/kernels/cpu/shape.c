@@ -2,6 +2,7 @@
 /* Pads, repeats, flips, rolls and the backwards of slices: lists of moves that write every byte of the output once. */
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/move_plan.h"
+#include "engine/kernels/cpu/pad.h"
 
 #include <string.h>
 
@@ -13,8 +14,12 @@ static int wrapped(int64_t dim, int ndim) {
 static status prepare_padded(kernel_plan *plan, const tensor *src, const int64_t *from, const int64_t *sizes,
                              const int64_t *src_strides, int64_t src_offset, number value, error *err) {
     const tensor *dst = &plan->out->items[0];
+    padded short_rows = {dst, src, from, sizes, src_strides, src_offset, value};
     move_plan *p;
     box whole, inner;
+    if (pad_takes(&short_rows)) {
+        return pad_prepare(plan, &short_rows, err);
+    }
     TRY(move_plan_start(plan, 2 * (int64_t)dst->ndim + 1, &p, err));
     box_of(&whole, dst);
     inner = whole;

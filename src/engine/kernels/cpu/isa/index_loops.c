@@ -266,7 +266,7 @@ static inline float widen_bf16(uint16_t x) {
 
 /* Columns that stay in registers while the rows go by: four of the compiler's own vectors, since it keeps an array of as
    many floats in memory (four times slower). */
-enum { COLUMNS = 64, AHEAD = 8 };
+enum { BLOCK_MOST = 12, AHEAD = 16 };
 typedef float lane16 __attribute__((vector_size(64)));
 typedef uint16_t half16 __attribute__((vector_size(32)));
 typedef uint32_t bits16 __attribute__((vector_size(64)));
@@ -301,66 +301,85 @@ static inline lane16 lanes_of_bf16(const char *from) {
 #endif
 }
 
-/* One block of columns; read and scales are constants to the compiler wherever this is called. */
-static inline __attribute__((always_inline)) void sum_columns(float *acc, const char *base, const int64_t *offsets,
-                                                              const float *by, int64_t n_rows, int size,
-                                                              lane16 (*read)(const char *), bool scales) {
-    lane16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    for (int64_t i = 0; i < n_rows; i++) {
-        const char *row = base + offsets[i], *ahead = base + offsets[i + AHEAD < n_rows ? i + AHEAD : i];
-        __builtin_prefetch(ahead);
-        __builtin_prefetch(ahead + 64);
-        if (size > 2) { /* else these are the same lines */
-            __builtin_prefetch(ahead + 32 * size);
-            __builtin_prefetch(ahead + 48 * size);
-        }
-        if (scales) {
-            s0 += by[i] * read(row);
-            s1 += by[i] * read(row + 16 * size);
-            s2 += by[i] * read(row + 32 * size);
-            s3 += by[i] * read(row + 48 * size);
-        } else {
-            s0 += read(row);
-            s1 += read(row + 16 * size);
-            s2 += read(row + 32 * size);
-            s3 += read(row + 48 * size);
-        }
+/* Rows i of a block of `vectors` times 16 columns. The last four parameters are constants wherever this is called. */
+static inline __attribute__((always_inline)) void add_block(lane16 *s, const row_list *rows, const char *base, int64_t i, int size,
+                                                            lane16 (*read)(const char *), bool scales, int vectors) {
+    const char *row = base + rows->offsets[i];
+    lane16 by = {0};
+    if (scales) {
+        by += rows->by[i * rows->by_step];
     }
-    memcpy(acc, &s0, sizeof s0);
-    memcpy(acc + 16, &s1, sizeof s1);
-    memcpy(acc + 32, &s2, sizeof s2);
-    memcpy(acc + 48, &s3, sizeof s3);
+#pragma GCC unroll 16
+    for (int k = 0; k < vectors; k++) {
+        s[k] += scales ? by * read(row + k * 16 * size) : read(row + k * 16 * size);
+    }
 }
 
-static inline __attribute__((always_inline)) void sum_rows(float *acc, const char *base, const int64_t *offsets, const float *by,
-                                                           int64_t n_rows, int64_t n, int size,
-                                                           lane16 (*read)(const char *), add_row_fn *add) {
-    int64_t c = 0;
-    for (; c + COLUMNS <= n; c += COLUMNS) {
-        if (by != NULL) {
-            sum_columns(acc + c, base + c * size, offsets, by, n_rows, size, read, true);
-        } else {
-            sum_columns(acc + c, base + c * size, offsets, by, n_rows, size, read, false);
-        }
+static inline __attribute__((always_inline)) void sum_block(float *acc, const row_list *rows, int64_t column, int size,
+                                                            lane16 (*read)(const char *), bool scales, int vectors) {
+    const char *base = rows->base + column * size;
+    lane16 s[BLOCK_MOST];
+    int64_t i = 0, n_fetched = rows->n_ahead - AHEAD < rows->n ? rows->n_ahead - AHEAD : rows->n;
+#pragma GCC unroll 16
+    for (int k = 0; k < vectors; k++) {
+        s[k] = (lane16){0};
     }
+    for (; i < n_fetched; i++) {
+        const char *ahead = base + rows->offsets[i + AHEAD];
+#pragma GCC unroll 16
+        for (int k = 0; k < vectors * size / 4; k++) {
+            __builtin_prefetch(ahead + k * 64);
+        }
+        add_block(s, rows, base, i, size, read, scales, vectors);
+    }
+    for (; i < rows->n; i++) {
+        add_block(s, rows, base, i, size, read, scales, vectors);
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < vectors; k++) {
+        memcpy(acc + column + 16 * k, &s[k], sizeof s[k]);
+    }
+}
+
+/* As many columns at once as registers hold: a row's lines are then read one after the other. */
+static inline __attribute__((always_inline)) int64_t sum_blocks(float *acc, const row_list *rows, int64_t n, int size,
+                                                                lane16 (*read)(const char *), bool scales) {
+    int64_t c = 0;
+#if defined(__AVX512F__)
+    for (; c + 192 <= n; c += 192) {
+        sum_block(acc, rows, c, size, read, scales, 12);
+    }
+    for (; c + 128 <= n; c += 128) {
+        sum_block(acc, rows, c, size, read, scales, 8);
+    }
+#endif
+    for (; c + 64 <= n; c += 64) {
+        sum_block(acc, rows, c, size, read, scales, 4);
+    }
+    return c;
+}
+
+static inline __attribute__((always_inline)) void sum_rows(float *acc, const row_list *rows, int64_t n, int size,
+                                                           lane16 (*read)(const char *), add_row_fn *add) {
+    int64_t c = rows->by != NULL ? sum_blocks(acc, rows, n, size, read, true) : sum_blocks(acc, rows, n, size, read, false);
     if (c < n) {
         memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
     }
-    for (int64_t i = 0; i < n_rows && c < n; i++) {
-        add(acc + c, base + offsets[i] + c * size, n - c, by != NULL ? (double)by[i] : 1);
+    for (int64_t i = 0; i < rows->n && c < n; i++) {
+        add(acc + c, rows->base + rows->offsets[i] + c * size, n - c, rows->by != NULL ? (double)rows->by[i * rows->by_step] : 1);
     }
 }
 
-static void sum_rows_f32(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 4, lanes_of_f32, add_f32);
+static void sum_rows_f32(float *acc, const row_list *rows, int64_t n) {
+    sum_rows(acc, rows, n, 4, lanes_of_f32, add_f32);
 }
 
-static void sum_rows_f16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 2, lanes_of_f16, add_f16);
+static void sum_rows_f16(float *acc, const row_list *rows, int64_t n) {
+    sum_rows(acc, rows, n, 2, lanes_of_f16, add_f16);
 }
 
-static void sum_rows_bf16(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows, int64_t n) {
-    sum_rows(acc, base, offsets, by, n_rows, n, 2, lanes_of_bf16, add_bf16);
+static void sum_rows_bf16(float *acc, const row_list *rows, int64_t n) {
+    sum_rows(acc, rows, n, 2, lanes_of_bf16, add_bf16);
 }
 
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */

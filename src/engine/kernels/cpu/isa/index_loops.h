@@ -12,6 +12,15 @@
 /* acc[i] += alpha * src[i]. acc holds f32 for f16, bf16 and f32, f64 for f64, i64 for integers and booleans. */
 typedef void add_row_fn(void *acc, const void *src, int64_t n, double alpha);
 
+/* Rows at byte offsets from base. Those from n to n_ahead are wanted next: they are fetched, not read. */
+typedef struct row_list {
+    const char *base;
+    const int64_t *offsets;
+    int64_t n, n_ahead;
+    const float *by;  /* NULL: 1 */
+    int64_t by_step;  /* 0: one number for all rows */
+} row_list;
+
 typedef struct index_loops {
     /* offsets[i] (+)= wrapped index * step; answers the first i whose index is outside [-size, size), or n. */
     int64_t (*resolve_i64)(int64_t *offsets, const int64_t *index, int64_t n, int64_t size, int64_t step, int add);
@@ -24,9 +33,8 @@ typedef struct index_loops {
        NULL for types that go by add_row. */
     void (*add_lists[ASSAY_DTYPE_COUNT])(char *dst, const ptrdiff_t *to, const char *values, const ptrdiff_t *from,
                                          const int64_t *starts, const int64_t *slots, int64_t n, double alpha);
-    /* acc[c] = sum over i of by[i] * rows[i][c], rows at byte offsets from base; by may be NULL (1). f32 sums; f16, bf16, f32. */
-    void (*sum_rows[ASSAY_DTYPE_COUNT])(float *acc, const char *base, const int64_t *offsets, const float *by, int64_t n_rows,
-                                        int64_t n);
+    /* acc[c] = sum over i of by[i] * rows[i][c], c below n. f32 sums; f16, bf16, f32. */
+    void (*sum_rows[ASSAY_DTYPE_COUNT])(float *acc, const row_list *rows, int64_t n);
     add_row_fn *add_row[ASSAY_DTYPE_COUNT]; /* NULL for complex types: two numbers of their parts */
     /* The dot product of two rows: f32 sums for f16, bf16 and f32. NULL for other types than floats. */
     double (*dot[ASSAY_DTYPE_COUNT])(const void *a, const void *b, int64_t n);
