@@ -120,6 +120,28 @@ return %o
 ]
 
 
+TUNED = [
+    """graph tuned0: Clamped in place, then gathered by.
+%i = input(T([16], i64), low=-40, high=90)
+%x = input(T([10, 400], f32))
+%w = input(T([400, 8], f32))
+%c = clamp_(%i, 0, 9)
+%y = index_select(%x, 0, %c)
+%z = mm(%y, %w)
+return %z
+""",
+    """graph tuned1: Counts become indices.
+%i = input(T([16], i64), low=0, high=4)
+%o = input(T([16], i64), low=1, high=2)
+%x = input(T([17, 40], f32))
+%n = new_zeros(%i, [4])
+%c = scatter_add(%n, 0, %i, %o)
+%y = index_select(%x, 0, %c)
+return %y
+""",
+]
+
+
 class Compile(Case):
     def setUp(self):
         super().setUp()
@@ -237,6 +259,21 @@ exec cc "$@"
             with self.subTest(place=place):
                 self.check_well(self.both(XDG_CACHE_HOME=place), "not kept")
 
+    def test_cache_cannot_be_run(self):
+        """What is kept there cannot be loaded from there: what was just built is."""
+        os.mkdir(self.path("cache"))
+        mount = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o noexec none "$0" && exec "$@"', self.path("cache")]
+        try:
+            subprocess.run([*mount, "true"], check=True, capture_output=True, timeout=60)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("nothing may be mounted here")
+        run = subprocess.run([*mount, ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
+                             capture_output=True, cwd=self.folder, env={**os.environ, **self.env}, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        mine = [r for r in records_of(run.stdout.decode()) if r["backend"] == "compiled"]
+        self.assertEqual(len(mine), 2)
+        self.check_well(mine, "not kept")
+
     def test_no_home(self):
         env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
         run = subprocess.run([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--jsonl", "-"],
@@ -290,6 +327,14 @@ exec cc "$@"
 
     def test_rows_of_other_parts(self):
         self.check_graphs(NEIGHBOURS)
+
+    def test_tuned_steps_find_what_others_leave(self):
+        """Indices that a step brings into range in place, or counts: a step that is tuned reads what one run before it leaves."""
+        for i, text in enumerate(TUNED):
+            path = self.write(f"tuned{i}.graph", text)
+            for again in range(2):  # the second finds the choice of the first
+                records = self.records("--inputs", path, "--backend", "compiled:autotune", "--backend", "eager", env=self.env)
+                self.assertEqual([r["status"] for r in records], ["ok"] * 2, records)
 
     def test_long_lists(self):
         """More tensors than a kernel joins: the library's call."""

@@ -99,7 +99,8 @@ static const pattern patterns[] = {
     {"mm($m, $M)", 1, 0}, {"mm($m, $M)", 1, 0}, {"bmm($3, $N)", 1, 0}, {"mv($m, $M)", 1, 0},
     /* in place */
     {"relu_($X)", 1, WRITES}, {"add_.Tensor($X, $u)", 1, WRITES}, {"mul_.Tensor($X, $u)", 1, WRITES}, {"copy_($X, $u)", 1, WRITES},
-    {"sub_.Tensor($X, $y)", 1, WRITES}, {"fill_.Scalar($X, $n)", 1, WRITES},
+    {"sub_.Tensor($X, $y)", 1, WRITES}, {"fill_.Scalar($X, $n)", 1, WRITES}, {"addmm_($W, $P)", 1, WRITES},
+    {"addmm_($W, $P, beta=$n, alpha=$n)", 1, WRITES}, {"baddbmm_($H, $P)", 1, WRITES}, {"cumsum_($X, $d)", 1, WRITES},
 };
 
 static inline int maker_draw(maker *m, int n) {
@@ -237,6 +238,14 @@ static inline bool maker_grids(const maker *m, const made_value *v) {
 
 static inline bool maker_writable(const maker *m, const made_value *v) {
     return maker_floats(m, v) && !v->shares;
+}
+
+static inline bool maker_writable_matrices(const maker *m, const made_value *v) {
+    return maker_writable(m, v) && v->ndim == 2;
+}
+
+static inline bool maker_writable_grids(const maker *m, const made_value *v) {
+    return maker_writable(m, v) && v->ndim == 3;
 }
 
 static inline bool maker_alike(const maker *m, const made_value *v) {

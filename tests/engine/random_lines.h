@@ -43,6 +43,26 @@ static inline void maker_same(maker *m, bool untouched) {
     maker_take(m, old != NULL && maker_draw(m, 3) > 0 ? old : maker_input(m, m->x->dtype, m->x->ndim, m->x->sizes, 0, 0));
 }
 
+/* Two that multiply to the first one's form. Where that is square they may be values that there are. */
+static inline void maker_factors(maker *m) {
+    const made_value *x = m->x;
+    int64_t left[TENSOR_MAX_DIMS], right[TENSOR_MAX_DIMS], inner = maker_draw(m, 9) + 1;
+    int n = x->ndim;
+    bool square = n >= 2 && x->sizes[n - 2] == x->sizes[n - 1] && maker_draw(m, 4) > 0;
+    memcpy(left, x->sizes, sizeof left);
+    memcpy(right, x->sizes, sizeof right);
+    if (square) {
+        maker_same(m, false);
+        text_add(&m->call, ", ");
+        maker_same(m, false);
+        return;
+    }
+    left[n - 1] = right[n - 2] = inner;
+    maker_take(m, maker_input(m, x->dtype, n, left, 0, 0));
+    text_add(&m->call, ", ");
+    maker_take(m, maker_input(m, x->dtype, n, right, 0, 0));
+}
+
 static inline int maker_dim(maker *m) {
     if (m->x->ndim == 0) {
         m->failed = true;
@@ -144,7 +164,7 @@ static inline void maker_range(maker *m) {
 /* --- letters ------------------------------------------------------------------------------------------------------------ */
 
 /* Tensors as the first operand: $f floating, $F exact floating, $q floating inputs well above 0, $i exact whole numbers, $b
-   booleans, $a any, $m a matrix, $3 of three dimensions, $X one to write. */
+   booleans, $a any, $m a matrix, $3 of three dimensions, $X one to write, $W a matrix, $H of three dimensions to write. */
 static inline bool maker_first(maker *m, char letter) {
     dtype t = maker_floating(m);
     int ndim = maker_draw(m, 5);
@@ -167,6 +187,10 @@ static inline bool maker_first(maker *m, char letter) {
         return maker_operand(m, maker_grids, t, 3), true;
     case 'X':
         return maker_operand(m, maker_writable, t, ndim), true;
+    case 'W':
+        return maker_operand(m, maker_writable_matrices, t, 2), true;
+    case 'H':
+        return maker_operand(m, maker_writable_grids, t, 3), true;
     default:
         return false;
     }
@@ -174,7 +198,7 @@ static inline bool maker_first(maker *m, char letter) {
 
 /* Tensors by the first one's form: $y broadcasts to it, $Y as well and exact, $Q well above 0, $z booleans that do, $u may be
    of another type, $v alike, $V alike and exact; $w a row of its last size, $M what a matrix multiplies, $N for batches; $c
-   another size in the dimension at hand; indices: $I a list, $J of any form into dimension 0, $G one for each element; $A and
+   another size in the dimension at hand; $P two factors of it; indices: $I a list, $J of any form into dimension 0, $G one for each element; $A and
    $B what is added there. */
 static inline bool maker_second(maker *m, char letter) {
     const made_value *x = m->x;
@@ -201,6 +225,8 @@ static inline bool maker_second(maker *m, char letter) {
         return maker_take(m, maker_input(m, floating, 2, (const int64_t[]){last, other}, 0, 0)), true;
     case 'N':
         return maker_take(m, maker_input(m, floating, 3, (const int64_t[]){x->sizes[0], last, other}, 0, 0)), true;
+    case 'P':
+        return maker_factors(m), true;
     case 'c':
         return maker_resized(m, x->dtype, maker_size(m), 0, 0), true;
     case 'I':

@@ -261,6 +261,17 @@ static void products_between_others(void **state) {
     check_all();
 }
 
+/* Tiles and pairs take them for 0, which is a product's way but not that of a sum of what was multiplied before. */
+static void subnormal_halves_count_in_other_sums(void **state) {
+    (void)state;
+    add("graph sum\n%a = input(T([32, 64], bf16), low=1e-39, high=2e-39)\n%b = input(T([32, 64], bf16), low=1e37, high=9e37)\n"
+        "%c = unsqueeze(%a, 1)\n%d = unsqueeze(%b, 0)\n%e = mul.Tensor(%c, %d)\n%y = sum.dim_IntList(%e, [2], False)\nreturn %y\n");
+    /* beside a product of the same factors, which is another value */
+    add("graph both\n%a = input(T([32, 64], bf16), low=1e-3, high=2e-3)\n%b = input(T([48, 64], bf16))\n%c = unsqueeze(%a, 1)\n"
+        "%d = unsqueeze(%b, 0)\n%e = mul.Tensor(%c, %d)\n%y = sum.dim_IntList(%e, [2], False)\n%t = t(%b)\n%z = mm(%a, %t)\nreturn %y, %z\n");
+    check_all();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_and_shapes),
@@ -268,6 +279,7 @@ int main(void) {
         cmocka_unit_test(products_between_others),
         cmocka_unit_test(what_is_around_them),
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
+        cmocka_unit_test(subnormal_halves_count_in_other_sums),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

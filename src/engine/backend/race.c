@@ -15,7 +15,7 @@ double race_now_s(void) {
 
 /* --- inputs that a run writes ------------------------------------------------------------------------------------------------ */
 
-static status save_storage(saved_inputs *s, const storage *memory, error *err) {
+status race_save_storage(saved_inputs *s, const storage *memory, error *err) {
     for (int i = 0; memory != NULL && i < s->n; i++) {
         if (s->items[i].at == memory->data) {
             return ASSAY_OK;
@@ -41,7 +41,7 @@ status race_save(saved_inputs *s, const graph *g, error *err) {
         const op_call *call = &g->nodes[i].call;
         for (int a = 0; a < call->op->signature.n_params; a++) {
             if (call->args[a].kind == ARG_TENSOR && op_writes(call->op, a)) {
-                TRY(save_storage(s, call->args[a].tensor->storage, err));
+                TRY(race_save_storage(s, call->args[a].tensor->storage, err));
             }
         }
     }
@@ -82,11 +82,12 @@ static status fastest_turn(candidate_fn *run, void *self, int candidate, const s
     double spent = 0;
     *least_s = 1e30;
     for (int k = 0; k < 100 && (k == 0 || spent < ROUND_S); k++) {
+        double before = race_now_s();
         race_restore(saved);
         double start = race_now_s();
         TRY(run(self, candidate, err));
-        double took = race_now_s() - start;
-        spent += took;
+        double end = race_now_s(), took = end - start;
+        spent += end - before;
         *least_s = took < *least_s ? took : *least_s;
     }
     return ASSAY_OK;

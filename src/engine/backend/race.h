@@ -17,8 +17,10 @@ typedef struct saved_inputs {
     saved_input *items;
 } saved_inputs;
 
-/* Copies every input that a node of g writes. OUT_OF_MEMORY; race_forget is due either way. */
+/* Copies every input that a node of g writes, or one memory (NULL is fine, twice is once). OUT_OF_MEMORY; race_forget is due
+   either way. */
 status race_save(saved_inputs *s, const graph *g, error *err);
+status race_save_storage(saved_inputs *s, const storage *memory, error *err);
 void race_restore(const saved_inputs *s);
 void race_forget(saved_inputs *s);
 
@@ -31,7 +33,8 @@ typedef status candidate_fn(void *self, int candidate, error *err);
 
 /* Seconds of each of n candidates' fastest run into best_s. The first n_cold run once before: what touches its memory for the first
    time waits for the system, and would be out of reach at once. What runs write in place is as it was before each, so that indices
-   stay in range and numbers do not drift to where arithmetic is slow. Errors are a candidate's. */
+   stay in range and numbers do not drift to where arithmetic is slow; that takes time as well, and there is so much of it. Errors
+   are a candidate's. */
 status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err);
 /* The chosen few of the same candidates once more, with more runs, in turns that change their order: score[i] is what the faster
    quarter of chosen[i]'s runs took together. */

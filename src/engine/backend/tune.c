@@ -193,12 +193,33 @@ static status time_call(compiled_plan *p, int step, const saved_inputs *saved, e
     return ASSAY_OK;
 }
 
-/* Every step's kernel and threads. */
-static status tune_steps(compiled_plan *p, const saved_inputs *saved, error *err) {
-    for (int i = 0; i < p->n_steps; i++) {
-        TRY(p->steps[i].kernel != NULL ? tune_step(p, i, saved, err) : time_call(p, i, saved, err));
+/* What a step changes by running, as it is now: another run of it finds the same. */
+static status save_rewritten(saved_inputs *s, const compiled_plan *p, int step, error *err) {
+    const compile_step *described = p->steps[step].described;
+    for (int i = 0; i < described->n_rewritten; i++) {
+        TRY(race_save_storage(s, p->tensors[described->rewritten[i]].storage, err));
     }
     return ASSAY_OK;
+}
+
+/* Every step's kernel and threads. Each step finds what those before it have left, run once each, and leaves what one run of its
+   own does. */
+static status tune_steps(compiled_plan *p, const saved_inputs *saved, error *err) {
+    status result = ASSAY_OK;
+    race_restore(saved);
+    for (int i = 0; i < p->n_steps && result == ASSAY_OK; i++) {
+        saved_inputs own = {0};
+        result = save_rewritten(&own, p, i, err);
+        if (result == ASSAY_OK) {
+            result = p->steps[i].kernel != NULL ? tune_step(p, i, &own, err) : time_call(p, i, &own, err);
+        }
+        if (result == ASSAY_OK && own.n > 0) {
+            race_restore(&own);
+            result = compiled_run_step(p, i, err);
+        }
+        race_forget(&own);
+    }
+    return result;
 }
 
 /* The same graph with its matrix products as kernels but for some; NULL when there are none. */
@@ -356,6 +377,18 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
     return ASSAY_OK;
 }
 
+/* Tuning has failed: the plan as the compiler made it, if that runs. */
+static status stay_untuned(compiled_plan *p, const saved_inputs *saved, status failed) {
+    for (int i = 0; i < p->n_steps; i++) {
+        p->steps[i].threads = 0;
+        if (p->steps[i].kernel != NULL && compiled_use_variant(p, i, 0, NULL) != ASSAY_OK) {
+            return failed;
+        }
+    }
+    race_restore(saved);
+    return p->base.run(&p->base, NULL) == ASSAY_OK ? ASSAY_OK : failed;
+}
+
 /* The note lies in the plan that runs. */
 static void describe_choice(compiled_plan *p, const settled *who) {
     static const char *const by_whom[BY_EAGER] = {"", "products of its own; ", "some products of its own; "};
@@ -393,9 +426,18 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
         saved_inputs saved = {0};
         status tuned = race_save(&saved, p->g, err);
         tuned = tuned == ASSAY_OK ? tune_fresh(b, p, &saved, &wins, err) : tuned;
+        bool is_found = tuned == ASSAY_OK;
+        if (!is_found) {
+            wins = (settled){0};
+            tuned = stay_untuned(p, &saved, tuned);
+        }
         race_restore(&saved);
         race_forget(&saved);
         TRY(tuned);
+        if (!is_found) {
+            p->base.note = "not tuned: a kernel that was tried failed";
+            return ASSAY_OK;
+        }
         keep(p, &key, &wins);
     }
     describe_choice(p, &wins);

@@ -155,8 +155,9 @@ static status store_and_load(const cache_key *key, const char *object, module **
     status stored = file_read(object, OBJECT_LIMIT, &bytes, &why);
     stored = stored == ASSAY_OK ? cache_store(key, ".so", bytes.data, bytes.length, kept, sizeof kept, &why) : stored;
     text_clear(&bytes);
-    if (stored == ASSAY_OK) {
-        return load(kept, out, err);
+    /* Nothing may be run from there, or another process has just taken it away: it is still here. */
+    if (stored == ASSAY_OK && load(kept, out, &why) == ASSAY_OK) {
+        return ASSAY_OK;
     }
     TRY(load(object, out, err));
     snprintf((*out)->note, sizeof (*out)->note, "compiled code is not kept: %s", why.message);

@@ -190,7 +190,7 @@ static status take_write(const capturing *c, int node, int i, val before, bool b
     if ((!is_result && now.id == before.id) || !is_hidden_write(c, node, written)) {
         return ASSAY_OK;
     }
-    if (dag_at(c->g, now)->kind == PRIM_CALL) {
+    if (dag_at(c->g, now)->kind == PRIM_CALL && !shows_all(written, aliases_origin(c->names, written))) {
         return refuse_hidden(call, err);
     }
     follow_write(c, node, written, now);

@@ -181,6 +181,43 @@ static int product_of(const compiler *c, const compiler_step *s) {
     return -1;
 }
 
+static const storage *storage_of(const compiler *c, int buffer) {
+    const compile_buffer *b = &c->buffers[buffer];
+    return (b->role == BUFFER_INPUT || b->role == BUFFER_OUTPUT) && b->tensor != NULL ? b->tensor->storage : NULL;
+}
+
+/* Whether kernel k finds in this buffer, which it writes, what it has left there. */
+static bool rewrites(const compiler *c, const kernel *k, const root *r) {
+    bool found = r->kind == ROOT_SCATTER;
+    const storage *written = storage_of(c, r->buffer);
+    for (int e = 0; e < k->n_exprs && written != NULL && !found; e++) {
+        found = k->exprs[e].kind == EXPR_LOAD && storage_of(c, k->exprs[e].buffer) == written;
+    }
+    return found;
+}
+
+static void list_rewritten(compiler *c, const compiler_step *s, compile_step *out) {
+    const dag_node *call = s->kernel == NULL ? dag_at(&c->g, s->call) : NULL;
+    int *list = arena_make(c->memory, (size_t)(call != NULL ? call->n_sources : s->kernel->n_roots), sizeof *list);
+    if (list == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int i = 0; call != NULL && i < call->n_sources; i++) {
+        place p;
+        if (dag_at(&c->g, call->sources[i])->writer != NULL && place_through(c, call->sources[i], &p)) {
+            list[out->n_rewritten++] = p.buffer;
+        }
+    }
+    for (int i = 0; call == NULL && i < s->kernel->n_roots; i++) {
+        const root *r = &s->kernel->roots[i];
+        if (r->buffer >= 0 && rewrites(c, s->kernel, r)) {
+            list[out->n_rewritten++] = r->buffer;
+        }
+    }
+    out->rewritten = list;
+}
+
 static void describe_kernel(compiler *c, const compiler_step *s, compile_step *out) {
     const kernel *k = s->variants[0];
     compile_variant *variants = arena_make(c->memory, (size_t)s->n_variants, sizeof *variants);
@@ -239,8 +276,10 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
     for (int s = 0; s < c->n_steps; s++) {
         if (c->steps[s].n_variants > 0) {
             describe_kernel(c, &c->steps[s], &steps[s]);
+            list_rewritten(c, &c->steps[s], &steps[s]);
         } else if (c->steps[s].kernel == NULL) {
             describe_call(c, c->steps[s].call, &steps[s]);
+            list_rewritten(c, &c->steps[s], &steps[s]);
             steps[s].product = product_of(c, &c->steps[s]);
             out->is_fallback |= steps[s].is_fallback;
             out->why = steps[s].is_fallback && out->why == NULL ? steps[s].why : out->why;

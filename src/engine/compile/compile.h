@@ -55,6 +55,8 @@ typedef struct compile_step {
     const compile_variant *variants;
     int n_buffers;      /* the kernel's parameters in order */
     const int *buffers;
+    int n_rewritten;    /* buffers that it both reads and writes, or adds to: run again it finds there what it has left */
+    const int *rewritten;
     int n_operands;     /* a call's tensor arguments in order */
     const compile_operand *operands;
     double bytes;       /* moved by all tasks */

@@ -29,7 +29,7 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
         text_add(out, atom->is_sure ? "" : "checked(");
         emit_name(m, out, e);
         if (!atom->is_sure) {
-            text_addf(out, ", %lld, &bad)", (long long)atom->high + 1);
+            text_addf(out, ", %lld, &bad)", (long long)atom->size);
         }
     } else {
         int64_t low, high;
@@ -83,24 +83,32 @@ void emit_name(const emitter *m, text *out, int i) {
     }
 }
 
+/* Where only asking finds an index out of range, it is asked for, but not where nobody looks. */
 static void add_condition(const emitter *m, text *out, const expr *e) {
+    bool only_where = e->asks && e->guard >= 0;
+    if (only_where) {
+        emit_name(m, out, e->guard);
+        text_add(out, " && (");
+    }
     for (int i = 0; i < e->n_bounds; i++) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
         index_range(b->at, &low, &high);
+        bool above = low < b->low || (e->asks && high <= b->high);
         text_add(out, i > 0 ? " & " : "");
-        if (low < b->low) {
+        if (above) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
             text_addf(out, " >= %lld)", (long long)b->low);
         }
-        text_add(out, low < b->low && high > b->high ? " & " : "");
+        text_add(out, above && high > b->high ? " & " : "");
         if (high > b->high) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
             text_addf(out, " <= %lld)", (long long)b->high);
         }
     }
+    text_add(out, only_where ? ")" : "");
 }
 
 /* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. */
@@ -304,28 +312,34 @@ int64_t emit_visited(const emitter *m) {
     return n;
 }
 
-/* Work in expression i that is not a row's, without what is saved already. */
-static double work_of(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
-        return 0;
+/* Work in each expression that is not a row's, without what is saved already; up to `enough`. What is read comes before. */
+static void measure_work(const emitter *m, double enough, double *work) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        work[i] = 0;
+        if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
+            continue;
+        }
+        work[i] = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
+        for (int r = 0; r < n && work[i] < enough; r++) {
+            work[i] += work[reads[r]];
+        }
     }
-    double work = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
-    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
-    for (int r = 0; r < n; r++) {
-        work += work_of(m, reads[r]);
-    }
-    return work;
 }
 
 /* The last expression that two phases compute and that is dear; -1: none. */
 static int worth_saving(emitter *m, int *first) {
     const kernel *k = m->k;
     int found = -1, *seen = calloc((size_t)k->n_exprs + 1, sizeof *seen);
-    if (seen == NULL) {
+    double *work = calloc((size_t)k->n_exprs + 1, sizeof *work);
+    if (seen == NULL || work == NULL) {
         m->out.failed = true;
+        free(seen);
+        free(work);
         return -1;
     }
+    measure_work(m, SAVED_COST, work);
     for (m->phase = 0; m->phase < k->n_phases; m->phase++) {
         memset(m->wanted, 0, (size_t)k->n_exprs);
         for (int i = 0; i < k->n_roots; i++) {
@@ -336,7 +350,7 @@ static int worth_saving(emitter *m, int *first) {
         for (int i = 0; i < k->n_exprs; i++) {
             bool by_lanes = k->vector < 0 || (k->exprs[i].variables >> k->vector & 1) != 0; /* others are computed before them */
             if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && by_lanes && !emit_is_row(m, &k->exprs[i]) &&
-                work_of(m, i) >= SAVED_COST) {
+                work[i] >= SAVED_COST) {
                 found = i;
                 *first = seen[i] - 1;
             }
@@ -345,6 +359,7 @@ static int worth_saving(emitter *m, int *first) {
     }
     m->phase = 0;
     free(seen);
+    free(work);
     return found;
 }
 

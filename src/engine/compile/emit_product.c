@@ -52,18 +52,22 @@ static int only_sum(const kernel *k, uint64_t reduced) {
 /* Whether the loads behind an expression run along variable a rather than b. One that does not go with b at all is for many
    elements, and tells nothing. */
 static bool runs_along(const kernel *k, int e, int a, int b) {
-    int reads[EXPR_MAX_READS], n = expr_reads(k, &k->exprs[e], reads);
-    int64_t of_a, of_b;
-    if (k->exprs[e].kind == EXPR_LOAD && index_stride(k->exprs[e].at, a, &of_a) && index_stride(k->exprs[e].at, b, &of_b) &&
-        of_a == 1 && of_b != 1 && of_b != 0) {
-        return true;
+    bool found = false, *behind = calloc((size_t)e + 1, sizeof *behind);
+    if (behind == NULL) {
+        return false; /* the other way round is as good */
     }
-    for (int i = 0; i < n; i++) {
-        if (runs_along(k, reads[i], a, b)) {
-            return true;
+    behind[e] = true;
+    for (int i = e; i >= 0 && !found; i--) { /* what is read comes before */
+        int64_t of_a, of_b;
+        int reads[EXPR_MAX_READS], n = behind[i] ? expr_reads(k, &k->exprs[i], reads) : 0;
+        found = behind[i] && k->exprs[i].kind == EXPR_LOAD && index_stride(k->exprs[i].at, a, &of_a) &&
+                index_stride(k->exprs[i].at, b, &of_b) && of_a == 1 && of_b != 1 && of_b != 0;
+        for (int r = 0; r < n; r++) {
+            behind[reads[r]] = true;
         }
     }
-    return false;
+    free(behind);
+    return found;
 }
 
 /* The variable whose neighbours are neighbours where the first value that is kept lies; -1: there is none. */
@@ -176,7 +180,7 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
                                 .right_runs_inward = runs_along(k, right, inner, column),
                                 .left_stride = -1, .left_step = 1, .right_stride = -1, .right_rows = -1};
-    place_factors(k, pairs);
+    place_factors(k, k->roots[sum].of_factors ? pairs : PAIRS_WIDENED);
     int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
     k->lanes = k->product.columns;
     k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + k->lanes - 1) / k->lanes);

@@ -49,7 +49,7 @@ int expr_reads(const kernel *k, const expr *e, int *reads) {
     for (int i = 0; i < e->n_sources; i++) {
         reads[n++] = e->sources[i];
     }
-    if (e->kind == EXPR_LOAD && e->guard >= 0) {
+    if ((e->kind == EXPR_LOAD || e->asks) && e->guard >= 0) {
         reads[n++] = e->guard;
     }
     n = index_reads(k, e->at, e->guard, reads, n);
@@ -139,6 +139,94 @@ static int load(compiler *c, kernel *k, val v, int n_at, const index_sum *at, in
     return expr_append(c, k, &e, v, at, n_at);
 }
 
+/* --- indices read from data --------------------------------------------------------------------------------------------- */
+
+/* Whether computing expression `top`, under this guard, asks for that index. */
+static bool is_asked(compiler *c, const kernel *k, int top, int guard, const index_atom *wanted) {
+    bool *needed = arena_make(c->memory, (size_t)k->n_exprs, sizeof *needed);
+    if (needed == NULL) {
+        c->failed = true;
+        return true;
+    }
+    needed[top] = true;
+    for (int i = top; i >= 0; i--) { /* what is read comes before */
+        const expr *e = &k->exprs[i];
+        bool looks = needed[i] && (e->guard == guard || e->guard < 0);
+        if (looks && index_asks(e->at, wanted)) {
+            return true;
+        }
+        for (int b = 0; looks && b < e->n_bounds; b++) {
+            if (index_asks(e->bounds[b].at, wanted)) {
+                return true;
+            }
+        }
+        int reads[EXPR_MAX_READS], n = needed[i] ? expr_reads(k, e, reads) : 0;
+        for (int r = 0; r < n; r++) {
+            needed[reads[r]] = true;
+        }
+    }
+    return false;
+}
+
+/* b8: that the indices are in range. */
+static int ask_for(compiler *c, kernel *k, const index_atom *const *atoms, int n, int guard) {
+    view_bound *bounds = arena_make(c->memory, (size_t)n, sizeof *bounds);
+    index_term *terms = arena_make(c->memory, (size_t)n, sizeof *terms);
+    if (bounds == NULL || terms == NULL) {
+        c->failed = true;
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        terms[i] = (index_term){1, atoms[i]};
+        bounds[i] = (view_bound){{.n = 1, .terms = &terms[i]}, 0, atoms[i]->size - 1};
+    }
+    expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = n, .bounds = bounds, .asks = true, .guard = guard};
+    return expr_append(c, k, &e, (val){-1}, NULL, 0);
+}
+
+/* Where there is nothing to look at, nobody looks: the guard for a view at `inner`; -2: memory is out. */
+static int guard_of_nothing(compiler *c, kernel *k, const index_sum *inner, int n, int guard) {
+    const index_atom *data[INDEX_MOST_DATA], *nowhere[INDEX_MOST_DATA];
+    int n_data = 0, n_nowhere = 0;
+    for (int i = 0; i < n; i++) {
+        n_data = index_unsure(inner[i], data, n_data);
+    }
+    for (int i = 0; i < n_data; i++) {
+        if (data[i]->size == 0) {
+            nowhere[n_nowhere++] = data[i];
+        }
+    }
+    if (n_nowhere == 0) {
+        return guard;
+    }
+    int asked = ask_for(c, k, nowhere, n_nowhere, guard), inside = asked >= 0 ? both(c, k, guard, asked) : -1;
+    return inside >= 0 ? inside : -2;
+}
+
+/* `source`, which a view finds at `inner`, with a question for each index that reading it does not ask for: it may be read along
+   a dimension in which all is one, or be known beforehand. `as`: the value that it is, and where. */
+static int with_questions(compiler *c, kernel *k, int source, const index_sum *inner, int n, int guard, const expr *as) {
+    const index_atom *data[INDEX_MOST_DATA], *left[INDEX_MOST_DATA];
+    int n_data = 0, n_left = 0;
+    for (int i = 0; i < n; i++) {
+        n_data = index_unsure(inner[i], data, n_data);
+    }
+    for (int i = 0; i < n_data; i++) {
+        if (!is_asked(c, k, source, guard, data[i])) {
+            left[n_left++] = data[i];
+        }
+    }
+    if (n_left == 0) {
+        return source;
+    }
+    dtype t = k->exprs[source].dtype;
+    int asked = ask_for(c, k, left, n_left, guard);
+    expr zero = {.kind = EXPR_NUMBER, .dtype = t, .number = number_of_int(0), .guard = -1};
+    int otherwise = asked >= 0 ? expr_append(c, k, &zero, (val){-1}, NULL, 0) : -1;
+    expr e = {.kind = EXPR_MAP, .dtype = t, .fn = FN_SELECT, .n_sources = 3, .sources = {asked, source, otherwise}, .guard = as->guard};
+    return otherwise >= 0 ? expr_append(c, k, &e, (val){as->value}, as->coordinates, as->n_coordinates) : -1;
+}
+
 static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
     const view_map *map = &n->view;
     index_sum *inner = arena_make(c->memory, (size_t)map->n_at, sizeof *inner);
@@ -173,7 +261,15 @@ static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_su
             return -1;
         }
     }
-    int source = expr_of(c, k, n->sources[0], inner, inside);
+    inside = guard_of_nothing(c, k, inner, map->n_at, inside);
+    for (int i = 0; inside >= 0 && i < map->n_at; i++) { /* under that guard as well */
+        if (!expr_make_data(c, k, inner[i], inside)) {
+            return -1;
+        }
+    }
+    int source = inside >= -1 ? expr_of(c, k, n->sources[0], inner, inside) : -1;
+    const expr as = {.guard = guard, .value = within < 0 ? v.id : -1, .n_coordinates = within < 0 ? n->ndim : 0, .coordinates = at};
+    source = source >= 0 ? with_questions(c, k, source, inner, map->n_at, inside, &as) : -1;
     if (source < 0 || within < 0) {
         return source;
     }

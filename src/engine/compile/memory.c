@@ -6,13 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* What one attempt at a schedule needs to know, and what the next one learns from it. */
-typedef struct attempt {
-    bool *live;
-    bool *promoted;   /* values computed once because several kernels want them */
-    bool *apart;      /* per output: not straight into its memory, an input of other kernels lies there */
-} attempt;
-
 int buffer_add(compiler *c, const compile_buffer *b) {
     if (c->n_buffers == c->buffer_capacity) {
         int capacity = 2 * c->buffer_capacity + 16;
@@ -55,6 +48,28 @@ static place work_place(compiler *c, val v) {
     return (place){.buffer = b, .strides = strides};
 }
 
+/* One with the strides of t, which has v's sizes. */
+static place place_like(compiler *c, val v, const tensor *t) {
+    const dag_node *n = dag_at(&c->g, v);
+    int64_t *strides = arena_make(c->memory, (size_t)n->ndim, sizeof *strides), span = dag_numel(n) > 0;
+    if (strides == NULL) {
+        c->failed = true;
+        return (place){.buffer = -1};
+    }
+    for (int d = 0; d < n->ndim; d++) {
+        strides[d] = t->strides[d];
+        span += span > 0 ? (n->sizes[d] - 1) * strides[d] : 0;
+    }
+    int b = buffer_add(c, &(compile_buffer){.role = BUFFER_WORK, .dtype = n->dtype, .n_elems = span, .step = -1});
+    return (place){.buffer = b, .strides = strides};
+}
+
+/* The tensor that v stands for, where a call in place is to write it; else NULL. */
+static const tensor *written_tensor(const dag_node *v) {
+    bool in_place = v->writer != NULL && v->written_as == 0 && v->writer->op->in_place && v->writer->args[0].kind == ARG_TENSOR;
+    return in_place ? v->writer->args[0].tensor : NULL;
+}
+
 /* Where a view's elements lie when its source has memory: false when that is no matter of strides. */
 bool place_through(compiler *c, val v, place *out) {
     if (c->places[v.id].buffer >= 0) {
@@ -88,14 +103,39 @@ static bool is_leaf(const dag_node *n) {
     return n->kind == PRIM_INPUT || n->kind == PRIM_CONSTANT;
 }
 
-/* The value that v shows, seen through views that strides can tell. */
-static val core_of(const compiler *c, val v) {
+val core_of(const compiler *c, val v) {
     const dag_node *n = dag_at(&c->g, v);
     while (n->kind == PRIM_VIEW && n->view.n_bounds == 0 && n->n_sources == 1 && c->places[v.id].buffer < 0) {
         v = n->sources[0];
         n = dag_at(&c->g, v);
     }
     return v;
+}
+
+/* Whether v, which lies at p, has the strides of the tensor that it stands for. */
+static bool lies_as(const compiler *c, val v, const place *p, const tensor *written) {
+    const dag_node *n = dag_at(&c->g, v);
+    for (int d = 0; d < n->ndim; d++) {
+        if (n->sizes[d] > 1 && p->strides[d] != written->strides[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a call in place finds where it writes has the layout that the graph says: so has its result. */
+static void place_written(compiler *c, val v, const tensor *written) {
+    place there;
+    val core = core_of(c, v), source = dag_at(&c->g, v)->sources[0];
+    if (c->places[v.id].buffer >= 0) {
+        return; /* a copy, which has it */
+    }
+    if (c->places[core.id].buffer < 0 && !is_leaf(dag_at(&c->g, core))) {
+        c->places[core.id] = core.id == source.id ? place_like(c, core, written) : work_place(c, core);
+    }
+    if (!place_through(c, v, &there) || !lies_as(c, v, &there, written)) {
+        c->places[v.id] = place_like(c, v, written);
+    }
 }
 
 /* What a call reads lies in memory, if not in the order of the original then in some other that strides can tell. */
@@ -140,6 +180,23 @@ static void place_calls(compiler *c, const attempt *a) {
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------ */
 
+/* Whether strides give each of n's elements a place of its own. */
+static bool tells_apart(const dag_node *n, const int64_t *strides) {
+    bool done[TENSOR_MAX_DIMS] = {false};
+    for (int64_t span = 1;;) { /* the dimensions from the nearest neighbours on; span: elements that those so far reach over */
+        int next = -1;
+        for (int d = 0; d < n->ndim; d++) {
+            bool counts = !done[d] && n->sizes[d] > 1;
+            next = counts && (next < 0 || strides[d] < strides[next]) ? d : next;
+        }
+        if (next < 0 || strides[next] < span) {
+            return next < 0;
+        }
+        span += (n->sizes[next] - 1) * strides[next];
+        done[next] = true;
+    }
+}
+
 /* The strides under which computing `core` straight into the output's memory shows v there; false when there are none. */
 static bool strides_for(compiler *c, val v, val core, const tensor *to, const int64_t **strides) {
     const dag_node *n = dag_at(&c->g, v), *w = dag_at(&c->g, core);
@@ -157,11 +214,14 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
     }
     sizes_contiguous_strides(w->ndim, w->sizes, found);
     bool permuted = true;
+    uint64_t seen = 0; /* one dimension under two coordinates is a diagonal: no order of dimensions */
     for (int i = 0; permuted && i < w->ndim; i++) {
         int id;
-        permuted = w->sizes[i] == 1 || (index_is_variable(n->view.at[i], &id) && n->sizes[id] == w->sizes[i]);
+        permuted = w->sizes[i] == 1 ||
+                   (index_is_variable(n->view.at[i], &id) && n->sizes[id] == w->sizes[i] && (seen >> id & 1) == 0);
         if (permuted && w->sizes[i] > 1) {
             found[i] = to->strides[id];
+            seen |= (uint64_t)1 << id;
         }
     }
     if (!permuted) {
@@ -188,16 +248,36 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
         }
     }
     *strides = found;
-    return true;
+    return tells_apart(w, found);
 }
 
-/* An operator that works in place on its library kernel has left its result where it belongs. */
-static bool is_written_there(const dag_node *n, const tensor *to) {
-    if (n->kind != PRIM_CALL) {
-        return false;
+/* The tensor that a call answers is the output itself, or an operator that works in place on its library kernel has left its
+   result where it belongs: in an input's memory, not in that of a copy or of something computed. */
+static bool is_written_there(const compiler *c, val v, const tensor *to) {
+    const dag_node *n = dag_at(&c->g, v);
+    bool is_call = n->kind == PRIM_CALL;
+    while (n->kind == PRIM_CALL) {
+        const tensor *t = &n->call.out->items[n->call.output];
+        if (to->storage == NULL || !is_call_in_place(n)) {
+            return t == to;
+        }
+        if (t != to && (t->storage != to->storage || t->offset != to->offset)) {
+            return false;
+        }
+        v = core_of(c, n->sources[0]);
+        n = dag_at(&c->g, v);
     }
-    const tensor *t = &n->call.out->items[n->call.output];
-    return t == to || (t->storage != NULL && t->storage == to->storage && t->offset == to->offset);
+    return is_call && n->kind == PRIM_INPUT && !n->input.is_seed && n->input.from->storage == to->storage;
+}
+
+/* What calls in place, one after the other, begin with to end in v, when that is computed; v itself when there are none. */
+static val begins_as(const compiler *c, val v) {
+    val first = v;
+    for (const dag_node *n = dag_at(&c->g, v); is_call_in_place(n); n = dag_at(&c->g, v)) {
+        first = n->sources[0];
+        v = core_of(c, first);
+    }
+    return first;
 }
 
 /* Whether what is computed into `to` replaces this very input, element for element. */
@@ -222,7 +302,7 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
         val core = core_of(c, o->value);
         const dag_node *n = dag_at(&c->g, core);
         c->output_buffers[i] = -1;
-        if (is_written_there(n, o->to)) {
+        if (is_written_there(c, core, o->to)) {
             c->output_buffers[i] = c->places[core.id].buffer;
             continue;
         }
@@ -242,6 +322,13 @@ static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
             strides_for(c, o->value, core, o->to, &strides)) {
             c->places[core.id] = (place){.buffer = buffer, .strides = strides};
             continue;
+        }
+        val first = begins_as(c, o->value), of_first = core_of(c, first);
+        if (!a->apart[i] && first.id != o->value.id && tensor_same_strides(&n->call.out->items[0], o->to) &&
+            !is_leaf(dag_at(&c->g, of_first)) && c->places[of_first.id].buffer < 0 &&
+            strides_for(c, first, of_first, o->to, &strides)) {
+            c->places[of_first.id] = (place){.buffer = buffer, .strides = strides};
+            continue; /* calls in place go on from there */
         }
         if (a->apart[i] && !is_leaf(dag_at(&c->g, o->value)) && c->places[o->value.id].buffer < 0) {
             c->places[o->value.id] = work_place(c, o->value);
@@ -333,184 +420,7 @@ static void schedule_values(compiler *c, const attempt *a) {
     }
 }
 
-/* --- what an attempt teaches ---------------------------------------------------------------------------------------------- */
-
-/* Rough work of one element, so that what is dear is not done twice. */
-static double cost_of(const compiler *c, val v, double *known) {
-    if (known[v.id] > 0 || c->places[v.id].buffer >= 0) {
-        return known[v.id] > 0 ? known[v.id] : 1;
-    }
-    const dag_node *n = dag_at(&c->g, v);
-    double cost = n->kind == PRIM_RANDOM ? 30 : n->kind != PRIM_MAP ? 0.5 : scalar_function_cost(n->fn);
-    for (int i = 0; i < n->n_sources; i++) { /* what many elements share is computed once for all of them */
-        double share = (double)dag_numel(dag_at(&c->g, n->sources[i])) / ((double)dag_numel(n) + 1);
-        cost += cost_of(c, n->sources[i], known) * (share < 1 ? share : 1);
-    }
-    known[v.id] = cost;
-    return cost;
-}
-
-/* What writing an element and reading it again is worth, in additions: in a cache, and where it goes to memory. */
-enum { DEAR = 12, DEAR_LARGE = 40 };
-
-/* More than a core's own cache holds. */
-static bool is_large(const dag_node *n) {
-    static const double CACHE_BYTES = 2 << 20;
-    return (double)dag_numel(n) * (double)dtype_size(n->dtype) > CACHE_BYTES;
-}
-
-/* Blocks of a matrix product bring what they multiply into their panels, each of them anew. */
-static bool promote_factors(compiler *c, attempt *a, double *costs) {
-    bool any = false;
-    for (int s = 0; s < c->n_steps; s++) {
-        const kernel *k = c->steps[s].kernel;
-        product_factor factors[2];
-        if (k == NULL || !k->sums_products || !product_factors(c, k->roots[0].value, factors)) {
-            continue;
-        }
-        for (int i = 0; i < 2; i++) {
-            val v = factors[i].value;
-            const dag_node *n = dag_at(&c->g, v);
-            if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
-                v = n->sources[0]; /* which is multiplied as it is */
-            }
-            primitive kind = dag_at(&c->g, v)->kind;
-            int64_t blocks = (factors[i].uses - 1) / (i == 0 ? PRODUCT_COLUMNS : PRODUCT_ROWS);
-            double cost = (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? cost_of(c, v, costs) : 0;
-            /* What is very dear is better computed in loops of its own even once: those of panels are short. */
-            if (cost * (double)blocks > DEAR || cost > 2 * DEAR) {
-                a->promoted[v.id] = true;
-                any = true;
-            }
-        }
-    }
-    return any;
-}
-
-/* How often a kernel computes the value of expression e at places that differ from its last one's. */
-static int other_places(const kernel *k, int e) {
-    int n = 0;
-    for (int i = 0; i < e; i++) {
-        n += k->exprs[i].value == k->exprs[e].value && k->exprs[i].kind == k->exprs[e].kind;
-    }
-    return n;
-}
-
-/* What a kernel computes at several places for each of its elements (windows) is computed once. */
-static bool promote_windows(compiler *c, attempt *a, double *costs) {
-    int best = -1;
-    for (int s = 0; s < c->n_steps; s++) {
-        const kernel *k = c->steps[s].kernel;
-        for (int e = 0; k != NULL && e < k->n_exprs; e++) {
-            int id = k->exprs[e].value;
-            bool computed = id > best && (k->exprs[e].kind == EXPR_MAP || k->exprs[e].kind == EXPR_CAST);
-            if (computed && !a->promoted[id] && dag_numel(dag_at(&c->g, (val){id})) > 1 &&
-                dag_at(&c->g, (val){id})->kind != PRIM_VIEW && other_places(k, e) * cost_of(c, (val){id}, costs) > 2 * DEAR) {
-                best = id;
-            }
-        }
-    }
-    if (best >= 0) {
-        a->promoted[best] = true;
-    }
-    return best >= 0;
-}
-
-/* The largest value that two kernels compute and that costs more than writing and reading it; none: false. */
-static bool promote(compiler *c, attempt *a) {
-    int *first = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *first);
-    bool *twice = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *twice);
-    double *costs = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *costs);
-    if (first == NULL || twice == NULL || costs == NULL) {
-        c->failed = true;
-        return false;
-    }
-    for (int s = 0; s < c->n_steps; s++) {
-        const kernel *k = c->steps[s].kernel;
-        for (int e = 0; k != NULL && e < k->n_exprs; e++) {
-            int id = k->exprs[e].value;
-            if (id >= 0 && k->exprs[e].kind != EXPR_LOAD) {
-                twice[id] |= first[id] != 0 && first[id] != s + 1;
-                first[id] = s + 1;
-            }
-        }
-    }
-    bool any = promote_factors(c, a, costs);
-    any |= promote_windows(c, a, costs);
-    for (int i = c->g.n_nodes - 1; i >= 0; i--) {
-        const dag_node *n = &c->g.nodes[i];
-        if (twice[i] && c->places[i].buffer < 0 && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) &&
-            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= (is_large(n) ? DEAR_LARGE : DEAR)) {
-            a->promoted[i] = true;
-            any = true;
-            break;
-        }
-    }
-    return any;
-}
-
-static const tensor *memory_of(const compiler *c, int buffer) {
-    const compile_buffer *b = &c->buffers[buffer];
-    return b->role == BUFFER_SEED || b->role == BUFFER_WORK ? NULL : b->tensor;
-}
-
-/* Whether kernel k stores root r before its loops, which may read the same element after that. */
-static bool stores_first(const kernel *k, const root *r) {
-    bool in_loops = !k->has_classes;
-    for (int v = 0; v < k->n_variables; v++) {
-        in_loops |= k->variables[v].is_reduced && (r->variables >> v & 1) != 0;
-    }
-    return !in_loops;
-}
-
-/* Whether reading e's element and writing r's is safe although both lie in one tensor's memory: they are the same element,
-   read just before it is written. In a kernel of several phases a later one may read it again. */
-static bool same_element(compiler *c, const expr *e, const root *r) {
-    index_sum read = index_add(&c->g.indices, e->at, index_constant(memory_of(c, e->buffer)->offset));
-    index_sum write = index_add(&c->g.indices, r->at, index_constant(memory_of(c, r->buffer)->offset));
-    return r->kind == ROOT_STORE && r->phase == 0 && index_equal(read, write);
-}
-
-/* Outputs that lie where an input lies which is read elsewhere or later: from now on computed apart. *unsolved: it is read after
-   that output, though that is computed apart. */
-static bool keep_apart(compiler *c, attempt *a, bool *unsolved) {
-    bool any = false;
-    *unsolved = false;
-    for (int s = 0; s < c->n_steps; s++) {
-        const kernel *writer = c->steps[s].kernel;
-        for (int i = 0; writer != NULL && i < writer->n_roots; i++) {
-            const root *r = &writer->roots[i];
-            const tensor *to = r->buffer >= 0 ? memory_of(c, r->buffer) : NULL;
-            if (to == NULL || to->storage == NULL || c->buffers[r->buffer].role != BUFFER_OUTPUT) {
-                continue;
-            }
-            int output = c->buffers[r->buffer].output;
-            bool conflict = false;
-            for (int t = 0; t < c->n_steps; t++) {
-                const kernel *reader = c->steps[t].kernel;
-                if (reader == NULL) {
-                    const dag_node *call = dag_at(&c->g, c->steps[t].call);
-                    for (int x = 0; x < call->n_sources; x++) {
-                        place p;
-                        const tensor *from = place_through(c, call->sources[x], &p) ? memory_of(c, p.buffer) : NULL;
-                        conflict |= from != NULL && from->storage == to->storage && t > s;
-                    }
-                    continue;
-                }
-                for (int e = 0; e < reader->n_exprs; e++) {
-                    const expr *x = &reader->exprs[e];
-                    const tensor *from = x->kind == EXPR_LOAD ? memory_of(c, x->buffer) : NULL;
-                    conflict |= from != NULL && from->storage == to->storage && x->buffer != r->buffer &&
-                                t >= s && !(t == s && reader->n_phases == 1 && !stores_first(reader, r) && same_element(c, x, r));
-                }
-            }
-            *unsolved |= conflict && a->apart[output];
-            any |= conflict && !a->apart[output];
-            a->apart[output] |= conflict;
-        }
-    }
-    return any;
-}
+/* --- attempts ----------------------------------------------------------------------------------------------------------- */
 
 static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *err) {
     c->n_buffers = 0;
@@ -519,7 +429,8 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
     place_calls(c, a);
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
         if (a->promoted[i]) {
-            c->places[i] = work_place(c, (val){i});
+            const tensor *written = written_tensor(&c->g.nodes[i]);
+            c->places[i] = written != NULL ? place_like(c, (val){i}, written) : work_place(c, (val){i});
         }
     }
     int n_copies = place_outputs(c, a, copies);
@@ -530,7 +441,12 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
             continue;
         }
         for (int s = 0; n->kind == PRIM_CALL && s < n->n_sources; s++) {
-            place_operand(c, n->sources[s]);
+            const tensor *written = written_tensor(dag_at(&c->g, n->sources[s]));
+            if (written != NULL) {
+                place_written(c, n->sources[s], written);
+            } else {
+                place_operand(c, n->sources[s]);
+            }
         }
         if (needs_kernel(n) && c->places[i].buffer < 0) {
             c->places[i] = work_place(c, (val){i});

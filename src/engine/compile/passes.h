@@ -42,8 +42,9 @@ typedef struct expr {
     int stream;         /* RANDOM */
     number number;      /* NUMBER */
     index_sum at;       /* LOAD: element offset; INDEX; RANDOM: the flat index */
-    int guard;          /* LOAD: the b8 expression without which it must not look, and is 0; -1: none */
+    int guard;          /* LOAD, WITHIN that asks: the b8 expression without which it must not look, and is 0; -1: none */
     int n_bounds;       /* WITHIN */
+    bool asks;          /* WITHIN: for indices read from data that nothing else asks whether they are in range */
     const view_bound *bounds;
     uint64_t variables; /* all that it depends on, through its sources too */
     int phase;          /* how many reductions must have finished, one after the other, before it can be computed */
@@ -62,6 +63,7 @@ typedef struct root {
     root_kind kind;
     val value;
     reduction how;       /* REDUCE, SCAN */
+    bool of_factors;     /* REDUCE: as the dag's */
     bool adds;           /* SCATTER */
     int expr;            /* what is stored, reduced or added */
     dtype dtype;         /* of the accumulator */

@@ -228,6 +228,7 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
         where = own;
         r.kind = ROOT_REDUCE;
         r.how = n->reduce.how;
+        r.of_factors = n->reduce.of_factors;
         r.dtype = dag_at(&c->g, d->over)->dtype;
         r.expr = expr_of(c, k, n->sources[0], at, -1);
     } else if (kind == PRIM_SCAN) {

@@ -5,6 +5,25 @@
 
 #include "engine/compile/passes.h"
 
+/* What one attempt at a schedule needs to know, and what the next one learns from it. */
+typedef struct attempt {
+    bool *live;
+    bool *promoted;   /* values that get memory of their own: several kernels want them, or a call is to write there */
+    bool *apart;      /* per output: not straight into its memory, an input of other kernels lies there */
+} attempt;
+
+/* The value that v shows, seen through views that strides can tell, as far as it has no place itself. */
+val core_of(const compiler *c, val v);
+/* Whether node n is a call whose result is the memory of its first tensor. */
+bool is_call_in_place(const dag_node *n);
+/* Values that cost more to compute again than to keep are promoted: what the blocks of products and windows want many times, and
+   the last value that two kernels compute. False when there are none. */
+bool promote(compiler *c, attempt *a);
+/* Outputs that lie where an input lies which is read elsewhere or later: from now on computed apart. What a call in place writes
+   although it is read later: from now on copied before. Answers whether there were any. *unsolved: an output's memory is read
+   after it, though that is computed apart. */
+bool keep_apart(compiler *c, attempt *a, bool *unsolved);
+
 /* Of a matrix product: what is multiplied, and how many elements of the result each of its elements goes into. */
 typedef struct product_factor {
     val value;

@@ -70,10 +70,10 @@ static bool same_details(const dag_node *a, const dag_node *b) {
     case PRIM_CAST:
         return true;
     case PRIM_VIEW:
-        return same_maps(&a->view, &b->view);
+        return a->writer == b->writer && a->written_as == b->written_as && same_maps(&a->view, &b->view);
     case PRIM_REDUCE:
     case PRIM_SCAN:
-        return a->reduce.how == b->reduce.how && a->reduce.dims == b->reduce.dims;
+        return a->reduce.how == b->reduce.how && a->reduce.dims == b->reduce.dims && a->reduce.of_factors == b->reduce.of_factors;
     case PRIM_SCATTER:
         return a->scatter.adds == b->scatter.adds && same_maps(&a->scatter.where, &b->scatter.where);
     case PRIM_CALL:

@@ -34,6 +34,8 @@ typedef struct dag_node {
     int ndim;
     int n_sources;
     bool is_any; /* CONSTANT: stands for whatever new memory holds; read, it is the number */
+    const op_call *writer; /* VIEW: its source as this call finds it in memory that the call writes: nobody else reads it; NULL */
+    int written_as;        /* by which of that call's tensors */
     const int64_t *sizes;
     const val *sources; /* what it reads: a VIEW's first is what it looks at, then the values that its DATA reads;
                              a SCATTER's are the base, the updates, then DATA */
@@ -50,6 +52,7 @@ typedef struct dag_node {
         struct {
             reduction how;
             uint64_t dims; /* REDUCE: the source's dimensions that go; SCAN: the one it runs along */
+            bool of_factors; /* a matrix product's sum: what it multiplies may be multiplied as the processor does bf16 */
         } reduce;
         struct {
             view_map where; /* SCATTER: coordinates in the base for each element of the updates */
@@ -157,6 +160,8 @@ val v_recip(dag *g, val x);
 val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map);
 /* x as it is, under a name of its own: a value that may lie elsewhere than x does. */
 val v_same(dag *g, val x);
+/* The same for tensor number `source` of a call that writes it: equal values that are written stay two. */
+val v_written(dag *g, val x, const op_call *call, int source);
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes);
 val v_permute(dag *g, val x, const int *order);
 val v_transpose(dag *g, val x, int a, int b);
@@ -177,6 +182,9 @@ val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 val v_gather(dag *g, val x, int dim, val index);
 
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
+/* The sum of x, products of v_factor's, that an operator which is a matrix product comes to. Bf16 is multiplied as the processor does
+   it, which may take subnormal numbers for 0; of other sums of products that is not expected. */
+val v_sum_of_factors(dag *g, val x, uint64_t dims);
 val v_scan(dag *g, reduction how, val x, int dim);
 /* base with updates set, or added, at `where` (variables are the updates' dimensions). */
 val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds);

@@ -494,6 +494,21 @@ val v_join(dag *g, int n, const val *pieces, int dim) {
                                      .dim = dim});
 }
 
+/* What the call finds where it writes is a value of its own: whoever else knows that value may read it later. */
+static void own_what_is_written(dag *g, const op_call *call, val *sources) {
+    int n = 0;
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        const arg *a = &call->args[i];
+        if (a->kind == ARG_TENSOR && op_writes(call->op, i)) {
+            sources[n] = v_written(g, sources[n], call, n);
+        }
+        n += a->kind == ARG_TENSOR;
+        for (int k = 0; a->kind == ARG_TENSORS && k < a->n; k++) {
+            n += a->tensors[k] != NULL;
+        }
+    }
+}
+
 val v_call(dag *g, const op_call *call, const outputs *out, int k) {
     int n = call_all_tensors(call, NULL, 0);
     tensor **tensors = arena_make(g->memory, (size_t)n, sizeof(tensor *));
@@ -506,6 +521,7 @@ val v_call(dag *g, const op_call *call, const outputs *out, int k) {
     for (int i = 0; i < n; i++) {
         sources[i] = v_tensor(g, tensors[i]);
     }
+    own_what_is_written(g, call, sources);
     const tensor *t = &out->items[k];
     return dag_intern(g, &(dag_node){.kind = PRIM_CALL,
                                      .dtype = t->dtype,

@@ -68,6 +68,7 @@ static void print_details(text *t, const dag_node *n) {
         break;
     case PRIM_VIEW:
         print_map(t, &n->view);
+        text_add(t, n->writer != NULL ? " to be written" : "");
         break;
     case PRIM_REDUCE:
     case PRIM_SCAN:

@@ -16,7 +16,7 @@ static int64_t parts_of(int64_t n, int64_t most) {
 }
 
 /* Along the dimensions of the set, in one step. */
-static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
+static val reduce_by(dag *g, reduction how, val x, uint64_t dims, bool of_factors) {
     const dag_node n = *dag_at(g, x);
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim = 0;
@@ -31,7 +31,11 @@ static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
                                      .sizes = sizes,
                                      .n_sources = 1,
                                      .sources = &x,
-                                     .reduce = {how, dims}});
+                                     .reduce = {how, dims, of_factors}});
+}
+
+static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
+    return reduce_by(g, how, x, dims, false);
 }
 
 /* Rows to one row, in parts of rows: whoever makes a part's rows can have them reduced while they are near, and threads share
@@ -95,7 +99,7 @@ static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
     return true;
 }
 
-val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
+static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, bool of_factors) {
     if (dag_stopped(g)) {
         return (val){0};
     }
@@ -116,7 +120,15 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
     }
     val result = x;
     if ((dims != 0 || places) && !split(g, how, x, dims, &result) && !split_rows(g, how, x, dims, &result)) {
-        result = reduce_whole(g, how, x, dims);
+        result = reduce_by(g, how, x, dims, of_factors);
     }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
+}
+
+val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
+    return reduce(g, how, x, dims, keepdim, false);
+}
+
+val v_sum_of_factors(dag *g, val x, uint64_t dims) {
+    return reduce(g, RED_SUM, x, dims, false, true);
 }

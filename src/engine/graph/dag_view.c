@@ -56,7 +56,31 @@ static int sources_of(const view_map *map, int n, val *sources) {
     return n;
 }
 
-/* The outer map after the inner one, which looks at `from`'s source; false when their bounds do not go together. */
+/* Whether what the outer map asks of the indices that it reads from data is asked after the inner one as well: along a dimension
+   in which all is one nobody needs the index, but one out of range is an error all the same. */
+static bool still_asks(const view_map *outer, const view_map *composed) {
+    const index_atom *data[INDEX_MOST_DATA];
+    int n = 0;
+    for (int i = 0; i < outer->n_at; i++) {
+        n = index_unsure(outer->at[i], data, n);
+    }
+    for (int k = 0; k < n; k++) {
+        bool asked = false;
+        for (int i = 0; i < composed->n_at; i++) {
+            asked |= index_asks(composed->at[i], data[k]);
+        }
+        for (int i = 0; i < composed->n_bounds; i++) {
+            asked |= index_asks(composed->bounds[i].at, data[k]);
+        }
+        if (!asked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The outer map after the inner one, which looks at `from`'s source; false when their bounds, or the indices that they read, do not
+   go together. */
 static bool compose(dag *g, const dag_node *from, const view_map *outer, view_map *out) {
     const view_map *inner = &from->view;
     if (inner->n_bounds > 0 && outer->n_bounds > 0 && inner->fill.f != outer->fill.f) {
@@ -84,7 +108,7 @@ static bool compose(dag *g, const dag_node *from, const view_map *outer, view_ma
                       .n_bounds = n,
                       .bounds = bounds,
                       .fill = outer->n_bounds > 0 ? outer->fill : inner->fill};
-    return true;
+    return still_asks(outer, out);
 }
 
 val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
@@ -111,8 +135,8 @@ val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
                                      .view = *map});
 }
 
-val v_same(dag *g, val x) {
-    if (dag_stopped(g)) {
+val v_written(dag *g, val x, const op_call *call, int source) {
+    if (g->failed) {
         return (val){0};
     }
     const dag_node from = *dag_at(g, x);
@@ -127,7 +151,13 @@ val v_same(dag *g, val x) {
                                      .sizes = from.sizes,
                                      .n_sources = 1,
                                      .sources = sources,
+                                     .writer = call,
+                                     .written_as = source,
                                      .view = {.n_at = from.ndim, .at = at}});
+}
+
+val v_same(dag *g, val x) {
+    return v_written(g, x, NULL, 0);
 }
 
 val v_expand(dag *g, val x, int ndim, const int64_t *sizes) {

@@ -19,6 +19,7 @@ static int order_of_atoms(const index_atom *a, const index_atom *b) {
     order = order != 0 ? order : order_i64(a->id, b->id);
     order = order != 0 ? order : order_i64(a->divisor, b->divisor);
     order = order != 0 ? order : order_i64(a->high, b->high);
+    order = order != 0 ? order : order_i64(a->size, b->size);
     order = order != 0 ? order : order_i64(a->is_sure, b->is_sure);
     order = order != 0 ? order : order_of_sums(&a->of, &b->of);
     order = order != 0 ? order : order_i64(a->n_at, b->n_at);
@@ -74,7 +75,7 @@ static index_sum data_of(index_pool *p, int id, int n_at, const index_sum *at, i
         p->failed = true;
         return index_constant(0);
     }
-    index_atom atom = {.kind = ATOM_DATA, .id = id, .is_sure = is_sure, .n_at = n_at, .at = copy, .high = size > 0 ? size - 1 : 0};
+    index_atom atom = {.kind = ATOM_DATA, .id = id, .is_sure = is_sure, .n_at = n_at, .at = copy, .size = size, .high = size > 0 ? size - 1 : 0};
     for (int i = 0; i < n_at; i++) {
         copy[i] = at[i];
         atom.variables |= index_variables(at[i]);
@@ -107,6 +108,30 @@ uint64_t index_variables(index_sum a) {
         set |= a.terms[i].atom->variables;
     }
     return set;
+}
+
+int index_unsure(index_sum a, const index_atom **list, int n) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        n = index_unsure(atom->of, list, n);
+        for (int d = 0; d < atom->n_at; d++) {
+            n = index_unsure(atom->at[d], list, n);
+        }
+        if (atom->kind == ATOM_DATA && !atom->is_sure && n < INDEX_MOST_DATA) {
+            list[n++] = atom;
+        }
+    }
+    return n;
+}
+
+bool index_asks(index_sum a, const index_atom *data) {
+    const index_atom *list[INDEX_MOST_DATA];
+    int n = index_unsure(a, list, 0);
+    bool found = false;
+    for (int i = 0; i < n; i++) {
+        found |= order_of_atoms(list[i], data) == 0;
+    }
+    return found;
 }
 
 bool index_is_variable(index_sum a, int *id) {
@@ -393,7 +418,7 @@ index_sum index_replace(index_pool *p, index_sum a, int n, const index_sum *by) 
             for (int k = 0; k < atom->n_at; k++) {
                 at[k] = index_replace(p, atom->at[k], n, by);
             }
-            value = data_of(p, atom->id, atom->n_at, at, atom->high + 1, atom->is_sure);
+            value = data_of(p, atom->id, atom->n_at, at, atom->size, atom->is_sure);
         } else {
             index_sum of = index_replace(p, atom->of, n, by);
             value = atom->kind == ATOM_QUOTIENT ? index_quotient(p, of, atom->divisor)

@@ -35,6 +35,7 @@ struct index_atom {
     bool is_sure;       /* DATA: computed so that it lies within its bounds; else it is checked when run */
     int n_at;           /* DATA: where in that value */
     const index_sum *at;
+    int64_t size;       /* DATA: it lies below; 0: wherever it lies it is out of range */
     int64_t low, high;  /* the values it can take, both included */
     uint64_t variables; /* the set of variables that it depends on */
 };
@@ -65,6 +66,11 @@ bool index_equal(index_sum a, index_sum b);
 void index_range(index_sum a, int64_t *low, int64_t *high);
 /* The set of variables that it depends on. */
 uint64_t index_variables(index_sum a);
+/* DATA within it that is to be checked, in other DATA's place as well, appended to the list from n on; how many there are then. */
+enum { INDEX_MOST_DATA = 16 };
+int index_unsure(index_sum a, const index_atom **list, int n);
+/* Whether computing it checks that DATA. */
+bool index_asks(index_sum a, const index_atom *data);
 /* Whether it is one variable and nothing else; which one. */
 bool index_is_variable(index_sum a, int *id);
 /* How far a moves when the variable does by one; false when that differs from place to place. */

@@ -30,7 +30,7 @@ static val of_one_place(dag *g, const conv_shape *s, val x, val weight, int ndim
     }
     val right = v_view(g, x, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = from});
     val left = v_view(g, weight, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = weigh});
-    return v_reduce(g, RED_SUM, v_mul(g, left, right), (uint64_t)1 << ndim, false);
+    return v_sum_of_factors(g, v_mul(g, left, right), (uint64_t)1 << ndim);
 }
 
 typedef struct channel_windows {

@@ -321,7 +321,7 @@ static val product_as_sum(dag *g, const op_call *call, int a) {
     x = vector ? x : v_factor(g, x, left->dtype);
     y = vector ? y : v_factor(g, y, left->dtype);
     val rows = v_unsqueeze(g, x, ndim - 1), columns = v_unsqueeze(g, v_transpose(g, y, ndim - 2, ndim - 1), ndim - 2);
-    return v_reduce(g, RED_SUM, v_mul(g, rows, columns), (uint64_t)1 << ndim, false);
+    return v_sum_of_factors(g, v_mul(g, rows, columns), (uint64_t)1 << ndim);
 }
 
 /* A single row or column moves as much as it computes. Otherwise the library's product, unless the compiler's own is wanted. */

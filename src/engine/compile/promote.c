@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that a schedule computes again and again get memory in the next one, where writing and reading them is worth less. */
+#include "engine/compile/schedule.h"
+
+/* Rough work of one element, so that what is dear is not done twice. */
+static double cost_of(const compiler *c, val v, double *known) {
+    if (known[v.id] > 0 || c->places[v.id].buffer >= 0) {
+        return known[v.id] > 0 ? known[v.id] : 1;
+    }
+    const dag_node *n = dag_at(&c->g, v);
+    double cost = n->kind == PRIM_RANDOM ? 30 : n->kind != PRIM_MAP ? 0.5 : scalar_function_cost(n->fn);
+    for (int i = 0; i < n->n_sources; i++) { /* what many elements share is computed once for all of them */
+        double share = (double)dag_numel(dag_at(&c->g, n->sources[i])) / ((double)dag_numel(n) + 1);
+        cost += cost_of(c, n->sources[i], known) * (share < 1 ? share : 1);
+    }
+    known[v.id] = cost;
+    return cost;
+}
+
+/* What writing an element and reading it again is worth, in additions: in a cache, and where it goes to memory. */
+enum { DEAR = 12, DEAR_LARGE = 40 };
+
+/* More than a core's own cache holds. */
+static bool is_large(const dag_node *n) {
+    static const double CACHE_BYTES = 2 << 20;
+    return (double)dag_numel(n) * (double)dtype_size(n->dtype) > CACHE_BYTES;
+}
+
+/* Blocks of a matrix product bring what they multiply into their panels, each of them anew. */
+static bool promote_factors(compiler *c, attempt *a, double *costs) {
+    bool any = false;
+    for (int s = 0; s < c->n_steps; s++) {
+        const kernel *k = c->steps[s].kernel;
+        product_factor factors[2];
+        if (k == NULL || !k->sums_products || !product_factors(c, k->roots[0].value, factors)) {
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            val v = factors[i].value;
+            const dag_node *n = dag_at(&c->g, v);
+            if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
+                v = n->sources[0]; /* which is multiplied as it is */
+            }
+            primitive kind = dag_at(&c->g, v)->kind;
+            int64_t blocks = (factors[i].uses - 1) / (i == 0 ? PRODUCT_COLUMNS : PRODUCT_ROWS);
+            double cost = (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? cost_of(c, v, costs) : 0;
+            /* What is very dear is better computed in loops of its own even once: those of panels are short. */
+            if (cost * (double)blocks > DEAR || cost > 2 * DEAR) {
+                a->promoted[v.id] = true;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+/* How often a kernel computes the value of expression e at places that differ from its last one's. */
+static int other_places(const kernel *k, int e) {
+    int n = 0;
+    for (int i = 0; i < e; i++) {
+        n += k->exprs[i].value == k->exprs[e].value && k->exprs[i].kind == k->exprs[e].kind;
+    }
+    return n;
+}
+
+/* What a kernel computes at several places for each of its elements (windows) is computed once. */
+static bool promote_windows(compiler *c, attempt *a, double *costs) {
+    int best = -1;
+    for (int s = 0; s < c->n_steps; s++) {
+        const kernel *k = c->steps[s].kernel;
+        for (int e = 0; k != NULL && e < k->n_exprs; e++) {
+            int id = k->exprs[e].value;
+            bool computed = id > best && (k->exprs[e].kind == EXPR_MAP || k->exprs[e].kind == EXPR_CAST);
+            if (computed && !a->promoted[id] && dag_numel(dag_at(&c->g, (val){id})) > 1 &&
+                dag_at(&c->g, (val){id})->kind != PRIM_VIEW && other_places(k, e) * cost_of(c, (val){id}, costs) > 2 * DEAR) {
+                best = id;
+            }
+        }
+    }
+    if (best >= 0) {
+        a->promoted[best] = true;
+    }
+    return best >= 0;
+}
+
+bool promote(compiler *c, attempt *a) {
+    int *first = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *first);
+    bool *twice = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *twice);
+    double *costs = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *costs);
+    if (first == NULL || twice == NULL || costs == NULL) {
+        c->failed = true;
+        return false;
+    }
+    for (int s = 0; s < c->n_steps; s++) {
+        const kernel *k = c->steps[s].kernel;
+        for (int e = 0; k != NULL && e < k->n_exprs; e++) {
+            int id = k->exprs[e].value;
+            if (id >= 0 && k->exprs[e].kind != EXPR_LOAD) {
+                twice[id] |= first[id] != 0 && first[id] != s + 1;
+                first[id] = s + 1;
+            }
+        }
+    }
+    bool any = promote_factors(c, a, costs);
+    any |= promote_windows(c, a, costs);
+    for (int i = c->g.n_nodes - 1; i >= 0; i--) {
+        const dag_node *n = &c->g.nodes[i];
+        if (twice[i] && c->places[i].buffer < 0 && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) &&
+            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= (is_large(n) ? DEAR_LARGE : DEAR)) {
+            a->promoted[i] = true;
+            any = true;
+            break;
+        }
+    }
+    return any;
+}
