@@ -9,6 +9,9 @@ enum {
        more per socket. */
     STREAM_MIN_BYTES = 32 << 20,
     STREAM_LINE_BYTES = 64, /* loops stream whole lines of this size */
+    /* A core's own cache (L2): lines this far apart share a set of so many (Sapphire Rapids, Zen 5). */
+    SET_BYTES = 128 << 10,
+    SET_LINES = 16,
 };
 
 #endif

@@ -50,6 +50,11 @@ static const flow_case cases[] = {
     {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
      "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
+    /* what follows a norm whose loops are the groups' */
+    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu(%n)\n", "%y, %m, %r"},
+    {"%x = input(T([6, 8, 10, 13], f32))\n%g = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%n, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n%y = silu_backward(%g, %n)\n", "%y, %n"},
     {"%g = input(T([50, 640], f32))\n%x = input(T([50, 640], f32))\n", "%y = _softmax_backward_data(%g, %x, -1, f32)\n", "%y"},
     /* several rows a task: they are kept */
     {"%x = input(T([5, 9, 12, 12], f32))\n" NORM_INPUTS("9"),
@@ -59,6 +64,37 @@ static const flow_case cases[] = {
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([32, 3, 64, 64], f32))\n" NORM_INPUTS("3"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+};
+
+#define COPY "%y = clone(%x, memory_format=torch.contiguous_format)\n"
+
+/* What is stored past the caches and lies across its rows where it is read. */
+static const flow_case turned[] = {
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n", COPY, "%y"},
+    {"%x = input(T([256, 64], f32, stride=(1, 256)))\n", COPY, "%y"},
+    {"%x = input(T([1001, 176], f32, stride=(1, 1003)))\n", COPY, "%y"}, /* fewer rows at the end */
+    {"%x = input(T([300, 150], f32, stride=(1, 300)))\n", COPY, "%y"},   /* rows begin everywhere in a line */
+    {"%x = input(T([260, 64], f32, stride=(1, 32768)))\n", COPY, "%y"},  /* rows that meet in the caches */
+    {"%x = input(T([260, 64], f32, stride=(1, 16384)))\n", COPY, "%y"},
+    {"%x = input(T([2, 20, 18, 64], f32, stride=(23040, 18, 1, 360)))\n", COPY, "%y"},
+    {"%x = input(T([3, 257, 2, 32], f32, stride=(16448, 1, 257, 514)))\n", COPY, "%y"},
+    {"%x = input(T([133, 104], f64, stride=(1, 133)))\n", COPY, "%y"},
+    {"%x = input(T([140, 24], i64, stride=(1, 151)))\n", COPY, "%y"},
+    {"%x = input(T([140, 24], c64, stride=(1, 151)))\n", COPY, "%y"},
+    {"%x = input(T([1100, 192], u8, stride=(1, 1101)))\n", COPY, "%y"},
+    {"%x = input(T([1100, 192], b8, stride=(1, 1101)))\n", COPY, "%y"},
+    {"%x = input(T([600, 192], bf16, stride=(1, 609)))\n", COPY, "%y"},
+    {"%x = input(T([600, 208], f16, stride=(1, 609)))\n", COPY "%z = relu(%y)\n", "%z"},
+    {"%x = input(T([600, 160], i16, stride=(1, 600)))\n", COPY, "%y"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n", "%y = _to_copy(%x, dtype=f64, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([300, 192], f32, stride=(1, 320)))\n", "%y = _to_copy(%x, dtype=f16, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([600, 192], f16, stride=(1, 600)))\n", "%y = _to_copy(%x, dtype=f32, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([300, 192], f32, stride=(1, 320)))\n", COPY "%p = relu(%y)\n%q = lt.Scalar(%y, 0.25)\n", "%p, %q"},
+    /* what lies along the lanes as well, and what no element has of its own */
+    {"%x = input(T([300, 512], f32, stride=(1, 320)))\n%z = input(T([300, 512], f32))\n", "%y = add.Tensor(%z, %x)\n", "%y"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n%z = input(T([160], f32))\n", COPY "%s = mul.Tensor(%y, %z)\n", "%s"},
+    {"%x = input(T([300, 160], f32, stride=(1, 320)))\n%z = input(T([300, 160], f32, stride=(1, 300)))\n",
+     COPY "%s = mul.Tensor(%y, %z)\n", "%s"},
 };
 
 static void fill_rarely(graph *g, float value) {
@@ -123,6 +159,18 @@ static void tasks_side_by_side_agree(void **state) {
     }
 }
 
+static void what_is_turned_round_agrees(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof turned / sizeof turned[0]; i++) {
+        check(&turned[i], DTYPE_AS_RECORDED, 1, 0);
+        check(&turned[i], DTYPE_AS_RECORDED, 3, 0);
+        check(&turned[i], DTYPE_AS_RECORDED, 2, NAN);
+        check(&turned[i], DTYPE_BF16, 2, 0);
+        check(&turned[i], DTYPE_F16, 2, INFINITY);
+        check(&turned[i], DTYPE_F64, 2, 0);
+    }
+}
+
 static void keep_nan_and_infinities(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -131,10 +179,44 @@ static void keep_nan_and_infinities(void **state) {
     }
 }
 
+/* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
+static void passes_the_caches(const char *body, bool expected) {
+    compiled_backend *b = (compiled_backend *)compiled;
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    plan *p;
+    error err = {0};
+    text_addf(&source, "graph flow\n%s", body);
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    b->options.streams_all = false;
+    assert_int_equal(compiled->prepare(compiled, &g, &p, &err), ASSAY_OK);
+    b->options.streams_all = true;
+    assert_int_equal(strstr(((compiled_plan *)p)->program.body, "stream_lines(") != NULL, expected);
+    p->release(p);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+}
+
+static void middling_results_pass_the_caches(void **state) {
+    (void)state;
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = _softmax(%x, 1, False)\nreturn %y\n", true);
+    passes_the_caches("%x = input(T([1023, 1024], f32))\n%y = _softmax(%x, 1, False)\nreturn %y\n", false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = relu(%x)\nreturn %y\n", false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%y = _softmax(%x, 1, False)\n%s = sum.dim_IntList(%y, [0])\nreturn %y, %s\n",
+                      false);
+    passes_the_caches("%x = input(T([1024, 1024], f32))\n%i = input(T([1024, 1], i64), low=0, high=1024)\n"
+                      "%y = _softmax(%x, 1, False)\n%s = gather(%y, 1, %i)\nreturn %y, %s\n", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_side_by_side_agree),
+        cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(keep_nan_and_infinities),
+        cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -30,6 +30,7 @@ static const golden files[] = {
     {GOLDEN, "softmax", false, true},
     {GOLDEN, "layer_norm", false, true},
     {GOLDEN, "transpose", false, false},
+    {GOLDEN, "transpose_lines", false, true},
     {GOLDEN, "index_add", false, false},
     {SUITE, "attention", false, false},
     {SUITE, "batch_norm_relu_conv_backward", false, false},

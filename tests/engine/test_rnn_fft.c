@@ -11,15 +11,20 @@ typedef struct net_case {
     bool batch_first, bidirectional, has_bias;
     double dropout;
     int64_t batch_sizes[3]; /* none: 0 first */
+    int64_t batch;
 } net_case;
 
 static const net_case nets[] = {
-    {0, 9, 0, 1, false, false, true, 0, {0}}, {1, 9, 0, 2, true, true, true, 0, {0}},   {2, 9, 0, 2, true, true, false, 0, {0}},
-    {2, 9, 5, 2, false, true, true, 0, {0}},  {3, 9, 0, 3, false, true, true, 0.3, {0}}, {3, 9, 0, 1, false, true, true, 0, {4, 3, 1}},
-    {2, 9, 5, 1, true, false, true, 0, {4, 4, 2}},
+    {0, 9, 0, 1, false, false, true, 0, {0}, 4}, {1, 9, 0, 2, true, true, true, 0, {0}, 4},   {2, 9, 0, 2, true, true, false, 0, {0}, 4},
+    {2, 9, 5, 2, false, true, true, 0, {0}, 4},  {3, 9, 0, 3, false, true, true, 0.3, {0}, 4}, {3, 9, 0, 1, false, true, true, 0, {4, 3, 1}, 4},
+    {2, 9, 5, 1, true, false, true, 0, {4, 4, 2}, 4},
+    /* for several threads, and blocks of sequences, units and gates that are not filled */
+    {2, 70, 0, 1, false, true, true, 0, {0}, 17},        {3, 103, 0, 2, true, true, true, 0.3, {0}, 9},
+    {2, 70, 0, 1, false, true, true, 0, {17, 9, 2}, 17}, {3, 64, 0, 1, false, true, false, 0, {18, 18, 1}, 18},
+    {1, 130, 0, 1, false, true, true, 0, {11, 3, 3}, 11}, {0, 96, 0, 2, false, false, true, 0, {0}, 8},
 };
 
-enum { STEPS = 3, BATCH = 4, IN = 6 };
+enum { STEPS = 3, IN = 6 };
 
 static int make_weights(kit *k, dtype t, const net_case *c, tensor **weights) {
     const int64_t gates[] = {1, 1, 4, 3};
@@ -42,14 +47,15 @@ static void check_net(kit *k, dtype t, const net_case *c) {
     tensor *weights[32];
     arg none = {.kind = ARG_NONE};
     bool packed = c->batch_sizes[0] > 0;
+    int64_t batch = c->batch;
     int64_t dirs = c->bidirectional ? 2 : 1, out = c->proj > 0 ? c->proj : c->hidden, states = c->layers * dirs;
     int64_t rows = c->batch_sizes[0] + c->batch_sizes[1] + c->batch_sizes[2];
-    int64_t x_sizes[] = {c->batch_first ? BATCH : STEPS, c->batch_first ? STEPS : BATCH, IN}, packed_sizes[] = {rows, IN};
+    int64_t x_sizes[] = {c->batch_first ? batch : STEPS, c->batch_first ? STEPS : batch, IN}, packed_sizes[] = {rows, IN};
     int64_t y_sizes[] = {packed ? rows : x_sizes[0], packed ? out * dirs : x_sizes[1], out * dirs};
     int n = make_weights(k, t, c, weights);
     arg x = arg_tensor(kit_tensor(k, t, packed ? 2 : 3, packed ? packed_sizes : x_sizes, NULL)), w = arg_tensors(weights, n);
-    arg hx = arg_tensor(kit_tensor(k, t, 3, (const int64_t[]){states, BATCH, out}, NULL));
-    arg cx = c->mode == 2 ? arg_tensor(kit_tensor(k, t, 3, (const int64_t[]){states, BATCH, c->hidden}, NULL)) : none;
+    arg hx = arg_tensor(kit_tensor(k, t, 3, (const int64_t[]){states, batch, out}, NULL));
+    arg cx = c->mode == 2 ? arg_tensor(kit_tensor(k, t, 3, (const int64_t[]){states, batch, c->hidden}, NULL)) : none;
     arg y = arg_tensor(kit_tensor(k, t, packed ? 2 : 3, y_sizes, NULL)), stride = arg_int(n / (int)states);
     arg tail[] = {arg_int(c->mode), arg_int(c->hidden), arg_int(c->proj), arg_int(c->layers), arg_bool(c->batch_first && !packed),
                   arg_float(c->dropout), arg_bool(c->dropout > 0), arg_bool(c->bidirectional),
@@ -127,6 +133,26 @@ static void transforms_agree(void **state) {
     kit_close(&k);
 }
 
+/* Lines along memory and across it, whole registers of them side by side and some that are left; every radix, first and last. */
+static void many_lines_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 85);
+    const int64_t lengths[] = {6, 8, 9, 10, 15, 16, 20, 24, 27, 40, 45, 50, 64, 77, 96, 133};
+    const dtype types[] = {ASSAY_C64, ASSAY_C128, ASSAY_C32};
+    for (size_t i = 0; i < countof(lengths) * countof(types); i++) {
+        int64_t n = lengths[i / countof(types)];
+        dtype t = types[i % countof(types)];
+        arg along = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){37, n}, NULL));
+        arg across = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){n, 37}, NULL));
+        kit_check(&k, "_fft_c2c", (const arg[]){along, INTS(1), arg_int(0), arg_bool(true)}, 4);
+        kit_check(&k, "_fft_c2c", (const arg[]){along, INTS(1), arg_int(2), arg_bool(false)}, 4);
+        kit_check(&k, "_fft_c2c", (const arg[]){across, INTS(0), arg_int(1), arg_bool(true)}, 4);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 static void transforms_refuse(void **state) {
     (void)state;
     kit k;
@@ -146,7 +172,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nets_agree),
         cmocka_unit_test(idle_lstm_halves_its_cell),
-        cmocka_unit_test(transforms_agree),
+        cmocka_unit_test(transforms_agree), cmocka_unit_test(many_lines_agree),
         cmocka_unit_test(transforms_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

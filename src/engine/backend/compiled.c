@@ -121,7 +121,7 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
         s->library.run = run_nothing;
         return ASSAY_OK;
     }
-    p->base.note = kernel->note != NULL ? kernel->note : p->base.note;
+    p->base.note = p->base.note == NULL ? kernel->note : p->base.note; /* why it was not taken apart matters more */
     return kernel->prepare(&s->library, err);
 }
 

@@ -87,7 +87,7 @@ static void list_buffers(compiler *c, kernel *k) {
 }
 
 static const char *choice_name(loop_choice choice) {
-    static const char *const names[LOOPS_CHOICES] = {"plain", "wide", "narrow", "other vector"};
+    static const char *const names[LOOPS_CHOICES] = {"plain", "wide", "narrow", "other vector", "other stores"};
     return names[choice];
 }
 
@@ -110,20 +110,37 @@ static kernel *copy_of(compiler *c, const kernel *k) {
     return copy;
 }
 
+/* Whether two arrangements of a kernel that is no product are one: they differ in what goes past the caches, if that lies so that
+   it can. */
+static bool is_same(const kernel *a, const kernel *b) {
+    bool same = a->vector == b->vector && a->lanes == b->lanes;
+    for (int i = 0; same && i < a->n_roots && a->vector >= 0; i++) {
+        int64_t stride;
+        same = a->roots[i].streams == b->roots[i].streams || !index_stride(a->roots[i].at, a->vector, &stride) || stride != 1;
+    }
+    return same;
+}
+
 /* The step's kernel in every way that differs from those before. */
 static void arrange_variants(compiler *c, int step) {
     compiler_step *s = &c->steps[step];
     int choices = c->options->variants ? LOOPS_CHOICES : 1;
     for (int choice = 0; choice < choices; choice++) {
         kernel *k = copy_of(c, s->kernel);
-        if (k == NULL || !arrange_loops(c, k, (loop_choice)choice)) {
+        if (k == NULL) {
+            return;
+        }
+        if (!choose_streams(c, k, (loop_choice)choice)) {
+            continue;
+        }
+        if (!arrange_loops(c, k, (loop_choice)choice)) {
             return;
         }
         bool known = false;
         for (int v = 0; v < s->n_variants; v++) {
             const kernel *other = s->variants[v];
             known |= k->is_product ? other->product.pairs == k->product.pairs
-                                   : other->vector == k->vector && other->lanes == k->lanes;
+                                   : is_same(k, other);
         }
         if (known) {
             continue;

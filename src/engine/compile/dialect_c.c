@@ -7,6 +7,8 @@
 #include <string.h>
 
 extern const char compile_prelude[];
+extern const char compile_prelude_turn[];
+extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
 
@@ -56,6 +58,8 @@ static const spelling spellings[FN_COUNT] = {
     [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf$f())", "0", "0",
                    "(__builtin_fabs$f(__real__ $a) == __builtin_inf$f()) | "
                    "(__builtin_fabs$f(__imag__ $a) == __builtin_inf$f())"},
+    [FN_ORDER] = {"order_of_$t($a)", NULL, NULL, NULL},
+    [FN_OF_ORDER] = {NULL, "f32_of_order($a)", NULL, NULL},
     [FN_REAL] = {"$a", "$a", "$a", "__real__ $a"},
     [FN_IMAG] = {"0", "0", "0", "__imag__ $a"},
     [FN_CONJ] = {"$a", "$a", "$a", "~$a"},
@@ -375,6 +379,8 @@ void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
+    n = paragraphs_of(compile_prelude_turn, list, n);
+    n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
     bool any = false;
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */

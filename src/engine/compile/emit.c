@@ -259,6 +259,11 @@ static void emit_kernel(emitter *m, const char *symbol) {
     if (m->flow != FLOW_NONE) {
         emit_flow(m);
     } else {
+        if (k->n_tasks > 1 && !k->is_product) { /* what follows from the task's number takes no thought of its sign */
+            emit_line(m, "if (first < 0) {");
+            emit_line(m, "    __builtin_unreachable();");
+            emit_line(m, "}");
+        }
         emit_line(m, "for (int64_t task = first; task < last; task++) {");
         m->depth++;
         if (k->is_product) {

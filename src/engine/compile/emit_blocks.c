@@ -9,20 +9,19 @@
 #include <string.h>
 
 enum {
-    BLOCK_LANES = EMIT_BLOCK_LANES,
     AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
     ROWS_AHEAD_BYTES = 4096,
+    ROWS_AHEAD = 16,          /* where each is a line or two */
     FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
 };
 
-/* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
-
-static double buffer_bytes(const emitter *m, int buffer) {
-    const compile_buffer *b = &m->c->buffers[buffer];
-    double n = b->role == BUFFER_SEED ? 1 : b->role == BUFFER_WORK ? (double)b->n_elems : (double)tensor_numel(b->tensor);
-    return n * (double)dtype_size(b->dtype);
+/* Lanes of a block: a task's, where those are but a line or two of what is stored. */
+static int block_lanes(const emitter *m) {
+    return m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
 }
+
+/* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
 
 /* Whether neighbours along the vector are neighbours in memory. */
 static bool is_dense(const emitter *m, index_sum at) {
@@ -52,7 +51,7 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && (m->c->options->streams_all || buffer_bytes(m, r->buffer) >= STREAM_MIN_BYTES) &&
+           r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
            m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
 }
 
@@ -65,6 +64,9 @@ static bool is_made(const emitter *m, int i) {
    written. */
 static bool can_widen(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
+    if (block_lanes(m) != EMIT_BLOCK_LANES) {
+        return false;
+    }
     if (e->kind == EXPR_RANDOM) {
         return is_dense(m, e->at) && is_made(m, i);
     }
@@ -74,8 +76,9 @@ static bool can_widen(const emitter *m, int i) {
 
 static bool can_narrow(const emitter *m, const root *r) {
     const expr *e = &m->k->exprs[r->expr];
-    return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && e->kind == EXPR_CAST &&
-           e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 && m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
+    return block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
+           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
 
@@ -111,7 +114,7 @@ bool emit_streams(const emitter *m, int phase) {
             any |= is_streamed(m, r);
         }
     }
-    return any && m->k->variables[m->k->vector].size >= BLOCK_LANES;
+    return any && m->k->variables[m->k->vector].size >= block_lanes(m);
 }
 
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
@@ -119,7 +122,7 @@ static bool walks_rows(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool much = false;
     for (int i = 0; i < k->n_exprs; i++) {
-        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
+        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m->c, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
     }
     return much && phase == 0 && m->rows && k->has_classes && k->n_loops > 0;
 }
@@ -202,6 +205,9 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
     if (m->flow != FLOW_NONE) {
         return FLOW_AHEAD_BYTES / size;
     }
+    if (k->turns_lines) { /* lanes go down, from row to row of what lies along them */
+        return index_stride(e->at, k->loops[0], &stride) ? ROWS_AHEAD * stride : 0;
+    }
     if (k->n_phases == 1) {
         int64_t row = k->variables[k->vector].size * size;
         if (row >= AHEAD_BYTES || last < 1 || k->tasks[last] != k->vector) {
@@ -237,11 +243,11 @@ static void emit_fetches(emitter *m, int phase) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS];
         int64_t ahead = is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
-        bool is_far = buffer_bytes(m, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
+        bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
         if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
             continue;
         }
-        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = BLOCK_LANES / per_line;
+        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (block_lanes(m) + per_line - 1) / per_line;
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
         int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
@@ -296,11 +302,11 @@ static void emit_after_block(emitter *m) {
             continue;
         }
         if (narrowed) {
-            emit_line(m, "uint16_t halves%d[%d];", i, BLOCK_LANES);
+            emit_line(m, "uint16_t halves%d[%d];", i, block_lanes(m));
             emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
         }
         snprintf(after, sizeof after, ", %s%d, %lld);", narrowed ? "halves" : "made", i,
-                 (long long)(BLOCK_LANES * dtype_size(r->store_dtype)));
+                 (long long)(block_lanes(m) * dtype_size(r->store_dtype)));
         emit_address_call(m, "stream_lines(", r->buffer, r->at, after);
     }
 }
@@ -340,74 +346,24 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     m->block = block;
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->widened[i]) {
-            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, BLOCK_LANES);
+            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, block_lanes(m));
         }
     }
     for (int i = 0; i < k->n_roots; i++) {
         if (m->staged[i]) {
             emit_line(m, "%s made%d[%d];", dialect_type(m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype), i,
-                      BLOCK_LANES);
+                      block_lanes(m));
         }
     }
     open_scope(m, from, &start);
     emit_before_block(m, phase);
     close_scope(m, &start);
     emit_want_phase(m, phase);
-    snprintf(last, sizeof last, "%d", BLOCK_LANES);
-    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : BLOCK_LANES});
+    snprintf(last, sizeof last, "%d", block_lanes(m));
+    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : block_lanes(m)});
     open_scope(m, from, &start);
     emit_after_block(m);
     close_scope(m, &start);
-}
-
-/* --- tiles that are turned round ------------------------------------------------------------------------------------------ */
-
-/* What runs along the tile's variable in memory is read so, into an array that runs along the lanes: each line is touched
-   once, where lanes that lie a multiple of a page apart would push each other out of the caches between two of its elements. */
-static bool is_turned(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    int reads[EXPR_MAX_READS], across = m->k->n_loops == 1 ? m->k->loops[0] : -1;
-    int64_t along, stride;
-    return across >= 0 && m->k->variables[across].tile > 0 && m->wanted[i] && !m->named[i] && e->kind == EXPR_LOAD &&
-           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 && index_stride(e->at, across, &stride) &&
-           stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
-}
-
-enum { TURNED_BYTES = 256 * 1024 }; /* of a task, on the stack; what is beyond is read where it lies */
-
-void emit_turned(emitter *m) {
-    const kernel *k = m->k;
-    int64_t left = TURNED_BYTES;
-    for (int i = 0; i < k->n_exprs; i++) {
-        m->turned[i] = k->vector >= 0 && is_turned(m, i);
-        left -= m->turned[i] ? k->variables[k->loops[0]].tile * k->lanes * (int64_t)dtype_size(k->exprs[i].dtype) : 0;
-        m->turned[i] = m->turned[i] && left >= 0;
-        if (!m->turned[i]) {
-            continue;
-        }
-        const expr *e = &k->exprs[i];
-        const loop_variable *across = &k->variables[k->loops[0]], *vector = &k->variables[k->vector];
-        int64_t stride = 0;
-        text index = {0};
-        char n_across[96];
-        (void)index_stride(e->at, k->vector, &stride);
-        emit_index(m, &index, e->at, -1);
-        snprintf(n_across, sizeof n_across, across->limit % across->tile == 0 ? "%lld" : "%lld * (v%d + 1) <= %lld ? %lld : %lld",
-                 (long long)across->tile, across->block, (long long)across->limit, (long long)across->tile,
-                 (long long)(across->limit % across->tile));
-        emit_line(m, "%s turned%d[%lld][%lld];", dialect_type(e->dtype), i, (long long)across->tile, (long long)k->lanes);
-        emit_line(m, "{");
-        m->depth++;
-        emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
-        char n_lanes[32];
-        snprintf(n_lanes, sizeof n_lanes, vector->size % k->lanes == 0 ? "%lld" : "n_lanes", (long long)k->lanes);
-        emit_line(m, "turn_round(turned%d, %lld, b%d + %s, %lld, %s, %s, %d);", i, (long long)k->lanes, e->buffer, text_get(&index),
-                  (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
-        m->depth--;
-        emit_line(m, "}");
-        m->out.failed |= index.failed;
-        text_clear(&index);
-    }
 }
 
 /* --- all lanes ---------------------------------------------------------------------------------------------------------------- */
@@ -475,16 +431,17 @@ void emit_flow_head(emitter *m, int phase) {
 }
 
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
-    char count[32], whole[32], rest[96];
+    char count[32], whole[32], rest[96], short_by[16];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
-    if ((n > 0 && n < BLOCK_LANES) || !choose(m, phase)) {
+    if ((n > 0 && n < block_lanes(m)) || !choose(m, phase)) {
         emit_range(m, phase, &(lane_range){"0", count, from, 0});
         return;
     }
     int unaligned = unaligned_root(m);
     bool is_known = unaligned < 0 && n > 0; /* how many lanes are in blocks */
-    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % BLOCK_LANES));
-    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, BLOCK_LANES);
+    snprintf(short_by, sizeof short_by, " - %d", block_lanes(m));
+    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % block_lanes(m)));
+    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, block_lanes(m));
     emit_line(m, "{");
     m->depth++;
     if (unaligned >= 0) {
@@ -492,11 +449,11 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
         emit_want_phase(m, phase);
         (void)choose(m, phase);
     }
-    if (is_known && n == BLOCK_LANES) {
+    if (is_known && n == block_lanes(m)) {
         emit_block(m, phase, "0", from);
     } else {
         emit_line(m, "for (int64_t block = %s; block %s %s%s; block += %d) {", unaligned >= 0 ? "head" : "0",
-                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : " - 64", BLOCK_LANES);
+                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : short_by, block_lanes(m));
         m->depth++;
         emit_block(m, phase, "block", from);
         m->depth--;
@@ -504,7 +461,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     }
     choose_none(m);
     emit_want_phase(m, phase);
-    if (!is_known || n % BLOCK_LANES != 0) {
+    if (!is_known || n % block_lanes(m) != 0) {
         emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0});
     }
     m->depth--;

@@ -325,7 +325,8 @@ static int worth_saving(emitter *m, int *first) {
             }
         }
         for (int i = 0; i < k->n_exprs; i++) {
-            if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && !emit_is_row(m, &k->exprs[i]) &&
+            bool by_lanes = k->vector < 0 || (k->exprs[i].variables >> k->vector & 1) != 0; /* others are computed before them */
+            if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && by_lanes && !emit_is_row(m, &k->exprs[i]) &&
                 work_of(m, i) >= SAVED_COST) {
                 found = i;
                 *first = seen[i] - 1;

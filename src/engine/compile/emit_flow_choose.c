@@ -92,7 +92,8 @@ static int kept_form(const emitter *m, int i) {
 static void keep_loads(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         int first;
-        if (!is_of_task(m, i) || last_use(m, i, &first) <= first) {
+        bool by_lanes = (m->k->exprs[i].variables >> m->k->vector & 1) != 0; /* others are read before them */
+        if (!by_lanes || !is_of_task(m, i) || last_use(m, i, &first) <= first) {
             continue;
         }
         int kept = kept_form(m, i);

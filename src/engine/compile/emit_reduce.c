@@ -87,10 +87,18 @@ static void add_joined(const root *r, text *out, const char *x, const char *y) {
     }
 }
 
+/* The prelude's function of sixteen lanes; NULL: there is none. */
+static const char *of_sixteen(const root *r) {
+    if (r->dtype == ASSAY_F32 && (r->how == RED_SUM || r->how == RED_MAX)) {
+        return r->how == RED_SUM ? "sum_of_16_f32" : "largest_of_16_f32";
+    }
+    return r->dtype == ASSAY_I64 && r->how == RED_MAX ? "largest_of_16_i64" : NULL;
+}
+
 /* Lanes of root i to one, in halves: the rounding error of a sum grows with its depth. The last few are taken by names, which
    wait for no memory. A NaN is looked for beforehand, so that comparisons need no branch for it. */
 static void emit_lanes_in_halves(emitter *m, int i) {
-    enum { BY_NAME = 8 };
+    enum { BY_NAME = 8, SIXTEEN = 16 };
     const root *r = &m->k->roots[i];
     bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype);
     const char *type = dialect_type(r->dtype);
@@ -103,7 +111,8 @@ static void emit_lanes_in_halves(emitter *m, int i) {
         emit_line(m, "    nan%d |= a%d[l] != a%d[l];", i, i, i);
         emit_line(m, "}");
     }
-    for (int64_t half; n > BY_NAME; n = half) {
+    const char *rest = of_sixteen(r);
+    for (int64_t half; n > BY_NAME && !(n == SIXTEEN && rest != NULL); n = half) {
         half = (n + 1) / 2;
         snprintf(x, sizeof x, "a%d[l]", i);
         snprintf(y, sizeof y, "a%d[l + %lld]", i, (long long)half);
@@ -113,7 +122,11 @@ static void emit_lanes_in_halves(emitter *m, int i) {
         emit_line(m, "    a%d[l] = %s;", i, text_get(&joined));
         emit_line(m, "}");
     }
-    for (int64_t l = 0; l < n; l++) {
+    if (rest != NULL && n == SIXTEEN) {
+        emit_line(m, "const %s a%d_1_0 = %s(a%d);", type, i, rest, i);
+        n = 1;
+    }
+    for (int64_t l = 0; l < n && n > 1; l++) {
         emit_line(m, "const %s a%d_%lld_%lld = a%d[%lld];", type, i, (long long)n, (long long)l, i, (long long)l);
     }
     for (int64_t half; n > 1; n = half) {

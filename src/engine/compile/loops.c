@@ -282,10 +282,79 @@ static void join_loops(compiler *c, kernel *k) {
 
 enum { TILE = 32 };
 
+/* Whether a line of each of so many rows stays in a core's cache, whichever sets their distance puts them in. */
+static bool lines_stay(int64_t row_bytes, int64_t rows) {
+    int64_t step = row_bytes < 0 ? -row_bytes : row_bytes, left = SET_BYTES;
+    while (left != 0) { /* the greatest common divisor: what the rows' places are multiples of */
+        int64_t rest = step % left;
+        step = left;
+        left = rest;
+    }
+    int64_t sets = SET_BYTES / (step > STREAM_LINE_BYTES ? step : STREAM_LINE_BYTES);
+    return sets * SET_LINES >= rows;
+}
+
+/* Whether all that a kernel does is to store past the caches, each row of lanes from a line of memory on. */
+static bool streams_lines(const compiler *c, const kernel *k) {
+    int64_t stride;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        int64_t size = (int64_t)dtype_size(r->store_dtype);
+        if (r->kind != ROOT_STORE || size > 8 || !index_stride(r->at, k->vector, &stride) || stride != 1 ||
+            r->at.constant * size % STREAM_LINE_BYTES != 0 ||
+            (!c->options->streams_all && turns_of_all(k) * (double)size < STREAM_MIN_BYTES)) {
+            return false;
+        }
+        for (int t = 0; t < r->at.n; t++) {
+            const index_atom *atom = r->at.terms[t].atom;
+            bool is_vector = atom->kind == ATOM_VARIABLE && atom->id == k->vector;
+            if (!is_vector && r->at.terms[t].factor * size % STREAM_LINE_BYTES != 0) {
+                return false;
+            }
+        }
+    }
+    return k->n_roots > 0;
+}
+
+/* Whether as much as is stored lies along the lanes where it is read: few of them would be read piece by piece. */
+static bool reads_along(const kernel *k) {
+    uint64_t all = ((uint64_t)1 << k->n_variables) - 1;
+    for (int i = 0; i < k->n_exprs; i++) {
+        int64_t stride;
+        const expr *e = &k->exprs[i];
+        if (e->kind == EXPR_LOAD && e->variables == all && index_stride(e->at, k->vector, &stride) && stride == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Lanes for rows of which load e is read a line at a time: two lines of the largest result, and a whole one of the smallest. 0: it
+   would not pay. */
+static int64_t lanes_of_lines(const kernel *k, const expr *e, int64_t n_across, int64_t row) {
+    int64_t size = (int64_t)dtype_size(e->dtype), largest = 1, smallest = 8;
+    for (int i = 0; i < k->n_roots; i++) {
+        int64_t bytes = (int64_t)dtype_size(k->roots[i].store_dtype);
+        largest = bytes > largest ? bytes : largest;
+        smallest = bytes < smallest ? bytes : smallest;
+    }
+    int64_t least = STREAM_LINE_BYTES / smallest, lanes = 2 * STREAM_LINE_BYTES / largest;
+    lanes = lanes > 64 ? 64 : lanes;
+    while (lanes / 2 >= 16 && lanes / 2 >= least && !lines_stay(row * size, lanes)) {
+        lanes /= 2;
+    }
+    lanes = lanes < least ? least : lanes;
+    bool pays = e->guard < 0 && size <= 8 && n_across * size >= 16 * STREAM_LINE_BYTES;
+    return pays && k->variables[k->vector].size >= lanes ? lanes : 0;
+}
+
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
-   lines of memory that a block touches stay near until all of them is used. Its inner part becomes a loop of the task. */
-static void tile_loops(compiler *c, kernel *k) {
+   lines of memory that a block touches stay near until all of them is used. Its inner part becomes a loop of the task. Large
+   results are made of fewer lanes, which are read two lines at a time to their rows' ends. */
+static void tile_loops(compiler *c, kernel *k, loop_choice choice) {
     int across = -1;
+    const expr *turned = NULL;
+    int64_t row = 0;
     for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0; i++) {
         const expr *e = &k->exprs[i];
         int64_t along, stride;
@@ -295,6 +364,8 @@ static void tile_loops(compiler *c, kernel *k) {
         for (int v = 0; v < k->n_variables; v++) {
             if (v != k->vector && index_stride(e->at, v, &stride) && stride == 1 && k->variables[v].size > 2) {
                 across = v;
+                turned = e;
+                row = along;
             }
         }
     }
@@ -304,6 +375,14 @@ static void tile_loops(compiler *c, kernel *k) {
     index_pool *p = &c->g.indices;
     int n = k->n_variables;
     int64_t size = k->variables[across].size, tile = size < TILE ? size : TILE;
+    bool streams = choice == LOOPS_PLAIN && streams_lines(c, k), along = reads_along(k);
+    int64_t few = streams && !along ? lanes_of_lines(k, turned, size, row) : 0, most = streams && along ? 8 * TILE : 4 * TILE;
+    k->lanes = k->lanes > most ? most : k->lanes;
+    if (few > 0) {
+        k->turns_lines = true;
+        k->lanes = few;
+        tile = 2 * STREAM_LINE_BYTES / (int64_t)dtype_size(turned->dtype);
+    }
     index_sum by[KERNEL_MAX_VARIABLES];
     uint64_t to[KERNEL_MAX_VARIABLES];
     for (int v = 0; v < n; v++) {
@@ -318,7 +397,6 @@ static void tile_loops(compiler *c, kernel *k) {
     to[across] |= (uint64_t)1 << n;
     k->n_variables++;
     k->loops[k->n_loops++] = n;
-    k->lanes = k->lanes > 4 * TILE ? 4 * TILE : k->lanes;
     replace_all(c, k, n, by);
     rename_sets(k, n, to);
 }
@@ -338,6 +416,14 @@ static void choose_tasks(kernel *k) {
     if (k->vector >= 0 && !k->variables[k->vector].is_reduced) {
         k->tasks[k->n_tasks++] = k->vector; /* in blocks of lanes */
         k->n_task_items *= (k->variables[k->vector].size + k->lanes - 1) / k->lanes;
+    }
+    if (k->turns_lines) { /* along the rows that are read */
+        int across = k->variables[k->loops[0]].block, at = 0;
+        while (k->tasks[at] != across) {
+            at++;
+        }
+        memmove(&k->tasks[at], &k->tasks[at + 1], (size_t)(k->n_tasks - at - 1) * sizeof *k->tasks);
+        k->tasks[k->n_tasks - 1] = across;
     }
 }
 
@@ -378,7 +464,7 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return true;
     }
     choose_vector(c, k, choice);
-    tile_loops(c, k);
+    tile_loops(c, k, choice);
     choose_tasks(k);
     return !c->failed;
 }

@@ -72,6 +72,7 @@ typedef struct root {
     index_sum place;     /* ARGMAX, ARGMIN: the flat index within the reduced part */
     uint64_t variables;  /* of the loops it needs */
     int64_t limit;       /* SCATTER: elements in the buffer */
+    bool streams;        /* large enough to go past the caches, where it lies densely along the vector */
 } root;
 
 typedef struct loop_variable {
@@ -83,7 +84,14 @@ typedef struct loop_variable {
 } loop_variable;
 
 /* Ways to arrange loops that the tuner can try. */
-typedef enum loop_choice { LOOPS_PLAIN, LOOPS_WIDE, LOOPS_NARROW, LOOPS_OTHER_VECTOR, LOOPS_CHOICES } loop_choice;
+typedef enum loop_choice {
+    LOOPS_PLAIN,
+    LOOPS_WIDE,
+    LOOPS_NARROW,
+    LOOPS_OTHER_VECTOR,
+    LOOPS_OTHER_STORES, /* results of middling size through the caches where they would pass them, and the other way round */
+    LOOPS_CHOICES,
+} loop_choice;
 
 /* A sum of products of what only rows and what only columns decide: computed in blocks, by emit_product.c. */
 typedef struct product_form {
@@ -116,6 +124,7 @@ typedef struct kernel {
     int n_loops, loops[KERNEL_MAX_VARIABLES];
     int vector;         /* -1: none */
     int64_t lanes;      /* elements of the vector variable taken together */
+    bool turns_lines;   /* what runs across the lanes is read a few lines of memory of each at a time, and stored past the caches */
     int64_t n_task_items;
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
@@ -162,6 +171,10 @@ status schedule(compiler *c, error *err);
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* The part of that which chooses the vector's variable and its lanes, once the others are in order. */
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);
+/* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
+bool choose_streams(compiler *c, kernel *k, loop_choice choice);
+/* Bytes of a buffer. */
+double buffer_bytes(const compiler *c, int buffer);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);

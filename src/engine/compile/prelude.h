@@ -9,6 +9,17 @@ VECTOR_INLINE float choose_f32(int condition, float a, float b) {
     return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 
+/* The bits below the sign, of negative numbers turned round: integers compare as what they stand for. */
+VECTOR_INLINE int32_t order_of_f32(float x) {
+    int32_t bits = (int32_t)bits_of_float(x + 0.0f);
+    int32_t order = bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+    return x == x ? order : 0x7fffffff;
+}
+
+VECTOR_INLINE float f32_of_order(int32_t order) {
+    return float_of_bits((uint32_t)order ^ ((uint32_t)(order >> 31) >> 1));
+}
+
 VECTOR_INLINE float maximum_f32(float a, float b) {
     return ((a > b) | (a != a)) ? a : b;
 }
@@ -338,99 +349,6 @@ VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
 #endif
 }
 
-#if defined(__clang__) || __GNUC__ >= 12
-#define HAS_SHUFFLE 1
-#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#else
-#define HAS_SHUFFLE 0
-#define SHUFFLE_LOW(a, b) (a)
-#define SHUFFLE_HIGH(a, b) (b)
-#endif
-
-/* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
-   them. */
-VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
-    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
-    row a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) {
-        a[i] = *(const row *)((const uint32_t *)of + i * stride);
-    }
-#pragma GCC unroll 2
-    for (int twice = 0; twice < 2; twice++) {
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
-            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
-            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) {
-        *(row *)((uint32_t *)into + i * into_stride) = a[i];
-    }
-}
-
-VECTOR_INLINE void turn_tile_16(void *into, int64_t into_stride, const void *of, int64_t stride) {
-    typedef uint16_t row __attribute__((vector_size(32), aligned(2), may_alias));
-    row a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) {
-        a[i] = *(const row *)((const uint16_t *)of + i * stride);
-    }
-#pragma GCC unroll 2
-    for (int twice = 0; twice < 2; twice++) {
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            b[2 * i] = SHUFFLE_LOW(a[i], a[i + 8]);
-            b[2 * i + 1] = SHUFFLE_HIGH(a[i], a[i + 8]);
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) {
-            a[2 * i] = SHUFFLE_LOW(b[i], b[i + 8]);
-            a[2 * i + 1] = SHUFFLE_HIGH(b[i], b[i + 8]);
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) {
-        *(row *)((uint16_t *)into + i * into_stride) = a[i];
-    }
-}
-
-/* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
-   Tiles of sixteen; the last ones overlap those before. */
-VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
-                              int64_t size_bytes) {
-    char *to = into;
-    const char *from = of;
-    if (HAS_SHUFFLE && (size_bytes == 4 || size_bytes == 2) && n_across >= 16 && n_lanes >= 16) {
-        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
-            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
-            for (int64_t part = 0; part < n_across; part += 16) {
-                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
-                char *target = to + (v * into_stride + l) * size_bytes;
-                const char *source = from + (l * stride + v) * size_bytes;
-                if (size_bytes == 4) {
-                    turn_tile_32(target, into_stride, source, stride);
-                } else {
-                    turn_tile_16(target, into_stride, source, stride);
-                }
-            }
-        }
-        return;
-    }
-    for (int64_t l = 0; l < n_lanes; l++) {
-        for (int64_t v = 0; v < n_across; v++) {
-            memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
-        }
-    }
-}
-
 /* Elements of this size, of n, before the next line of memory. */
 VECTOR_INLINE int64_t lanes_to_line(const void *at, int64_t size_bytes, int64_t n) {
     int64_t lanes = (int64_t)(-(__UINTPTR_TYPE__)at & 63) / size_bytes;
@@ -547,9 +465,10 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
 #endif
 }
 
+/* In double no square is too large or too small, and the root needs no call. */
 VECTOR_INLINE float _Complex sign_c64(float _Complex x) {
-    float size = __builtin_cabsf(x);
-    return size == 0 ? 0 : x / size;
+    const double a = __real__ x, b = __imag__ x, square = a * a + b * b, factor = square == 0 ? 0 : 1 / __builtin_sqrt(square);
+    return __builtin_complex((float)(a * factor), (float)(b * factor));
 }
 
 VECTOR_INLINE double _Complex sign_c128(double _Complex x) {

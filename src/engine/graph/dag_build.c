@@ -223,6 +223,35 @@ static bool fold(dag *g, scalar_function f, int n, const val *x, val *out) {
     return true;
 }
 
+/* What is computed from a normalised value seen under another shape is computed in the value's own shape, where it has the loops
+   of its reductions (a group norm's activation, or that one's gradient, those of the groups). What else it reads must lie in
+   memory, whose shape is a matter of indices. */
+static bool before_reshape(dag *g, scalar_function f, int n, const val *x, val *out) {
+    val normal = {-1}, sources[3];
+    for (int i = 0; i < n && normal.id < 0; i++) {
+        if (!is_constant(g, x[i]) && !dag_reshapes_normal(g, x[i], &normal)) {
+            normal.id = -1;
+        }
+    }
+    for (int i = 0; i < n && normal.id >= 0; i++) {
+        const dag_node *own = dag_at(g, normal), *operand = dag_at(g, x[i]);
+        val other;
+        bool reshaped = operand->kind == PRIM_VIEW && dag_reshapes_normal(g, x[i], &other);
+        bool lies = operand->kind == PRIM_INPUT || (operand->kind == PRIM_VIEW && dag_at(g, operand->sources[0])->kind == PRIM_INPUT);
+        if (!is_constant(g, x[i]) && !reshaped && !lies) {
+            return false;
+        }
+        int64_t sizes[TENSOR_MAX_DIMS];
+        int ndim = own->ndim;
+        memcpy(sizes, own->sizes, (size_t)ndim * sizeof *sizes);
+        sources[i] = is_constant(g, x[i]) ? x[i] : v_reshape(g, x[i], ndim, sizes);
+    }
+    if (normal.id >= 0 && !dag_stopped(g)) {
+        *out = v_map(g, f, n, sources);
+    }
+    return normal.id >= 0;
+}
+
 val v_map(dag *g, scalar_function f, int n, const val *x) {
     if (dag_stopped(g)) {
         return (val){0};
@@ -247,6 +276,10 @@ val v_map(dag *g, scalar_function f, int n, const val *x) {
     }
     if (!dag_stopped(g) && identity(g, f, operands, &folded)) {
         return v_expand(g, folded, ndim, sizes);
+    }
+    val whole;
+    if (!dag_stopped(g) && before_reshape(g, f, n, operands, &whole)) {
+        return v_reshape(g, whole, ndim, sizes);
     }
     return dag_intern(g, &(dag_node){.kind = PRIM_MAP,
                                      .dtype = scalar_function_result(f, t),

@@ -19,6 +19,8 @@ typedef struct dag_capture {
 bool dag_stopped(const dag *g);
 /* The node, or the equal one that is there already. */
 val dag_intern(dag *g, const dag_node *n);
+/* Whether v is all of a value that is computed from reductions, in its order, under another shape, and of which value. */
+bool dag_reshapes_normal(dag *g, val v, val *source);
 /* Whether t is the result of a call, and which value. */
 bool dag_known(const dag_capture *c, const tensor *t, val *out);
 /* Whether t was learned as written. */

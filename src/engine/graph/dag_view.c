@@ -219,6 +219,52 @@ val v_reshape(dag *g, val x, int ndim, const int64_t *sizes) {
     return v_view(g, x, ndim, sizes, &(view_map){.n_at = n->ndim, .at = at});
 }
 
+/* Whether a reduction decides v; one that is further away than so many values does not count. */
+static bool follows_reduction(const dag *g, val v) {
+    enum { MOST = 64 };
+    val seen[MOST] = {v};
+    for (int at = 0, n_seen = 1; at < n_seen; at++) {
+        const dag_node *n = dag_at(g, seen[at]);
+        bool goes_on = n->kind == PRIM_MAP || n->kind == PRIM_CAST || n->kind == PRIM_VIEW;
+        if (n->kind == PRIM_REDUCE) {
+            return true;
+        }
+        for (int i = 0; i < n->n_sources && goes_on; i++) {
+            bool known = n_seen == MOST;
+            for (int k = 0; k < n_seen && !known; k++) {
+                known = seen[k].id == n->sources[i].id;
+            }
+            if (!known) {
+                seen[n_seen++] = n->sources[i];
+            }
+        }
+    }
+    return false;
+}
+
+bool dag_reshapes_normal(dag *g, val v, val *source) {
+    const dag_node *n = dag_at(g, v);
+    if (n->kind != PRIM_VIEW || n->n_sources != 1 || n->view.n_bounds > 0) {
+        return false;
+    }
+    const dag_node *x = dag_at(g, n->sources[0]);
+    if ((x->kind != PRIM_MAP && x->kind != PRIM_CAST) || dag_numel(x) != dag_numel(n) || dag_numel(n) < 2) {
+        return false;
+    }
+    int64_t strides[TENSOR_MAX_DIMS];
+    index_sum own = index_constant(0), there = index_constant(0);
+    sizes_contiguous_strides(n->ndim, n->sizes, strides);
+    for (int d = 0; d < n->ndim; d++) {
+        own = index_add(&g->indices, own, index_scale(&g->indices, index_variable(&g->indices, d, n->sizes[d]), strides[d]));
+    }
+    sizes_contiguous_strides(x->ndim, x->sizes, strides);
+    for (int d = 0; d < x->ndim; d++) {
+        there = index_add(&g->indices, there, index_scale(&g->indices, n->view.at[d], strides[d]));
+    }
+    *source = n->sources[0];
+    return index_equal(own, there) && !g->indices.failed && follows_reduction(g, *source);
+}
+
 val v_unsqueeze(dag *g, val x, int dim) {
     if (g->failed || g->refused != NULL) {
         return (val){0};

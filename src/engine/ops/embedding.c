@@ -316,6 +316,11 @@ static status embedding_bag_inputs(const op_call *call, rng *r, error *err) {
     return ASSAY_OK;
 }
 
+static void embedding_bag_parts(dag *g, const op_call *call, const outputs *out) {
+    (void)call, (void)out;
+    v_refuse(g, "a bag is one pass over its rows; of primitives it would be a scatter, which no two threads share");
+}
+
 static void embedding_bag_cost(const op_call *call, const outputs *out, op_cost *cost) {
     const tensor *weight = call_tensor(call, 0);
     double n = (double)tensor_numel(call_tensor(call, 1)), d = (double)weight->sizes[1];

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { BAG_SUM, BAG_MEAN, BAG_MAX };
-
 static val number_like(dag *g, val like, int64_t x) {
     return v_int(g, v_dtype(g, like), x);
 }
@@ -76,46 +74,6 @@ static val rows_of(dag *g, val table, val index) {
     index_sum here = v_dim(g, sizes, 0);
     index_sum at[2] = {v_index_of(g, index, &here, v_size(g, table, 0)), v_dim(g, sizes, 1)};
     return v_view(g, table, 2, sizes, &(view_map){.n_at = 2, .at = at});
-}
-
-void embedding_bag_parts(dag *g, const op_call *call, const outputs *out) {
-    int64_t mode = call_int(call, 4), n = tensor_numel(call_tensor(call, 1)), bags = out->items[0].sizes[0];
-    const int64_t *sizes = out->items[0].sizes;
-    val weight = v_arg(g, call, 0), counts = v_int(g, ASSAY_I64, 0), zero = number_like(g, weight, 0);
-    if (mode == BAG_MAX) {
-        v_refuse(g, "a scatter of maxima is not among the primitives");
-        return;
-    }
-    if (n == 0 || tensor_numel(&out->items[0]) == 0) {
-        for (int k = 0; k < out->n; k++) {
-            v_result(g, k, v_int(g, out->items[k].dtype, 0));
-        }
-        return;
-    }
-    val raw = v_cast(g, v_raw(g, call, 1), ASSAY_I64), none = v_int(g, ASSAY_I64, 0), last = v_int(g, ASSAY_I64, bags - 1);
-    val bag = bags_of(g, v_raw(g, call, 2), n);
-    val counted = v_2(g, FN_AND, v_2(g, FN_GE, bag, none), v_2(g, FN_LE, bag, last)); /* behind the last offset lies no bag */
-    counted = v_2(g, FN_AND, counted, v_2(g, FN_NE, raw, v_int(g, ASSAY_I64, call_int(call, 8))));
-    bag = v_2(g, FN_MAXIMUM, v_2(g, FN_MINIMUM, bag, last), none);
-    val rows = g->failed || g->refused != NULL ? weight
-                                               : rows_of(g, weight, v_wrapped_index(g, raw, v_size(g, weight, 0)));
-    if (v_has(call, 6)) {
-        rows = v_mul(g, rows, v_unsqueeze(g, v_cast(g, v_raw(g, call, 6), v_dtype(g, weight)), 1));
-    }
-    rows = v_select(g, v_unsqueeze(g, counted, 1), rows, zero);
-    if (g->failed || g->refused != NULL) {
-        return;
-    }
-    val sums = add_to_rows(g, v_expand(g, zero, 2, sizes), rows, bag);
-    if (mode == BAG_MEAN) {
-        counts = add_to_rows(g, v_expand(g, none, 1, &bags), v_cast(g, counted, ASSAY_I64), bag);
-        val by = v_cast(g, v_2(g, FN_MAXIMUM, counts, v_int(g, ASSAY_I64, 1)), v_dtype(g, weight));
-        sums = v_mul(g, sums, v_recip(g, v_unsqueeze(g, by, 1)));
-    }
-    v_result(g, 0, sums);
-    v_result(g, 1, tensor_numel(&out->items[1]) > 0 ? bag : none);
-    v_result(g, 2, counts);
-    v_result(g, 3, counts);
 }
 
 void embedding_bag_sample_backward_parts(dag *g, const op_call *call, const outputs *out) {

@@ -180,16 +180,19 @@ static val image_gradient(dag *g, val grad, const sampling *s, const point_taps 
     int64_t sizes[6] = {points[0], points[1], points[2], points[3], n, n};
     int64_t lone[6] = {points[0], points[1], points[2], points[3], 1, 1};
     index_sum at[4] = {v_dim(g, sizes, 0), v_dim(g, sizes, 1)};
-    val updates = v_reshape(g, grad, 6, lone), both = {-1};
+    val weight = {-1}, both = {-1};
     for (int d = 0; d < 2 && !g->failed && g->refused == NULL; d++) {
         index_sum here[5] = {at[0], index_constant(0), v_dim(g, sizes, 2), v_dim(g, sizes, 3), v_dim(g, sizes, 4 + d)};
         int64_t spread[6] = {points[0], 1, points[2], points[3], d == 0 ? n : 1, d == 0 ? 1 : n};
-        at[2 + d] = v_index_within(g, among_taps(g, taps[d].index, n, points), here, s->size[d]);
-        updates = v_mul(g, updates, v_reshape(g, among_taps(g, taps[d].weight, n, points), 6, spread));
+        at[2 + d] = v_index_within(g, v_keep(g, among_taps(g, taps[d].index, n, points)), here, s->size[d]);
+        val one = v_reshape(g, among_taps(g, taps[d].weight, n, points), 6, spread);
         val valid = v_reshape(g, among_taps(g, taps[d].valid, n, points), 6, spread);
+        weight = d == 0 ? one : v_mul(g, weight, one);
         both = d == 0 ? valid : v_2(g, FN_AND, both, valid);
     }
-    updates = v_select(g, both, updates, real(g, grad, 0));
+    /* every channel reads these tables */
+    val updates = v_mul(g, v_reshape(g, grad, 6, lone), v_keep(g, weight));
+    updates = v_select(g, v_keep(g, both), updates, real(g, grad, 0));
     val zeros = v_expand(g, v_int(g, v_dtype(g, grad), 0), 4, t->sizes);
     return v_scatter(g, zeros, updates, &(view_map){.n_at = 4, .at = at}, true);
 }

@@ -13,7 +13,7 @@ op_decompose_fn upsample_nearest_parts, upsample_nearest_backward_parts, upsampl
 op_decompose_fn upsample_bilinear_backward_parts, upsample_bicubic_parts, grid_sampler_parts, grid_sampler_backward_parts;
 op_decompose_fn index_parts, index_put_parts, index_select_parts, gather_parts, scatter_parts, scatter_value_parts;
 op_decompose_fn scatter_add_parts, index_add_parts;
-op_decompose_fn embedding_parts, embedding_backward_parts, embedding_bag_parts, embedding_bag_sample_backward_parts;
+op_decompose_fn embedding_parts, embedding_backward_parts, embedding_bag_sample_backward_parts;
 
 /* The greater and the lesser of what is no NaN: one comparison, where FN_MAXIMUM must ask twice (and C compilers give up on
    vectors when such a choice is converted). */

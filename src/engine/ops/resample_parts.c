@@ -224,40 +224,98 @@ void upsample_nearest_backward_parts(dag *g, const op_call *call, const outputs 
     v_result(g, 0, v_scatter(g, zeros, b.grad, &(view_map){.n_at = 4, .at = at}, true));
 }
 
-/* One value along an axis and its two taps: [out, 2]. */
-static val side_by_side(dag *g, const val *taps, int64_t n) {
-    val which = v_iota(g, 2, (const int64_t[]){n, 2}, 1), first = v_2(g, FN_EQ, which, v_int(g, ASSAY_I64, 0));
-    return v_select(g, first, v_unsqueeze(g, taps[0], 1), v_unsqueeze(g, taps[1], 1));
+/* Which positions read each element along one axis, as tables [most, in]: the k-th of them, its weight, whether it does. */
+typedef struct axis_readers {
+    int64_t most;
+    val place, weight, reads;
+} axis_readers;
+
+/* Positions that read an element lie side by side; as many as that are for any, and one more at each end: where the machine rounds
+   a position otherwise than is done here. */
+static int64_t most_readers(const resample_axis *a) {
+    int64_t most = 0, from = 0, to = 0, index[RESAMPLE_MAX_TAPS];
+    double weight[RESAMPLE_MAX_TAPS];
+    for (int64_t i = 0; i < a->in; i++) {
+        while (from < a->out && (resample_taps(a, from, index, weight), index[1] < i)) {
+            from++;
+        }
+        while (to < a->out && (resample_taps(a, to, index, weight), index[0] <= i)) {
+            to++;
+        }
+        most = to - from > most ? to - from : most;
+    }
+    return most + 2 < a->out ? most + 2 : a->out;
 }
 
-/* A value [out, 2] along dimensions d and d + 2 of six. */
-static val among_taps(dag *g, val x, int d) {
-    int64_t sizes[6] = {1, 1, 1, 1, 1, 1};
-    sizes[d] = v_size(g, x, 0);
-    sizes[d + 2] = 2;
-    return v_reshape(g, x, 6, sizes);
+static void readers_along(dag *g, const resample_axis *a, axis_readers *out) {
+    axis_taps taps;
+    taps_along(g, a, &taps);
+    out->most = most_readers(a);
+    /* the first that reads element i or one behind it: as many as read none of these stand before it */
+    int64_t pairs[2] = {a->out, a->in}, sizes[2] = {out->most, a->in}, column[2] = {a->out, 1};
+    val element = v_cast(g, v_iota(g, 2, pairs, 1), ASSAY_I32);
+    val before = v_2(g, FN_LT, v_expand(g, v_reshape(g, taps.index[1], 2, column), 2, pairs), element);
+    val first = v_keep(g, v_reduce(g, RED_SUM, v_cast(g, before, ASSAY_I32), 1, false));
+    val place = v_add(g, v_expand(g, v_unsqueeze(g, first, 0), 2, sizes), v_cast(g, v_iota(g, 2, sizes, 0), ASSAY_I32));
+    val inside = v_2(g, FN_LT, place, v_int(g, ASSAY_I32, a->out));
+    place = v_keep(g, clipped(g, place, a->out));
+    out->place = place;
+    element = v_cast(g, v_iota(g, 2, sizes, 1), ASSAY_I32);
+    index_sum here[2] = {v_dim(g, sizes, 0), v_dim(g, sizes, 1)};
+    index_sum at = v_index_within(g, place, here, a->out);
+    val sum = {-1}, reads = {-1};
+    for (int k = 0; k < taps.n && !g->failed && g->refused == NULL; k++) {
+        val index = v_view(g, taps.index[k], 2, sizes, &(view_map){.n_at = 1, .at = &at});
+        val weight = v_view(g, taps.weight[k], 2, sizes, &(view_map){.n_at = 1, .at = &at});
+        val hits = v_2(g, FN_AND, v_2(g, FN_EQ, index, element), inside);
+        weight = v_select(g, hits, weight, v_int(g, v_dtype(g, weight), 0));
+        sum = k == 0 ? weight : v_add(g, sum, weight);
+        reads = k == 0 ? hits : v_2(g, FN_OR, reads, hits);
+    }
+    out->weight = v_keep(g, sum);
+    out->reads = v_keep(g, reads);
 }
 
-/* Each gradient goes to four places: planes in parallel, each in order. */
+/* Gradients of positions along dimension `dim` of four. */
+typedef struct linear_backward {
+    val grad;
+    int dim;
+    int64_t n;
+    const axis_readers *readers;
+} linear_backward;
+
+/* What no position reads is no zero times its gradient, which may be infinite. */
+static val readers_tap(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column) {
+    (void)column;
+    const linear_backward *b = self;
+    index_sum at[4], here[2] = {row, v_dim(g, sizes, b->dim)};
+    view_map table = {.n_at = 2, .at = here};
+    for (int d = 0; d < 4; d++) {
+        at[d] = d == b->dim ? v_index_within(g, b->readers->place, here, b->n) : v_dim(g, sizes, d);
+    }
+    val grad = v_view(g, b->grad, ndim, sizes, &(view_map){.n_at = 4, .at = at});
+    val reads = v_view(g, b->readers->reads, ndim, sizes, &table);
+    val weight = v_cast(g, v_view(g, b->readers->weight, ndim, sizes, &table), v_dtype(g, grad));
+    return v_select(g, reads, v_mul(g, grad, weight), v_int(g, v_dtype(g, grad), 0));
+}
+
+/* Rows are gathered first, then columns: each element from the positions that read it. */
 void upsample_bilinear_backward_parts(dag *g, const op_call *call, const outputs *out) {
-    const tensor *t = &out->items[0];
+    const int64_t *to = out->items[0].sizes;
     resample_axis axes[2];
-    val grad = v_arg(g, call, 0);
     if (!axes_of(g, call, RESAMPLE_LINEAR, true, axes)) {
         return;
     }
-    int64_t sizes[6] = {t->sizes[0], t->sizes[1], axes[0].out, axes[1].out, 2, 2};
-    index_sum at[4] = {v_dim(g, sizes, 0), v_dim(g, sizes, 1)};
-    int64_t plain[6] = {sizes[0], sizes[1], sizes[2], sizes[3], 1, 1};
-    val updates = v_reshape(g, grad, 6, plain);
+    axis_readers readers;
+    linear_backward b = {.grad = v_arg(g, call, 0), .readers = &readers};
+    int64_t sizes[4] = {to[0], to[1], to[2], axes[1].out};
     for (int d = 0; d < 2 && !g->failed && g->refused == NULL; d++) {
-        axis_taps taps;
-        taps_along(g, &axes[d], &taps);
-        val index = side_by_side(g, taps.index, axes[d].out), weight = side_by_side(g, taps.weight, axes[d].out);
-        index_sum here[2] = {v_dim(g, sizes, 2 + d), v_dim(g, sizes, 4 + d)};
-        at[2 + d] = v_index_within(g, index, here, axes[d].in);
-        updates = v_mul(g, updates, among_taps(g, weight, 2 + d));
+        readers_along(g, &axes[d], &readers);
+        b.dim = 2 + d;
+        b.n = axes[d].out;
+        sizes[2 + d] = axes[d].in;
+        b.grad = v_sum_of_taps(g, 4, sizes, readers.most, 1, readers_tap, &b);
+        b.grad = d == 0 ? v_keep(g, b.grad) : b.grad;
     }
-    val zeros = v_expand(g, v_int(g, v_dtype(g, grad), 0), 4, t->sizes);
-    v_result(g, 0, v_scatter(g, zeros, updates, &(view_map){.n_at = 4, .at = at}, true));
+    v_result(g, 0, b.grad);
 }

@@ -121,33 +121,43 @@ static index_sum image_of(dag *g, int which, index_sum i, int64_t size, int64_t 
                       : which == 1 ? v_line(g, i, -1, before) : v_line(g, i, -1, 2 * (size - 1) + before);
 }
 
-void reflection_pad_backward_parts(dag *g, const op_call *call, const outputs *out) {
-    const tensor *t = &out->items[0], *padded = call_tensor(call, 0);
-    val grad = v_arg(g, call, 0), sum = {-1};
-    int h = t->ndim - 2;
-    for (int k = 0; k < 9 && !g->failed && g->refused == NULL; k++) {
+/* x without its padding along one dimension, whose mirror images are added to what they show. */
+static val unmirrored(dag *g, val x, int dim, int64_t before, int64_t after) {
+    int ndim = v_ndim(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS], padded = v_size(g, x, dim), size = padded - before - after;
+    memcpy(sizes, v_sizes(g, x), (size_t)ndim * sizeof *sizes);
+    sizes[dim] = size;
+    val sum = {-1};
+    for (int which = 0; which < 3; which++) {
         index_sum at[TENSOR_MAX_DIMS];
-        view_bound bounds[4];
-        int n_bounds = 0;
-        bool exists = true;
-        for (int d = 0; d < t->ndim; d++) {
-            at[d] = v_dim(g, t->sizes, d);
+        view_bound bounds[2];
+        int n = 0;
+        for (int d = 0; d < ndim; d++) {
+            at[d] = v_dim(g, sizes, d);
         }
-        for (int axis = 0; axis < 2; axis++) {
-            int d = h + axis, which = axis == 0 ? k / 3 : k % 3;
-            int64_t size = t->sizes[d], before = call_int_at(call, 2, axis == 0 ? 2 : 0, 0);
-            int64_t after = call_int_at(call, 2, axis == 0 ? 3 : 1, 0);
-            exists = exists && (which == 0 || (which == 1 ? before > 0 : after > 0));
-            if (which > 0) { /* the edge itself is not repeated */
-                bounds[n_bounds++] = (view_bound){at[d], which == 1 ? 1 : 0, which == 1 ? size - 1 : size - 2};
-            }
-            at[d] = image_of(g, which, at[d], size, before);
-            bounds[n_bounds++] = (view_bound){at[d], 0, padded->sizes[d] - 1};
+        if (which > 0) { /* the edge itself is not repeated */
+            bounds[n++] = (view_bound){at[dim], which == 1 ? 1 : 0, which == 1 ? size - 1 : size - 2};
         }
-        if (exists) {
-            val term = v_view(g, grad, t->ndim, t->sizes, &(view_map){t->ndim, at, n_bounds, bounds, number_of_int(0)});
+        at[dim] = image_of(g, which, at[dim], size, before);
+        bounds[n++] = (view_bound){at[dim], 0, padded - 1};
+        if (which == 0 || (which == 1 ? before : after) > 0) {
+            val term = v_view(g, x, ndim, sizes, &(view_map){ndim, at, n, bounds, number_of_int(0)});
             sum = sum.id < 0 ? term : v_add(g, sum, term);
         }
+    }
+    return sum;
+}
+
+/* Rows first, which are added as a whole. Of columns most are no mirror's. */
+void reflection_pad_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    int w = out->items[0].ndim - 1;
+    int64_t before = call_int_at(call, 2, 0, 0), after = call_int_at(call, 2, 1, 0), size = out->items[0].sizes[w];
+    val rows = v_keep(g, unmirrored(g, v_arg(g, call, 0), w - 1, call_int_at(call, 2, 2, 0), call_int_at(call, 2, 3, 0)));
+    val sum = unmirrored(g, rows, w, before, after);
+    if (before >= 0 && after >= 0 && 2 * (before + after + 2) <= size) {
+        val pieces[3] = {v_slice(g, sum, w, 0, before + 1, 1), v_slice(g, rows, w, 2 * before + 1, size - before - after - 2, 1),
+                         v_slice(g, sum, w, size - 1 - after, after + 1, 1)};
+        sum = v_join(g, 3, pieces, w);
     }
     v_result(g, 0, sum);
 }

@@ -223,9 +223,47 @@ static void cumsum_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, x);
 }
 
+/* A line that is short enough to be looked through again for each of its few largest: what is computed from them, or makes the
+   line, joins in. */
+enum { MOST_ROUNDS = 8, MOST_LOOKS = 4096 /* at elements of a line */ };
+
+/* i64 that descend in topk's order, no two of a line alike: the element's order, and below it the place counted from the end. */
+static val keys_of(dag *g, const op_call *call, int dim) {
+    const tensor *self = call_tensor(call, 0);
+    val x = v_arg(g, call, 0);
+    x = dtype_is_floating(v_dtype(g, x)) ? v_1(g, FN_ORDER, x) : x;
+    x = call_bool(call, 3) ? x : v_1(g, FN_NOT, x);
+    val place = v_sub(g, v_int(g, ASSAY_I64, self->sizes[dim] - 1), v_iota(g, self->ndim, self->sizes, dim));
+    return v_2(g, FN_OR, v_2(g, FN_SHIFT_LEFT, v_cast(g, x, ASSAY_I64), v_int(g, ASSAY_I64, 32)), place);
+}
+
+static val value_of_key(dag *g, const op_call *call, val key) {
+    val x = v_cast(g, v_2(g, FN_SHIFT_RIGHT, key, v_int(g, ASSAY_I64, 32)), ASSAY_I32);
+    x = call_bool(call, 3) ? x : v_1(g, FN_NOT, x);
+    return dtype_is_floating(call_tensor(call, 0)->dtype) ? v_1(g, FN_OF_ORDER, x) : x;
+}
+
+/* Each round finds the largest of what lies below the last round's: it is what no earlier one has found. */
 static void topk_parts(dag *g, const op_call *call, const outputs *out) {
-    (void)call, (void)out;
-    v_refuse(g, "an order is not made of primitives");
+    const tensor *self = call_tensor(call, 0);
+    int64_t k = call_int(call, 1);
+    dtype t = primitive_compute_type(self->dtype);
+    int dim;
+    if (self->ndim == 0 || dim_wrap(call_int(call, 2), self->ndim, &dim, NULL) != ASSAY_OK || k < 1 || k > MOST_ROUNDS ||
+        k * self->sizes[dim] > MOST_LOOKS || (t != ASSAY_F32 && t != ASSAY_I32)) {
+        v_refuse(g, "an order of many, or of 64 bits, is not made of primitives");
+        return;
+    }
+    val keys = keys_of(g, call, dim), best = {-1}, values[MOST_ROUNDS], places[MOST_ROUNDS];
+    val last = v_int(g, ASSAY_I64, self->sizes[dim] - 1), none = v_int(g, ASSAY_I64, INT64_MIN);
+    for (int64_t i = 0; i < k; i++) {
+        val left = i == 0 ? keys : v_select(g, v_2(g, FN_LT, keys, best), keys, none);
+        best = v_reduce(g, RED_MAX, left, (uint64_t)1 << dim, true);
+        values[i] = v_cast(g, value_of_key(g, call, best), out->items[0].dtype);
+        places[i] = v_sub(g, last, v_2(g, FN_AND, best, v_int(g, ASSAY_I64, UINT32_MAX)));
+    }
+    v_result(g, 0, v_join(g, (int)k, values, dim));
+    v_result(g, 1, v_join(g, (int)k, places, dim));
 }
 
 static const op_row rows[] = {

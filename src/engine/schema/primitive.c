@@ -75,6 +75,9 @@ dtype scalar_function_result(scalar_function f, dtype t) {
     if (f == FN_REAL || f == FN_IMAG || (f == FN_ABS && dtype_is_complex(t))) {
         return dtype_real(t);
     }
+    if (f == FN_ORDER || f == FN_OF_ORDER) {
+        return f == FN_ORDER ? ASSAY_I32 : ASSAY_F32;
+    }
     return f == FN_COMPLEX ? dtype_complex(t) : t;
 }
 

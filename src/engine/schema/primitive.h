@@ -54,6 +54,8 @@ typedef enum primitive {
     X(NOT, "not", 1)        /* bitwise; of b8 logical */                                                                 \
     X(IS_NAN, "is_nan", 1)  /* b8 */                                                                                     \
     X(IS_INF, "is_inf", 1)  /* b8 */                                                                                     \
+    X(ORDER, "order", 1)    /* of f32, i32: ascends with it; NaN above all numbers, -0 as 0 */                          \
+    X(OF_ORDER, "of_order", 1) /* of i32, f32: the number that has this order */                                        \
     X(REAL, "real", 1)      /* the real type of a complex one */                                                         \
     X(IMAG, "imag", 1)                                                                                                   \
     X(CONJ, "conj", 1)                                                                                                   \

@@ -72,20 +72,24 @@ VECTOR_INLINE float exp_negative_f32(float x) {
     return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
-#if defined(__clang__) || __GNUC__ >= 12
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HAS_SHUFFLE 1
 #define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #else
 #define HAS_SHUFFLE 0
 #define SHUFFLE_LOW(a, b) (a)
 #define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
 #endif
 
 /* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
    them. */
 VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
-    typedef uint32_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint32_t row __attribute__((vector_size(64), aligned(1), may_alias));
     row a[16], b[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) {
@@ -136,24 +140,104 @@ VECTOR_INLINE void turn_tile_16(void *into, int64_t into_stride, const void *of,
     }
 }
 
+/* Thirty-two rows of as many elements of two bytes: words of two neighbours are turned round, those of even rows and those of odd
+   ones, and then a word of each makes one of two first elements and one of two second ones. */
+VECTOR_INLINE void turn_tile_halves(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(1), may_alias));
+    _Alignas(64) uint32_t even[16][16], odd[16][16];
+    turn_tile_32(even, 16, of, stride);
+    turn_tile_32(odd, 16, (const char *)of + 2 * stride, stride);
+    for (int i = 0; i < 16; i++) {
+        const row a = *(const row *)even[i], b = *(const row *)odd[i];
+        char *to = (char *)into + 4 * i * into_stride;
+        *(row *)to = (a & 0xffffu) | (b << 16);
+        *(row *)(to + 2 * into_stride) = (a >> 16) | (b & 0xffff0000u);
+    }
+}
+
+/* Sixty-four rows of as many bytes, by words of four. */
+VECTOR_INLINE void turn_tile_bytes(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint32_t row __attribute__((vector_size(64), aligned(1), may_alias));
+    _Alignas(64) uint32_t words[4][16][16];
+    for (int k = 0; k < 4; k++) {
+        turn_tile_32(words[k], 16, (const char *)of + k * stride, stride);
+    }
+    for (int i = 0; i < 16; i++) {
+        const row a = *(const row *)words[0][i], b = *(const row *)words[1][i];
+        const row c = *(const row *)words[2][i], d = *(const row *)words[3][i];
+        const row a0 = (a & 0xffffu) | (c << 16), a1 = (a >> 16) | (c & 0xffff0000u);
+        const row b0 = (b & 0xffffu) | (d << 16), b1 = (b >> 16) | (d & 0xffff0000u);
+        char *to = (char *)into + 4 * i * into_stride;
+        *(row *)to = (a0 & 0xff00ffu) | (b0 & 0xff00ffu) << 8;
+        *(row *)(to + into_stride) = (a0 >> 8 & 0xff00ffu) | (b0 & 0xff00ff00u);
+        *(row *)(to + 2 * into_stride) = (a1 & 0xff00ffu) | (b1 & 0xff00ffu) << 8;
+        *(row *)(to + 3 * into_stride) = (a1 >> 8 & 0xff00ffu) | (b1 & 0xff00ff00u);
+    }
+}
+
+/* Eight of eight, three times. */
+VECTOR_INLINE void turn_tile_64(void *into, int64_t into_stride, const void *of, int64_t stride) {
+    typedef uint64_t row __attribute__((vector_size(64), aligned(4), may_alias));
+    row a[8], b[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        a[i] = *(const row *)((const uint64_t *)of + i * stride);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        b[2 * i] = SHUFFLE_LOW_8(a[i], a[i + 4]);
+        b[2 * i + 1] = SHUFFLE_HIGH_8(a[i], a[i + 4]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = SHUFFLE_LOW_8(b[i], b[i + 4]);
+        a[2 * i + 1] = SHUFFLE_HIGH_8(b[i], b[i + 4]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        b[2 * i] = SHUFFLE_LOW_8(a[i], a[i + 4]);
+        b[2 * i + 1] = SHUFFLE_HIGH_8(a[i], a[i + 4]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        *(row *)((uint64_t *)into + i * into_stride) = b[i];
+    }
+}
+
+/* A square of elements of so many bytes. */
+VECTOR_INLINE void turn_tile(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t size_bytes, int64_t edge) {
+    if (size_bytes == 8) {
+        turn_tile_64(into, into_stride, of, stride);
+    } else if (size_bytes == 4) {
+        turn_tile_32(into, into_stride, of, stride);
+    } else if (size_bytes == 2 && edge == 16) {
+        turn_tile_16(into, into_stride, of, stride);
+    } else if (size_bytes == 2) {
+        turn_tile_halves(into, into_stride, of, stride);
+    } else {
+        turn_tile_bytes(into, into_stride, of, stride);
+    }
+}
+
+/* Of squares that fit. */
+VECTOR_INLINE int64_t turn_edge(int64_t n_across, int64_t n_lanes, int64_t size_bytes) {
+    return size_bytes == 2 && (n_across < 32 || n_lanes < 32) ? 16 : 64 / size_bytes;
+}
+
 /* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
-   Tiles of sixteen; the last ones overlap those before. */
+   Whole squares; the last ones overlap those before. */
 VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
                               int64_t size_bytes) {
     char *to = into;
     const char *from = of;
-    if (HAS_SHUFFLE && (size_bytes == 4 || size_bytes == 2) && n_across >= 16 && n_lanes >= 16) {
-        for (int64_t lane = 0; lane < n_lanes; lane += 16) {
-            const int64_t l = lane + 16 <= n_lanes ? lane : n_lanes - 16;
-            for (int64_t part = 0; part < n_across; part += 16) {
-                const int64_t v = part + 16 <= n_across ? part : n_across - 16;
-                char *target = to + (v * into_stride + l) * size_bytes;
-                const char *source = from + (l * stride + v) * size_bytes;
-                if (size_bytes == 4) {
-                    turn_tile_32(target, into_stride, source, stride);
-                } else {
-                    turn_tile_16(target, into_stride, source, stride);
-                }
+    const int64_t edge = turn_edge(n_across, n_lanes, size_bytes);
+    if (HAS_SHUFFLE && n_across >= edge && n_lanes >= edge) {
+        for (int64_t lane = 0; lane < n_lanes; lane += edge) {
+            const int64_t l = lane + edge <= n_lanes ? lane : n_lanes - edge;
+            for (int64_t part = 0; part < n_across; part += edge) {
+                const int64_t v = part + edge <= n_across ? part : n_across - edge;
+                turn_tile(to + (v * into_stride + l) * size_bytes, into_stride, from + (l * stride + v) * size_bytes, stride,
+                          size_bytes, edge);
             }
         }
         return;
@@ -163,6 +247,52 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
             memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
         }
     }
+}
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t eight_i32 __attribute__((vector_size(32)));
+/* x where it is above y, else y. */
+VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+    const eight_i32 keeps = *x > *y;
+    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+}
+
+/* Of numbers; a NaN has been looked for. */
+VECTOR_INLINE float largest_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    keep_larger_f32(&x, &y);
+    return x[0];
+#else
+    float x = a[0];
+    for (int i = 1; i < 16; i++) {
+        x = x > a[i] ? x : a[i];
+    }
+    return x;
+#endif
 }
 
 #if defined(__AVX512F__)
@@ -298,6 +428,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float *const b6 = buffers[2];
     const float *const b7 = buffers[3];
     float saved8[128];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task % 768;
@@ -328,24 +461,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
-        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
-        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
-        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
-        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
-        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
-        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+        const float a0_1_0 = largest_of_16_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -371,24 +487,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a1[l] = a1[l] + a1[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a1[l] = a1[l] + a1[l + 8];
-        }
-        const float a1_8_0 = a1[0];
-        const float a1_8_1 = a1[1];
-        const float a1_8_2 = a1[2];
-        const float a1_8_3 = a1[3];
-        const float a1_8_4 = a1[4];
-        const float a1_8_5 = a1[5];
-        const float a1_8_6 = a1[6];
-        const float a1_8_7 = a1[7];
-        const float a1_4_0 = a1_8_0 + a1_8_4;
-        const float a1_4_1 = a1_8_1 + a1_8_5;
-        const float a1_4_2 = a1_8_2 + a1_8_6;
-        const float a1_4_3 = a1_8_3 + a1_8_7;
-        const float a1_2_0 = a1_4_0 + a1_4_2;
-        const float a1_2_1 = a1_4_1 + a1_4_3;
-        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
         const float t11 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
@@ -453,6 +552,9 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
     float *const b5 = buffers[0];
     const float *const b10 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task / 128 % 6;

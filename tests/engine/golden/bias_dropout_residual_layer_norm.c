@@ -71,6 +71,37 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
 #endif
 }
 
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
+#endif
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
 /* %10 = select f32[8, 128, 768], %17 = add f32[8, 128, 768], %18 = sum f32[8, 128], %21 = mul f32[8, 128, 1], %25 = sum f32[8, 128], %31 = div f32[8, 128, 1], %39 = add f32[8, 128, 768] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
@@ -129,24 +160,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a2[l] = a2[l] + a2[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a2[l] = a2[l] + a2[l + 8];
-        }
-        const float a2_8_0 = a2[0];
-        const float a2_8_1 = a2[1];
-        const float a2_8_2 = a2[2];
-        const float a2_8_3 = a2[3];
-        const float a2_8_4 = a2[4];
-        const float a2_8_5 = a2[5];
-        const float a2_8_6 = a2[6];
-        const float a2_8_7 = a2[7];
-        const float a2_4_0 = a2_8_0 + a2_8_4;
-        const float a2_4_1 = a2_8_1 + a2_8_5;
-        const float a2_4_2 = a2_8_2 + a2_8_6;
-        const float a2_4_3 = a2_8_3 + a2_8_7;
-        const float a2_2_0 = a2_4_0 + a2_4_2;
-        const float a2_2_1 = a2_4_1 + a2_4_3;
-        const float a2_1_0 = a2_2_0 + a2_2_1;
+        const float a2_1_0 = sum_of_16_f32(a2);
         const float r2 = a2_1_0;
         const float t18 = r2 * 0.0013020833721384406f;
         b10[v0] = t18;
@@ -171,24 +185,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a4[l] = a4[l] + a4[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a4[l] = a4[l] + a4[l + 8];
-        }
-        const float a4_8_0 = a4[0];
-        const float a4_8_1 = a4[1];
-        const float a4_8_2 = a4[2];
-        const float a4_8_3 = a4[3];
-        const float a4_8_4 = a4[4];
-        const float a4_8_5 = a4[5];
-        const float a4_8_6 = a4[6];
-        const float a4_8_7 = a4[7];
-        const float a4_4_0 = a4_8_0 + a4_8_4;
-        const float a4_4_1 = a4_8_1 + a4_8_5;
-        const float a4_4_2 = a4_8_2 + a4_8_6;
-        const float a4_4_3 = a4_8_3 + a4_8_7;
-        const float a4_2_0 = a4_4_0 + a4_4_2;
-        const float a4_2_1 = a4_4_1 + a4_4_3;
-        const float a4_1_0 = a4_2_0 + a4_2_1;
+        const float a4_1_0 = sum_of_16_f32(a4);
         const float r4 = a4_1_0;
         const float t22 = r4 * 0.0013020833721384406f;
         const float t24 = t22 + 9.999999747378752e-06f;

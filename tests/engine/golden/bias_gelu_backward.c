@@ -107,6 +107,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b1 = buffers[1];
     const float *const b2 = buffers[2];
     float *const b3 = buffers[3];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 3;
         const int64_t first_lane = 1024 * (task % 3);
@@ -132,6 +135,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b3 = buffers[0];
     float *const b5 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 6;
         const int64_t first_lane = 512 * (task % 6);

@@ -126,10 +126,106 @@ VECTOR_INLINE float log_f32(float x) {
     return x >= 0 ? value : NAN;
 }
 
+/* Asks for memory that is read soon. */
+VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
+/* Whole lines past the caches; as memcpy does where they are none. */
+VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
+#if defined(__AVX512F__)
+    typedef float line __attribute__((vector_size(64), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 64) {
+            __asm__("vmovntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "v"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#elif defined(__SSE2__)
+    typedef float line __attribute__((vector_size(16), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 16) {
+            __asm__("movntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "x"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Makes what was stored past the caches visible to other threads. */
+VECTOR_INLINE void stream_settle(void) {
+#if defined(__SSE2__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
 /* An index read from data: out of range it is noted and looks at element 0. */
 VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
     *bad |= (uint64_t)i >= (uint64_t)size;
     return (uint64_t)i < (uint64_t)size ? i : 0;
+}
+
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
+#endif
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t eight_i32 __attribute__((vector_size(32)));
+/* x where it is above y, else y. */
+VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+    const eight_i32 keeps = *x > *y;
+    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+}
+
+/* Of numbers; a NaN has been looked for. */
+VECTOR_INLINE float largest_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    keep_larger_f32(&x, &y);
+    return x[0];
+#else
+    float x = a[0];
+    for (int i = 1; i < 16; i++) {
+        x = x > a[i] ? x : a[i];
+    }
+    return x;
+#endif
 }
 
 /* %1 = max f32[1024], %6 = sum f32[1024], %8 = log f32[1024, 1] */
@@ -161,24 +257,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
-        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
-        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
-        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
-        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
-        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
-        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+        const float a0_1_0 = largest_of_16_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         b6[v0] = r0;
         float a1[64];
@@ -201,24 +280,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a1[l] = a1[l] + a1[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a1[l] = a1[l] + a1[l + 8];
-        }
-        const float a1_8_0 = a1[0];
-        const float a1_8_1 = a1[1];
-        const float a1_8_2 = a1[2];
-        const float a1_8_3 = a1[3];
-        const float a1_8_4 = a1[4];
-        const float a1_8_5 = a1[5];
-        const float a1_8_6 = a1[6];
-        const float a1_8_7 = a1[7];
-        const float a1_4_0 = a1_8_0 + a1_8_4;
-        const float a1_4_1 = a1_8_1 + a1_8_5;
-        const float a1_4_2 = a1_8_2 + a1_8_6;
-        const float a1_4_3 = a1_8_3 + a1_8_7;
-        const float a1_2_0 = a1_4_0 + a1_4_2;
-        const float a1_2_1 = a1_4_1 + a1_4_3;
-        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
         const float t5 = log_f32(r1);
         b3[v0] = t5;
@@ -269,24 +331,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = a0[l] + a0[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] + a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 + a0_8_4;
-        const float a0_4_1 = a0_8_1 + a0_8_5;
-        const float a0_4_2 = a0_8_2 + a0_8_6;
-        const float a0_4_3 = a0_8_3 + a0_8_7;
-        const float a0_2_0 = a0_4_0 + a0_4_2;
-        const float a0_2_1 = a0_4_1 + a0_4_3;
-        const float a0_1_0 = a0_2_0 + a0_2_1;
+        const float a0_1_0 = sum_of_16_f32(a0);
         const float r0 = a0_1_0;
         for (int64_t l = 0; l < 32; l++) {
             a1[l] = a1[l] + a1[l + 32];
@@ -294,24 +339,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 16; l++) {
             a1[l] = a1[l] + a1[l + 16];
         }
-        for (int64_t l = 0; l < 8; l++) {
-            a1[l] = a1[l] + a1[l + 8];
-        }
-        const float a1_8_0 = a1[0];
-        const float a1_8_1 = a1[1];
-        const float a1_8_2 = a1[2];
-        const float a1_8_3 = a1[3];
-        const float a1_8_4 = a1[4];
-        const float a1_8_5 = a1[5];
-        const float a1_8_6 = a1[6];
-        const float a1_8_7 = a1[7];
-        const float a1_4_0 = a1_8_0 + a1_8_4;
-        const float a1_4_1 = a1_8_1 + a1_8_5;
-        const float a1_4_2 = a1_8_2 + a1_8_6;
-        const float a1_4_3 = a1_8_3 + a1_8_7;
-        const float a1_2_0 = a1_4_0 + a1_4_2;
-        const float a1_2_1 = a1_4_1 + a1_4_3;
-        const float a1_1_0 = a1_2_0 + a1_2_1;
+        const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
         b8[0] = r0;
         const float t17 = r1 / r0;
@@ -330,78 +358,124 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b6 = buffers[5];
     const float *const b8 = buffers[6];
     uint64_t bad = 0;
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task;
-        const int64_t t2 = b1[v0];
-        const uint8_t t4 = t2 != (-100);
-        const int64_t t6 = t4 ? t2 : 0;
-        const int64_t t7 = checked(t6, 4096, &bad);
-        const int32_t t8 = (int32_t)(t7);
-        const float t10 = b2[0];
-        const float t11 = -t10;
-        const float t12 = b8[0];
-        const float t13 = t11 / t12;
-        const float t15 = t4 ? t13 : 0.0f;
-        const float t19 = b6[v0];
-        const float t21 = b3[v0];
+    int64_t t2_0 = 0;
+    uint8_t t4_0 = 0;
+    int64_t t6_0 = 0;
+    int64_t t7_0 = 0;
+    int32_t t8_0 = 0;
+    float t10_0 = 0;
+    float t11_0 = 0;
+    float t12_0 = 0;
+    float t13_0 = 0;
+    float t15_0 = 0;
+    float r0_1 = 0;
+    int64_t t2_1 = 0;
+    uint8_t t4_1 = 0;
+    int64_t t6_1 = 0;
+    int64_t t7_1 = 0;
+    int32_t t8_1 = 0;
+    float t10_1 = 0;
+    float t11_1 = 0;
+    float t12_1 = 0;
+    float t13_1 = 0;
+    float t15_1 = 0;
+    float t19_1 = 0;
+    float t21_1 = 0;
+    for (int64_t step = first; step < last + 1; step++) {
+        const _Bool does0 = step < last;
+        const _Bool does1 = step >= first + 1 && step < last + 1;
+        if (does0) {
+            const int64_t task = step;
+            const int64_t v0 = task;
+            t2_0 = b1[v0];
+            t4_0 = t2_0 != (-100);
+            t6_0 = t4_0 ? t2_0 : 0;
+            t7_0 = checked(t6_0, 4096, &bad);
+            t8_0 = (int32_t)(t7_0);
+            t10_0 = b2[0];
+            t11_0 = -t10_0;
+            t12_0 = b8[0];
+            t13_0 = t11_0 / t12_0;
+            t15_0 = t4_0 ? t13_0 : 0.0f;
+        }
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
         }
-        for (int64_t lane = 0; lane < 4096; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const int64_t t0 = v1;
-                const int32_t t1 = (int32_t)(t0);
-                const uint8_t t9 = t1 == t8;
-                const float t16 = t9 ? t15 : 0.0f;
-                a0[l] += t16;
+        if (does1) {
+            const int64_t task = step - 1;
+            const int64_t v0 = task;
+            t2_1 = b1[v0];
+            t4_1 = t2_1 != (-100);
+            t6_1 = t4_1 ? t2_1 : 0;
+            t7_1 = checked(t6_1, 4096, &bad);
+            t8_1 = (int32_t)(t7_1);
+            t10_1 = b2[0];
+            t11_1 = -t10_1;
+            t12_1 = b8[0];
+            t13_1 = t11_1 / t12_1;
+            t15_1 = t4_1 ? t13_1 : 0.0f;
+            t19_1 = b6[v0];
+            t21_1 = b3[v0];
+        }
+        {
+            for (int64_t block = 0; block <= 4032; block += 64) {
+                if (does1) {
+                    const int64_t task = step - 1;
+                    const int64_t v0 = task;
+                    float made1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = block + l;
+                        const int64_t t0 = v1;
+                        const int32_t t1 = (int32_t)(t0);
+                        const uint8_t t9 = t1 == t8_1;
+                        const float t16 = t9 ? t15_1 : 0.0f;
+                        const float t18 = b0[4096 * v0 + v1];
+                        const float t20 = t18 - t19_1;
+                        const float t22 = t20 - t21_1;
+                        const float t23 = exp_f32(t22);
+                        const float t24 = t23 * r0_1;
+                        const float t25 = t16 - t24;
+                        made1[l] = t25;
+                    }
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b5 + 4096 * v0 + v1, made1, 256);
+                    }
+                }
+                if (does0) {
+                    const int64_t task = step;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        fetch_soon(b0 + 4096 * v0 + v1 + 1024, 256);
+                    }
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = block + l;
+                        const int64_t t0 = v1;
+                        const int32_t t1 = (int32_t)(t0);
+                        const uint8_t t9 = t1 == t8_0;
+                        const float t16 = t9 ? t15_0 : 0.0f;
+                        a0[l] += t16;
+                    }
+                }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] + a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 + a0_8_4;
-        const float a0_4_1 = a0_8_1 + a0_8_5;
-        const float a0_4_2 = a0_8_2 + a0_8_6;
-        const float a0_4_3 = a0_8_3 + a0_8_7;
-        const float a0_2_0 = a0_4_0 + a0_4_2;
-        const float a0_2_1 = a0_4_1 + a0_4_3;
-        const float a0_1_0 = a0_2_0 + a0_2_1;
-        const float r0 = a0_1_0;
-        for (int64_t lane = 0; lane < 4096; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const int64_t t0 = v1;
-                const int32_t t1 = (int32_t)(t0);
-                const uint8_t t9 = t1 == t8;
-                const float t16 = t9 ? t15 : 0.0f;
-                const float t18 = b0[4096 * v0 + v1];
-                const float t20 = t18 - t19;
-                const float t22 = t20 - t21;
-                const float t23 = exp_f32(t22);
-                const float t24 = t23 * r0;
-                const float t25 = t16 - t24;
-                b5[4096 * v0 + v1] = t25;
+        if (does0) {
+            for (int64_t l = 0; l < 32; l++) {
+                a0[l] = a0[l] + a0[l + 32];
             }
+            for (int64_t l = 0; l < 16; l++) {
+                a0[l] = a0[l] + a0[l + 16];
+            }
+            const float a0_1_0 = sum_of_16_f32(a0);
+            const float r0 = a0_1_0;
+            r0_1 = r0;
         }
     }
+    stream_settle();
     return bad == 0;
 }
 

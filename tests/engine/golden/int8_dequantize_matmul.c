@@ -49,6 +49,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const int8_t *const b0 = buffers[0];
     const uint16_t *const b1 = buffers[1];
     uint16_t *const b4 = buffers[2];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 2;
         const int64_t first_lane = 1024 * (task % 2);

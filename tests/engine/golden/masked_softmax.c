@@ -79,6 +79,102 @@ VECTOR_INLINE float choose_f32(int condition, float a, float b) {
     return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 
+/* Asks for memory that is read soon. */
+VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
+/* Whole lines past the caches; as memcpy does where they are none. */
+VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
+#if defined(__AVX512F__)
+    typedef float line __attribute__((vector_size(64), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 64) {
+            __asm__("vmovntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "v"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#elif defined(__SSE2__)
+    typedef float line __attribute__((vector_size(16), aligned(1), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int64_t i = 0; i < bytes; i += 16) {
+            __asm__("movntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "x"(*(const line *)((const char *)from + i)));
+        }
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Makes what was stored past the caches visible to other threads. */
+VECTOR_INLINE void stream_settle(void) {
+#if defined(__SSE2__)
+    __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
+#endif
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t eight_i32 __attribute__((vector_size(32)));
+/* x where it is above y, else y. */
+VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+    const eight_i32 keeps = *x > *y;
+    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+}
+
+/* Of numbers; a NaN has been looked for. */
+VECTOR_INLINE float largest_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    keep_larger_f32(&x, &y);
+    return x[0];
+#else
+    float x = a[0];
+    for (int i = 1; i < 16; i++) {
+        x = x > a[i] ? x : a[i];
+    }
+    return x;
+#endif
+}
+
 /* %10 = max f32[16, 12, 128], %15 = sum f32[16, 12, 128], %20 = mul f32[16, 12, 128, 128] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
@@ -86,109 +182,120 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint8_t *const b2 = buffers[2];
     float *const b3 = buffers[3];
     float saved9[128];
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 1536;
-        const int64_t v1 = task % 1536;
-        const double t3 = b1[0];
-        const float t4 = (float)(t3);
+    double t3_0 = 0;
+    float t4_0 = 0;
+    float r0_1 = 0;
+    double t3_1 = 0;
+    float t4_1 = 0;
+    float r1_2 = 0;
+    float t12_2 = 0;
+    for (int64_t step = first; step < last + 2; step++) {
+        const _Bool does0 = step < last;
+        const _Bool does1 = step >= first + 1 && step < last + 1;
+        const _Bool does2 = step >= first + 2 && step < last + 2;
+        if (does0) {
+            t3_0 = b1[0];
+            t4_0 = (float)(t3_0);
+        }
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = -__builtin_inf();
         }
-        for (int64_t lane = 0; lane < 128; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v2 = lane + l;
-                const uint8_t t0 = b2[128 * v0 + v2];
-                const float t2 = b0[196608 * v0 + 128 * v1 + v2];
-                const float t5 = t2 * t4;
-                const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
-                a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
-            }
+        if (does1) {
+            t3_1 = b1[0];
+            t4_1 = (float)(t3_1);
         }
-        uint32_t nan0 = 0;
-        for (int64_t l = 0; l < 64; l++) {
-            nan0 |= a0[l] != a0[l];
-        }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
-        }
-        for (int64_t l = 0; l < 8; l++) {
-            a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
-        }
-        const float a0_8_0 = a0[0];
-        const float a0_8_1 = a0[1];
-        const float a0_8_2 = a0[2];
-        const float a0_8_3 = a0[3];
-        const float a0_8_4 = a0[4];
-        const float a0_8_5 = a0[5];
-        const float a0_8_6 = a0[6];
-        const float a0_8_7 = a0[7];
-        const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
-        const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
-        const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
-        const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
-        const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
-        const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
-        const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
-        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
         }
-        for (int64_t lane = 0; lane < 128; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v2 = lane + l;
-                const uint8_t t0 = b2[128 * v0 + v2];
-                const float t2 = b0[196608 * v0 + 128 * v1 + v2];
-                const float t5 = t2 * t4;
-                const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
-                const float t8 = t6 - r0;
-                const float t9 = exp_negative_f32(t8);
-                saved9[v2] = t9;
-                a1[l] += t9;
+        if (does2) {
+            t12_2 = 1.0f / r1_2;
+        }
+        {
+            for (int64_t block = 0; block <= 64; block += 64) {
+                if (does2) {
+                    const int64_t task = step - 2;
+                    const int64_t v0 = task / 1536;
+                    const int64_t v1 = task % 1536;
+                    float made2[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const float t9 = saved9[v2];
+                        const float t13 = t9 * t12_2;
+                        made2[l] = t13;
+                    }
+                    {
+                        const int64_t v2 = block;
+                        stream_lines(b3 + 196608 * v0 + 128 * v1 + v2, made2, 256);
+                    }
+                }
+                if (does1) {
+                    const int64_t task = step - 1;
+                    const int64_t v0 = task / 1536;
+                    const int64_t v1 = task % 1536;
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const uint8_t t0 = b2[128 * v0 + v2];
+                        const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                        const float t5 = t2 * t4_1;
+                        const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
+                        const float t8 = t6 - r0_1;
+                        const float t9 = exp_negative_f32(t8);
+                        saved9[v2] = t9;
+                        a1[l] += t9;
+                    }
+                }
+                if (does0) {
+                    const int64_t task = step;
+                    const int64_t v0 = task / 1536;
+                    const int64_t v1 = task % 1536;
+                    {
+                        const int64_t v2 = block;
+                        fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 1024, 256);
+                    }
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const uint8_t t0 = b2[128 * v0 + v2];
+                        const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                        const float t5 = t2 * t4_0;
+                        const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
+                        a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
+                    }
+                }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        for (int64_t l = 0; l < 8; l++) {
-            a1[l] = a1[l] + a1[l + 8];
-        }
-        const float a1_8_0 = a1[0];
-        const float a1_8_1 = a1[1];
-        const float a1_8_2 = a1[2];
-        const float a1_8_3 = a1[3];
-        const float a1_8_4 = a1[4];
-        const float a1_8_5 = a1[5];
-        const float a1_8_6 = a1[6];
-        const float a1_8_7 = a1[7];
-        const float a1_4_0 = a1_8_0 + a1_8_4;
-        const float a1_4_1 = a1_8_1 + a1_8_5;
-        const float a1_4_2 = a1_8_2 + a1_8_6;
-        const float a1_4_3 = a1_8_3 + a1_8_7;
-        const float a1_2_0 = a1_4_0 + a1_4_2;
-        const float a1_2_1 = a1_4_1 + a1_4_3;
-        const float a1_1_0 = a1_2_0 + a1_2_1;
-        const float r1 = a1_1_0;
-        const float t12 = 1.0f / r1;
-        for (int64_t lane = 0; lane < 128; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v2 = lane + l;
-                const float t9 = saved9[v2];
-                const float t13 = t9 * t12;
-                b3[196608 * v0 + 128 * v1 + v2] = t13;
+        if (does1) {
+            for (int64_t l = 0; l < 32; l++) {
+                a1[l] = a1[l] + a1[l + 32];
             }
+            for (int64_t l = 0; l < 16; l++) {
+                a1[l] = a1[l] + a1[l + 16];
+            }
+            const float a1_1_0 = sum_of_16_f32(a1);
+            const float r1 = a1_1_0;
+            r1_2 = r1;
+        }
+        if (does0) {
+            uint32_t nan0 = 0;
+            for (int64_t l = 0; l < 64; l++) {
+                nan0 |= a0[l] != a0[l];
+            }
+            for (int64_t l = 0; l < 32; l++) {
+                a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
+            }
+            for (int64_t l = 0; l < 16; l++) {
+                a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
+            }
+            const float a0_1_0 = largest_of_16_f32(a0);
+            const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+            r0_1 = r0;
         }
     }
+    stream_settle();
     return 1;
 }
 

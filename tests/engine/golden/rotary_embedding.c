@@ -117,6 +117,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b1 = buffers[1];
     float *const b14 = buffers[2];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t first_lane = 32 * (task % 1);
@@ -179,6 +182,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b3 = buffers[0];
     float *const b13 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t first_lane = 32 * (task % 1);
@@ -197,6 +203,9 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
     const float *const b2 = buffers[0];
     float *const b13 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t first_lane = 32 * (task % 1);
@@ -217,6 +226,9 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
     const float *const b9 = buffers[2];
     float *const b10 = buffers[3];
     const float *const b13 = buffers[4];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 64;
         const int64_t first_lane = 1024 * (task % 64);
@@ -240,6 +252,9 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_5(void *const *buffers, int64_t first, int64_t last) {
     const float *const b6 = buffers[0];
     float *const b12 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t first_lane = 32 * (task % 1);
@@ -258,6 +273,9 @@ _Bool kernel_5(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
     const float *const b5 = buffers[0];
     float *const b12 = buffers[1];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t first_lane = 32 * (task % 1);
@@ -278,6 +296,9 @@ _Bool kernel_7(void *const *buffers, int64_t first, int64_t last) {
     const float *const b9 = buffers[2];
     float *const b11 = buffers[3];
     const float *const b12 = buffers[4];
+    if (first < 0) {
+        __builtin_unreachable();
+    }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 64;
         const int64_t first_lane = 1024 * (task % 64);

@@ -119,6 +119,66 @@ VECTOR_INLINE void stream_settle(void) {
 #endif
 }
 
+#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HAS_SHUFFLE 1
+#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define HAS_SHUFFLE 0
+#define SHUFFLE_LOW(a, b) (a)
+#define SHUFFLE_HIGH(a, b) (b)
+#define SHUFFLE_LOW_8(a, b) (a)
+#define SHUFFLE_HIGH_8(a, b) (b)
+#endif
+
+VECTOR_INLINE float sum_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+    eight x = *(const eight *)a + *(const eight *)(a + 8);
+    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x[0];
+#else
+    float x[8];
+    for (int i = 0; i < 8; i++) {
+        x[i] = a[i] + a[i + 8];
+    }
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+#endif
+}
+
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t eight_i32 __attribute__((vector_size(32)));
+/* x where it is above y, else y. */
+VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+    const eight_i32 keeps = *x > *y;
+    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+}
+
+/* Of numbers; a NaN has been looked for. */
+VECTOR_INLINE float largest_of_16_f32(const float *a) {
+#if HAS_SHUFFLE
+    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+    keep_larger_f32(&x, &y);
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    keep_larger_f32(&x, &y);
+    return x[0];
+#else
+    float x = a[0];
+    for (int i = 1; i < 16; i++) {
+        x = x > a[i] ? x : a[i];
+    }
+    return x;
+#endif
+}
+
 /* %2 = max f32[64], %7 = sum f32[64], %13 = cast bf16[64, 1000] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint16_t *const b0 = buffers[0];
@@ -256,24 +316,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < 16; l++) {
                 a1[l] = a1[l] + a1[l + 16];
             }
-            for (int64_t l = 0; l < 8; l++) {
-                a1[l] = a1[l] + a1[l + 8];
-            }
-            const float a1_8_0 = a1[0];
-            const float a1_8_1 = a1[1];
-            const float a1_8_2 = a1[2];
-            const float a1_8_3 = a1[3];
-            const float a1_8_4 = a1[4];
-            const float a1_8_5 = a1[5];
-            const float a1_8_6 = a1[6];
-            const float a1_8_7 = a1[7];
-            const float a1_4_0 = a1_8_0 + a1_8_4;
-            const float a1_4_1 = a1_8_1 + a1_8_5;
-            const float a1_4_2 = a1_8_2 + a1_8_6;
-            const float a1_4_3 = a1_8_3 + a1_8_7;
-            const float a1_2_0 = a1_4_0 + a1_4_2;
-            const float a1_2_1 = a1_4_1 + a1_4_3;
-            const float a1_1_0 = a1_2_0 + a1_2_1;
+            const float a1_1_0 = sum_of_16_f32(a1);
             const float r1 = a1_1_0;
             r1_2 = r1;
         }
@@ -288,24 +331,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < 16; l++) {
                 a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
             }
-            for (int64_t l = 0; l < 8; l++) {
-                a0[l] = a0[l] > a0[l + 8] ? a0[l] : a0[l + 8];
-            }
-            const float a0_8_0 = a0[0];
-            const float a0_8_1 = a0[1];
-            const float a0_8_2 = a0[2];
-            const float a0_8_3 = a0[3];
-            const float a0_8_4 = a0[4];
-            const float a0_8_5 = a0[5];
-            const float a0_8_6 = a0[6];
-            const float a0_8_7 = a0[7];
-            const float a0_4_0 = a0_8_0 > a0_8_4 ? a0_8_0 : a0_8_4;
-            const float a0_4_1 = a0_8_1 > a0_8_5 ? a0_8_1 : a0_8_5;
-            const float a0_4_2 = a0_8_2 > a0_8_6 ? a0_8_2 : a0_8_6;
-            const float a0_4_3 = a0_8_3 > a0_8_7 ? a0_8_3 : a0_8_7;
-            const float a0_2_0 = a0_4_0 > a0_4_2 ? a0_4_0 : a0_4_2;
-            const float a0_2_1 = a0_4_1 > a0_4_3 ? a0_4_1 : a0_4_3;
-            const float a0_1_0 = a0_2_0 > a0_2_1 ? a0_2_0 : a0_2_1;
+            const float a0_1_0 = largest_of_16_f32(a0);
             const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
             r0_1 = r0;
         }

@@ -295,8 +295,9 @@ static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
         p->tile[1] = smaller(l->sizes[1], TILE_ROWS * 4 / (widest < 4 ? 4 : widest));
         p->tile[0] = smaller(l->sizes[0], block / p->tile[1]);
     } else {
+        int64_t many = l->sizes[1] / LEAST_TILES; /* for threads to share */
         p->tile[0] = smaller(l->sizes[0], block);
-        p->tile[1] = 1;
+        p->tile[1] = smaller(many > 1 ? many : 1, block / p->tile[0]);
     }
     p->n_tiles = 1;
     for (int d = 0; d < 2; d++) {
@@ -342,6 +343,13 @@ static void choose_places(tiled *p, bool loop_can_stream) {
     p->out_is_row = p->out_is_native && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
 }
 
+/* Whether each row has one number of the loop's own type for its second operand. */
+static bool second_is_a_number(const tiled *p) {
+    const source *in = &p->in[1];
+    return p->n == 2 && !p->by_tile && in->slot != CONSTANT && p->nest.strides[in->slot][0] == 0 &&
+           pointwise_is_native(in->class, in->dtype);
+}
+
 static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const choice *c, error *err) {
     const op_row *row = plan->call->op->row;
     tiled *p = arena_make(plan->memory, 1, sizeof *p);
@@ -357,7 +365,6 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
     p->out_dtype = plan->out->items[0].dtype;
     p->out_loops = pointwise_classes[c->out_class].loops[p->isa];
     p->move = pointwise_move_tables[p->isa];
-    p->loop = p->loops->op[c->op];
     p->n = spec->n;
     memcpy(p->s, spec->s, sizeof p->s);
     place_operands(plan, spec, c, p);
@@ -372,8 +379,11 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
     bool loop_can_stream = pointwise_classes[c->class].streaming[p->isa] != NULL;
     choose_tiles(p, plan->call->op->in_place, loop_can_stream);
     choose_places(p, loop_can_stream);
-    if (p->loop_streams) {
-        p->loop = pointwise_classes[c->class].streaming[p->isa]->op[c->op];
+    const pointwise_loops *loops = p->loop_streams ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
+    p->loop = loops->op[c->op];
+    if (loops->number[c->op] != NULL && second_is_a_number(p)) {
+        p->loop = loops->number[c->op];
+        p->in[1].is_row = true; /* as much of one as is read */
     }
     plan->state = p;
     plan->run = pointwise_run_tiled;

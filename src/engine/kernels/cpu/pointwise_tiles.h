@@ -10,6 +10,7 @@
 enum {
     BLOCK_BYTES = 8192,  /* of each operand in L1: four of them leave room in 32 KiB */
     STREAM_BYTES = 2048, /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
+    LEAST_TILES = 16,    /* that many rows make before tiles take several */
     MIN_ROW = 512,       /* shorter rows are put together in blocks before the loop sees them */
     TILE_ROWS = 16,      /* of a tile turned round: a cache line of f32 */
     CONSTANT = -1,       /* the slot of an operand that is one value */

@@ -1,67 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent networks by matrix products: all steps' inputs in one, one more for each step, gates fused. Everything runs in
-   f32 (f16, bf16 and f32) or f64, states included, and is rounded once at the end. Rows lie step after step (schema/rnn.h). */
-#include "engine/kernels/cpu/gemm.h"
-#include "engine/kernels/cpu/isa/index_loops.h"
-#include "engine/kernels/cpu/isa/rnn_loops.h"
+/* Recurrent networks: products, work space and moves are made here, once for all runs (rnn_state.h, rnn_run.c). */
 #include "engine/kernels/cpu/kernels.h"
-#include "engine/kernels/cpu/move.h"
-#include "engine/kernels/cpu/parallel.h"
-#include "engine/schema/rnn.h"
+#include "engine/kernels/cpu/rnn_state.h"
 
 #include <string.h>
-
-
-/* The products of a step whose batch has `batch` rows; steps with as many share them. */
-typedef struct step_products {
-    int64_t batch;
-    gemm *recur;    /* h [batch, O] w_hh^T -> [batch, gates H] */
-    gemm *project;  /* raw [batch, H] w_hr^T -> [batch, P] */
-    gemm *unrecur;  /* d_h [batch, gates H] w_hh -> [batch, O] */
-    gemm *unproject; /* dh [batch, P] w_hr -> [batch, H] */
-} step_products;
-
-typedef struct layer_products {
-    gemm *from_x;        /* x [R, I] w_ih^T + b_ih */
-    gemm *to_x, *to_x_more; /* d_x [R, gates H] w_ih -> [R, I]; the second direction adds */
-    gemm *w_ih;          /* d_x^T x */
-} layer_products;
-
-typedef struct cell_weights {
-    const char *w_ih, *w_hh, *b_ih, *b_hh, *w_hr;
-} cell_weights;
-
-typedef struct saved_cell { /* for the way back, per row */
-    char *gates, *h_before, *c_before, *raw;
-} saved_cell;
-
-typedef struct rnn_state {
-    rnn_net net;
-    const op_call *call;
-    const rnn_loops *loops;
-    dtype type;          /* f32 or f64 */
-    size_t size;
-    bool backward;
-    cell_weights *weights;  /* per cell */
-    layer_products *layers;
-    step_products *steps;   /* of distinct batch sizes */
-    int n_steps;
-    int *step_of;           /* per step: which of them */
-    int64_t *first;         /* per step: its first row */
-    gemm *w_hh, *w_hr;      /* d_h^T h_before; dh^T raw */
-    char **x, **y;          /* per layer: [R, its input], [R, out dirs] */
-    saved_cell *saved;      /* per cell; backward only */
-    char *from_x, *from_h;  /* [R, gates H], [B, gates H] */
-    char *h, *c, *raw;      /* in travel: [B, O], [B, H], [B, H] */
-    char *hx, *cx;          /* per cell: [B, O], [B, H] */
-    char *hy, *cy;
-    char *dy, *dx, *dhy, *dcy, *dh, *dc, *d_x, *d_h, *past, *dh_rows;
-    char **d_weights;       /* per weight of the list */
-    move *in, *out;         /* arguments to work space, work space to outputs */
-    int n_in, n_out;
-    gemm **all;             /* every product, to be cleared */
-    int n_all, max_all;
-} rnn_state;
 
 static status no_memory(error *err) {
     return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a recurrent network's work space");
@@ -92,12 +34,30 @@ static void row_strides(const rnn_net *net, int64_t width, int64_t *strides) {
     strides[2] = 1;
 }
 
+/* The tensor's own memory where it serves as work space as it is: dense (as rows where asked), of the type computed in. */
+static char *as_it_lies(const rnn_state *s, const tensor *t, bool is_rows) {
+    int64_t strides[TENSOR_MAX_DIMS];
+    if (t->dtype != s->type || tensor_numel(t) == 0) {
+        return NULL;
+    }
+    sizes_contiguous_strides(t->ndim, t->sizes, strides);
+    if (is_rows) {
+        row_strides(&s->net, t->sizes[t->ndim - 1], strides);
+    }
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->sizes[d] > 1 && t->strides[d] != strides[d]) {
+            return NULL;
+        }
+    }
+    return tensor_data(t);
+}
+
 /* Moves a tensor to (or from) work space laid out densely, or as rows. */
 static status add_move(kernel_plan *plan, rnn_state *s, const tensor *t, char *data, bool is_rows, bool to_tensor, error *err) {
     int64_t strides[TENSOR_MAX_DIMS];
     tensor work;
     box b;
-    if (t == NULL || tensor_numel(t) == 0) {
+    if (t == NULL || tensor_numel(t) == 0 || data == as_it_lies(s, t, is_rows)) {
         return ASSAY_OK;
     }
     sizes_contiguous_strides(t->ndim, t->sizes, strides);
@@ -184,248 +144,7 @@ static status prepare_layers(kernel_plan *plan, rnn_state *s, error *err) {
     return ASSAY_OK;
 }
 
-/* --- forward ----------------------------------------------------------------------------------------------------------------- */
-
-static char *at(const rnn_state *s, char *data, int64_t element) {
-    return data != NULL ? data + element * (int64_t)s->size : NULL;
-}
-
-static const char *at_const(const rnn_state *s, const char *data, int64_t element) {
-    return data != NULL ? data + element * (int64_t)s->size : NULL;
-}
-
-/* The gates of all rows of a step. */
-static void step_gates(rnn_state *s, const cell_weights *w, const saved_cell *saved, int64_t row, int64_t batch) {
-    const rnn_net *net = &s->net;
-    int64_t h = net->hidden, tall = net->gates * h;
-    char *raw = net->proj > 0 ? s->raw : s->h;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads((double)(batch * tall) * 16))
-    {
-        parallel_enter(watch);
-#pragma omp for nowait
-        for (int64_t b = 0; b < batch; b++) {
-            if (saved != NULL) {
-                memcpy(at(s, saved->h_before, (row + b) * net->out), at(s, s->h, b * net->out), (size_t)net->out * s->size);
-                if (net->mode == RNN_LSTM) {
-                    memcpy(at(s, saved->c_before, (row + b) * h), at(s, s->c, b * h), (size_t)h * s->size);
-                }
-            }
-            rnn_row r = {.n = h, .from_x = at(s, s->from_x, (row + b) * tall), .from_h = at(s, s->from_h, b * tall),
-                         .b_hh = w->b_hh, .h_before = at(s, s->h, b * net->out), .c_before = at(s, s->c, b * h),
-                         .c = at(s, s->c, b * h), .raw = at(s, raw, b * h),
-                         .gates = saved != NULL ? at(s, saved->gates, (row + b) * 4 * h) : NULL};
-            (s->type == ASSAY_F64 ? s->loops->forward_f64 : s->loops->forward_f32)[net->mode](&r);
-            if (saved != NULL) {
-                memcpy(at(s, saved->raw, (row + b) * h), r.raw, (size_t)h * s->size);
-            }
-        }
-        parallel_leave(watch);
-    }
-}
-
-static status run_cell(rnn_state *s, int layer, int dir, error *err) {
-    const rnn_net *net = &s->net;
-    int cell = layer * net->n_dirs + dir;
-    const cell_weights *w = &s->weights[cell];
-    const saved_cell *saved = s->backward ? &s->saved[cell] : NULL;
-    int64_t o = net->out, width = o * net->n_dirs;
-    TRY(gemm_run(s->layers[layer].from_x, s->x[layer], w->w_ih, w->b_ih, s->from_x, err));
-    memcpy(s->h, at(s, s->hx, cell * net->batch * o), (size_t)(net->batch * o) * s->size);
-    if (net->mode == RNN_LSTM) {
-        memcpy(s->c, at(s, s->cx, cell * net->batch * net->hidden), (size_t)(net->batch * net->hidden) * s->size);
-    }
-    for (int64_t i = 0; i < net->steps; i++) {
-        int64_t t = dir == 1 ? net->steps - 1 - i : i, row = s->first[t];
-        const step_products *p = &s->steps[s->step_of[t]];
-        TRY(gemm_run(p->recur, s->h, w->w_hh, NULL, s->from_h, err));
-        step_gates(s, w, saved, row, p->batch);
-        if (net->proj > 0) {
-            TRY(gemm_run(p->project, s->raw, w->w_hr, NULL, s->h, err));
-        }
-        for (int64_t b = 0; b < p->batch; b++) {
-            memcpy(at(s, s->y[layer], (row + b) * width + dir * o), at(s, s->h, b * o), (size_t)o * s->size);
-        }
-    }
-    if (!s->backward) {
-        memcpy(at(s, s->hy, cell * net->batch * o), s->h, (size_t)(net->batch * o) * s->size);
-    }
-    if (!s->backward && net->mode == RNN_LSTM) {
-        memcpy(at(s, s->cy, cell * net->batch * net->hidden), s->c, (size_t)(net->batch * net->hidden) * s->size);
-    }
-    return ASSAY_OK;
-}
-
-/* x *= what dropout keeps of layer's output, scaled. */
-static void drop(const rnn_state *s, char *x, int layer) {
-    const rnn_net *net = &s->net;
-    int64_t n = net->rows * net->out * net->n_dirs;
-    if (net->dropout == 0) {
-        return;
-    }
-    double kept = net->dropout < 1 ? 1 / (1 - net->dropout) : 0;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads((double)n * 16))
-    {
-        parallel_enter(watch);
-#pragma omp for nowait
-        for (int64_t i = 0; i < n; i++) {
-            double by = rnn_keeps(s->call->seed, layer, i, net->dropout) ? kept : 0;
-            if (s->type == ASSAY_F64) {
-                ((double *)(void *)x)[i] *= by;
-            } else {
-                ((float *)(void *)x)[i] *= (float)by;
-            }
-        }
-        parallel_leave(watch);
-    }
-}
-
-static status run_forward(rnn_state *s, error *err) {
-    const rnn_net *net = &s->net;
-    moves_run(s->in, s->n_in, false);
-    for (int l = 0; l < net->n_layers; l++) {
-        for (int dir = 0; dir < net->n_dirs; dir++) {
-            TRY(run_cell(s, l, dir, err));
-        }
-        if (l + 1 < net->n_layers && net->dropout > 0) {
-            memcpy(s->x[l + 1], s->y[l], (size_t)(net->rows * net->out * net->n_dirs) * s->size);
-            drop(s, s->x[l + 1], l);
-        }
-    }
-    return ASSAY_OK;
-}
-
-static status forward_run(kernel_plan *plan) {
-    rnn_state *s = plan->state;
-    TRY(run_forward(s, plan->err));
-    moves_run(s->out, s->n_out, false);
-    return ASSAY_OK;
-}
-
-/* --- backward ---------------------------------------------------------------------------------------------------------------- */
-
-static void add_row(const rnn_state *s, char *to, const char *from, int64_t n) {
-    index_loops_best()->add_row[s->type](to, from, n, 1);
-}
-
-static void step_back(rnn_state *s, const saved_cell *saved, int64_t row, int64_t batch, const char *d_raw) {
-    const rnn_net *net = &s->net;
-    int64_t h = net->hidden, tall = net->gates * h;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads((double)(batch * tall) * 16))
-    {
-        parallel_enter(watch);
-#pragma omp for nowait
-        for (int64_t b = 0; b < batch; b++) {
-            rnn_row_back r = {.n = h, .gates = at(s, saved->gates, (row + b) * 4 * h), .h_before = at(s, saved->h_before, (row + b) * net->out),
-                              .c_before = at(s, saved->c_before, (row + b) * h), .raw = at(s, saved->raw, (row + b) * h),
-                              .d_raw = at_const(s, d_raw, b * h), .dc = at(s, s->dc, b * h), .d_x = at(s, s->d_x, (row + b) * tall),
-                              .d_h = at(s, s->d_h, (row + b) * tall), .past = at(s, s->past, b * h)};
-            (s->type == ASSAY_F64 ? s->loops->back_f64 : s->loops->back_f32)[net->mode](&r);
-        }
-        parallel_leave(watch);
-    }
-}
-
-static status run_steps_back(rnn_state *s, int cell, int dir, error *err) {
-    const rnn_net *net = &s->net;
-    const cell_weights *w = &s->weights[cell];
-    int64_t o = net->out, width = o * net->n_dirs, tall = net->gates * net->hidden;
-    for (int64_t i = 0; i < net->steps; i++) {
-        int64_t t = dir == 1 ? i : net->steps - 1 - i, row = s->first[t];
-        const step_products *p = &s->steps[s->step_of[t]];
-        for (int64_t b = 0; b < p->batch; b++) {
-            add_row(s, at(s, s->dh, b * o), at(s, s->dy, (row + b) * width + dir * o), o);
-        }
-        const char *d_raw = s->dh;
-        if (net->proj > 0) {
-            memcpy(at(s, s->dh_rows, row * o), s->dh, (size_t)(p->batch * o) * s->size);
-            TRY(gemm_run(p->unproject, s->dh, w->w_hr, NULL, s->raw, err));
-            d_raw = s->raw;
-        }
-        step_back(s, &s->saved[cell], row, p->batch, d_raw);
-        TRY(gemm_run(p->unrecur, at(s, s->d_h, row * tall), w->w_hh, NULL, s->dh, err));
-        if (net->mode == RNN_GRU) {
-            add_row(s, s->dh, s->past, p->batch * o);
-        }
-    }
-    return ASSAY_OK;
-}
-
-static void column_sums(const rnn_state *s, const char *rows, char *sums) {
-    int64_t tall = s->net.gates * s->net.hidden;
-    memset(sums, 0, (size_t)tall * s->size);
-    for (int64_t r = 0; r < s->net.rows; r++) {
-        add_row(s, sums, at_const(s, rows, r * tall), tall);
-    }
-}
-
-static status cell_gradients(rnn_state *s, int layer, int dir, error *err) {
-    const rnn_net *net = &s->net;
-    rnn_cell w = rnn_cell_at(net, layer, dir);
-    const saved_cell *saved = &s->saved[layer * net->n_dirs + dir];
-    TRY(gemm_run(s->layers[layer].w_ih, s->d_x, s->x[layer], NULL, s->d_weights[w.w_ih], err));
-    TRY(gemm_run(s->w_hh, s->d_h, saved->h_before, NULL, s->d_weights[w.w_hh], err));
-    if (net->proj > 0) {
-        TRY(gemm_run(s->w_hr, s->dh_rows, saved->raw, NULL, s->d_weights[w.w_hr], err));
-    }
-    if (net->has_bias) {
-        column_sums(s, s->d_x, s->d_weights[w.b_ih]);
-        column_sums(s, s->d_h, s->d_weights[w.b_hh]);
-    }
-    return ASSAY_OK;
-}
-
-static status cell_back(rnn_state *s, int layer, int dir, const bool *wanted, error *err) {
-    const rnn_net *net = &s->net;
-    int cell = layer * net->n_dirs + dir;
-    int64_t h_size = net->batch * net->out, c_size = net->batch * net->hidden;
-    memcpy(s->dh, at(s, s->dhy, cell * h_size), (size_t)h_size * s->size);
-    memcpy(s->dc, at(s, s->dcy, cell * c_size), (size_t)c_size * s->size);
-    TRY(run_steps_back(s, cell, dir, err));
-    memcpy(at(s, s->hy, cell * h_size), s->dh, (size_t)h_size * s->size);
-    memcpy(at(s, s->cy, cell * c_size), s->dc, (size_t)c_size * s->size);
-    if (layer > 0 || wanted[0]) {
-        const layer_products *p = &s->layers[layer];
-        TRY(gemm_run(dir == 0 ? p->to_x : p->to_x_more, s->d_x, s->weights[cell].w_ih, dir == 0 ? NULL : s->dx, s->dx, err));
-    }
-    return wanted[3] ? cell_gradients(s, layer, dir, err) : ASSAY_OK;
-}
-
-enum { GRAD_OUTPUT = 7, GRAD_HY, GRAD_CY, OUTPUT_MASK = 21 };
-
-/* The gradient's last move, from dx to the output, is out[0] when it is wanted; dy and dx change places from layer to
-   layer, and the parity of layers is known when the moves are made. */
-static status backward_run(kernel_plan *plan) {
-    rnn_state *s = plan->state;
-    const rnn_net *net = &s->net;
-    const bool *wanted = s->call->args[OUTPUT_MASK].bools;
-    char *dy = s->dy, *dx = s->dx;
-    TRY(run_forward(s, plan->err));
-    if (call_is_none(s->call, GRAD_OUTPUT)) { /* the run before left its own there */
-        memset(s->dy, 0, (size_t)(net->rows * net->out * net->n_dirs) * s->size);
-    }
-    status result = ASSAY_OK;
-    for (int l = net->n_layers - 1; l >= 0 && result == ASSAY_OK; l--) {
-        for (int dir = 0; dir < net->n_dirs && result == ASSAY_OK; dir++) {
-            result = cell_back(s, l, dir, wanted, plan->err);
-        }
-        if (l > 0) {
-            drop(s, s->dx, l - 1);
-            char *kept = s->dy;
-            s->dy = s->dx;
-            s->dx = kept;
-        }
-    }
-    s->dy = dy;
-    s->dx = dx;
-    TRY(result);
-    moves_run(s->out, s->n_out, false);
-    return ASSAY_OK;
-}
-
-/* --- prepare ------------------------------------------------------------------------------------------------------------------ */
+/* --- work space ------------------------------------------------------------------------------------------------------------ */
 
 static void rnn_clear(kernel_plan *plan) {
     rnn_state *s = plan->state;
@@ -489,13 +208,15 @@ static status take_weights(kernel_plan *plan, rnn_state *s, tensor **weights, er
     return ASSAY_OK;
 }
 
-static status make_forward_space(kernel_plan *plan, rnn_state *s, error *err) {
+static status make_forward_space(kernel_plan *plan, rnn_state *s, const tensor *input, error *err) {
     const rnn_net *net = &s->net;
     int64_t states = net->n_layers * net->n_dirs * net->batch, tall = net->gates * net->hidden;
     bool good = true;
     for (int l = 0; l < net->n_layers; l++) {
-        s->x[l] = l == 0 || net->dropout > 0 ? make(plan, s, net->rows, rnn_layer_in(net, l)) : s->y[l - 1];
-        s->y[l] = make(plan, s, net->rows, net->out * net->n_dirs);
+        char *in = l == 0 ? as_it_lies(s, input, true) : net->dropout == 0 ? s->y[l - 1] : NULL;
+        char *out = l == net->n_layers - 1 && !s->backward ? as_it_lies(s, &plan->out->items[0], true) : NULL;
+        s->x[l] = in != NULL ? in : make(plan, s, net->rows, rnn_layer_in(net, l));
+        s->y[l] = out != NULL ? out : make(plan, s, net->rows, net->out * net->n_dirs);
         good = good && s->x[l] != NULL && s->y[l] != NULL;
     }
     s->from_x = make(plan, s, net->rows, tall);
@@ -512,7 +233,7 @@ static status make_forward_space(kernel_plan *plan, rnn_state *s, error *err) {
     return good ? ASSAY_OK : no_memory(err);
 }
 
-static status make_backward_space(kernel_plan *plan, rnn_state *s, tensor **weights, int n_weights, error *err) {
+static status make_backward_space(kernel_plan *plan, rnn_state *s, tensor **weights, int n_weights, bool wanted, error *err) {
     const rnn_net *net = &s->net;
     int64_t states = net->n_layers * net->n_dirs * net->batch, tall = net->gates * net->hidden;
     int64_t widest = net->in > net->out * net->n_dirs ? net->in : net->out * net->n_dirs;
@@ -526,7 +247,8 @@ static status make_backward_space(kernel_plan *plan, rnn_state *s, tensor **weig
         good = good && v->gates != NULL && v->h_before != NULL && v->c_before != NULL && v->raw != NULL;
     }
     for (int i = 0; i < n_weights; i++) {
-        s->d_weights[i] = make(plan, s, tensor_numel(weights[i]), 1);
+        char *own = wanted ? as_it_lies(s, &plan->out->items[3 + i], false) : NULL;
+        s->d_weights[i] = own != NULL ? own : make(plan, s, tensor_numel(weights[i]), 1);
         good = good && s->d_weights[i] != NULL;
     }
     s->dy = make(plan, s, net->rows, widest);
@@ -562,12 +284,16 @@ static status prepare_any(kernel_plan *plan, bool backward, rnn_state **out, err
     TRY(make_tables(plan, s, n_weights, err));
     plan->state = s;
     plan->clear = rnn_clear;
-    TRY(make_forward_space(plan, s, err));
+    TRY(make_forward_space(plan, s, input, err));
     TRY(take_weights(plan, s, weights, err));
     TRY(add_move(plan, s, input, s->x[0], true, false, err));
     TRY(add_move(plan, s, call_tensor(plan->call, args->hx), s->hx, false, false, err));
     TRY(add_move(plan, s, call_tensor(plan->call, args->cx), s->cx, false, false, err));
-    TRY(prepare_steps(plan, s, err));
+    if (s->type == ASSAY_F32 && rnn_steps_takes(&s->net)) {
+        TRY(rnn_steps_prepare(&s->net, plan->memory, &s->together, err));
+    } else {
+        TRY(prepare_steps(plan, s, err));
+    }
     TRY(prepare_layers(plan, s, err));
     *out = s;
     return ASSAY_OK;
@@ -600,7 +326,7 @@ static status forward_prepare(kernel_plan *plan, error *err) {
     rnn_state *s;
     TRY(prepare_any(plan, false, &s, err));
     const tensor *out = plan->out->items;
-    plan->run = forward_run;
+    plan->run = rnn_run_forward;
     TRY(add_move(plan, s, &out[0], s->y[s->net.n_layers - 1], true, true, err));
     TRY(add_move(plan, s, &out[1], s->hy, false, true, err));
     TRY(add_move(plan, s, &out[2], s->cy, false, true, err));
@@ -611,15 +337,15 @@ static status backward_prepare(kernel_plan *plan, error *err) {
     rnn_state *s;
     int n_weights;
     tensor **weights = call_tensors(plan->call, 1, &n_weights);
-    const bool *wanted = plan->call->args[OUTPUT_MASK].bools;
+    const bool *wanted = plan->call->args[RNN_OUTPUT_MASK].bools;
     const tensor *out = plan->out->items;
     TRY(prepare_any(plan, true, &s, err));
-    plan->run = backward_run;
-    TRY(make_backward_space(plan, s, weights, n_weights, err));
-    TRY(add_move(plan, s, call_tensor(plan->call, GRAD_OUTPUT), s->dy, true, false, err));
-    TRY(add_move(plan, s, call_tensor(plan->call, GRAD_HY), s->dhy, false, false, err));
+    plan->run = rnn_run_backward;
+    TRY(make_backward_space(plan, s, weights, n_weights, wanted[3], err));
+    TRY(add_move(plan, s, call_tensor(plan->call, RNN_GRAD_OUTPUT), s->dy, true, false, err));
+    TRY(add_move(plan, s, call_tensor(plan->call, RNN_GRAD_HY), s->dhy, false, false, err));
     if (s->net.mode == RNN_LSTM) {
-        TRY(add_move(plan, s, call_tensor(plan->call, GRAD_CY), s->dcy, false, false, err));
+        TRY(add_move(plan, s, call_tensor(plan->call, RNN_GRAD_CY), s->dcy, false, false, err));
     }
     char *dx = s->net.n_layers % 2 == 1 ? s->dx : s->dy; /* they change places between layers */
     TRY(add_move(plan, s, &out[0], dx, true, true, err));

@@ -48,51 +48,104 @@ static void NAMED(join)(REAL *restrict y, int64_t n, int64_t stride, int64_t w, 
     }
 }
 
-/* A square of numbers turned round: rows i and i + VEC / 2 are interleaved, log2 VEC times. */
-static inline void NAMED(turn_square)(NAMED(vec) a[NAMED(VEC)]) {
-    NAMED(vec) b[NAMED(VEC)];
-    for (int width = 1; width < NAMED(VEC); width *= 2) {
-        for (int i = 0; i < NAMED(VEC) / 2; i++) {
-            b[2 * i] = __builtin_shufflevector(a[i], a[i + NAMED(VEC) / 2], JOINED_LOW);
-            b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + NAMED(VEC) / 2], JOINED_HIGH);
-        }
-        memcpy(a, b, sizeof b);
-    }
+#if defined(__AVX512F__)
+/* A register's four quarters have as many numbers as QUARTER; VEC lines make as many groups of four, a line of each quarter. */
+enum { NAMED(QUARTER) = NAMED(VEC) / 4 };
+
+/* Four quarters from places a step apart: loads and blends, where shuffles between quarters would wait for one port. */
+static inline NAMED(vec) NAMED(quarters)(const REAL *x, int64_t step) {
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps((const float *)(const void *)x));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const float *)(const void *)(x + step)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const float *)(const void *)(x + 2 * step)), 2);
+    return (NAMED(vec))_mm512_insertf32x4(v, _mm_loadu_ps((const float *)(const void *)(x + 3 * step)), 3);
 }
 
-/* VEC lines, contiguous and lane_stride numbers apart, to rows of re and im: a complex line is one of numbers, whose rows are
-   real and imaginary parts in turn. Answers how many of the n elements it took. */
+/* QUARTER registers: number i of quarter q of register k becomes number k of quarter q of register i. */
+static inline void NAMED(turn_quarters)(NAMED(vec) v[NAMED(QUARTER)]) {
+    NAMED(vec) a = __builtin_shufflevector(v[0], v[1], QUARTER_LOW), b = __builtin_shufflevector(v[0], v[1], QUARTER_HIGH);
+    if (NAMED(QUARTER) == 2) {
+        v[0] = a;
+        v[1] = b;
+        return;
+    }
+    enum { TWO = NAMED(QUARTER) == 2 ? 0 : 2, THREE = NAMED(QUARTER) == 2 ? 1 : 3 };
+    NAMED(vec) c = __builtin_shufflevector(v[TWO], v[THREE], QUARTER_LOW);
+    NAMED(vec) d = __builtin_shufflevector(v[TWO], v[THREE], QUARTER_HIGH);
+    v[0] = __builtin_shufflevector(a, c, PAIRS_LOW);
+    v[1] = __builtin_shufflevector(a, c, PAIRS_HIGH);
+    v[TWO] = __builtin_shufflevector(b, d, PAIRS_LOW);
+    v[THREE] = __builtin_shufflevector(b, d, PAIRS_HIGH);
+}
+
+/* VEC lines, contiguous and lane_stride numbers apart, to rows of re and im. Answers how many of the n elements it took. */
 static int64_t NAMED(turn_in)(const REAL *x, int64_t n, int64_t lane_stride, int64_t pitch, REAL *re, REAL *im) {
     int64_t e = 0;
-    for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
-        NAMED(vec) a[NAMED(VEC)];
-        for (int i = 0; i < NAMED(VEC); i++) {
-            a[i] = NAMED(get)(x + i * lane_stride + 2 * e);
+    for (; e + NAMED(QUARTER) / 2 <= n; e += NAMED(QUARTER) / 2) {
+        NAMED(vec) v[NAMED(QUARTER)];
+#pragma GCC unroll 4
+        for (int k = 0; k < NAMED(QUARTER); k++) {
+            v[k] = NAMED(quarters)(x + k * lane_stride + 2 * e, NAMED(QUARTER) * lane_stride);
         }
-        NAMED(turn_square)(a);
-        for (int k = 0; k < NAMED(VEC) / 2; k++) {
-            NAMED(put)(re + (e + k) * pitch, a[2 * k]);
-            NAMED(put)(im + (e + k) * pitch, a[2 * k + 1]);
+        NAMED(turn_quarters)(v);
+#pragma GCC unroll 2
+        for (int k = 0; k < NAMED(QUARTER) / 2; k++) {
+            NAMED(put)(re + (e + k) * pitch, v[2 * k]);
+            NAMED(put)(im + (e + k) * pitch, v[2 * k + 1]);
         }
     }
     return e;
 }
 
+/* Quarter q of register k becomes quarter k of register q, the registers `step` apart. */
+static inline void NAMED(exchange_quarters)(NAMED(vec) *v, int step) {
+    NAMED(vec) a = __builtin_shufflevector(v[0], v[step], QUARTERS_EVEN);
+    NAMED(vec) b = __builtin_shufflevector(v[0], v[step], QUARTERS_ODD);
+    NAMED(vec) c = __builtin_shufflevector(v[2 * step], v[3 * step], QUARTERS_EVEN);
+    NAMED(vec) d = __builtin_shufflevector(v[2 * step], v[3 * step], QUARTERS_ODD);
+    v[0] = __builtin_shufflevector(a, c, QUARTERS_EVEN);
+    v[step] = __builtin_shufflevector(b, d, QUARTERS_EVEN);
+    v[2 * step] = __builtin_shufflevector(a, c, QUARTERS_ODD);
+    v[3 * step] = __builtin_shufflevector(b, d, QUARTERS_ODD);
+}
+
+/* Back again, whole registers of each line at a time: quarters would be extracted by the port that shuffles. */
 static int64_t NAMED(turn_out)(REAL *y, int64_t n, int64_t lane_stride, int64_t pitch, const REAL *re, const REAL *im, REAL by) {
     int64_t e = 0;
     for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
-        NAMED(vec) a[NAMED(VEC)];
-        for (int k = 0; k < NAMED(VEC) / 2; k++) {
-            a[2 * k] = by * NAMED(get)(re + (e + k) * pitch);
-            a[2 * k + 1] = by * NAMED(get)(im + (e + k) * pitch);
+        NAMED(vec) v[NAMED(VEC)];
+#pragma GCC unroll 4
+        for (int chunk = 0; chunk < 4; chunk++) {
+#pragma GCC unroll 2
+            for (int k = 0; k < NAMED(QUARTER) / 2; k++) {
+                int64_t at = (e + chunk * NAMED(QUARTER) / 2 + k) * pitch;
+                v[chunk * NAMED(QUARTER) + 2 * k] = by * NAMED(get)(re + at);
+                v[chunk * NAMED(QUARTER) + 2 * k + 1] = by * NAMED(get)(im + at);
+            }
+            NAMED(turn_quarters)(v + chunk * NAMED(QUARTER));
         }
-        NAMED(turn_square)(a);
-        for (int i = 0; i < NAMED(VEC); i++) {
-            NAMED(put)(y + i * lane_stride + 2 * e, a[i]);
+#pragma GCC unroll 4
+        for (int k = 0; k < NAMED(QUARTER); k++) {
+            NAMED(exchange_quarters)(v + k, NAMED(QUARTER));
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++) {
+                NAMED(put)(y + (q * NAMED(QUARTER) + k) * lane_stride + 2 * e, v[k + q * NAMED(QUARTER)]);
+            }
         }
     }
     return e;
 }
+#else
+/* Never asked where squares do not fit. */
+static int64_t NAMED(turn_in)(const REAL *x, int64_t n, int64_t lane_stride, int64_t pitch, REAL *re, REAL *im) {
+    (void)x, (void)n, (void)lane_stride, (void)pitch, (void)re, (void)im;
+    return 0;
+}
+
+static int64_t NAMED(turn_out)(REAL *y, int64_t n, int64_t lane_stride, int64_t pitch, const REAL *re, const REAL *im, REAL by) {
+    (void)y, (void)n, (void)lane_stride, (void)pitch, (void)re, (void)im, (void)by;
+    return 0;
+}
+#endif
 
 /* Lines that are contiguous in memory are turned round: in registers where there are enough, else whole first, in spare. */
 static void NAMED(load)(const void *src, int64_t n, int64_t stride, fft_lanes lanes, fft_buffer to, void *spare) {
@@ -208,9 +261,11 @@ static void NAMED(radix_3)(const REAL *xr, const REAL *xi, REAL *restrict yr, RE
     }
 }
 
-/* The same with whole vectors, for len a multiple of VEC. All loads of a step come before its stores. */
-static inline void NAMED(turned)(REAL *yr, REAL *yi, NAMED(vec) r, NAMED(vec) i, const REAL *t) {
-    if (t == NULL) { /* the last pass turns nothing */
+/* The same with whole vectors, for len a multiple of VEC. All loads of a step come before its stores. The last pass turns
+   nothing: `turns` is a constant wherever these are called. */
+static inline __attribute__((always_inline)) void NAMED(turned)(REAL *yr, REAL *yi, NAMED(vec) r, NAMED(vec) i,
+                                                                const REAL *t, bool turns) {
+    if (!turns) {
         NAMED(put)(yr, r);
         NAMED(put)(yi, i);
         return;
@@ -220,20 +275,18 @@ static inline void NAMED(turned)(REAL *yr, REAL *yi, NAMED(vec) r, NAMED(vec) i,
     NAMED(put)(yi, r * s + i * c);
 }
 
-static inline const REAL *NAMED(after)(const REAL *t, int n) {
-    return t == NULL ? NULL : t + n;
-}
-
-static void NAMED(vec_2)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+static inline __attribute__((always_inline)) void NAMED(vec_2)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                               int64_t in, const REAL *t, bool turns) {
     for (int64_t i = 0; i < len; i += NAMED(VEC)) {
         NAMED(vec) ar = NAMED(get)(xr + i), ai = NAMED(get)(xi + i), br = NAMED(get)(xr + i + in), bi = NAMED(get)(xi + i + in);
         NAMED(put)(yr + i, ar + br);
         NAMED(put)(yi + i, ai + bi);
-        NAMED(turned)(yr + i + len, yi + i + len, ar - br, ai - bi, t);
+        NAMED(turned)(yr + i + len, yi + i + len, ar - br, ai - bi, t, turns);
     }
 }
 
-static void NAMED(vec_3)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+static inline __attribute__((always_inline)) void NAMED(vec_3)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                               int64_t in, const REAL *t, bool turns) {
     const REAL half_root_3 = (REAL)0.86602540378443864676;
     for (int64_t i = 0; i < len; i += NAMED(VEC)) {
         NAMED(vec) r0 = NAMED(get)(xr + i), i0 = NAMED(get)(xi + i), r1 = NAMED(get)(xr + i + in), i1 = NAMED(get)(xi + i + in);
@@ -242,12 +295,13 @@ static void NAMED(vec_3)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(vec) mr = r0 - (REAL)0.5 * sr, mi = i0 - (REAL)0.5 * si;
         NAMED(put)(yr + i, r0 + sr);
         NAMED(put)(yi + i, i0 + si);
-        NAMED(turned)(yr + i + len, yi + i + len, mr + dr, mi + di, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, mr - dr, mi - di, NAMED(after)(t, 2));
+        NAMED(turned)(yr + i + len, yi + i + len, mr + dr, mi + di, t, turns);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, mr - dr, mi - di, t + 2, turns);
     }
 }
 
-static void NAMED(vec_4)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+static inline __attribute__((always_inline)) void NAMED(vec_4)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                               int64_t in, const REAL *t, bool turns) {
     for (int64_t i = 0; i < len; i += NAMED(VEC)) {
         const REAL *fr = xr + i, *fi = xi + i;
         NAMED(vec) r0 = NAMED(get)(fr), r1 = NAMED(get)(fr + in), r2 = NAMED(get)(fr + 2 * in), r3 = NAMED(get)(fr + 3 * in);
@@ -256,13 +310,14 @@ static void NAMED(vec_4)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(vec) dr = i1 - i3, di = r3 - r1; /* -i times the difference */
         NAMED(put)(yr + i, ar + cr);
         NAMED(put)(yi + i, ai + ci);
-        NAMED(turned)(yr + i + len, yi + i + len, br + dr, bi + di, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, ar - cr, ai - ci, NAMED(after)(t, 2));
-        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, br - dr, bi - di, NAMED(after)(t, 4));
+        NAMED(turned)(yr + i + len, yi + i + len, br + dr, bi + di, t, turns);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, ar - cr, ai - ci, t + 2, turns);
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, br - dr, bi - di, t + 4, turns);
     }
 }
 
-static void NAMED(vec_5)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+static inline __attribute__((always_inline)) void NAMED(vec_5)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                               int64_t in, const REAL *t, bool turns) {
     const REAL c1 = (REAL)0.30901699437494742410, s1 = (REAL)0.95105651629515357212; /* of 2 pi / 5 */
     const REAL c2 = (REAL)-0.80901699437494742410, s2 = (REAL)0.58778525229247312917; /* of 4 pi / 5 */
     for (int64_t i = 0; i < len; i += NAMED(VEC)) {
@@ -275,30 +330,31 @@ static void NAMED(vec_5)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(vec) pr = r0 + c2 * ar + c1 * br, pi = i0 + c2 * ai + c1 * bi, qr = s2 * cr - s1 * dr, qi = s2 * ci - s1 * di;
         NAMED(put)(yr + i, r0 + ar + br);
         NAMED(put)(yi + i, i0 + ai + bi);
-        NAMED(turned)(yr + i + len, yi + i + len, mr + ni, mi - nr, t);
-        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, pr + qi, pi - qr, NAMED(after)(t, 2));
-        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, pr - qi, pi + qr, NAMED(after)(t, 4));
-        NAMED(turned)(yr + i + 4 * len, yi + i + 4 * len, mr - ni, mi + nr, NAMED(after)(t, 6));
+        NAMED(turned)(yr + i + len, yi + i + len, mr + ni, mi - nr, t, turns);
+        NAMED(turned)(yr + i + 2 * len, yi + i + 2 * len, pr + qi, pi - qr, t + 2, turns);
+        NAMED(turned)(yr + i + 3 * len, yi + i + 3 * len, pr - qi, pi + qr, t + 4, turns);
+        NAMED(turned)(yr + i + 4 * len, yi + i + 4 * len, mr - ni, mi + nr, t + 6, turns);
     }
 }
 
 /* The even ones of eight are a transform of four sums, the odd ones of four differences turned by eighths. */
-static inline void NAMED(four)(const NAMED(vec) r[4], const NAMED(vec) i[4], REAL *yr, REAL *yi, int64_t step, const REAL *t,
-                               int first) {
+static inline __attribute__((always_inline)) void NAMED(four)(const NAMED(vec) r[4], const NAMED(vec) i[4], REAL *yr, REAL *yi,
+                                                              int64_t step, const REAL *t, bool turns, int first) {
     NAMED(vec) ar = r[0] + r[2], ai = i[0] + i[2], br = r[0] - r[2], bi = i[0] - i[2], cr = r[1] + r[3], ci = i[1] + i[3];
     NAMED(vec) dr = i[1] - i[3], di = r[3] - r[1]; /* -i times the difference */
     if (first == 0) {
         NAMED(put)(yr, ar + cr);
         NAMED(put)(yi, ai + ci);
     } else {
-        NAMED(turned)(yr, yi, ar + cr, ai + ci, t);
+        NAMED(turned)(yr, yi, ar + cr, ai + ci, t, turns);
     }
-    NAMED(turned)(yr + step, yi + step, br + dr, bi + di, NAMED(after)(t, 2 * first + 2));
-    NAMED(turned)(yr + 2 * step, yi + 2 * step, ar - cr, ai - ci, NAMED(after)(t, 2 * first + 6));
-    NAMED(turned)(yr + 3 * step, yi + 3 * step, br - dr, bi - di, NAMED(after)(t, 2 * first + 10));
+    NAMED(turned)(yr + step, yi + step, br + dr, bi + di, t + 2 * first + 2, turns);
+    NAMED(turned)(yr + 2 * step, yi + 2 * step, ar - cr, ai - ci, t + 2 * first + 6, turns);
+    NAMED(turned)(yr + 3 * step, yi + 3 * step, br - dr, bi - di, t + 2 * first + 10, turns);
 }
 
-static void NAMED(vec_8)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t) {
+static inline __attribute__((always_inline)) void NAMED(vec_8)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                               int64_t in, const REAL *t, bool turns) {
     const REAL root = (REAL)0.70710678118654752440;
     for (int64_t i = 0; i < len; i += NAMED(VEC)) {
         NAMED(vec) ar[4], ai[4], br[4], bi[4];
@@ -313,8 +369,8 @@ static void NAMED(vec_8)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int
         NAMED(vec) one_r = root * (br[1] + bi[1]), one_i = root * (bi[1] - br[1]);
         NAMED(vec) three_r = root * (bi[3] - br[3]), three_i = -root * (br[3] + bi[3]);
         NAMED(vec) odd_r[4] = {br[0], one_r, bi[2], three_r}, odd_i[4] = {bi[0], one_i, -br[2], three_i};
-        NAMED(four)(ar, ai, yr + i, yi + i, 2 * len, t, 0);
-        NAMED(four)(odd_r, odd_i, yr + i + len, yi + i + len, 2 * len, t, 1);
+        NAMED(four)(ar, ai, yr + i, yi + i, 2 * len, t, turns, 0);
+        NAMED(four)(odd_r, odd_i, yr + i + len, yi + i + len, 2 * len, t, turns, 1);
     }
 }
 
@@ -338,40 +394,71 @@ static void NAMED(radix_any)(const REAL *xr, const REAL *xi, REAL *restrict yr, 
     }
 }
 
+typedef void NAMED(step_fn)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t in, const REAL *t,
+                            bool turns);
+
+/* A pass by whole vectors: all its steps in one call, which finds the places of inputs and outputs once. */
+static inline __attribute__((always_inline)) void NAMED(vec_pass)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len,
+                                                                  int64_t m, const REAL *t, int radix, NAMED(step_fn) *step) {
+    if (m == 1) {
+        step(xr, xi, yr, yi, len, len, t, false);
+        return;
+    }
+    for (int64_t p = 0; p < m; p++) {
+        step(xr + p * len, xi + p * len, yr + p * radix * len, yi + p * radix * len, len, len * m, t + 2 * (radix - 1) * p, true);
+    }
+}
+
+static bool NAMED(whole_pass)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t m, const REAL *t,
+                              int radix) {
+    switch (radix) {
+    case 2:
+        NAMED(vec_pass)(xr, xi, yr, yi, len, m, t, 2, NAMED(vec_2));
+        return true;
+    case 3:
+        NAMED(vec_pass)(xr, xi, yr, yi, len, m, t, 3, NAMED(vec_3));
+        return true;
+    case 4:
+        NAMED(vec_pass)(xr, xi, yr, yi, len, m, t, 4, NAMED(vec_4));
+        return true;
+    case 5:
+        NAMED(vec_pass)(xr, xi, yr, yi, len, m, t, 5, NAMED(vec_5));
+        return true;
+    case 8:
+        NAMED(vec_pass)(xr, xi, yr, yi, len, m, t, 8, NAMED(vec_8));
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Lanes that fill no vectors, and other radices. */
+static void NAMED(pass)(const REAL *xr, const REAL *xi, REAL *yr, REAL *yi, int64_t len, int64_t m, const REAL *t, int radix,
+                        const REAL *roots) {
+    int64_t in = len * m;
+    for (int64_t p = 0; p < m; p++, t += 2 * (radix - 1), xr += len, xi += len, yr += radix * len, yi += radix * len) {
+        if (radix == 4) {
+            NAMED(radix_4)(xr, xi, yr, yi, len, in, t);
+        } else if (radix == 2) {
+            NAMED(radix_2)(xr, xi, yr, yi, len, in, t);
+        } else if (radix == 3) {
+            NAMED(radix_3)(xr, xi, yr, yi, len, in, t);
+        } else {
+            NAMED(radix_any)(xr, xi, yr, yi, len, in, t, radix, roots);
+        }
+    }
+}
+
 /* Stockham's passes: x[q, p, k] -> y[q, j, p], the order sorts itself. */
 static fft_buffer NAMED(passes)(const fft_line *line, int64_t w, fft_buffer a, fft_buffer b) {
-    int64_t m = line->n, s = 1;
+    int64_t m = line->n, len = w;
     for (int pass = 0; pass < line->n_passes; pass++) {
         int radix = line->radix[pass];
-        const REAL *t = line->twiddles[pass];
         m /= radix;
-        int64_t len = s * w, in = len * m;
-        bool whole = w % NAMED(VEC) == 0;
-        for (int64_t p = 0; p < m; p++, t += 2 * (radix - 1)) {
-            const REAL *xr = (const REAL *)a.re + p * len, *xi = (const REAL *)a.im + p * len;
-            REAL *yr = (REAL *)b.re + p * radix * len, *yi = (REAL *)b.im + p * radix * len;
-            const REAL *turns = m > 1 ? t : NULL;
-            if (whole && radix == 8) {
-                NAMED(vec_8)(xr, xi, yr, yi, len, in, turns);
-            } else if (whole && radix == 4) {
-                NAMED(vec_4)(xr, xi, yr, yi, len, in, turns);
-            } else if (whole && radix == 5) {
-                NAMED(vec_5)(xr, xi, yr, yi, len, in, turns);
-            } else if (whole && radix == 3) {
-                NAMED(vec_3)(xr, xi, yr, yi, len, in, turns);
-            } else if (whole && radix == 2) {
-                NAMED(vec_2)(xr, xi, yr, yi, len, in, turns);
-            } else if (radix == 4) {
-                NAMED(radix_4)(xr, xi, yr, yi, len, in, t);
-            } else if (radix == 2) {
-                NAMED(radix_2)(xr, xi, yr, yi, len, in, t);
-            } else if (radix == 3) {
-                NAMED(radix_3)(xr, xi, yr, yi, len, in, t);
-            } else {
-                NAMED(radix_any)(xr, xi, yr, yi, len, in, t, radix, line->roots[pass]);
-            }
+        if (w % NAMED(VEC) != 0 || !NAMED(whole_pass)(a.re, a.im, b.re, b.im, len, m, line->twiddles[pass], radix)) {
+            NAMED(pass)(a.re, a.im, b.re, b.im, len, m, line->twiddles[pass], radix, line->roots[pass]);
         }
-        s *= radix;
+        len *= radix;
         fft_buffer kept = a;
         a = b;
         b = kept;

@@ -446,6 +446,8 @@ static void addcmul_loop(const pointwise_chunk *c) {
     }
 }
 
+#include "engine/kernels/cpu/isa/pointwise_number.h"
+
 static void fill(void *to, number of, int64_t n) {
     elem *out = to, x = (elem)of.f;
 #pragma omp simd
@@ -522,6 +524,7 @@ const pointwise_loops REAL_LOOPS = {
             [PW_ADDCMUL] = addcmul_loop,
             [PW_WHERE] = where_loop,
         },
+    .number = {[PW_ADD] = add_number_loop, [PW_SUB] = sub_number_loop, [PW_MUL] = mul_number_loop, [PW_DIV] = divide_number_loop},
     .load = load,
     .store = store,
     .fill = fill,

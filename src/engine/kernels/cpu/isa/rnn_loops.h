@@ -7,24 +7,26 @@
 
 #include <stdint.h>
 
-/* Rows of n units, floats or doubles. gates: i f g o; r z n and n's recurrent part; unused by tanh and relu. */
+/* n units of a row, floats or doubles. A gate's numbers lie `step` behind those of the gate before. gates: i f g o; r z n and n's
+   recurrent part; unused by tanh and relu. */
 typedef struct rnn_row {
-    int64_t n;
-    const void *from_x;   /* [gates n], b_ih within */
-    const void *from_h;   /* [gates n] */
-    const void *b_hh;     /* [gates n] or NULL */
+    int64_t n, step;
+    int64_t from_h_step;  /* of from_h alone */
+    const void *from_x;   /* [gates, n], b_ih within */
+    const void *from_h;   /* [gates, n] */
+    const void *b_hh;     /* [gates, n] or NULL */
     const void *h_before; /* the GRU's [n] */
     const void *c_before; /* the LSTM's [n] */
     void *c, *raw;        /* out: [n]; c may be c_before */
-    void *gates;          /* out, in for the way back: [4 n], or NULL */
+    void *gates;          /* out, in for the way back: [4, n], or NULL */
 } rnn_row;
 
 typedef struct rnn_row_back {
-    int64_t n;
+    int64_t n, step;
     const void *gates, *h_before, *c_before, *raw;
     const void *d_raw; /* of the cell's output */
     void *dc;          /* [n], of the cell state: in for this row, out for the row before */
-    void *d_x, *d_h;   /* [gates n]; the same memory but for the GRU */
+    void *d_x, *d_h;   /* [gates, n]; the same memory but for the GRU */
     void *past;        /* the GRU's [n]: what reaches the row before beside the product */
 } rnn_row_back;
 

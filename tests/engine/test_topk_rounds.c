@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topk of few and short lines, which the compiler makes of its own, against the reference: values and places, types, both
+   directions, ties, what is no number, and what is computed before and behind. */
+#include "engine/backend/compiled.h"
+#include "engine/graph/exact.h"
+#include "engine/graph/graph_text.h"
+
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 64, SOURCE_BYTES = 512 };
+
+static op_table *table;
+static backend *compiled;
+
+static int open_all(void **state) {
+    (void)state;
+    return op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled", &compiled, NULL) != ASSAY_OK;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    compiled->close(compiled);
+    op_table_free(table);
+    return 0;
+}
+
+typedef struct case_list {
+    int n;
+    arena memory[MOST];
+    graph graphs[MOST];
+    char sources[MOST][SOURCE_BYTES];
+} case_list;
+
+static case_list cases;
+
+static graph *add(const char *source) {
+    assert_true(cases.n < MOST);
+    int i = cases.n++;
+    error err = {0};
+    cases.memory[i] = (arena){0};
+    snprintf(cases.sources[i], SOURCE_BYTES, "%s", source);
+    graph *g = &cases.graphs[i];
+    if (graph_read(&cases.memory[i], table, source, strlen(source), &(bind_options){0}, g, &err) != ASSAY_OK) {
+        print_error("%d:%d: %s in\n%s", (int)err.line, (int)err.column, err.message, source);
+        assert_true(false);
+    }
+    assert_int_equal(graph_allocate(g, &device_cpu, NULL), ASSAY_OK);
+    graph_seed(g, 7);
+    assert_int_equal(graph_fill(g, (uint64_t)i, NULL), ASSAY_OK);
+    return g;
+}
+
+static void check(int i, plan *p) {
+    exact expected;
+    error err = {0};
+    assert_int_equal(exact_make(&cases.memory[i], &cases.graphs[i], NULL, 1, &expected, &err), ASSAY_OK);
+    assert_int_equal(p->run(p, &err), ASSAY_OK);
+    for (int k = 0; k < cases.graphs[i].n_outputs; k++) {
+        tensor t;
+        agreement a;
+        assert_int_equal(p->output(p, k, &t, NULL), ASSAY_OK);
+        exact_compare(&expected, k, &t, &a);
+        if (!a.agrees) {
+            print_error("output %d is %.9g at %d, expected %.9g, of\n%s", k, a.actual_at_worst, (int)a.worst, a.expected_at_worst,
+                        cases.sources[i]);
+        }
+        assert_true(a.agrees);
+        tensor_clear(&t);
+    }
+}
+
+/* Compiles what was added as one module, and compares; forgets it. */
+static void check_all(void) {
+    static const graph *graphs[MOST];
+    static plan *plans[MOST];
+    error err = {0};
+    for (int i = 0; i < cases.n; i++) {
+        graphs[i] = &cases.graphs[i];
+    }
+    if (compiled_prepare_many(compiled, graphs, cases.n, BUILD_TO_TEST, plans, &err) != ASSAY_OK) {
+        print_error("%s\n", err.message);
+        assert_true(false);
+    }
+    for (int i = 0; i < cases.n; i++) {
+        assert_false(plans[i]->is_fallback);
+        check(i, plans[i]);
+        plans[i]->release(plans[i]);
+        graph_clear(&cases.graphs[i]);
+        arena_clear(&cases.memory[i]);
+    }
+    cases.n = 0;
+}
+
+static graph *add_line(const char *sizes, const char *type, int k, int dim, bool largest) {
+    char source[SOURCE_BYTES];
+    snprintf(source, sizeof source, "graph order\n%%x = input(T(%s, %s))\n%%v, %%i = topk(%%x, %d, %d, %s)\nreturn %%v, %%i\n", sizes,
+             type, k, dim, largest ? "True" : "False");
+    return add(source);
+}
+
+static void types_and_shapes_agree(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "f16", "bf16", "i32", "i16", "i8", "u8"};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        add_line("[5, 33]", types[t], 3, 1, true);
+        add_line("[5, 33]", types[t], 3, 1, false);
+    }
+    add_line("[40, 64]", "f32", 4, -1, true);
+    add_line("[64, 40]", "f32", 8, 0, false);
+    add_line("[3, 17, 5]", "f32", 2, 1, true);
+    add_line("[7, 3]", "f32", 3, 1, true);
+    add_line("[7, 1]", "f32", 1, 1, false);
+    add_line("[9]", "f32", 1, 0, true);
+    add_line("[3, 512]", "f32", 8, 1, true);
+    add_line("[0, 4]", "f32", 2, 1, true);
+    check_all();
+}
+
+/* Of equal elements the first wins; NaN is the largest, and the last where the smallest are asked for, even after infinity; both
+   zeros are equal; what was taken once is not taken again, though nothing is smaller. */
+static void what_ties_and_is_no_number(void **state) {
+    (void)state;
+    static const float rows[][6] = {
+        {1, NAN, 3, NAN, 3, 1},
+        {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+        {INFINITY, NAN, INFINITY, -INFINITY, NAN, -INFINITY},
+        {0.0f, -0.0f, 0.0f, -0.0f, 0.0f, -0.0f},
+        {-0.0f, 0.0f, -1e-45f, 1e-45f, 0.0f, -0.0f},
+        {2, 2, 2, 2, 2, 2},
+    };
+    for (int largest = 0; largest < 2; largest++) {
+        for (int k = 1; k <= 6; k += 5) {
+            const tensor *x = graph_find_value(add_line("[6, 6]", "f32", k, 1, largest == 1), "x");
+            memcpy(tensor_data(x), rows, sizeof rows);
+        }
+        const tensor *least = graph_find_value(add_line("[1, 4]", "i32", 4, 1, largest == 1), "x");
+        memcpy(tensor_data(least), (int32_t[]){INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX}, 16);
+    }
+    check_all();
+}
+
+static void what_surrounds_joins(void **state) {
+    (void)state;
+    add("graph gate\n%x = input(T([130, 64], f32))\n%p = _softmax(%x, 1, False)\n%v, %i = topk(%p, 4, 1)\n"
+        "%s = sum.dim_IntList(%v, [1], True)\n%w = div.Tensor(%v, %s)\n%l = mean.dim(%p, [0])\nreturn %w, %i, %l\n");
+    add("graph only_places\n%x = input(T([13, 8], f32))\n%s = sigmoid(%x)\n%_, %i = topk(%s, 2, 1)\nreturn %i\n");
+    add("graph gathered\n%x = input(T([13, 8], f32))\n%v, %i = topk(%x, 2, 1)\n%g = gather(%x, 1, %i)\n%d = sub.Tensor(%g, %v)\n"
+        "return %d\n");
+    check_all();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_and_shapes_agree),
+        cmocka_unit_test(what_ties_and_is_no_number),
+        cmocka_unit_test(what_surrounds_joins),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
