@@ -298,25 +298,29 @@ static void finish_group(const softmax *s, const block *b, const columns_room *r
     }
 }
 
-static double number_at(const softmax *s, const char *at, int64_t i) {
-    return s->l->type == ASSAY_F32 ? (double)((const float *)(const void *)at)[i] : ((const double *)(const void *)at)[i];
-}
-
-/* Of the sums, 1 over them or their logarithms, now that all rows are in; largest becomes what is taken off first. */
+/* Of the sums, 1 over them or their logarithms (see log_of_sum), now that all rows are in; largest becomes what is taken off
+   first. */
 static void finish_sums(const softmax *s, const block *b, const columns_room *room) {
-    char *shift = largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n), *part = room->made;
-    if (s->logarithm) {
-        memcpy(part, b->largest, (size_t)b->n * s->l->size);
-        s->l->fill(room->factor, 0, b->n);
-        s->l->columns_exp(part, shift, room->factor, 1, b->n, false);
-    }
-    for (int64_t i = 0; i < b->n; i++) {
-        double sum = number_at(s, b->sum, i), less = number_at(s, shift, i) - number_at(s, b->largest, i);
-        sum = s->logarithm ? log_of_sum(sum, number_at(s, part, i), less) : 1 / sum;
-        s->l->fill(b->sum + i * (int64_t)s->l->size, sum, 1);
-    }
+    const char *shift = largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n);
+    bool is_float = s->l->type == ASSAY_F32;
+    float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made;
+    double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made;
     if (!s->logarithm) {
+        for (int64_t i = 0; i < b->n; i++) {
+            is_float ? (void)(f[i] = 1 / f[i]) : (void)(d[i] = 1 / d[i]);
+        }
         memcpy(b->largest, shift, (size_t)b->n * s->l->size);
+        return;
+    }
+    memcpy(room->made, b->largest, (size_t)b->n * s->l->size);
+    s->l->fill(room->factor, 0, b->n);
+    s->l->columns_exp(room->made, shift, room->factor, 1, b->n, false);
+    for (int64_t i = 0; i < b->n; i++) {
+        is_float ? (void)(f_part[i] = f[i] - f_part[i]) : (void)(d_part[i] = d[i] - d_part[i]);
+    }
+    s->l->columns_scale(room->made, room->made, shift, b->largest, b->n);
+    for (int64_t i = 0; i < b->n; i++) {
+        is_float ? (void)(f[i] = log1pf(f_part[i])) : (void)(d[i] = log1p(d_part[i]));
     }
 }
 
