@@ -82,6 +82,17 @@ static void add_bounds(emitter *m, const expr *e, inside *in) {
     }
 }
 
+/* Of a condition that can be certain; it may have a name from before these lanes. */
+static void add_certain(emitter *m, int i, inside *in) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_WITHIN) {
+        add_bounds(m, e, in);
+        return;
+    }
+    add_certain(m, e->sources[0], in);
+    add_certain(m, e->sources[1], in);
+}
+
 /* Whether what the lanes need has loads behind conditions that can be certain, for half of them and more. */
 static bool find_inside(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
@@ -94,12 +105,14 @@ static bool find_inside(emitter *m, int phase, inside *in) {
     m->inside = true;
     for (int i = 0; i < k->n_exprs && !moves; i++) {
         const expr *e = &k->exprs[i];
-        if (!m->wanted[i] || m->turned[i] || m->widened[i]) {
+        if (!m->wanted[i] || m->named[i] || m->turned[i] || m->widened[i]) {
             continue;
         }
-        any |= e->kind == EXPR_LOAD && e->guard >= 0 && !m->named[i] && emit_is_certain(m, e->guard);
-        if (e->kind == EXPR_WITHIN && emit_is_certain(m, i)) {
-            add_bounds(m, e, in);
+        bool chooses = e->kind == EXPR_MAP && e->fn == FN_SELECT;
+        int condition = e->kind == EXPR_LOAD ? e->guard : chooses ? e->sources[0] : i;
+        if (condition >= 0 && emit_is_certain(m, condition)) {
+            add_certain(m, condition, in);
+            any |= e->kind == EXPR_LOAD;
         }
     }
     m->inside = false;
