@@ -148,8 +148,9 @@ static void emit_part(emitter *m, int phase, const lane_range *range, bool is_in
 }
 
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
-    inside in;
+    inside in = {0};
     if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
+        text_clear(&in.condition);
         return false;
     }
     bool asks = in.condition.length > 0;
