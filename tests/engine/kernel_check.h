@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHECK_MAX_ARGS = 16, CHECK_SEED = 7 };
 
@@ -60,6 +61,21 @@ static inline op_call check_call(kernel_check *k, const char *name, const arg *a
     const op *found = op_table_find(k->table, name);
     assert_non_null(found);
     return (op_call){.op = found, .args = args, .seed = CHECK_SEED};
+}
+
+/* convolution_backward's arguments (11) from convolution's, with a gradient of the output's shape. */
+static inline void check_backward_args(kernel_check *k, const arg *forward, const bool *mask, arg *args) {
+    op_call call = check_call(k, "convolution", forward);
+    outputs out;
+    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
+    const tensor *o = &out.items[0];
+    args[0] = check_tensor(k, o->dtype, o->ndim, o->sizes, NULL);
+    outputs_clear(&out);
+    args[1] = forward[0];
+    args[2] = forward[1];
+    args[3] = (arg){.kind = ARG_NONE};
+    memcpy(args + 4, forward + 3, 6 * sizeof *args);
+    args[10] = (arg){.kind = ARG_BOOLS, .n = 3, .bools = mask};
 }
 
 /* The call's shapes must be refused as INVALID with a message. */

@@ -164,21 +164,6 @@ static void conv_args(kernel_check *k, const conv_case *c, dtype t, int64_t list
     args[8] = (arg){.kind = ARG_INT, .i = c->groups};
 }
 
-/* The backward's arguments from the forward's, with a gradient of the output's shape. */
-static void backward_args(kernel_check *k, const arg *forward, const bool *mask, arg *args) {
-    op_call call = check_call(k, "convolution", forward);
-    outputs out;
-    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
-    const tensor *o = &out.items[0];
-    args[0] = check_tensor(k, o->dtype, o->ndim, o->sizes, NULL);
-    outputs_clear(&out);
-    args[1] = forward[0];
-    args[2] = forward[1];
-    args[3] = (arg){.kind = ARG_NONE};
-    memcpy(args + 4, forward + 3, 6 * sizeof *args);
-    args[10] = (arg){.kind = ARG_BOOLS, .n = 3, .bools = mask};
-}
-
 static void convolutions_agree(void **state) {
     (void)state;
     static const bool masks[][3] = {{true, true, true}, {true, false, false}, {false, true, false}, {false, false, true}};
@@ -190,7 +175,7 @@ static void convolutions_agree(void **state) {
         conv_args(&k, &convs[i / countof(floats)], floats[i % countof(floats)], lists, args);
         check_agrees(&k, "convolution", args, false);
         for (size_t m = 0; m < countof(masks); m++) {
-            backward_args(&k, args, masks[m], back);
+            check_backward_args(&k, args, masks[m], back);
             check_agrees(&k, "convolution_backward", back, false);
         }
         check_drop_tensors(&k);
@@ -213,7 +198,7 @@ static void wide_images_agree(void **state) {
         conv_case c = {2, 1, 3, 4, 1, images[i].kernel, 1, images[i].kernel / 2, 1, 1, 0, false, false};
         conv_args(&k, &c, ASSAY_BF16, lists, args);
         args[0] = check_tensor(&k, ASSAY_BF16, 4, (const int64_t[]){1, 3, images[i].height, images[i].width}, NULL);
-        backward_args(&k, args, weight_and_bias, back);
+        check_backward_args(&k, args, weight_and_bias, back);
         check_agrees(&k, "convolution_backward", back, false);
         check_drop_tensors(&k);
     }
@@ -254,7 +239,7 @@ static void what_windows_leave_out_stays_out(void **state) {
         conv_args(&k, &cases[i], ASSAY_F32, lists, args);
         op_call call = check_call(&k, "convolution", args);
         assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
-        backward_args(&k, args, mask, back);
+        check_backward_args(&k, args, mask, back);
         call = check_call(&k, "convolution_backward", back);
         assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
         tensor *x = args[0].tensor;

@@ -27,19 +27,6 @@ static void row_args(kernel_check *k, const row_case *c, row_lists *lists, arg *
     args[8] = (arg){.kind = ARG_INT, .i = c->groups};
 }
 
-static void backward_args(kernel_check *k, const arg *forward, const bool *mask, arg *args) {
-    op_call call = check_call(k, "convolution", forward);
-    outputs out;
-    assert_int_equal(op_infer(&call, &out, NULL), ASSAY_OK);
-    args[0] = check_tensor(k, ASSAY_F32, out.items[0].ndim, out.items[0].sizes, NULL);
-    outputs_clear(&out);
-    args[1] = forward[0];
-    args[2] = forward[1];
-    args[3] = (arg){.kind = ARG_NONE};
-    memcpy(args + 4, forward + 3, 6 * sizeof *args);
-    args[10] = (arg){.kind = ARG_BOOLS, .n = 3, .bools = mask};
-}
-
 /* A speech model's first layer and the like: few channels, or each by itself. */
 static void long_rows_agree(void **state) {
     (void)state;
@@ -54,7 +41,7 @@ static void long_rows_agree(void **state) {
         row_lists lists;
         row_args(&k, &cases[i], &lists, args);
         check_agrees(&k, "convolution", args, false);
-        backward_args(&k, args, mask, back);
+        check_backward_args(&k, args, mask, back);
         check_agrees(&k, "convolution_backward", back, false);
         check_drop_tensors(&k);
     }
@@ -104,7 +91,7 @@ static void many_equal_terms_keep_their_digits(void **state) {
         row_lists lists;
         float sums[64];
         row_args(&k, c, &lists, args);
-        backward_args(&k, args, mask, back);
+        check_backward_args(&k, args, mask, back);
         fill_with(&back[0], 0.1F);
         fill_with(&args[0], 0.7F);
         fill_with(&args[1], 1);
@@ -130,7 +117,7 @@ static void infinite_weights_stay_where_they_are(void **state) {
     row_lists lists;
     float grad[80];
     row_args(&k, &c, &lists, args);
-    backward_args(&k, args, mask, back);
+    check_backward_args(&k, args, mask, back);
     fill_with(&back[0], 1);
     fill_with(&args[0], 1);
     fill_with(&args[1], 1);
