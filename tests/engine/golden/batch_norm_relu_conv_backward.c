@@ -9,8 +9,10 @@ typedef __UINT64_TYPE__ uint64_t;
 #define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define FEW
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
+#define FEW _Pragma("GCC unroll 1")
 #endif
 #define memcpy __builtin_memcpy
 #define fabsf __builtin_fabsf

@@ -9,8 +9,10 @@ typedef __UINT64_TYPE__ uint64_t;
 #define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define FEW
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
+#define FEW _Pragma("GCC unroll 1")
 #endif
 #define memcpy __builtin_memcpy
 #define fabsf __builtin_fabsf
@@ -30,6 +32,11 @@ VECTOR_INLINE uint32_t bits_of_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
+}
+
+/* 2^n for n in [-126, 127]. */
+VECTOR_INLINE float power_of_two(int32_t n) {
+    return float_of_bits((uint32_t)(n + 127) << 23);
 }
 
 /* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
@@ -56,20 +63,16 @@ VECTOR_INLINE float exp_series(float r) {
     return p * r + 0.4999999343f;
 }
 
-/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
-   multiplied by it, not added to in their bits: what is NaN stays NaN. */
-VECTOR_INLINE float exp_scale(float shifted) {
-    return float_of_bits(bits_of_float(shifted) << 23);
-}
-
-/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
-   again: GCC gathers all that follows from one comparison behind it. */
-#define EXP_LOWEST -88.0f
-
-/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
-VECTOR_INLINE float exp_negative_f32(float x) {
-    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
-    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
+/* 2^n is applied in halves, so that denormal results come out as well. 1 ulp. Below -104, where the result is 0, n becomes
+   -254, whose halves stand for 0: hardware takes some hundred cycles for a product that underflows, and masks of -inf make
+   many of them. */
+VECTOR_INLINE float exp_f32(float x) {
+    float clipped = x > 89.0f ? 89.0f : x;
+    clipped = clipped < -104.0f ? -176.0f : clipped;
+    float shifted, r = exp_rest(clipped, &shifted);
+    float value = (exp_series(r) * r + 1.0f) * r + 1.0f;
+    int32_t whole = (int32_t)(bits_of_float(shifted) - bits_of_float(EXPONENT_MAGIC)), half = whole >> 1;
+    return value * power_of_two(half) * power_of_two(whole - half);
 }
 
 /* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
@@ -112,6 +115,68 @@ VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
 VECTOR_INLINE void stream_settle(void) {
 #if defined(__SSE2__)
     __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
+#if defined(__AVX512F__)
+typedef float wide_f32 __attribute__((vector_size(64)));
+typedef float wide_f32_anywhere __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t wide_i32 __attribute__((vector_size(64)));
+VECTOR_INLINE wide_f32 wide_of(float x) {
+    return (wide_f32){0} + x;
+}
+#endif
+
+/* b where either is NaN. */
+#if defined(__AVX512F__)
+VECTOR_INLINE wide_f32 wide_smaller(float a, wide_f32 b) {
+    wide_f32 c;
+    __asm__("vminps %2, %1, %0" : "=v"(c) : "v"(wide_of(a)), "v"(b));
+    return c;
+}
+#endif
+
+#if defined(__AVX512F__)
+VECTOR_INLINE wide_f32 wide_larger(float a, wide_f32 b) {
+    wide_f32 c;
+    __asm__("vmaxps %2, %1, %0" : "=v"(c) : "v"(wide_of(a)), "v"(b));
+    return c;
+}
+#endif
+
+/* exp(x) of |x| <= 200 or NaN. x = (n + k / 16) ln 2 + r, where the sum of both is what remains of x / ln 2 in 4 bits behind the
+   point; 2^(k / 16) is looked up, and the instruction that multiplies by 2^n rounds once where results are denormal. ln 2 is
+   taken off in two parts, the first of which multiplies exactly. */
+#if defined(__AVX512F__)
+VECTOR_INLINE wide_f32 wide_exp(wide_f32 x) {
+    static const float powers[16] __attribute__((aligned(64))) = {
+        0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f,
+        0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
+        0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f
+    };
+    wide_f32 shifted = x * 0x1.715476p+0f + 0x1.8p19f, n = shifted - 0x1.8p19f;
+    wide_f32 r = x - n * 0x1.62ep-1f, power, value;
+    r = r - n * 0x1.0bfbe8p-15f;
+    __asm__("vpermps %2, %1, %0" : "=v"(power) : "v"(shifted), "v"(*(const wide_f32 *)powers));
+    wide_f32 p = r * 0x1.555556p-3f + 0x1.00022p-1f;
+    p = p * r + 1.0f;
+    p = (power * r) * p + power;
+    __asm__("vscalefps %2, %1, %0" : "=v"(value) : "v"(p), "v"(n));
+    return value;
+}
+#endif
+
+/* 1.5 ulp. */
+VECTOR_INLINE void exp_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < n; l += 16) {
+        wide_f32 x = wide_larger(-200.0f, wide_smaller(200.0f, *(const wide_f32_anywhere *)(from + l)));
+        *(wide_f32_anywhere *)(to + l) = wide_exp(x);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = exp_f32(from[l]);
+    }
 #endif
 }
 
@@ -235,6 +300,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const int64_t task = step - 1;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
+                    float wide9[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
@@ -243,7 +309,13 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t5 = t2 * t4_1;
                         const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
                         const float t8 = t6 - r0_1;
-                        const float t9 = exp_negative_f32(t8);
+                        wide9[l] = t8;
+                    }
+                    exp_block_f32(wide9, wide9, 64);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const float t9 = wide9[l];
                         saved9[v2] = t9;
                         a1[l] += t9;
                     }
