@@ -318,6 +318,13 @@ static status measure(point *p, error *err) {
     for (size_t i = 0; i < n; i++) {
         take_series(p, &p->records[which[i]], &series[i]);
     }
+    const record *base = &p->records[which[baseline]];
+    for (size_t i = 0; i < n && base->baseline && base->status == RECORD_OK; i++) {
+        record *r = &p->records[which[i]];
+        if (r != base && r->status == RECORD_OK) {
+            TRY(record_compare(r, base, &r->speedup, err));
+        }
+    }
     return ASSAY_OK;
 }
 

@@ -78,6 +78,22 @@ status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t
     return result;
 }
 
+stats_ratio stats_paired_ratio(const double *a, const double *b, size_t n, double confidence, double *scratch) {
+    stats_ratio unknown = {NAN, {NAN, NAN, 0}};
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = a[i] / b[i];
+        if (!(scratch[i] > 0) || isinf(scratch[i])) {
+            return unknown;
+        }
+    }
+    if (n == 0) {
+        return unknown;
+    }
+    stats_sort(scratch, n);
+    return (stats_ratio){.median = stats_quantile_sorted(scratch, n, 0.5),
+                         .interval = stats_median_interval(scratch, n, confidence)};
+}
+
 int stats_digits(double value, double half_width, int max_digits) {
     if (!(half_width > 0) || !isfinite(half_width) || value == 0 || !isfinite(value)) {
         return max_digits;

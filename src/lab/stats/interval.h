@@ -24,6 +24,15 @@ stats_interval stats_median_interval(const double *sorted, size_t n, double conf
 status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
                             uint64_t seed, stats_interval *out, error *err);
 
+/* Of two subjects that were sampled in turns, round by round. */
+typedef struct stats_ratio {
+    double median;           /* of a[i] / b[i] over the rounds; NaN when there is none, or one is no positive number */
+    stats_interval interval; /* of that median: as stats_median_interval's */
+} stats_ratio;
+
+/* What drifts is the same for both samples of a round, so that their ratio is steadier than either. scratch: room for n. */
+stats_ratio stats_paired_ratio(const double *a, const double *b, size_t n, double confidence, double *scratch);
+
 /* The number of significant digits of value that an uncertainty of half_width leaves: the last digit shown is the first
    one that the uncertainty reaches. 1 to max_digits; max_digits when half_width is 0 or not finite. */
 int stats_digits(double value, double half_width, int max_digits);
