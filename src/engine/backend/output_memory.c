@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static status make_room(output_memory *m, const graph *g, error *err) {
+status output_memory_init(output_memory *m, const graph *g, error *err) {
     m->of = calloc((size_t)g->n_outputs + 1, sizeof(storage *));
     m->n = m->of != NULL ? g->n_outputs : 0;
     return m->of != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a list of outputs");
@@ -12,7 +12,7 @@ static status make_room(output_memory *m, const graph *g, error *err) {
 
 status output_memory_make(output_memory *m, const graph *g, error *err) {
     output_memory made = {0};
-    TRY(make_room(&made, g, err));
+    TRY(output_memory_init(&made, g, err));
     for (int i = 0; i < g->n_outputs; i++) {
         tensor like = *g->outputs[i];
         if (like.storage != NULL || like.sparse != NULL) {
@@ -31,7 +31,11 @@ status output_memory_make(output_memory *m, const graph *g, error *err) {
 
 void output_memory_adopt(output_memory *m, int i, const tensor *t) {
     tensor held;
-    if (i < m->n && m->of[i] == NULL && t->storage != NULL) {
+    bool taken = i >= m->n || m->of[i] != NULL || t->storage == NULL;
+    for (int k = 0; !taken && k < m->n; k++) {
+        taken = m->of[k] == t->storage;
+    }
+    if (!taken) {
         tensor_share(&held, t);
         m->of[i] = held.storage;
     }

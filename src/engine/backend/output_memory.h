@@ -15,7 +15,9 @@ typedef struct output_memory {
 /* New memory for every output of g that needs some of its own: not for inputs written in place, their views and sparse
    tensors. OUT_OF_MEMORY: nothing is kept. */
 status output_memory_make(output_memory *m, const graph *g, error *err);
-/* The very memory that t holds becomes output i's, where there is none yet. */
+/* A list without memory. OUT_OF_MEMORY. */
+status output_memory_init(output_memory *m, const graph *g, error *err);
+/* The very memory that t holds becomes output i's, unless there is some, or it is another output's. */
 void output_memory_adopt(output_memory *m, int i, const tensor *t);
 /* Drops the hold; plans keep theirs. */
 void output_memory_clear(output_memory *m);
