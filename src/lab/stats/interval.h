@@ -3,10 +3,7 @@
 #ifndef LAB_STATS_INTERVAL_H
 #define LAB_STATS_INTERVAL_H
 
-#include "base/status.h"
-
 #include <stddef.h>
-#include <stdint.h>
 
 typedef struct stats_interval {
     double low, high;
@@ -17,12 +14,6 @@ typedef struct stats_interval {
    far from both ends, whose binomial coverage is at least `confidence`; where even the least and largest sample do not
    cover that (n < 6 for 95%), those two, with the coverage they have. */
 stats_interval stats_median_interval(const double *sorted, size_t n, double confidence);
-
-/* For median(a) / median(b), by a seeded percentile bootstrap that draws both samples anew `resamples` times (2000 is
-   plenty for 95%). INVALID for an empty sample, resamples < 1, a confidence outside (0, 1) or a median of b that is 0 in
-   some resample; OUT_OF_MEMORY. */
-status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
-                            uint64_t seed, stats_interval *out, error *err);
 
 /* Of two subjects that were sampled in turns, round by round. */
 typedef struct stats_ratio {
