@@ -80,22 +80,12 @@ static void keeps_nan_and_limits(void **state) {
     }
 }
 
-static int set_up(void **state) {
-    static kit k;
-    kit_open(&k, 5);
-    *state = &k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    return 0;
-}
+static uint64_t seed = 5;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(stays_within_8_ulp, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keeps_nan_and_limits, set_up, tear_down),
+        KIT_TEST(stays_within_8_ulp, &seed),
+        KIT_TEST(keeps_nan_and_limits, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

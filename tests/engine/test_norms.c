@@ -4,21 +4,6 @@
 
 #include <math.h>
 
-enum { SEED = 20261123 };
-
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* Valid input values, then eager against the reference. */
 static void check(kit *k, const char *name, const arg *args, int n) {
     op_call call = kit_call(k, name, args, n);
@@ -340,13 +325,20 @@ static void test_refused(void **state) {
     kit_refuses(k, "mse_loss_backward", (arg[]){x, five, x, arg_int(0)}, 4, ASSAY_INVALID);
 }
 
+static uint64_t seed = 20261123;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),       cmocka_unit_test(test_batch_large),
-        cmocka_unit_test(test_group),       cmocka_unit_test(test_layer),
-        cmocka_unit_test(test_losses),      cmocka_unit_test(test_known_norms),
-        cmocka_unit_test(test_known_layer_and_group), cmocka_unit_test(test_known_losses),
-        cmocka_unit_test(test_bad_target),  cmocka_unit_test(test_refused),
+        KIT_TEST(test_batch, &seed),
+        KIT_TEST(test_batch_large, &seed),
+        KIT_TEST(test_group, &seed),
+        KIT_TEST(test_layer, &seed),
+        KIT_TEST(test_losses, &seed),
+        KIT_TEST(test_known_norms, &seed),
+        KIT_TEST(test_known_layer_and_group, &seed),
+        KIT_TEST(test_known_losses, &seed),
+        KIT_TEST(test_bad_target, &seed),
+        KIT_TEST(test_refused, &seed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,6 @@
 
 #include <math.h>
 
-enum { SEED = 20261122 };
-
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* Valid input values, then eager against the reference. */
 static void check(kit *k, const char *name, const arg *args, int n) {
     op_call call = kit_call(k, name, args, n);
@@ -300,14 +285,21 @@ static void test_refused(void **state) {
     kit_refuses(k, "_softmax_backward_data", (arg[]){x, x, arg_int(0), arg_dtype(ASSAY_I64)}, 4, ASSAY_INVALID);
 }
 
+static uint64_t seed = 20261122;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dims),        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_result_types), cmocka_unit_test(test_one_dim),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_empty_and_scalar),
-        cmocka_unit_test(test_known_values), cmocka_unit_test(test_not_a_number),
-        cmocka_unit_test(test_far_mean),    cmocka_unit_test(test_refused),
+        KIT_TEST(test_dims, &seed),
+        KIT_TEST(test_whole, &seed),
+        KIT_TEST(test_result_types, &seed),
+        KIT_TEST(test_one_dim, &seed),
+        KIT_TEST(test_long_lines, &seed),
+        KIT_TEST(test_softmax, &seed),
+        KIT_TEST(test_empty_and_scalar, &seed),
+        KIT_TEST(test_known_values, &seed),
+        KIT_TEST(test_not_a_number, &seed),
+        KIT_TEST(test_far_mean, &seed),
+        KIT_TEST(test_refused, &seed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
