@@ -284,11 +284,11 @@ static status add_account(arena *a, const operators_group *g, const operators_to
         TRY(add_preparation(a, g, b, out, err));
         add_traffic(g, b, out);
         text_add_char(out, '\n');
-        if (b > 0 && totals[b].n_operators > 0) {
-            add_verdicts(g, &totals[b], out);
-        }
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));
+        }
+        if (b > 0 && totals[b].n_operators > 0) {
+            add_verdicts(g, &totals[b], out);
         }
     }
     return ASSAY_OK;
