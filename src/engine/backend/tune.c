@@ -68,7 +68,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 7";
+    static const char version[] = "tune 8";
     int threads = omp_get_max_threads();
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
@@ -278,18 +278,20 @@ static void add_whole(whole_race *r, settled who) {
     r->of[r->n++] = who;
 }
 
-/* What a race of few runs found is one run's luck where others keep a core busy. So the winner, what the compiler would have
-   run untuned, and eager's kernels run once more. */
+/* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
+   have run untuned and the winner run once more; in this order, since each stays unless the next is faster beyond doubt. */
 static status confirm(whole_race *r, const saved_inputs *saved, int *best, error *err) {
-    int who[RACE_FINALISTS], n = 0;
-    double score[RACE_FINALISTS];
-    for (int i = 0; i < r->n; i++) { /* eager's first, for a tie */
-        if (i == *best || r->of[i].untuned || r->of[i].by == BY_EAGER) {
-            who[n++] = i;
+    int who[RACE_FINALISTS], n = 0, first = 0;
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < r->n; i++) {
+            int its = r->of[i].by == BY_EAGER ? 0 : r->of[i].untuned ? 1 : 2;
+            if (its == rank && (rank < 2 || i == *best)) {
+                who[n++] = i;
+            }
         }
     }
-    TRY(race_finals(run_whole, r, who, n, saved, score, err));
-    *best = who[race_winner(score, n)];
+    TRY(race_finals(run_whole, r, who, n, saved, &first, err));
+    *best = who[first];
     return ASSAY_OK;
 }
 
@@ -335,7 +337,7 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
         if (library_products != 0) {
             (void)add_own(b, p, r, BY_SOME_OWN, library_products, saved);
         }
-        (void)b->eager->prepare(b->eager, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
+        (void)compiled_prepare_eager(b, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
         result = race_whole(r, library_products, saved, wins, err);
     }
     if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
@@ -347,13 +349,43 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
     return result;
 }
 
+/* p's outputs, for the plans it is compared with: where results lie is then the same for all. Not where two outputs share one
+   memory, which another plan may need twice. */
+static status share_outputs(output_memory *m, const compiled_plan *p, error *err) {
+    TRY(output_memory_init(m, p->g, err));
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        const tensor *made = p->g->outputs[i];
+        int at = p->program.output_buffers[i];
+        if (at >= 0 && made->storage == NULL && made->sparse == NULL) {
+            output_memory_adopt(m, i, &p->tensors[at]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status tune_in_shared_memory(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins,
+                                    error *err) {
+    if (b->base.outputs != NULL) {
+        return tune_into(b, p, saved, r, wins, err);
+    }
+    output_memory shared = {0};
+    status result = share_outputs(&shared, p, err);
+    if (result == ASSAY_OK) {
+        b->base.outputs = &shared;
+        result = tune_into(b, p, saved, r, wins, err);
+        b->base.outputs = NULL;
+    }
+    output_memory_clear(&shared);
+    return result;
+}
+
 static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
     step_setting *settings = calloc(2 * (size_t)p->n_steps, sizeof *settings);
     if (settings == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
     }
     whole_race r = {.plans = {[BY_PLAN] = &p->base}, .tuned = settings, .untuned = settings + p->n_steps};
-    status result = tune_into(b, p, saved, &r, wins, err);
+    status result = tune_in_shared_memory(b, p, saved, &r, wins, err);
     free(settings);
     return result;
 }
@@ -362,7 +394,7 @@ static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inpu
 static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
     p->whole = who->by == BY_PLAN && who->whole;
     if (who->by == BY_EAGER) {
-        return b->eager->prepare(b->eager, p->g, &p->instead, err);
+        return compiled_prepare_eager(b, p->g, &p->instead, err);
     }
     if (who->by != BY_PLAN) {
         compiled_plan *own = NULL;
