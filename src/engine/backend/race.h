@@ -38,7 +38,7 @@ typedef status candidate_fn(void *self, int candidate, error *err);
 status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err);
 /* The chosen few of the same candidates once more, with more runs, in turns that change their order: score[i] is what the faster
    quarter of chosen[i]'s runs took together. */
-enum { RACE_FINALISTS = 4 };
+enum { RACE_FINALISTS = 5 };
 status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, double *score, error *err);
 /* The first, unless another is faster by more than clocks wander. */
 int race_winner(const double *best_s, int n);
