@@ -144,6 +144,7 @@ static void place_factors(kernel *k, pairs_way pairs) {
     }
 }
 
+/* As many as there are terms in all sums. */
 static double multiplications(const kernel *k) {
     double n = 1;
     for (int v = 0; v < k->n_variables; v++) {
@@ -152,7 +153,7 @@ static double multiplications(const kernel *k) {
     return n;
 }
 
-bool arrange_product(kernel *k, pairs_way pairs) {
+bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
     uint64_t reduced = reduced_set(k);
     int sum = k->has_classes ? only_sum(k, reduced) : -1;
     if (sum < 0) {
@@ -183,7 +184,8 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     column = column >= 0 && k->variables[column].size >= PRODUCT_LEAST ? column : largest(k, only_right);
     int row = largest(k, only_left);
     int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
-    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST || multiplications(k) <= FEW_TERMS) {
+    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST ||
+        (multiplications(k) <= FEW_TERMS && !blocks_all)) {
         return false;
     }
     k->is_product = true;
