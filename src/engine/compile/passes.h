@@ -16,6 +16,7 @@ typedef struct place {
     int buffer; /* -1: nowhere, it is computed where it is read */
     int64_t offset;
     const int64_t *strides;
+    const index_sum *at; /* not NULL: instead of strides and offset, of the value's coordinates; of a place that is only written */
 } place;
 
 /* --- expressions ------------------------------------------------------------------------------------------------------ */

@@ -35,6 +35,9 @@ typedef struct product_factor {
 
 /* Whether v sums products of what only its rows and what only its columns decide: its kernel multiplies in blocks. */
 bool product_factors(const compiler *c, val v, product_factor factors[2]);
+/* Where v, a view of source, shows each of source's elements: v's coordinates, of source's as variables. False when they are not told
+   by digits of those. */
+bool shown_at(compiler *c, val v, val source, index_sum *at);
 /* The step that computes v into `to`, a new one or one that it joins; -1 when memory is out. */
 int schedule_value(compiler *c, val v, const place *to);
 /* A new step, after all that there are. */
