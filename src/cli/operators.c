@@ -255,8 +255,9 @@ static status complete(options *o, const machine_facts *m, error *err) {
     if (o->suite != NULL && o->inputs.n > 0) {
         return fail(err, ASSAY_INVALID, "--suite and --inputs exclude each other");
     }
-    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, "-") == 0 && strcmp(o->jsonl, "-") == 0) {
-        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to standard output");
+    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, o->jsonl) == 0) {
+        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to %s",
+                    strcmp(o->csv, "-") == 0 ? "standard output" : o->csv);
     }
     if (o->run.repeats == 0 && !o->run.check_accuracy) {
         return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");

@@ -27,10 +27,14 @@ static graph *add(const char *source) {
     return cases_add(&cases, source);
 }
 
+/* Products of any size, which are small here: else sums like others. */
+static bool in_blocks = true;
+
 /* Compiles what was added, in each way that this CPU has, and compares; forgets it. */
 static void check_all(void) {
     compiled_backend *b = (compiled_backend *)own;
     compile_options usual = b->options;
+    b->options.blocks_all = in_blocks;
     for (int way = 0; way < 3; way++) {
         b->options.pairs = way == 2 ? PAIRS_BY_TILES : way == 1 ? PAIRS_BY_VECTORS : PAIRS_WIDENED;
         if (way < 2 || cpu_has_tiles()) {
@@ -202,6 +206,34 @@ static void subnormal_halves_count_in_other_sums(void **state) {
     check_all();
 }
 
+/* Two products of few terms between a mean and what it weighs: image by image, and what is computed before both stays with the image. */
+static void small_products_go_with_their_images(void **state) {
+    (void)state;
+    static const char source[] =
+        "graph squeeze\n%x = input(T([4, 48, 30, 31], f32))\n%r = input(T([12, 48, 1, 1], f32))\n%rb = input(T([12], f32))\n"
+        "%e = input(T([48, 12, 1, 1], f32))\n%eb = input(T([48], f32))\n%active = silu(%x)\n%mean = mean.dim(%active, [2, 3], True)\n"
+        "%reduced = convolution(%mean, %r, %rb, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n%swish = silu(%reduced)\n"
+        "%expanded = convolution(%swish, %e, %eb, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n%gate = sigmoid(%expanded)\n"
+        "%y = mul.Tensor(%active, %gate)\nreturn %y\n";
+    enum { IMAGES = 4, OF_IMAGE = 48 * 30 * 31 };
+    graph *g = add(source);
+    arena memory = {0};
+    compiled_program made;
+    assert_int_equal(compile_graph(&memory, g, &(compile_options){.own_products = true, .n_threads = 2}, &made, NULL), ASSAY_OK);
+    assert_int_equal(made.n_chains, 1);
+    assert_int_equal(made.chains[0].n_steps, made.n_steps);
+    assert_int_equal(made.chains[0].parts, IMAGES);
+    int n_kept = 0;
+    for (int b = 0; b < made.n_buffers; b++) {
+        n_kept += made.buffers[b].part_elems == OF_IMAGE;
+    }
+    assert_int_equal(n_kept, 1);
+    arena_clear(&memory);
+    in_blocks = false;
+    check_all();
+    in_blocks = true;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_and_shapes),
@@ -210,6 +242,7 @@ int main(void) {
         cmocka_unit_test(what_is_around_them),
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
         cmocka_unit_test(subnormal_halves_count_in_other_sums),
+        cmocka_unit_test(small_products_go_with_their_images),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

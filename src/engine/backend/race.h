@@ -41,7 +41,7 @@ int race_winner(const double *best_s, int n);
 
 /* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
    order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. */
-enum { RACE_FINALISTS = 4 };
+enum { RACE_FINALISTS = 5 };
 status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err);
 
 /* Whether the second of two is faster beyond doubt: by more than 2% in at least three rounds of four. */

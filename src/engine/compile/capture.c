@@ -26,7 +26,7 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
     int n = 0;
     for (int i = 0; i < p.n; i++) {
         const tensor *t = p.operand[i];
-        val v = v_cast(g, v_tensor(g, t), compute);
+        val v = v_cast(g, v_operand(g, t), compute);
         x[n++] = rounds && t->ndim == 0 && t->dtype != p.compute ? v_rounded(g, v, p.compute) : v;
     }
     for (int i = 0; i < p.n_numbers; i++) {

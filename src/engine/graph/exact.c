@@ -114,6 +114,7 @@ static status run_reference(evaluation *e, int node, const attempt *a) {
     outputs *own = e->own[node];
     ref_ctx ctx;
     TRY(ref_init(&ctx, &a->call, &a->out, e->err));
+    ref_judge(&ctx, n->out);
     ref_request *requests = ref_make(&ctx, (size_t)a->out.n, sizeof *requests);
     status result = requests != NULL ? ASSAY_OK : evaluation_no_memory(e);
     for (int k = 0; result == ASSAY_OK && k < a->out.n; k++) {

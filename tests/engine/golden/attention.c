@@ -1,7 +1,7 @@
 /* %3 = view f32[48, 128, 64] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
-    float *const b9 = buffers[1];
+    float *const b8 = buffers[1];
     if (first < 0) {
         __builtin_unreachable();
     }
@@ -14,7 +14,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             const int64_t v3 = first_lane + l;
             const float t0 = b0[49152 * v0 + 64 * v1 + 384 * v2 + v3];
-            b9[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
+            b8[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
         }
     }
     return 1;
@@ -23,7 +23,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
 /* %4 = view f32[48, 64, 128] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b1 = buffers[0];
-    float *const b10 = buffers[1];
+    float *const b9 = buffers[1];
     if (first < 0) {
         __builtin_unreachable();
     }
@@ -42,7 +42,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < 128; l++) {
                 const int64_t v2 = first_lane + l;
                 const float t0 = turned0[v4][l];
-                b10[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
+                b9[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
             }
         }
     }
@@ -52,7 +52,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
 /* %5 = view f32[48, 128, 64] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b2 = buffers[0];
-    float *const b13 = buffers[1];
+    float *const b12 = buffers[1];
     if (first < 0) {
         __builtin_unreachable();
     }
@@ -65,27 +65,24 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             const int64_t v3 = first_lane + l;
             const float t0 = b2[49152 * v0 + 64 * v1 + 384 * v2 + v3];
-            b13[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
+            b12[49152 * v0 + 8192 * v1 + 64 * v2 + v3] = t0;
         }
     }
     return 1;
 }
 
-/* %16 = max f32[8, 6, 128], %21 = sum f32[8, 6, 128], %25 = mul f32[8, 6, 128, 128] */
+/* %15 = max f32[8, 6, 128], %20 = sum f32[8, 6, 128], %24 = mul f32[8, 6, 128, 128] */
 _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
-    const double *const b3 = buffers[0];
+    const float *const b3 = buffers[0];
     const float *const b4 = buffers[1];
-    const float *const b5 = buffers[2];
-    float *const b8 = buffers[3];
-    float saved8[128];
+    float *const b7 = buffers[2];
+    float saved7[128];
     if (first < 0) {
         __builtin_unreachable();
     }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task % 768;
-        const double t1 = b3[0];
-        const float t2 = (float)(t1);
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = -__builtin_inf();
@@ -94,11 +91,11 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t0 = b5[98304 * v0 + 128 * v1 + v2];
-                const float t3 = t0 / t2;
-                const float t4 = b4[128 * v0 + v2];
-                const float t5 = t3 + t4;
-                a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+                const float t0 = b4[98304 * v0 + 128 * v1 + v2];
+                const float t2 = t0 / 8.0f;
+                const float t3 = b3[128 * v0 + v2];
+                const float t4 = t2 + t3;
+                a0[l] = ((t4 > a0[l]) | (t4 != t4)) ? t4 : a0[l];
             }
         }
         uint32_t nan0 = 0;
@@ -121,14 +118,14 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t0 = b5[98304 * v0 + 128 * v1 + v2];
-                const float t3 = t0 / t2;
-                const float t4 = b4[128 * v0 + v2];
-                const float t5 = t3 + t4;
-                const float t7 = t5 - r0;
-                const float t8 = exp_negative_f32(t7);
-                saved8[v2] = t8;
-                a1[l] += t8;
+                const float t0 = b4[98304 * v0 + 128 * v1 + v2];
+                const float t2 = t0 / 8.0f;
+                const float t3 = b3[128 * v0 + v2];
+                const float t4 = t2 + t3;
+                const float t6 = t4 - r0;
+                const float t7 = exp_negative_f32(t6);
+                saved7[v2] = t7;
+                a1[l] += t7;
             }
         }
         for (int64_t l = 0; l < 32; l++) {
@@ -139,24 +136,24 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
-        const float t11 = 1.0f / r1;
+        const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t8 = saved8[v2];
-                const float t12 = t8 * t11;
-                b8[98304 * v0 + 128 * v1 + v2] = t12;
+                const float t7 = saved7[v2];
+                const float t11 = t7 * t10;
+                b7[98304 * v0 + 128 * v1 + v2] = t11;
             }
         }
     }
     return 1;
 }
 
-/* %30 = view f32[8, 128, 384] */
+/* %29 = view f32[8, 128, 384] */
 _Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
-    const float *const b6 = buffers[0];
-    float *const b7 = buffers[1];
+    const float *const b5 = buffers[0];
+    float *const b6 = buffers[1];
     if (first < 0) {
         __builtin_unreachable();
     }
@@ -168,8 +165,8 @@ _Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
         INDEPENDENT
         for (int64_t l = 0; l < 64; l++) {
             const int64_t v3 = first_lane + l;
-            const float t0 = b6[49152 * v0 + 8192 * v1 + 64 * v2 + v3];
-            b7[49152 * v0 + 64 * v1 + 384 * v2 + v3] = t0;
+            const float t0 = b5[49152 * v0 + 8192 * v1 + 64 * v2 + v3];
+            b6[49152 * v0 + 64 * v1 + 384 * v2 + v3] = t0;
         }
     }
     return 1;

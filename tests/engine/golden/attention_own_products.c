@@ -2,7 +2,7 @@
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b1 = buffers[1];
-    float *const b7 = buffers[2];
+    float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 2 % 1 * 128;
         const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
@@ -36,28 +36,25 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v3 = first_column + l;
-                b7[98304 * v0 + 16384 * v1 + 128 * v2 + v3] = r0[l];
+                b6[98304 * v0 + 16384 * v1 + 128 * v2 + v3] = r0[l];
             }
         }
     }
     return 1;
 }
 
-/* %22 = max f32[8, 6, 128], %27 = sum f32[8, 6, 128], %31 = mul f32[8, 6, 128, 128] */
+/* %21 = max f32[8, 6, 128], %26 = sum f32[8, 6, 128], %30 = mul f32[8, 6, 128, 128] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
-    const double *const b3 = buffers[0];
-    const float *const b4 = buffers[1];
-    float *const b6 = buffers[2];
-    const float *const b7 = buffers[3];
-    float saved8[128];
+    const float *const b3 = buffers[0];
+    float *const b5 = buffers[1];
+    const float *const b6 = buffers[2];
+    float saved7[128];
     if (first < 0) {
         __builtin_unreachable();
     }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task % 768;
-        const double t1 = b3[0];
-        const float t2 = (float)(t1);
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = -__builtin_inf();
@@ -66,11 +63,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t0 = b7[98304 * v0 + 128 * v1 + v2];
-                const float t3 = t0 / t2;
-                const float t4 = b4[128 * v0 + v2];
-                const float t5 = t3 + t4;
-                a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+                const float t0 = b6[98304 * v0 + 128 * v1 + v2];
+                const float t2 = t0 / 8.0f;
+                const float t3 = b3[128 * v0 + v2];
+                const float t4 = t2 + t3;
+                a0[l] = ((t4 > a0[l]) | (t4 != t4)) ? t4 : a0[l];
             }
         }
         uint32_t nan0 = 0;
@@ -93,14 +90,14 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t0 = b7[98304 * v0 + 128 * v1 + v2];
-                const float t3 = t0 / t2;
-                const float t4 = b4[128 * v0 + v2];
-                const float t5 = t3 + t4;
-                const float t7 = t5 - r0;
-                const float t8 = exp_negative_f32(t7);
-                saved8[v2] = t8;
-                a1[l] += t8;
+                const float t0 = b6[98304 * v0 + 128 * v1 + v2];
+                const float t2 = t0 / 8.0f;
+                const float t3 = b3[128 * v0 + v2];
+                const float t4 = t2 + t3;
+                const float t6 = t4 - r0;
+                const float t7 = exp_negative_f32(t6);
+                saved7[v2] = t7;
+                a1[l] += t7;
             }
         }
         for (int64_t l = 0; l < 32; l++) {
@@ -111,25 +108,25 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a1_1_0 = sum_of_16_f32(a1);
         const float r1 = a1_1_0;
-        const float t11 = 1.0f / r1;
+        const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v2 = lane + l;
-                const float t8 = saved8[v2];
-                const float t12 = t8 * t11;
-                b6[98304 * v0 + 128 * v1 + v2] = t12;
+                const float t7 = saved7[v2];
+                const float t11 = t7 * t10;
+                b5[98304 * v0 + 128 * v1 + v2] = t11;
             }
         }
     }
     return 1;
 }
 
-/* %39 = sum f32[48, 128, 64] */
+/* %38 = sum f32[48, 128, 64], %38 = sum f32[48, 128, 64] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b2 = buffers[0];
-    const float *const b6 = buffers[1];
-    float *const b10 = buffers[2];
+    float *const b4 = buffers[1];
+    const float *const b5 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 1 % 1 * 128;
         const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
@@ -143,13 +140,13 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             const int64_t n_inner = 128 - first_inner < 128 ? 128 - first_inner : 128;
             const float *left_rows;
             {
-                const int64_t v3 = first_row, v2 = first_inner;
-                left_rows = b6 + 98304 * v0 + 16384 * v1 + v2 + 128 * v3;
+                const int64_t v2 = first_row, v3 = first_inner;
+                left_rows = b5 + 98304 * v0 + 16384 * v1 + 128 * v2 + v3;
             }
             const float *right_columns;
             {
-                const int64_t v4 = first_column, v2 = first_inner;
-                right_columns = b2 + 49152 * v0 + 64 * v1 + 384 * v2 + v4;
+                const int64_t v4 = first_column, v3 = first_inner;
+                right_columns = b2 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
             const next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)
                                      : first_column + 64 < 64 ? (const char *)(right_columns + 64 - 384 * first_inner) : 0,
@@ -157,35 +154,13 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             multiply_add(left_rows, 128, 1, right_columns, 384, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
-            const int64_t v3 = first_row + i;
+            const int64_t v2 = first_row + i;
             const float *const r0 = sums + 64 * i;
             INDEPENDENT
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v4 = first_column + l;
-                b10[49152 * v0 + 8192 * v1 + 64 * v3 + v4] = r0[l];
+                b4[49152 * v0 + 64 * v1 + 384 * v2 + v4] = r0[l];
             }
-        }
-    }
-    return 1;
-}
-
-/* %42 = view f32[8, 128, 384] */
-_Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
-    float *const b5 = buffers[0];
-    const float *const b10 = buffers[1];
-    if (first < 0) {
-        __builtin_unreachable();
-    }
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 768;
-        const int64_t v1 = task / 128 % 6;
-        const int64_t v2 = task % 128;
-        const int64_t first_lane = 64 * (task % 1);
-        INDEPENDENT
-        for (int64_t l = 0; l < 64; l++) {
-            const int64_t v3 = first_lane + l;
-            const float t0 = b10[49152 * v0 + 8192 * v1 + 64 * v2 + v3];
-            b5[49152 * v0 + 64 * v1 + 384 * v2 + v3] = t0;
         }
     }
     return 1;

@@ -1,13 +1,10 @@
-/* %4 = sum f32[128], %22 = cast bf16[128, 1024] */
+/* %4 = sum f32[128], %21 = cast bf16[128, 1024] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint16_t *const b0 = buffers[0];
-    const double *const b1 = buffers[1];
-    const uint16_t *const b2 = buffers[2];
-    uint16_t *const b4 = buffers[3];
+    const uint16_t *const b1 = buffers[1];
+    uint16_t *const b3 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
-        const double t7 = b1[0];
-        const float t8 = (float)(t7);
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = 0;
@@ -31,32 +28,32 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float a0_1_0 = sum_of_16_f32(a0);
         const float r0 = a0_1_0;
         const float t6 = r0 * 0.0009765625f;
-        const float t9 = t6 + t8;
-        const float t10 = __builtin_sqrtf(t9);
-        const float t11 = 1.0f / t10;
+        const float t8 = t6 + 9.999999974752427e-07f;
+        const float t9 = __builtin_sqrtf(t8);
+        const float t10 = 1.0f / t9;
         for (int64_t lane = 0; lane < 1024; lane += 64) {
             INDEPENDENT
             for (int64_t l = 0; l < 64; l++) {
                 const int64_t v1 = lane + l;
                 const uint16_t t0 = b0[1024 * v0 + v1];
                 const float t1 = f32_of_bf16(t0);
-                const float t12 = t1 * t11;
-                const uint16_t t13 = b2[v1];
-                const float t14 = f32_of_bf16(t13);
-                const float t15 = t12 * t14;
-                const uint16_t t16 = bf16_of_f32(t15);
-                b4[1024 * v0 + v1] = t16;
+                const float t11 = t1 * t10;
+                const uint16_t t12 = b1[v1];
+                const float t13 = f32_of_bf16(t12);
+                const float t14 = t11 * t13;
+                const uint16_t t15 = bf16_of_f32(t14);
+                b3[1024 * v0 + v1] = t15;
             }
         }
     }
     return 1;
 }
 
-/* %32 = sum f32[128, 1024], %33 = cast bf16[128, 1024] */
+/* %31 = sum f32[128, 1024], %32 = cast bf16[128, 1024] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
-    const uint16_t *const b3 = buffers[0];
-    const uint16_t *const b4 = buffers[1];
-    uint16_t *const b5 = buffers[2];
+    const uint16_t *const b2 = buffers[0];
+    const uint16_t *const b3 = buffers[1];
+    uint16_t *const b4 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 16 % 1 * 128;
         const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
@@ -69,12 +66,12 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             const uint16_t *left_rows;
             {
                 const int64_t v0 = first_row, v2 = first_inner;
-                left_rows = b4 + 1024 * v0 + v2;
+                left_rows = b3 + 1024 * v0 + v2;
             }
             const uint16_t *right_columns;
             {
                 const int64_t v1 = first_column, v2 = first_inner;
-                right_columns = b3 + 1024 * v1 + v2;
+                right_columns = b2 + 1024 * v1 + v2;
             }
             turn_round(right, 64, right_columns, 512, n_inner / 2, n_columns, 4);
             multiply_tiles(left_rows, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
@@ -86,7 +83,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             for (int64_t l = 0; l < n_columns; l++) {
                 const int64_t v1 = first_column + l;
                 const uint16_t t6 = bf16_of_f32(r0[l]);
-                b5[1024 * v0 + v1] = t6;
+                b4[1024 * v0 + v1] = t6;
             }
         }
     }

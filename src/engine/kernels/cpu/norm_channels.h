@@ -6,6 +6,8 @@
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/norm.h"
 
+#include <math.h>
+
 enum { NORM_X, NORM_OUT, NORM_DY, NORM_OPERANDS };
 
 /* Statistics of n elements; of gradients, the sums of dy and dy (x - mean) lie in mean and m2. */
@@ -57,7 +59,7 @@ static inline void channel_merge(channel_moment *m, double n, double mean, doubl
     double total = m->n + n, delta = mean - m->mean;
     if (n > 0) {
         m->m2 += m2 + delta * delta * m->n * (n / total);
-        m->mean += delta * (n / total);
+        m->mean += isfinite(delta) ? delta * (n / total) : mean; /* an infinite mean stays one */
         m->n = total;
     }
 }
