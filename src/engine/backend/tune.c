@@ -276,23 +276,26 @@ static void add_whole(whole_race *r, settled who) {
     r->of[r->n++] = who;
 }
 
-/* What a race of few runs found is one run's luck where others keep a core busy. So the fastest of each who computes, and what the
-   compiler would have run untuned, run once more. */
+/* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
+   have run untuned and the fastest of each other who computes run once more; in this order, since each stays unless a later one
+   is faster beyond doubt. */
 static status confirm(whole_race *r, const double *best_s, const saved_inputs *saved, int *best, error *err) {
     _Static_assert((int)RACE_FINALISTS > (int)COMPUTERS, "each of them and the untuned plan");
-    int who[RACE_FINALISTS], n = 0;
-    double score[RACE_FINALISTS];
-    for (int i = 0; i < r->n; i++) { /* eager's first, for a tie */
-        bool fastest = true;
-        for (int k = 0; k < r->n; k++) {
-            fastest &= r->of[k].by != r->of[i].by || best_s[i] < best_s[k] || (best_s[i] == best_s[k] && i <= k);
-        }
-        if (fastest || (r->of[i].untuned && r->of[i].by == BY_PLAN)) {
-            who[n++] = i;
+    int who[RACE_FINALISTS], n = 0, first = 0;
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < r->n; i++) {
+            bool fastest = true, untuned = r->of[i].untuned && r->of[i].by == BY_PLAN;
+            for (int k = 0; k < r->n; k++) {
+                fastest &= r->of[k].by != r->of[i].by || best_s[i] < best_s[k] || (best_s[i] == best_s[k] && i <= k);
+            }
+            int its = r->of[i].by == BY_EAGER ? 0 : untuned ? 1 : 2;
+            if (its == rank && (fastest || untuned)) {
+                who[n++] = i;
+            }
         }
     }
-    TRY(race_finals(run_whole, r, who, n, saved, score, err));
-    *best = who[race_winner(score, n)];
+    TRY(race_finals(run_whole, r, who, n, saved, &first, err));
+    *best = who[first];
     return ASSAY_OK;
 }
 
@@ -366,7 +369,7 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
         if (library_products != 0) {
             (void)add_own(b, p, r, BY_SOME_OWN, library_products, saved);
         }
-        (void)b->eager->prepare(b->eager, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
+        (void)compiled_prepare_eager(b, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
         result = race_whole(r, library_products, saved, wins, err);
     }
     if (r->untuned[BY_PLAN] == NULL) {
@@ -381,16 +384,46 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
     return result;
 }
 
+/* p's outputs, for the plans it is compared with: where results lie is then the same for all. Not where two outputs share one
+   memory, which another plan may need twice. */
+static status share_outputs(output_memory *m, const compiled_plan *p, error *err) {
+    TRY(output_memory_init(m, p->g, err));
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        const tensor *made = p->g->outputs[i];
+        int at = p->program.output_buffers[i];
+        if (at >= 0 && made->storage == NULL && made->sparse == NULL) {
+            output_memory_adopt(m, i, &p->tensors[at]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status tune_in_shared_memory(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins,
+                                    error *err) {
+    if (b->base.outputs != NULL) {
+        return tune_into(b, p, saved, r, wins, err);
+    }
+    output_memory shared = {0};
+    status result = share_outputs(&shared, p, err);
+    if (result == ASSAY_OK) {
+        b->base.outputs = &shared;
+        result = tune_into(b, p, saved, r, wins, err);
+        b->base.outputs = NULL;
+    }
+    output_memory_clear(&shared);
+    return result;
+}
+
 static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
     whole_race r = {.plans = {[BY_PLAN] = &p->base}};
-    return tune_into(b, p, saved, &r, wins, err);
+    return tune_in_shared_memory(b, p, saved, &r, wins, err);
 }
 
 /* What an earlier run found: the plans are made, nothing is run. The plan at hand stays where another cannot be made. */
 static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
     p->whole = who->by == BY_PLAN && who->whole;
     if (who->by == BY_EAGER) {
-        return b->eager->prepare(b->eager, p->g, &p->instead, err);
+        return compiled_prepare_eager(b, p->g, &p->instead, err);
     }
     if (who->by != BY_PLAN) {
         compiled_plan *own = NULL;
