@@ -231,7 +231,7 @@ static void results_in_another_order(void **state) {
     };
     for (size_t t = 0; t < countof(types); t++) {
         for (size_t f = 0; f < countof(forms); f++) {
-            char source[SOURCE_BYTES];
+            char source[CASE_SOURCE_BYTES];
             snprintf(source, sizeof source, forms[f], types[t], types[t]);
             add(source);
         }
