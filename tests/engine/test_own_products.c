@@ -206,6 +206,48 @@ static void subnormal_halves_count_in_other_sums(void **state) {
     check_all();
 }
 
+/* Sums that are written in another order than they are made in: heads joined, split, turned, beside the sums themselves. */
+static void results_in_another_order(void **state) {
+    (void)state;
+    static const char *const forms[] = {
+        "graph joined\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%s = permute(%%v, [0, 2, 1, 3])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [2, 20, 72])\nreturn %%y\n",
+        "graph both\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [3, 2, 20, 24])\n%%s = permute(%%v, [2, 1, 0, 3])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [40, 72])\nreturn %%y, %%p\n",
+        "graph split\n%%a = input(T([30, 40], %s))\n%%b = input(T([40, 36], %s))\n%%p = mm(%%a, %%b)\n"
+        "%%v = view(%%p, [5, 6, 4, 9])\n%%s = permute(%%v, [2, 0, 1, 3])\n%%y = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "return %%y\n",
+        "graph turned\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%s = permute(%%v, [0, 3, 1, 2])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [48, 60])\nreturn %%y\n",
+        "graph half\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%t = slice.Tensor(%%v, 1, 0, 2)\n%%s = permute(%%t, [0, 2, 1, 3])\n"
+        "%%d = clone(%%s, memory_format=torch.contiguous_format)\n%%y = view(%%d, [2, 20, 48])\nreturn %%y\n",
+        "graph sums\n%%a = input(T([6, 20, 40, 7], %s))\n%%b = input(T([6, 1, 40, 7], %s))\n%%m = mul.Tensor(%%a, %%b)\n"
+        "%%p = sum.dim_IntList(%%m, [3])\n%%v = view(%%p, [2, 3, 20, 40])\n%%s = permute(%%v, [1, 2, 0, 3])\n"
+        "%%d = clone(%%s, memory_format=torch.contiguous_format)\n%%y = view(%%d, [60, 80])\nreturn %%y\n",
+    };
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t f = 0; f < countof(forms); f++) {
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source, forms[f], types[t], types[t]);
+            add(source);
+        }
+    }
+    check_all();
+    graph *g = add("graph joined\n%a = input(T([6, 20, 40], f32))\n%b = input(T([6, 40, 24], f32))\n%p = bmm(%a, %b)\n"
+                   "%v = view(%p, [2, 3, 20, 24])\n%s = permute(%v, [0, 2, 1, 3])\n"
+                   "%d = clone(%s, memory_format=torch.contiguous_format)\n%y = view(%d, [2, 20, 72])\nreturn %y\n");
+    arena memory = {0};
+    compiled_program made;
+    assert_int_equal(compile_graph(&memory, g, &(compile_options){.own_products = true, .n_threads = 2}, &made, NULL), ASSAY_OK);
+    assert_int_equal(made.n_steps, 1);
+    arena_clear(&memory);
+    check_all();
+}
+
 /* Two products of few terms between a mean and what it weighs: image by image, and what is computed before both stays with the image. */
 static void small_products_go_with_their_images(void **state) {
     (void)state;
@@ -243,6 +285,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
         cmocka_unit_test(subnormal_halves_count_in_other_sums),
         cmocka_unit_test(small_products_go_with_their_images),
+        cmocka_unit_test(results_in_another_order),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
