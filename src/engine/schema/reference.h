@@ -15,6 +15,8 @@ struct ref_ctx {
     size_t n_dense;
     size_t dense_bytes; /* of what dense has so far */
     double **output;    /* per output, made on first use */
+    double **squares;   /* likewise: what is behind a whole reference's elements, where it says so */
+    double rounding;    /* epsilon of the type that sums of what is judged are kept in; a graph's reference is asked in double */
     status failed;      /* OUT_OF_MEMORY once any allocation failed: element references cannot return a status */
 };
 
@@ -27,6 +29,8 @@ typedef struct ref_request {
 } ref_request;
 
 status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *err);
+/* The outputs that will be judged, where they are not those of ref_init. */
+void ref_judge(ref_ctx *ctx, const outputs *judged);
 void ref_clear(ref_ctx *ctx);
 
 /* Fills one request per output of the call; OpenMP's threads share the elements, each with a copy of ctx and a scratch of its
@@ -48,6 +52,9 @@ const int64_t *ref_ints_item(ref_ctx *ctx, int i, int k);
 /* Output `out` in row-major order, zeroed, to be filled by a `whole` reference (complex: interleaved). NULL when memory is
    out. */
 double *ref_output(ref_ctx *ctx, int out);
+/* Its elements' square sums of terms in row-major order, zeroed, for a `whole` reference whose terms may cancel; what it does not
+   ask for is unknown. NULL when memory is out. */
+double *ref_squares(ref_ctx *ctx, int out);
 /* Term of a `moves` reference: the element at row-major index flat of t. */
 void ref_take(ref_term *term, const tensor *t, int64_t flat);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */

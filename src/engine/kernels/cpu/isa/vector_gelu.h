@@ -14,12 +14,13 @@
 enum { GELU_LANES = 16 };
 
 /* x * Phi(x) as max(x, 0) - |x| Phi(-|x|): the lower tail keeps its digits. 7 ulp. NaN comes through the maximum, which takes
-   its second operand then. */
+   its second operand then; -inf times nothing is NaN as well, for which the factor is large where x is low, but not high. */
 static inline __attribute__((always_inline)) __m512 gelu_by_table(__m512 x) {
-    enum { LESSER_SIZE = 2 | 2 << 2 };
+    enum { LESSER_SIZE = 2 | 2 << 2, SIZE_OF_LESSER = 0 | 2 << 2 };
     __m512 size = _mm512_range_ps(x, _mm512_set1_ps(13.29f), LESSER_SIZE), root = wide_normal_root(size);
     __m512 above = _mm512_max_ps(_mm512_setzero_ps(), x);
-    return _mm512_fnmadd_ps(_mm512_mul_ps(size, root), _mm512_mul_ps(root, root), above);
+    __m512 factor = _mm512_range_ps(x, _mm512_set1_ps(13.29f), SIZE_OF_LESSER);
+    return _mm512_fnmadd_ps(_mm512_mul_ps(factor, root), _mm512_mul_ps(root, root), above);
 }
 
 #else
