@@ -181,6 +181,23 @@ static void so_do_products_of_ones_own(void **state) {
     all_agree("compiled:own-products", false);
 }
 
+/* What is written to one of several elements that lie in one place would be seen in the others. */
+static void shared_places_are_refused(void **state) {
+    (void)state;
+    backend *b;
+    subject s;
+    plan *p;
+    error err = {0};
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    make(&s, "%x = input(T([1, 8], f32))\n%e = expand(%x, [8, 8])\n%y = add_.Tensor(%e, %e)\nreturn %y\n");
+    assert_int_not_equal(b->prepare(b, &s.g, &p, &err), ASSAY_OK);
+    assert_non_null(strstr(err.message, "in one place"));
+    graph_clear(&s.g);
+    text_clear(&s.inputs);
+    arena_clear(&s.memory);
+    b->close(b);
+}
+
 /* Bytes of the program's own memory. */
 static int64_t work_bytes(const char *program) {
     backend *b;
@@ -215,6 +232,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_in_place_leave_older_values),
         cmocka_unit_test(so_they_do_without_fusion),
+        cmocka_unit_test(shared_places_are_refused),
         cmocka_unit_test(so_do_products_of_ones_own),
         cmocka_unit_test(what_nobody_reads_later_is_not_copied),
     };

@@ -287,6 +287,12 @@ static void values_in_the_memory_written_to_are_refused(void **state) {
     assert_int_equal(prepare_and_run(&k, "index_put_", (const arg[]){s, arg_tensors(&at, 1), s}, 3, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_OK);
     assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), a, s}, 4, &err), ASSAY_OK);
+    self->strides[0] = 0; /* several elements in one place */
+    assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "in one place"));
+    assert_int_equal(prepare_and_run(&k, "scatter_add_", (const arg[]){s, arg_int(0), q, o}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_put_", (const arg[]){s, arg_tensors(&at, 1), o}, 3, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_OK);
     kit_close(&k);
 }
 

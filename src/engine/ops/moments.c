@@ -23,7 +23,8 @@ typedef struct moments {
     double re, im; /* the mean */
     double variance;
     double squares; /* square sum of the terms behind the variance */
-    double left;    /* what the mean's own rounding leaves in the variance, where all elements are equal */
+    double left;    /* what the mean may be off by (agree.h), squared: left in the variance of equal elements. By so much of it, less
+                       what tolerances count norms with */
 } moments;
 
 static moments moments_at(ref_ctx *ctx, int64_t flat) {
@@ -60,7 +61,7 @@ static moments moments_at(ref_ctx *ctx, int64_t flat) {
         m.squares += term * term + shift * shift;
     }
     m.variance /= divisor; /* 0 / 0 is NaN and anything else infinite, as it should be */
-    m.left = divisor > 0 ? ctx->rounding * (m.re * m.re + m.im * m.im) : 0;
+    m.left = divisor > 0 ? 8 * (1 + sqrt((double)start.n)) * ctx->rounding * (m.re * m.re + m.im * m.im) : 0;
     m.squares = divisor > 0 ? m.squares / (divisor * divisor) : 0;
     m.re = start.n > 0 ? m.re : NAN;
     m.im = start.n > 0 ? m.im : NAN;
