@@ -38,6 +38,9 @@ static const char *const programs[] = {
     "%d = _to_copy(%p, dtype=f32)\n%r = sub.Tensor(%d, %c)\nreturn %r\n",
     "%x = input(T([4, 8, 8], f32))\n%a = input(T([4, 8, 8], f32))\n%b = input(T([4, 8, 8], f32))\n%n = mean.dim(%x, [2], True)\n"
     "%d = sub.Tensor(%x, %n)\n%p = baddbmm_(%x, %a, %b)\n%e = mul.Tensor(%d, %p)\nreturn %e\n",
+    /* one row, which is no bias: it lies where the result is written */
+    "%x = input(T([1, 2], f32))\n%a = input(T([1, 2], f32))\n%b = input(T([2, 2], f32, stride=(4, 1)))\n" ADDMM("p", "x") "return %p\n",
+    "%x = input(T([1, 2], f32))\n%a = input(T([1, 1], f32))\n%b = input(T([1, 2], f32, stride=(7, 2)))\n" ADDMM("p", "x") "return %p\n",
     /* equal values are one until one of them is written */
     XAB "%p = new_zeros(%x, [8, 8])\n%q = new_zeros(%x, [8, 8])\n" ADDMM("r", "p") "%s = addmm(%q, %b, %a)\n%t = add.Tensor(%q, 1.0)\nreturn %r, %s, %t\n",
     XAB "%p = relu(%x)\n%q = relu(%x)\n" ADDMM("r", "p") "%s = add.Tensor(%q, 1.0)\nreturn %r, %s, %q\n",

@@ -87,17 +87,26 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             a1[l] = 0;
         }
         for (int64_t lane = 0; lane < 128; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v2 = lane + l;
-                const float t0 = b6[98304 * v0 + 128 * v1 + v2];
-                const float t2 = t0 / 8.0f;
-                const float t3 = b3[128 * v0 + v2];
-                const float t4 = t2 + t3;
-                const float t6 = t4 - r0;
-                const float t7 = exp_negative_f32(t6);
-                saved7[v2] = t7;
-                a1[l] += t7;
+            {
+                float wide7[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
+                    const float t0 = b6[98304 * v0 + 128 * v1 + v2];
+                    const float t2 = t0 / 8.0f;
+                    const float t3 = b3[128 * v0 + v2];
+                    const float t4 = t2 + t3;
+                    const float t6 = t4 - r0;
+                    wide7[l] = t6;
+                }
+                exp_block_f32(wide7, wide7, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
+                    const float t7 = wide7[l];
+                    saved7[v2] = t7;
+                    a1[l] += t7;
+                }
             }
         }
         for (int64_t l = 0; l < 32; l++) {

@@ -45,6 +45,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const int64_t task = step - 1;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
+                    float wide8[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
@@ -53,7 +54,13 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t4 = t2 * 0.125f;
                         const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
                         const float t7 = t5 - r0_1;
-                        const float t8 = exp_negative_f32(t7);
+                        wide8[l] = t7;
+                    }
+                    exp_block_f32(wide8, wide8, 64);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const float t8 = wide8[l];
                         saved8[v2] = t8;
                         a1[l] += t8;
                     }

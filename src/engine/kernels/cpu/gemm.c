@@ -101,7 +101,8 @@ static status stage_operands(gemm *g, bool is_library, arena *memory, error *err
 /* A summand that is one row for all rows and batches. */
 static bool is_row(const gemm_shape *s) {
     bool is_unit = s->summand[2] == 1 || s->n == 1;
-    return (s->batch == 1 || s->summand[0] == 0) && (s->m == 1 || s->summand[1] == 0) && is_unit && s->beta.f == 1;
+    bool may_be_c = s->batch == 1 && s->m == 1 && (s->summand[2] == s->c[2] || s->n == 1); /* which oneDNN writes before it adds */
+    return (s->batch == 1 || s->summand[0] == 0) && (s->m == 1 || s->summand[1] == 0) && is_unit && !may_be_c && s->beta.f == 1;
 }
 
 static status prepare_library(gemm *g, arena *memory, error *err) {

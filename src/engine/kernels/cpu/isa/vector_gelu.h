@@ -17,9 +17,10 @@ enum { GELU_LANES = 16 };
    its second operand then; -inf times nothing is NaN as well, for which the factor is large where x is low, but not high. */
 static inline __attribute__((always_inline)) __m512 gelu_by_table(__m512 x) {
     enum { LESSER_SIZE = 2 | 2 << 2, SIZE_OF_LESSER = 0 | 2 << 2 };
-    __m512 size = _mm512_range_ps(x, _mm512_set1_ps(13.29f), LESSER_SIZE), root = wide_normal_root(size);
+    const __m512 beyond = _mm512_set1_ps(13.29f);
+    __m512 size = _mm512_range_ps(x, beyond, LESSER_SIZE), root = wide_normal_root(size);
     __m512 above = _mm512_max_ps(_mm512_setzero_ps(), x);
-    __m512 factor = _mm512_range_ps(x, _mm512_set1_ps(13.29f), SIZE_OF_LESSER);
+    __m512 factor = _mm512_range_ps(x, beyond, SIZE_OF_LESSER);
     return _mm512_fnmadd_ps(_mm512_mul_ps(factor, root), _mm512_mul_ps(root, root), above);
 }
 
