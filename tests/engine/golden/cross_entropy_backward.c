@@ -35,13 +35,21 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             a1[l] = 0;
         }
         for (int64_t lane = 0; lane < 4096; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const float t0 = b0[4096 * v0 + v1];
-                const float t2 = t0 - r0;
-                const float t3 = exp_negative_f32(t2);
-                a1[l] += t3;
+            {
+                float wide3[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const float t0 = b0[4096 * v0 + v1];
+                    const float t2 = t0 - r0;
+                    wide3[l] = t2;
+                }
+                exp_block_f32(wide3, wide3, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const float t3 = wide3[l];
+                    a1[l] += t3;
+                }
             }
         }
         for (int64_t l = 0; l < 32; l++) {
@@ -193,7 +201,17 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 if (does1) {
                     const int64_t task = step - 1;
                     const int64_t v0 = task;
+                    float wide23[64];
                     float made1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = block + l;
+                        const float t18 = b0[4096 * v0 + v1];
+                        const float t20 = t18 - t19_1;
+                        const float t22 = t20 - t21_1;
+                        wide23[l] = t22;
+                    }
+                    exp_block_f32(wide23, wide23, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = block + l;
@@ -201,10 +219,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                         const int32_t t1 = (int32_t)(t0);
                         const uint8_t t9 = t1 == t8_1;
                         const float t16 = t9 ? t15_1 : 0.0f;
-                        const float t18 = b0[4096 * v0 + v1];
-                        const float t20 = t18 - t19_1;
-                        const float t22 = t20 - t21_1;
-                        const float t23 = exp_f32(t22);
+                        const float t23 = wide23[l];
                         const float t24 = t23 * r0_1;
                         const float t25 = t16 - t24;
                         made1[l] = t25;

@@ -42,15 +42,24 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             a1[l] = 0;
         }
         for (int64_t lane = 0; lane < 960; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const uint16_t t0 = b0[1000 * v0 + v1];
-                const float t1 = f32_of_bf16(t0);
-                const float t3 = t1 - r0;
-                const float t4 = exp_negative_f32(t3);
-                saved4[v1] = t4;
-                a1[l] += t4;
+            {
+                float wide4[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const uint16_t t0 = b0[1000 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t3 = t1 - r0;
+                    wide4[l] = t3;
+                }
+                exp_block_f32(wide4, wide4, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const float t4 = wide4[l];
+                    saved4[v1] = t4;
+                    a1[l] += t4;
+                }
             }
         }
         INDEPENDENT

@@ -64,13 +64,20 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 if (does1) {
                     const int64_t task = step - 1;
                     const int64_t v0 = task;
+                    float wide4[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = block + l;
                         const uint16_t t0 = b0[1000 * v0 + v1];
                         const float t1 = f32_of_bf16(t0);
                         const float t3 = t1 - r0_1;
-                        const float t4 = exp_negative_f32(t3);
+                        wide4[l] = t3;
+                    }
+                    exp_block_f32(wide4, wide4, 64);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = block + l;
+                        const float t4 = wide4[l];
                         saved4[v1] = t4;
                         a1[l] += t4;
                     }
