@@ -12,11 +12,12 @@ static void check(kit *k, const char *name, const arg *args, int n) {
     kit_check(k, name, args, n);
 }
 
-/* A shape with odd sizes in several layouts; the last two have gaps or repeat what they have. */
-enum { N_LAYOUTS = 6 };
+/* A shape with odd sizes in several layouts; the last three have gaps, or repeat what they have, some or all of it. */
+enum { N_LAYOUTS = 7 };
 static const int64_t shape[4] = {3, 5, 18, 21};
 static const int64_t layouts[N_LAYOUTS][4] = {{1890, 378, 21, 1}, {1890, 1, 105, 5},    {1, 3, 15, 270},
-                                              {1890, 378, 1, 18}, {9000, 1800, 100, 3}, {0, 21, 0, 1}};
+                                              {1890, 378, 1, 18}, {9000, 1800, 100, 3}, {0, 21, 0, 1},
+                                              {0, 0, 0, 0}};
 static const dtype real_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16};
 static const dtype all_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16, ASSAY_I8,  ASSAY_I16,
                                   ASSAY_I32, ASSAY_I64, ASSAY_U8,   ASSAY_B8,  ASSAY_C64, ASSAY_C128};

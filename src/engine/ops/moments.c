@@ -142,7 +142,8 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const double *x = ref_real(ctx, 0);
     int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
     double p = norm_order(ctx->call);
-    double sum = p == -INFINITY ? INFINITY : 0;
+    double extreme = p == -INFINITY ? INFINITY : 0;
+    ref_sum sum = {0};
     reduction_walk w;
     if (x == NULL || !reduction_start(ctx, norm_dims(ctx->call), flat, &w)) {
         return 0;
@@ -150,12 +151,13 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     for (bool more = w.n > 0; more; more = reduction_next(&w)) {
         double size = width == 2 ? hypot(x[2 * w.at], x[2 * w.at + 1]) : fabs(x[w.at]);
         if (isinf(p)) {
-            sum = isnan(sum) ? sum : isnan(size) ? size : p > 0 ? fmax(sum, size) : fmin(sum, size);
+            extreme = isnan(extreme) || isnan(size) ? NAN : p > 0 ? fmax(extreme, size) : fmin(extreme, size);
         } else {
-            sum += p == 0 ? (size != 0) : p == 1 ? size : p == 2 ? size * size : pow(size, p);
+            ref_sum_add(&sum, p == 0 ? (size != 0) : p == 1 ? size : p == 2 ? size * size : pow(size, p));
         }
     }
-    return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+    double total = ref_sum_total(&sum);
+    return isinf(p) ? extreme : p == 0 || p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
 }
 
 static void norm_cost(const op_call *call, const outputs *out, op_cost *cost) {

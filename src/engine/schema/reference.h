@@ -5,6 +5,8 @@
 
 #include "engine/schema/op.h"
 
+#include <math.h>
+
 /* One reference evaluation of one call. Everything it hands out lives until ref_clear. */
 struct ref_ctx {
     const op_call *call;
@@ -59,6 +61,23 @@ double *ref_squares(ref_ctx *ctx, int out);
 void ref_take(ref_term *term, const tensor *t, int64_t flat);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
 void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
+
+/* A sum and what rounding has taken from it: right to its last digits for any number of terms. Equal terms would else be rounded
+   all to one side. */
+typedef struct ref_sum {
+    double sum, lost;
+} ref_sum;
+
+static inline void ref_sum_add(ref_sum *s, double term) {
+    double before = s->sum;
+    s->sum += term;
+    double added = s->sum - before;
+    s->lost += (before - (s->sum - added)) + (term - added);
+}
+
+static inline double ref_sum_total(const ref_sum *s) {
+    return isfinite(s->sum) ? s->sum + s->lost : s->sum;
+}
 
 /* Dense row-major doubles of any tensor, into caller's memory (numel values, twice that for complex). */
 void ref_gather(const tensor *t, double *values);
