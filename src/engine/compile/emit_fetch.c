@@ -12,7 +12,6 @@ enum {
     ROWS_AHEAD = 16,          /* where each is a line or two */
     FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
-    BETWEEN_BYTES = 1 << 18,  /* of the next task, while phases that have no other use for memory go over this one */
 };
 
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
@@ -30,9 +29,6 @@ static bool walks_rows(const emitter *m, int phase) {
    are none, the streaming ones do. */
 bool emit_fetches_in(const emitter *m, int phase) {
     const kernel *k = m->k;
-    if (m->flow == FLOW_ENDS && phase > 0) {
-        return phase < k->n_phases - 1 && k->n_loops > 0;
-    }
     if (m->flow != FLOW_NONE || walks_rows(m, phase)) {
         return phase == 0;
     }
@@ -57,9 +53,6 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
         return apart ? stride * (row < ROWS_AHEAD_BYTES ? ROWS_AHEAD_BYTES / row : 1) : 0;
     }
-    if (m->flow == FLOW_ENDS && phase > 0) {
-        return index_stride(e->at, k->tasks[last], &stride) ? stride : 0;
-    }
     if (m->flow != FLOW_NONE) {
         return FLOW_AHEAD_BYTES / (m->turns_rows ? EMIT_PAGES : 1) / size;
     }
@@ -83,11 +76,8 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
 }
 
 /* The same where the row ends before that: what comes next of the one behind it. */
-static int64_t jump_of(const emitter *m, const expr *e, int phase, int64_t ahead) {
+static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     const kernel *k = m->k;
-    if (phase > 0) {
-        return ahead;
-    }
     int64_t size = k->variables[k->vector].size, stride;
     int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
     if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size || size <= ahead) {
@@ -96,30 +86,8 @@ static int64_t jump_of(const emitter *m, const expr *e, int phase, int64_t ahead
     return stride * (m->turns_rows ? EMIT_PAGES : 1) - size + ahead;
 }
 
-/* Whether only the first rows of the next task are asked for: the line that says so is written. */
-static bool limits_rows(emitter *m, int phase) {
-    const kernel *k = m->k;
-    if (m->flow != FLOW_ENDS || phase == 0) {
-        return false;
-    }
-    int64_t row = 0, rows;
-    for (int i = 0; i < k->n_exprs; i++) {
-        row += emit_is_dense_load(m, &k->exprs[i]) ? (int64_t)dtype_size(k->exprs[i].dtype) : 0;
-    }
-    for (int v = 0; v < k->n_variables; v++) {
-        row *= k->variables[v].is_reduced && v != k->loops[0] ? k->variables[v].size : 1;
-    }
-    rows = BETWEEN_BYTES / (row > 0 ? row : 1);
-    emit_line(m, "if (v%d < %lld) {", k->loops[0], (long long)(rows > 0 ? rows : 1));
-    m->depth++;
-    return true;
-}
-
 void emit_fetches(emitter *m, int phase) {
     const kernel *k = m->k;
-    size_t before = m->out.length;
-    bool limited = limits_rows(m, phase);
-    size_t inside = m->out.length;
     int64_t turns = 0, turn = 0; /* phases share in what the next task needs */
     for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
         turn += p < phase && emit_has_loops(m, p) && emit_fetches_in(m, p);
@@ -135,7 +103,7 @@ void emit_fetches(emitter *m, int phase) {
         }
         int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
-        int64_t jump = jump_of(m, e, phase, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
+        int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
         if (jump == ahead) {
             snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line), (long long)bytes);
@@ -146,12 +114,5 @@ void emit_fetches(emitter *m, int phase) {
         if (last > first) {
             emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
         }
-    }
-    m->depth -= limited;
-    if (limited && m->out.length == inside && !m->out.failed) {
-        m->out.length = before; /* nothing is far: the condition goes again */
-        m->out.data[before] = '\0';
-    } else if (limited) {
-        emit_line(m, "}");
     }
 }
