@@ -17,7 +17,7 @@ enum {
 };
 
 /* Lanes of a block: a task's, where those are but a line or two of what is stored. */
-static int block_lanes(const emitter *m) {
+int emit_block_lanes(const emitter *m) {
     return m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
 }
 
@@ -55,6 +55,10 @@ static bool is_streamed(const emitter *m, const root *r) {
            m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
 }
 
+bool emit_is_joined(const emitter *m, int i) {
+    return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && is_streamed(m, &m->k->roots[i]);
+}
+
 /* Whether the phase at hand computes expression i, rather than read it back. */
 static bool is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
@@ -64,7 +68,7 @@ static bool is_made(const emitter *m, int i) {
    written. */
 static bool can_widen(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    if (block_lanes(m) != EMIT_BLOCK_LANES) {
+    if (emit_block_lanes(m) != EMIT_BLOCK_LANES) {
         return false;
     }
     if (e->kind == EXPR_RANDOM) {
@@ -76,7 +80,7 @@ static bool can_widen(const emitter *m, int i) {
 
 static bool can_narrow(const emitter *m, const root *r) {
     const expr *e = &m->k->exprs[r->expr];
-    return block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
+    return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
            e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
@@ -114,7 +118,7 @@ bool emit_streams(const emitter *m, int phase) {
             any |= is_streamed(m, r);
         }
     }
-    return any && m->k->variables[m->k->vector].size >= block_lanes(m);
+    return any && m->k->variables[m->k->vector].size >= emit_block_lanes(m);
 }
 
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
@@ -183,7 +187,7 @@ const char *emit_block_lane(const emitter *m) {
     return strcmp(m->block, "0") == 0 ? "l" : "i";
 }
 
-static void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
+void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
     text index = {0};
     emit_index(m, &index, at, -1);
     emit_line(m, "%sb%d + %s%s", before, buffer, text_get(&index), after);
@@ -247,7 +251,7 @@ static void emit_fetches(emitter *m, int phase) {
         if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
             continue;
         }
-        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (block_lanes(m) + per_line - 1) / per_line;
+        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
         int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
@@ -302,11 +306,15 @@ static void emit_after_block(emitter *m) {
             continue;
         }
         if (narrowed) {
-            emit_line(m, "uint16_t halves%d[%d];", i, block_lanes(m));
+            emit_block_room(m, i, "halves", ASSAY_F16);
             emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
         }
+        if (emit_is_joined(m, i)) {
+            emit_joined_store(m, i);
+            continue;
+        }
         snprintf(after, sizeof after, ", %s%d, %lld);", narrowed ? "halves" : "made", i,
-                 (long long)(block_lanes(m) * dtype_size(r->store_dtype)));
+                 (long long)(emit_block_lanes(m) * dtype_size(r->store_dtype)));
         emit_address_call(m, "stream_lines(", r->buffer, r->at, after);
     }
 }
@@ -346,21 +354,20 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     m->block = block;
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->widened[i]) {
-            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, block_lanes(m));
+            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
         }
     }
     for (int i = 0; i < k->n_roots; i++) {
         if (m->staged[i]) {
-            emit_line(m, "%s made%d[%d];", dialect_type(m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype), i,
-                      block_lanes(m));
+            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
         }
     }
     open_scope(m, from, &start);
     emit_before_block(m, phase);
     close_scope(m, &start);
     emit_want_phase(m, phase);
-    snprintf(last, sizeof last, "%d", block_lanes(m));
-    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : block_lanes(m), false});
+    snprintf(last, sizeof last, "%d", emit_block_lanes(m));
+    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false});
     open_scope(m, from, &start);
     emit_after_block(m);
     close_scope(m, &start);
@@ -415,6 +422,27 @@ void emit_flow_block(emitter *m, int phase, const char *from) {
     choose_none(m);
 }
 
+void emit_group_block(emitter *m, int phase) {
+    bool all = m->k->variables[m->k->vector].size % m->k->lanes == 0;
+    if (!all) {
+        emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
+        m->depth++;
+    }
+    emit_fetch_saved(m, ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    (void)choose(m, phase);
+    emit_block(m, phase, "block", "first_lane");
+    choose_none(m);
+    if (!all) {
+        m->depth--;
+        emit_line(m, "} else {");
+        m->depth++;
+        emit_want_phase(m, phase);
+        emit_range(m, phase, &(lane_range){"block", "n_lanes", "first_lane", 0, false});
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
 bool emit_is_aligned(emitter *m, int phase) {
     (void)choose(m, phase);
     bool aligned = unaligned_root(m) < 0;
@@ -433,15 +461,15 @@ void emit_flow_head(emitter *m, int phase) {
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     char count[32], whole[32], rest[96], short_by[16];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
-    if ((n > 0 && n < block_lanes(m)) || !choose(m, phase)) {
+    if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
         emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
         return;
     }
     int unaligned = unaligned_root(m);
     bool is_known = unaligned < 0 && n > 0; /* how many lanes are in blocks */
-    snprintf(short_by, sizeof short_by, " - %d", block_lanes(m));
-    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % block_lanes(m)));
-    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, block_lanes(m));
+    snprintf(short_by, sizeof short_by, " - %d", emit_block_lanes(m));
+    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % emit_block_lanes(m)));
+    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, emit_block_lanes(m));
     emit_line(m, "{");
     m->depth++;
     if (unaligned >= 0) {
@@ -449,11 +477,11 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
         emit_want_phase(m, phase);
         (void)choose(m, phase);
     }
-    if (is_known && n == block_lanes(m)) {
+    if (is_known && n == emit_block_lanes(m)) {
         emit_block(m, phase, "0", from);
     } else {
         emit_line(m, "for (int64_t block = %s; block %s %s%s; block += %d) {", unaligned >= 0 ? "head" : "0",
-                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : short_by, block_lanes(m));
+                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : short_by, emit_block_lanes(m));
         m->depth++;
         emit_block(m, phase, "block", from);
         m->depth--;
@@ -461,7 +489,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     }
     choose_none(m);
     emit_want_phase(m, phase);
-    if (!is_known || n % block_lanes(m) != 0) {
+    if (!is_known || n % emit_block_lanes(m) != 0) {
         emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
     }
     m->depth--;

@@ -72,6 +72,23 @@ VECTOR_INLINE float exp_negative_f32(float x) {
     return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
+/* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
+   polynomial has one term less (1.1e-7). 2 ulp. */
+VECTOR_INLINE float exp_below_f32(float x) {
+#if defined(__FMA__) || defined(__aarch64__)
+    float clipped = x < EXP_LOWEST ? EXP_LOWEST : x;
+    float shifted = fmaf(clipped, 0x1.715476p+0f, EXPONENT_MAGIC);
+    float r = fmaf(shifted - EXPONENT_MAGIC, -0x1.62e43p-1f, clipped);
+    float p = fmaf(0.008312501f, r, 0.04189033f);
+    p = fmaf(p, r, 0.16667116f);
+    p = fmaf(p, r, 0.4999923f);
+    p = fmaf(p, r, 1.0f);
+    return fmaf(p, r, 1.0f) * exp_scale(shifted);
+#else
+    return exp_negative_f32(x);
+#endif
+}
+
 #if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HAS_SHUFFLE 1
 #define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
@@ -423,7 +440,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t4 = b4[128 * v0 + v2];
                 const float t5 = t3 + t4;
                 const float t7 = t5 - r0;
-                const float t8 = exp_negative_f32(t7);
+                const float t8 = exp_below_f32(t7);
                 saved8[v2] = t8;
                 a1[l] += t8;
             }

@@ -119,6 +119,23 @@ VECTOR_INLINE double log2_wide(float x) {
     return e + (p * z + 1) * s * 2.885390081777926814719849362;
 }
 
+/* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
+   polynomial has one term less (1.1e-7). 2 ulp. */
+VECTOR_INLINE float exp_below_f32(float x) {
+#if defined(__FMA__) || defined(__aarch64__)
+    float clipped = x < EXP_LOWEST ? EXP_LOWEST : x;
+    float shifted = fmaf(clipped, 0x1.715476p+0f, EXPONENT_MAGIC);
+    float r = fmaf(shifted - EXPONENT_MAGIC, -0x1.62e43p-1f, clipped);
+    float p = fmaf(0.008312501f, r, 0.04189033f);
+    p = fmaf(p, r, 0.16667116f);
+    p = fmaf(p, r, 0.4999923f);
+    p = fmaf(p, r, 1.0f);
+    return fmaf(p, r, 1.0f) * exp_scale(shifted);
+#else
+    return exp_negative_f32(x);
+#endif
+}
+
 VECTOR_INLINE float log_f32(float x) {
     float value = (float)(log2_wide(x) * 0.693147180559945309417);
     value = x == INFINITY ? INFINITY : value;
@@ -270,7 +287,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v1 = lane + l;
                 const float t0 = b0[4096 * v0 + v1];
                 const float t2 = t0 - r0;
-                const float t3 = exp_negative_f32(t2);
+                const float t3 = exp_below_f32(t2);
                 a1[l] += t3;
             }
         }

@@ -79,6 +79,23 @@ VECTOR_INLINE float choose_f32(int condition, float a, float b) {
     return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 
+/* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
+   polynomial has one term less (1.1e-7). 2 ulp. */
+VECTOR_INLINE float exp_below_f32(float x) {
+#if defined(__FMA__) || defined(__aarch64__)
+    float clipped = x < EXP_LOWEST ? EXP_LOWEST : x;
+    float shifted = fmaf(clipped, 0x1.715476p+0f, EXPONENT_MAGIC);
+    float r = fmaf(shifted - EXPONENT_MAGIC, -0x1.62e43p-1f, clipped);
+    float p = fmaf(0.008312501f, r, 0.04189033f);
+    p = fmaf(p, r, 0.16667116f);
+    p = fmaf(p, r, 0.4999923f);
+    p = fmaf(p, r, 1.0f);
+    return fmaf(p, r, 1.0f) * exp_scale(shifted);
+#else
+    return exp_negative_f32(x);
+#endif
+}
+
 /* Asks for memory that is read soon. */
 VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
@@ -243,7 +260,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t5 = t2 * t4_1;
                         const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
                         const float t8 = t6 - r0_1;
-                        const float t9 = exp_negative_f32(t8);
+                        const float t9 = exp_below_f32(t8);
                         saved9[v2] = t9;
                         a1[l] += t9;
                     }

@@ -72,6 +72,23 @@ VECTOR_INLINE float exp_negative_f32(float x) {
     return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
 }
 
+/* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
+   polynomial has one term less (1.1e-7). 2 ulp. */
+VECTOR_INLINE float exp_below_f32(float x) {
+#if defined(__FMA__) || defined(__aarch64__)
+    float clipped = x < EXP_LOWEST ? EXP_LOWEST : x;
+    float shifted = fmaf(clipped, 0x1.715476p+0f, EXPONENT_MAGIC);
+    float r = fmaf(shifted - EXPONENT_MAGIC, -0x1.62e43p-1f, clipped);
+    float p = fmaf(0.008312501f, r, 0.04189033f);
+    p = fmaf(p, r, 0.16667116f);
+    p = fmaf(p, r, 0.4999923f);
+    p = fmaf(p, r, 1.0f);
+    return fmaf(p, r, 1.0f) * exp_scale(shifted);
+#else
+    return exp_negative_f32(x);
+#endif
+}
+
 VECTOR_INLINE float f32_of_bf16(uint16_t x) {
     return float_of_bits((uint32_t)x << 16);
 }
@@ -251,7 +268,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const uint16_t t0 = b0[1000 * v0 + v1];
                         const float t1 = f32_of_bf16(t0);
                         const float t3 = t1 - r0_1;
-                        const float t4 = exp_negative_f32(t3);
+                        const float t4 = exp_below_f32(t3);
                         saved4[v1] = t4;
                         a1[l] += t4;
                     }
@@ -291,7 +308,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const uint16_t t0 = b0[1000 * v0 + v1];
                         const float t1 = f32_of_bf16(t0);
                         const float t3 = t1 - r0_1;
-                        const float t4 = exp_negative_f32(t3);
+                        const float t4 = exp_below_f32(t3);
                         saved4[v1] = t4;
                         a1[l] += t4;
                     }
