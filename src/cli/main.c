@@ -4,7 +4,9 @@
 #include "cli/cli.h"
 #include "cli/utilization.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,8 +36,7 @@ static void print_usage(FILE *to) {
                 "  assay operators --suite embedded --max-samples 1\n");
 }
 
-int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow shows as an error of write */
+static int run(int argc, char **argv) {
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;
@@ -59,4 +60,15 @@ int main(int argc, char **argv) {
     fprintf(stderr, "assay: no verb is called '%s'%s%s%s; `assay --help` lists them\n", argv[1],
             near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow shows as an error of write */
+    int code = run(argc, argv);
+    bool written = fflush(stdout) == 0 && ferror(stdout) == 0; /* else what was said is lost: a full disk */
+    if (!written && code == EXIT_OK) {
+        fprintf(stderr, "assay: standard output cannot be written: %s\n", strerror(errno));
+        code = EXIT_FAILED;
+    }
+    return code;
 }

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #define DEFAULT_MIN_TIME_S 0.01
+#define DEFAULT_PRECISION 0.02
+enum { DEFAULT_REPEATS = 9, PROFILED_REPEATS = 5 };
 
 typedef struct options {
     const char *suite;
@@ -92,6 +94,10 @@ static status take_repeats(void *to, const char *value, error *err) {
     TRY(cli_int("--repeats", value, 0, 100000, &n, err));
     ((options *)to)->run.repeats = (int)n;
     return ASSAY_OK;
+}
+
+static status take_precision(void *to, const char *value, error *err) {
+    return cli_double("--precision", value, 0, 1, &((options *)to)->run.precision, err);
 }
 
 static status take_min_time(void *to, const char *value, error *err) {
@@ -202,12 +208,15 @@ static const cli_option rows[] = {
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32)", take_dtype},
     {"--device", "NAME", "cpu", take_device},
-    {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); may be repeated (eager)", take_backend},
+    {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},
     {"--baseline", "NAME", "the backend that speed-ups are over (eager)", take_baseline},
     {"--max-samples", "N", "inputs per operator (15)", take_max_samples},
     {"--start-idx", "N", "begin with input N of each operator (0)", take_start},
-    {"--repeats", "N", "samples of each input on each backend (5); 0: run once, check, time nothing", take_repeats},
+    {"--repeats", "N", "samples of each input on each backend (at least 9, see --precision); 0: run once, check, time nothing",
+     take_repeats},
+    {"--precision", "P", "more samples, within a quarter of a second, until each ratio to the baseline is known to\n"
+                         "+-P (0.02); 0, or --repeats without it: as many as --repeats says", take_precision},
     {"--min-time", "S", "seconds that the samples of one input last together, at least (0.01)", take_min_time},
     {"--sample-timeout", "S", "seconds that one stage of one input may take (60)", take_timeout},
     {"--max-memory", "BYTES", "skip inputs that need more (80% of what is free)", take_max_memory},
@@ -246,8 +255,9 @@ static status complete(options *o, const machine_facts *m, error *err) {
     if (o->suite != NULL && o->inputs.n > 0) {
         return fail(err, ASSAY_INVALID, "--suite and --inputs exclude each other");
     }
-    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, "-") == 0 && strcmp(o->jsonl, "-") == 0) {
-        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to standard output");
+    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, o->jsonl) == 0) {
+        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to %s",
+                    strcmp(o->csv, "-") == 0 ? "standard output" : o->csv);
     }
     if (o->run.repeats == 0 && !o->run.check_accuracy) {
         return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");
@@ -274,6 +284,13 @@ static status complete(options *o, const machine_facts *m, error *err) {
     }
     if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
         o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;
+    }
+    bool is_counted = o->run.repeats >= 0 || o->run.profile_directory != NULL;
+    if (o->run.precision < 0) { /* who says how many means so many; a trace shows them all */
+        o->run.precision = is_counted ? 0 : DEFAULT_PRECISION;
+    }
+    if (o->run.repeats < 0) {
+        o->run.repeats = o->run.profile_directory != NULL ? PROFILED_REPEATS : DEFAULT_REPEATS;
     }
     o->run.ops = o->ops.items;
     o->run.n_ops = o->ops.n;
@@ -507,7 +524,8 @@ static int run(arena *memory, options *o, const op_table *table, inputs *set) {
 int cli_operators(int argc, char **argv) {
     options o = {.run = {.bind = {.dtype = DTYPE_F32},
                          .max_samples = 15,
-                         .repeats = 5,
+                         .repeats = -1,
+                         .precision = -1,
                          .min_time_s = -1,
                          .timeout_s = 60,
                          .check_accuracy = true}};

@@ -198,9 +198,9 @@ class Compile(Case):
             self.assertIn("program.so", r["reason"])
 
     def test_compiler_hangs(self):
-        compiler = self.script("cc4", "sleep 60\n")
+        compiler = self.script("cc4", "sleep 600\n")
         records = self.records("--inputs", self.inputs, "--backend", "compiled", "--backend", "eager", "--sample-timeout",
-                               "0.5", code=1, env={**self.env, "ASSAY_CC": compiler})
+                               "4", code=1, env={**self.env, "ASSAY_CC": compiler})
         status = {(r["backend"], r["status"]) for r in records}
         self.assertEqual(status, {("eager", "ok"), ("compiled", "timeout")})
 

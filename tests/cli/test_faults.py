@@ -102,7 +102,7 @@ class Faults(Case):
         self.assertIn("example", done.stderr)
 
     def test_hang(self):
-        records = self.run_with(plugin("hangs"), "--sample-timeout", "0.5", code=1)
+        records = self.run_with(plugin("hangs"), "--sample-timeout", "4", code=1)
         self.check_others(records)
         mine = [r for r in records if r["backend"] == "hangs"]
         self.assertEqual([r["status"] for r in mine], ["timeout"] * 2)

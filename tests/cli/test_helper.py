@@ -69,7 +69,7 @@ class Helpers(Case):
         self.assertEqual(self.processes(), 1)
 
     def test_hang_past_the_limit(self):
-        mine = self.rows("exec sleep 1000", "--sample-timeout", "1", code=1)
+        mine = self.rows("exec sleep 1000", "--sample-timeout", "4", code=1)
         self.assertEqual([r["status"] for r in mine], ["timeout", "ok"])
 
     def test_no_such_helper(self):

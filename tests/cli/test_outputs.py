@@ -111,6 +111,43 @@ class Outputs(Case):
         self.assertEqual(relu["bytes"], 2 * 4 * 20)
         self.assertEqual(relu["error"]["max_abs"], 0)
 
+    def test_a_backend_beside_itself(self):
+        """Two columns of one code: each ratio has its interval, in records, summaries and words."""
+        with open(os.path.join(SOURCE, "docs", "record.schema.json")) as f:
+            schema = json.load(f)
+        twice = ["--inputs", self.inputs, "--backend", "eager", "--backend", "eager:again", "--no-accuracy-checking"]
+        lines = [json.loads(line) for line in self.operators(*twice, "--repeats", "9", "--jsonl", "-").stdout.splitlines()]
+        ratios = 0
+        for line in lines:
+            if line["kind"] == "operator":
+                self.assertEqual(schema_errors(line, schema, schema), [])
+                speedup = line["speedup"]
+                if line["baseline"]:
+                    self.assertEqual(set(speedup.values()), {None})
+                elif speedup["ratio"] is not None:  # a sample of 0 ns leaves nothing to divide by
+                    self.assertTrue(0 < speedup["low"] <= speedup["ratio"] <= speedup["high"], speedup)
+                    self.assertTrue(0.95 <= speedup["confidence"] < 1, speedup)
+                    ratios += 1
+                self.assertEqual(len(line["samples_ns"]), 9)
+        self.assertGreater(ratios, 0)
+        run = [line for line in lines if line["kind"] == "run_summary" and not line["baseline"]][0]
+        self.assertEqual(run["backend"], "eager:again")
+        self.assertLessEqual(run["operators_faster"] + run["operators_slower"], run["operators_compared"])
+        self.assertLessEqual(run["operators_much_slower"], run["operators_slower"])
+        # One sample proves nothing.
+        shown = self.operators(*twice, "--color", "never").stdout
+        self.assertIn("0 are beyond doubt faster than eager, 0 slower, 0 of these by more than 5%", shown)
+        self.assertIn(" ~", shown)
+
+    def test_samples_are_as_many_as_the_ratio_needs(self):
+        """Without a word of repeats there are nine samples at least and a hundred at most; the repro asks for the same."""
+        ratio = ["--inputs", self.inputs, "--op", "relu.default", "--backend", "eager", "--backend", "eager:again"]
+        for precision, least, most in ((None, 9, 100), ("0", 9, 9), ("1", 9, 100)):
+            chosen = ["--precision", precision] if precision else []
+            for record in records_of(self.run_assay("operators", *ratio, *chosen, "--min-time", "0", "--jsonl", "-").stdout):
+                self.assertTrue(least <= len(record["samples_ns"]) <= most, len(record["samples_ns"]))
+                self.assertIn(f"--repeats 9 --precision {precision or '0.02'} ", record["repro"])
+
     def test_repro_repeats_the_point(self):
         """Run as a shell would, each repro gives one record per backend of the very same point."""
         for record in records_of(self.run_it("--jsonl", "-", "--dtype", "as-recorded", "--seed", "7").stdout):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help for every verb, typos answered with the nearest name, values out of range: exit code 2 and one clear sentence."""
 import json
+import subprocess
 
-from cli_case import Case, main
+from cli_case import ASSAY, Case, main
 
 # (arguments, what the message must hold)
 MISTAKES = [
@@ -33,7 +34,8 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--inputs", "x"], ["--suite", "--inputs"]),
     (["operators", "--suite", "embedded", "--op", "aten.ad.Tensor"], ["aten.ad.Tensor", "aten.add.Tensor"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
-    (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl"]),
+    (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
+    (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
     (["list"], ["operators, backends, suites or devices"]),
     (["list", "operatrs"], ["operatrs", "operators"]),
     (["list", "operators", "--jsn"], ["--jsn", "--json"]),
@@ -56,6 +58,16 @@ class Usage(Case):
 
     def test_version(self):
         self.assertRegex(self.run_assay("--version").stdout, r"^assay \d+\.\d+\.\d+\n$")
+
+    def test_full_disk(self):
+        """What nobody can read has not been said."""
+        for words in (["--help"], ["--version"], ["operators", "--help"], ["list", "operators"], ["list", "devices"], ["cache", "info"],
+                      ["operators", "--suite", "embedded", "--op", "aten.relu.default", "--dry-run"],
+                      ["compile", "aten.relu.default", "((T([8], f32),), {})"]):
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                done = subprocess.run([ASSAY, *words], stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=120)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("standard output cannot be written", done.stderr.decode())
 
     def test_mistakes(self):
         for arguments, expected in MISTAKES:

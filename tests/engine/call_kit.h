@@ -53,6 +53,24 @@ static inline void kit_close(kit *k) {
     op_table_free(k->table);
 }
 
+/* A test with a kit of its own as *state; seed: a uint64_t. */
+#define KIT_TEST(f, seed) cmocka_unit_test_prestate_setup_teardown(f, kit_set_up, kit_tear_down, seed)
+
+static inline int kit_set_up(void **state) {
+    const uint64_t *seed = *state;
+    kit *k = calloc(1, sizeof *k);
+    assert_non_null(k);
+    kit_open(k, *seed);
+    *state = k;
+    return 0;
+}
+
+static inline int kit_tear_down(void **state) {
+    kit_close(*state);
+    free(*state);
+    return 0;
+}
+
 /* A filled tensor; strides NULL: contiguous. */
 static inline tensor *kit_tensor(kit *k, dtype t, int ndim, const int64_t *sizes, const int64_t *strides) {
     assert_true(k->n_tensors < KIT_MAX_TENSORS);

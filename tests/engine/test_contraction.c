@@ -3,6 +3,7 @@
 #include "engine/kernel_check.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 static const dtype all_types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64, ASSAY_I64,
@@ -10,7 +11,8 @@ static const dtype all_types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64, A
 static const dtype floats[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64};
 
 /* M, K, N: odd, single, empty, and beyond one block of every loop. */
-static const int64_t shapes[][3] = {{17, 33, 9}, {1, 40, 65}, {50, 70, 1}, {3, 0, 5}, {0, 4, 5}, {130, 300, 40}};
+static const int64_t shapes[][3] = {{17, 33, 9}, {1, 40, 65}, {50, 70, 1}, {3, 0, 5},
+                                    {0, 4, 5},   {33, 63, 64}, {130, 300, 40}};
 
 static void products_agree(void **state) {
     (void)state;
@@ -43,6 +45,31 @@ static void batches_agree(void **state) {
     check_close(&k);
 }
 
+/* More than two threads' caches hold of copies: a few batches at a time, whatever the batches' strides and the summand's. */
+static void parts_of_batches_agree(void **state) {
+    (void)state;
+    static const dtype copied[] = {ASSAY_F16, ASSAY_I8};
+    static const int64_t summands[][3] = {{8, 400, 500}, {8, 1, 500}, {1, 400, 1}, {1, 1, 500}};
+    int threads = omp_get_max_threads();
+    kernel_check k;
+    check_open(&k);
+    omp_set_num_threads(2);
+    for (size_t i = 0; i < countof(copied) * countof(summands); i++) {
+        dtype t = copied[i % countof(copied)];
+        const int64_t *summand = summands[i / countof(copied)];
+        arg a = check_tensor(&k, t, 3, (const int64_t[]){8, 400, 20}, (const int[]){1, 0, 2});
+        arg b = check_tensor(&k, t, 3, (const int64_t[]){8, 20, 500}, (const int[]){0, 2, 1});
+        arg args[5] = {check_tensor(&k, t, 3, summand, NULL), a, b, {.kind = ARG_NUMBER, .number = number_of_int(2)},
+                       {.kind = ARG_NUMBER, .number = number_of_int(3)}};
+        check_agrees(&k, "baddbmm", args, false);
+        b.tensor->strides[0] = i % 3 == 0 ? 0 : b.tensor->strides[0]; /* one matrix for all batches */
+        check_agrees(&k, "bmm", args + 1, false);
+        check_drop_tensors(&k);
+    }
+    omp_set_num_threads(threads);
+    check_close(&k);
+}
+
 static void sums_agree(void **state) {
     (void)state;
     static const struct {
@@ -60,6 +87,27 @@ static void sums_agree(void **state) {
                        check_tensor(&k, t, 2, (const int64_t[]){33, 9}, NULL),
                        {.kind = ARG_NUMBER, .number = number_of_double(cases[c].beta)},
                        {.kind = ARG_NUMBER, .number = number_of_double(cases[c].alpha)}};
+        check_agrees(&k, "addmm", args, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* A product that counts for nothing leaves the summand, whatever lay in the result's memory. */
+static void no_product_leaves_the_summand(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F64};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(types) * 2; i++) {
+        dtype t = types[i / 2];
+        int64_t depth = i % 2 ? 20 : 1;
+        arg args[5] = {check_tensor(&k, t, 1, (const int64_t[]){127}, NULL), check_tensor(&k, t, 2, (const int64_t[]){128, depth}, NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){depth, 127}, NULL), {.kind = ARG_NUMBER, .number = number_of_int(1)},
+                       {.kind = ARG_NUMBER, .number = number_of_int(0)}};
+        tensor *wide = check_tensor(&k, t, 2, (const int64_t[]){128, 3 * depth}, NULL).tensor;
+        args[1].tensor = wide; /* rows that lie apart */
+        wide->sizes[1] = depth;
         check_agrees(&k, "addmm", args, false);
         check_drop_tensors(&k);
     }
@@ -277,7 +325,9 @@ static void bad_convolutions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree),          cmocka_unit_test(batches_agree),
+        cmocka_unit_test(parts_of_batches_agree),
         cmocka_unit_test(sums_agree),              cmocka_unit_test(beta_zero_reads_nothing),
+        cmocka_unit_test(no_product_leaves_the_summand),
         cmocka_unit_test(bad_products),            cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(bad_convolutions),        cmocka_unit_test(wide_images_agree),
         cmocka_unit_test(large_results_agree),     cmocka_unit_test(what_windows_leave_out_stays_out),

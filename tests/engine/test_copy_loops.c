@@ -217,6 +217,39 @@ static void test_all_halves(void **state) {
     free(floats);
 }
 
+/* What a loop's registers make and what is left over for one element at a time are the same bits, a NaN's too. */
+static void test_halves_bit_for_bit(void **state) {
+    (void)state;
+    enum { MOST = 70 };
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16};
+    rng r = rng_make(SEED + 9);
+    for (int round = 0; round < 20000; round++) {
+        uint16_t halves[MOST], made[MOST];
+        float floats[MOST];
+        int64_t n = 1 + (int64_t)(rng_next(&r) % MOST);
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits = (uint32_t)rng_next(&r) | (i % 5 == 0 ? 0x7f800000u : 0); /* NaN of all kinds, and infinities */
+            bits &= i % 10 == 0 ? 0xff802000u : 0xffffffffu;
+            memcpy(&floats[i], &bits, sizeof bits);
+            halves[i] = (uint16_t)(rng_next(&r) | (i % 3 == 0 ? 0x7c00u : 0));
+        }
+        for (int set = 0; set < n_sets(); set++) {
+            for (int k = 0; k < 2; k++) {
+                convert_set(set)->from_f32[types[k]](made, floats, n);
+                for (int64_t i = 0; i < n; i++) {
+                    assert_int_equal(made[i], types[k] == ASSAY_F16 ? f16_from_float(floats[i]) : bf16_from_float(floats[i]));
+                }
+                float wide[MOST];
+                convert_set(set)->to_f32[types[k]](wide, halves, n);
+                for (int64_t i = 0; i < n; i++) {
+                    float expected = types[k] == ASSAY_F16 ? f16_to_float(halves[i]) : bf16_to_float(halves[i]);
+                    assert_memory_equal(&wide[i], &expected, sizeof expected);
+                }
+            }
+        }
+    }
+}
+
 /* A tile is copied by one step and stored by the next, which copies another. */
 static void test_turned(void **state) {
     (void)state;
@@ -270,6 +303,7 @@ int main(void) {
         cmocka_unit_test(test_strides_tiles_and_fills),
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_all_halves),
+        cmocka_unit_test(test_halves_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

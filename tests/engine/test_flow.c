@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled kernels whose tasks go on side by side, against the reference in double: rows that begin within a line of memory, rows
+/* Compiled kernels whose tasks go on side by side or are taken in groups, against the reference in double: rows that begin within a line of memory, rows
    shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
    Results are small here: all of them are stored past the caches, as large ones are. */
 #include "engine/backend/compiled.h"
@@ -79,6 +79,41 @@ static const flow_case cases[] = {
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([32, 3, 64, 64], f32))\n" NORM_INPUTS("3"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    /* rows of whole blocks are taken a few at a time */
+    {"%x = input(T([7, 9, 16, 12], f32))\n" NORM_INPUTS("9"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([26, 3, 64, 64], f32))\n" NORM_INPUTS("3"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    {"%g = input(T([13, 9, 8, 8], f32))\n%x = input(T([13, 9, 8, 8], f32))\n%w = input(T([9], f32))\n%m = input(T([9], f32))\n"
+     "%r = input(T([9], f32), low=0.5, high=2.0)\n",
+     "%y, %p, %q = native_batch_norm_backward(%g, %x, %w, None, None, %m, %r, True, 1e-05, [True, True, True])\n", "%y, %p, %q"},
+    {"%x = input(T([5, 30, 8, 24], f32))\n" NORM_INPUTS("30"),
+     "%y, %m, %r = native_group_norm(%x, %w, %b, 5, 30, 192, 3, 1e-05)\n", "%y, %m, %r"},
+};
+
+/* Single passes: tasks are taken in groups, a line of each in turn. */
+static const flow_case together[] = {
+    {"%x = input(T([9, 1024], f32))\n", "%y = relu(%x)\n", "%y"}, /* a group that is not full */
+    {"%x = input(T([64], f32))\n", "%y = relu(%x)\n", "%y"},
+    {"%x = input(T([5003], f32))\n", "%y = gelu(%x)\n", "%y"}, /* a task that is not, and lanes that fill no line */
+    {"%x = input(T([7, 1040], f32))\n%z = input(T([1040], f32))\n", "%y = mul.Tensor(%x, %z)\n", "%y"},
+    {"%x = input(T([7, 1100], f32))\n%z = input(T([1100], f32))\n", "%y = mul.Tensor(%x, %z)\n", "%y"}, /* begins within lines */
+    {"%x = input(T([133, 96], f32))\n%z = input(T([96], f32))\n", "%y = add.Tensor(%x, %z)\n", "%y"}, /* many tasks a page */
+    {"%x = input(T([5, 66, 80], f32))\n%z = input(T([66, 1], f32))\n", "%y = mul.Tensor(%x, %z)\n", "%y"},
+    {"%x = input(T([3, 6, 50, 64], f32, stride=(19200, 64, 384, 1)))\n", "%y = clone(%x, memory_format=torch.contiguous_format)\n", "%y"},
+    {"%x = input(T([9000], f32))\n", "%y = _to_copy(%x, dtype=f64)\n", "%y"},
+    {"%x = input(T([9000], f32))\n", "%y = _to_copy(%x, dtype=f16)\n", "%y"},
+    {"%x = input(T([9000], bf16))\n", "%y = _to_copy(%x, dtype=f32)\n", "%y"},
+    {"%x = input(T([9000], f32))\n", "%p = relu(%x)\n%q = lt.Scalar(%x, 0.25)\n", "%p, %q"},
+    {"%x = input(T([9000], i64))\n%z = input(T([9000], i64))\n", "%y = add.Tensor(%x, %z)\n", "%y"},
+    {"%x = input(T([9000], c64))\n", "%y = mul.Tensor(%x, %x)\n", "%y"},
+    {"%x = input(T([9000], u8))\n", "%y = bitwise_not(%x)\n", "%y"},
+    {"%x = input(T([9000], f32))\n", "%y = sin(%x)\n", "%y"},
+    /* functions of blocks: of what is read, of each other, and of what is computed first */
+    {"%x = input(T([9001], f32))\n", "%s = sigmoid(%x)\n%t = tanh(%x)\n%e = exp(%x)\n%u = silu(%x)\n", "%s, %t, %e, %u"},
+    {"%x = input(T([9001], f32))\n%z = input(T([9001], f32))\n",
+     "%a = add.Tensor(%x, %z)\n%s = sigmoid(%a)\n%t = tanh(%s)\n%h = mul.Tensor(%t, %a)\n%e = exp(%h)\n%y = gelu(%e)\n", "%y, %s"},
+    {"%g = input(T([5000], f32))\n%x = input(T([5000], f32))\n", "%y = gelu_backward(%g, %x)\n%z = silu_backward(%g, %x)\n", "%y, %z"},
 };
 
 #define COPY "%y = clone(%x, memory_format=torch.contiguous_format)\n"
@@ -186,6 +221,18 @@ static void what_is_turned_round_agrees(void **state) {
     }
 }
 
+static void tasks_in_groups_agree(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof together / sizeof together[0]; i++) {
+        check(&together[i], DTYPE_AS_RECORDED, 1, 0);
+        check(&together[i], DTYPE_AS_RECORDED, 3, NAN);
+        check(&together[i], DTYPE_AS_RECORDED, 2, INFINITY);
+        check(&together[i], DTYPE_AS_RECORDED, 2, -INFINITY);
+        check(&together[i], DTYPE_BF16, 2, 0);
+        check(&together[i], DTYPE_F16, 2, 0);
+    }
+}
+
 static void keep_nan_and_infinities(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -230,6 +277,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_side_by_side_agree),
         cmocka_unit_test(what_is_turned_round_agrees),
+        cmocka_unit_test(tasks_in_groups_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(middling_results_pass_the_caches),
     };

@@ -295,6 +295,38 @@ static void numbers_have_the_types_that_they_meet(void **state) {
     }
 }
 
+/* The variance of equal numbers is what rounding their mean leaves, in the graph's type and not in the reference's double. A
+   deviation that rounding does not make is still seen. */
+static void equal_numbers_vary_by_their_rounding(void **state) {
+    (void)state;
+    static const char source[] =
+        "graph equal\n%x = input(T([7, 1], f32))\n%e = expand(%x, [7, 130])\n"
+        "%v = var.correction(%e, [1], correction=1, keepdim=False)\n%s = std.correction(%e, [1], correction=1, keepdim=False)\n"
+        "%w, %m = var_mean.correction(%e, [1], correction=0, keepdim=False)\nreturn %v, %s, %w, %m\n";
+    static const dtype_mode modes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64};
+    for (size_t m = 0; m < countof(modes); m++) {
+        arena memory = {0};
+        graph g;
+        exact expected;
+        agreement a;
+        read_graph(&memory, source, modes[m], &g);
+        make_ready(&g);
+        assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, NULL), ASSAY_OK);
+        check_plan(eager, &g, &expected);
+        tensor off;
+        assert_int_equal(tensor_init(&off, g.outputs[1]->dtype, 1, (const int64_t[]){7}, NULL), ASSAY_OK);
+        assert_int_equal(tensor_allocate(&off, &device_cpu, NULL), ASSAY_OK);
+        for (int64_t i = 0; i < 7; i++) {
+            element_store(off.dtype, tensor_data(&off) + i * (int64_t)dtype_size(off.dtype), 1e-2);
+        }
+        exact_compare(&expected, 1, &off, &a);
+        assert_false(a.agrees);
+        tensor_clear(&off);
+        graph_clear(&g);
+        arena_clear(&memory);
+    }
+}
+
 /* One element off by a thousandth of the output's size in f32, by a tenth in bf16, is seen wherever it lies. */
 static void sees_a_wrong_element(void **state) {
     (void)state;
@@ -446,6 +478,7 @@ int main(void) {
         cmocka_unit_test(backends_agree_with_the_reference),
         cmocka_unit_test(sees_a_wrong_element),
         cmocka_unit_test(numbers_have_the_types_that_they_meet),
+        cmocka_unit_test(equal_numbers_vary_by_their_rounding),
         cmocka_unit_test(random_values_are_taken_from_the_outputs),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -38,6 +38,9 @@ static const char *const programs[] = {
     "%d = _to_copy(%p, dtype=f32)\n%r = sub.Tensor(%d, %c)\nreturn %r\n",
     "%x = input(T([4, 8, 8], f32))\n%a = input(T([4, 8, 8], f32))\n%b = input(T([4, 8, 8], f32))\n%n = mean.dim(%x, [2], True)\n"
     "%d = sub.Tensor(%x, %n)\n%p = baddbmm_(%x, %a, %b)\n%e = mul.Tensor(%d, %p)\nreturn %e\n",
+    /* one row, which is no bias: it lies where the result is written */
+    "%x = input(T([1, 2], f32))\n%a = input(T([1, 2], f32))\n%b = input(T([2, 2], f32, stride=(4, 1)))\n" ADDMM("p", "x") "return %p\n",
+    "%x = input(T([1, 2], f32))\n%a = input(T([1, 1], f32))\n%b = input(T([1, 2], f32, stride=(7, 2)))\n" ADDMM("p", "x") "return %p\n",
     /* equal values are one until one of them is written */
     XAB "%p = new_zeros(%x, [8, 8])\n%q = new_zeros(%x, [8, 8])\n" ADDMM("r", "p") "%s = addmm(%q, %b, %a)\n%t = add.Tensor(%q, 1.0)\nreturn %r, %s, %t\n",
     XAB "%p = relu(%x)\n%q = relu(%x)\n" ADDMM("r", "p") "%s = add.Tensor(%q, 1.0)\nreturn %r, %s, %q\n",
@@ -178,6 +181,23 @@ static void so_do_products_of_ones_own(void **state) {
     all_agree("compiled:own-products", false);
 }
 
+/* What is written to one of several elements that lie in one place would be seen in the others. */
+static void shared_places_are_refused(void **state) {
+    (void)state;
+    backend *b;
+    subject s;
+    plan *p;
+    error err = {0};
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    make(&s, "%x = input(T([1, 8], f32))\n%e = expand(%x, [8, 8])\n%y = add_.Tensor(%e, %e)\nreturn %y\n");
+    assert_int_not_equal(b->prepare(b, &s.g, &p, &err), ASSAY_OK);
+    assert_non_null(strstr(err.message, "in one place"));
+    graph_clear(&s.g);
+    text_clear(&s.inputs);
+    arena_clear(&s.memory);
+    b->close(b);
+}
+
 /* Bytes of the program's own memory. */
 static int64_t work_bytes(const char *program) {
     backend *b;
@@ -212,6 +232,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_in_place_leave_older_values),
         cmocka_unit_test(so_they_do_without_fusion),
+        cmocka_unit_test(shared_places_are_refused),
         cmocka_unit_test(so_do_products_of_ones_own),
         cmocka_unit_test(what_nobody_reads_later_is_not_copied),
     };

@@ -167,6 +167,23 @@ static void many_bags_agree(void **state) {
     kit_close(&k);
 }
 
+/* Indices that no bag holds count as the first's; offset2bag is written all the same. */
+static void indices_without_bags(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 76);
+    for (int64_t mode = 0; mode < 6; mode++) {
+        bool last = mode > 2; /* one offset, which is the end of no bag */
+        tensor *table = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){7, 5}, NULL);
+        tensor *ids = indices(&k, ASSAY_I64, 1, (const int64_t[]){40}), *offsets = indices(&k, ASSAY_I64, 1, (const int64_t[]){last});
+        filled_check(&k, "_embedding_bag", (const arg[]){arg_tensor(table), arg_tensor(ids), arg_tensor(offsets), arg_bool(false),
+                                                         arg_int(mode % 3), arg_bool(false), {.kind = ARG_NONE}, arg_bool(last),
+                                                         arg_int(-1)}, 9);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 static void expect_values(const tensor *t, const double *expected) {
     for (int64_t i = 0; i < tensor_numel(t); i++) {
         const char *at = tensor_data(t) + tensor_offset_of(t, i) * (int64_t)dtype_size(t->dtype);
@@ -270,6 +287,12 @@ static void values_in_the_memory_written_to_are_refused(void **state) {
     assert_int_equal(prepare_and_run(&k, "index_put_", (const arg[]){s, arg_tensors(&at, 1), s}, 3, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_OK);
     assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), a, s}, 4, &err), ASSAY_OK);
+    self->strides[0] = 0; /* several elements in one place */
+    assert_int_equal(prepare_and_run(&k, "index_add_", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "in one place"));
+    assert_int_equal(prepare_and_run(&k, "scatter_add_", (const arg[]){s, arg_int(0), q, o}, 4, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_put_", (const arg[]){s, arg_tensors(&at, 1), o}, 3, &err), ASSAY_INVALID);
+    assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), a, o}, 4, &err), ASSAY_OK);
     kit_close(&k);
 }
 
@@ -318,7 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
         cmocka_unit_test(small_types_add_up),
-        cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
+        cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree), cmocka_unit_test(indices_without_bags),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
         cmocka_unit_test(masks_of_other_counts_are_refused),
         cmocka_unit_test(values_in_the_memory_written_to_are_refused),
     };

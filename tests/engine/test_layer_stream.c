@@ -106,21 +106,11 @@ static void rows_agree(void **state) {
     }
 }
 
-static int set_up(void **state) {
-    static kit k;
-    kit_open(&k, 12);
-    *state = &k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    return 0;
-}
+static uint64_t seed = 12;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_agree, set_up, tear_down),
+        KIT_TEST(rows_agree, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

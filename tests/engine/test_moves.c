@@ -5,21 +5,6 @@
 
 #include <math.h>
 
-enum { SEED = 20261121 };
-
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* The same 4-dimensional shape, laid out in several ways; the last two have gaps, or repeat what they have. */
 enum { N_LAYOUTS = 6 };
 static const int64_t shape[4] = {2, 3, 18, 21};
@@ -531,24 +516,26 @@ static void test_bad_arguments(void **state) {
     kit_refuses(k, "new_zeros", (arg[]){line, INTS(INT64_C(1) << 40, INT64_C(1) << 40)}, 2, ASSAY_TOO_LARGE);
 }
 
+static uint64_t seed = 20261121;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_type_and_layout, set_up, tear_down), cmocka_unit_test_setup_teardown(test_short_rows_are_padded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_casts_between_all_types, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_half_casts_are_exact, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_integers_beyond_doubles, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_large_tiles_and_threads, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sums_of_moves, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_creation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_empty_and_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_copy_between_overlapping_views, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_layouts_are_those_of_torch, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_values_are_those_of_torch, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_views_show_what_they_should, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_views_share_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shapes_without_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sparse_shares_its_parts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_arguments, set_up, tear_down),
+        KIT_TEST(test_every_type_and_layout, &seed), KIT_TEST(test_short_rows_are_padded, &seed),
+        KIT_TEST(test_casts_between_all_types, &seed),
+        KIT_TEST(test_half_casts_are_exact, &seed),
+        KIT_TEST(test_integers_beyond_doubles, &seed),
+        KIT_TEST(test_large_tiles_and_threads, &seed),
+        KIT_TEST(test_sums_of_moves, &seed),
+        KIT_TEST(test_creation, &seed),
+        KIT_TEST(test_empty_and_numbers, &seed),
+        KIT_TEST(test_copy_between_overlapping_views, &seed),
+        KIT_TEST(test_layouts_are_those_of_torch, &seed),
+        KIT_TEST(test_values_are_those_of_torch, &seed),
+        KIT_TEST(test_views_show_what_they_should, &seed),
+        KIT_TEST(test_views_share_memory, &seed),
+        KIT_TEST(test_shapes_without_memory, &seed),
+        KIT_TEST(test_sparse_shares_its_parts, &seed),
+        KIT_TEST(test_bad_arguments, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

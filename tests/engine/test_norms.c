@@ -4,21 +4,6 @@
 
 #include <math.h>
 
-enum { SEED = 20261123 };
-
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* Valid input values, then eager against the reference. */
 static void check(kit *k, const char *name, const arg *args, int n) {
     op_call call = kit_call(k, name, args, n);
@@ -287,6 +272,21 @@ static void test_known_losses(void **state) {
     near(k, "mse_loss_backward", (arg[]){total, a, b, mean}, 4, (known[]){KNOWN(0, -4, 0.5, 1.5, 3.5, -3)}, 1);
 }
 
+/* One infinite element makes its channel's mean infinite and no other's, in rows, in columns and in short rows. */
+static void test_infinite_mean(void **state) {
+    kit *k = *state;
+    static const int64_t sizes[][4] = {{300, 3, 1, 1}, {40, 3, 5, 1}, {4, 3, 70, 70}};
+    for (size_t i = 0; i < countof(sizes) * 2; i++) {
+        dtype t = i % 2 ? ASSAY_F64 : ASSAY_F32;
+        arg x = arg_tensor(kit_tensor(k, t, 4, sizes[i / 2], NULL)), eps = arg_float(1e-5);
+        for (int64_t j = 0; j < tensor_numel(x.tensor); j++) {
+            element_store(t, tensor_data(x.tensor) + j * (int64_t)dtype_size(t), (double)(j % 7) - 3);
+        }
+        element_store(t, tensor_data(x.tensor) + x.tensor->strides[1] * (int64_t)dtype_size(t), -INFINITY);
+        kit_check(k, "native_batch_norm", (arg[]){x, none, none, none, none, arg_bool(true), eps, eps}, 8);
+    }
+}
+
 /* Targets come from users: a bad one is reported by run, and nothing is read through it. */
 static void test_bad_target(void **state) {
     kit *k = *state;
@@ -340,13 +340,21 @@ static void test_refused(void **state) {
     kit_refuses(k, "mse_loss_backward", (arg[]){x, five, x, arg_int(0)}, 4, ASSAY_INVALID);
 }
 
+static uint64_t seed = 20261123;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),       cmocka_unit_test(test_batch_large),
-        cmocka_unit_test(test_group),       cmocka_unit_test(test_layer),
-        cmocka_unit_test(test_losses),      cmocka_unit_test(test_known_norms),
-        cmocka_unit_test(test_known_layer_and_group), cmocka_unit_test(test_known_losses),
-        cmocka_unit_test(test_bad_target),  cmocka_unit_test(test_refused),
+        KIT_TEST(test_batch, &seed),
+        KIT_TEST(test_batch_large, &seed),
+        KIT_TEST(test_group, &seed),
+        KIT_TEST(test_layer, &seed),
+        KIT_TEST(test_losses, &seed),
+        KIT_TEST(test_known_norms, &seed),
+        KIT_TEST(test_known_layer_and_group, &seed),
+        KIT_TEST(test_known_losses, &seed),
+        KIT_TEST(test_bad_target, &seed),
+        KIT_TEST(test_infinite_mean, &seed),
+        KIT_TEST(test_refused, &seed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

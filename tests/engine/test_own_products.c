@@ -1,114 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler's own matrix products against the reference: edge shapes, layouts, types, what is fused before and behind, and
    values that are no numbers. All graphs of a test are one module, as compiling is what takes the time. */
-#include "engine/backend/compiled.h"
-#include "engine/compile/product_units.h"
-#include "engine/graph/exact.h"
-#include "engine/graph/graph_text.h"
+#include "engine/graph_cases.h"
 
-#include "unit.h"
+#include "engine/compile/product_units.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-enum { MOST = 256, SOURCE_BYTES = 1024 };
-
-static op_table *table;
+static graph_cases cases;
 static backend *own;
 
 static int open_all(void **state) {
     (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled:own-products", &own, NULL) != ASSAY_OK;
+    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
+           backend_compiled_open(cases.table, "compiled:own-products", &own, NULL) != ASSAY_OK;
 }
 
 static int close_all(void **state) {
     (void)state;
     own->close(own);
-    op_table_free(table);
+    op_table_free(cases.table);
     return 0;
 }
 
-/* --- many graphs at once -------------------------------------------------------------------------------------------------------- */
-
-typedef struct case_list {
-    int n;
-    arena memory[MOST];
-    graph graphs[MOST];
-    char sources[MOST][SOURCE_BYTES];
-} case_list;
-
-static case_list cases;
-
-/* Appends the graph of this text, its inputs filled. */
 static graph *add(const char *source) {
-    assert_true(cases.n < MOST);
-    int i = cases.n++;
-    error err = {0};
-    cases.memory[i] = (arena){0};
-    snprintf(cases.sources[i], SOURCE_BYTES, "%s", source);
-    graph *g = &cases.graphs[i];
-    if (graph_read(&cases.memory[i], table, source, strlen(source), &(bind_options){0}, g, &err) != ASSAY_OK) {
-        print_error("%d:%d: %s in\n%s", (int)err.line, (int)err.column, err.message, source);
-        assert_true(false);
-    }
-    assert_int_equal(graph_allocate(g, &device_cpu, NULL), ASSAY_OK);
-    graph_seed(g, 7);
-    assert_int_equal(graph_fill(g, (uint64_t)i, NULL), ASSAY_OK);
-    return g;
+    return cases_add(&cases, source);
 }
 
-static void check(int i, plan *p) {
-    graph *g = &cases.graphs[i];
-    exact expected;
-    error err = {0};
-    assert_int_equal(exact_make(&cases.memory[i], g, NULL, 1, &expected, &err), ASSAY_OK);
-    assert_int_equal(p->run(p, &err), ASSAY_OK);
-    for (int k = 0; k < g->n_outputs; k++) {
-        tensor t;
-        agreement a;
-        assert_int_equal(p->output(p, k, &t, NULL), ASSAY_OK);
-        exact_compare(&expected, k, &t, &a);
-        if (!a.agrees) {
-            print_error("output %d is %.9g at %d, expected %.9g (tolerance %g), of\n%s", k, a.actual_at_worst, (int)a.worst,
-                        a.expected_at_worst, a.tolerance_at_worst, cases.sources[i]);
-        }
-        assert_true(a.agrees);
-        tensor_clear(&t);
-    }
-}
+/* Products of any size, which are small here: else sums like others. */
+static bool in_blocks = true;
 
 /* Compiles what was added, in each way that this CPU has, and compares; forgets it. */
 static void check_all(void) {
-    static const graph *graphs[MOST];
-    static plan *plans[MOST];
     compiled_backend *b = (compiled_backend *)own;
     compile_options usual = b->options;
-    error err = {0};
+    b->options.blocks_all = in_blocks;
     for (int way = 0; way < 3; way++) {
         b->options.pairs = way == 2 ? PAIRS_BY_TILES : way == 1 ? PAIRS_BY_VECTORS : PAIRS_WIDENED;
-        if (way == 2 && !cpu_has_tiles()) {
-            continue;
-        }
-        for (int i = 0; i < cases.n; i++) {
-            graphs[i] = &cases.graphs[i];
-        }
-        if (compiled_prepare_many(own, graphs, cases.n, BUILD_TO_TEST, plans, &err) != ASSAY_OK) {
-            print_error("%s\n", err.message);
-            assert_true(false);
-        }
-        for (int i = 0; i < cases.n; i++) {
-            check(i, plans[i]);
-            assert_int_equal(((compiled_plan *)plans[i])->program.n_steps > 0, 1);
-            plans[i]->release(plans[i]);
+        if (way < 2 || cpu_has_tiles()) {
+            cases_check(&cases, own);
         }
     }
     b->options = usual;
-    for (int i = 0; i < cases.n; i++) {
-        graph_clear(&cases.graphs[i]);
-        arena_clear(&cases.memory[i]);
-    }
-    cases.n = 0;
+    cases_forget(&cases);
 }
 
 /* --- the tests ------------------------------------------------------------------------------------------------------------------ */
@@ -132,7 +66,7 @@ static void layouts_and_shapes(void **state) {
         for (size_t s = 0; s < countof(shapes); s++) {
             int m = shapes[s].m, k = shapes[s].k, n = shapes[s].n;
             for (int layout = 0; layout < 4; layout++) {
-                char a[64] = "", b[64] = "", source[SOURCE_BYTES];
+                char a[64] = "", b[64] = "", source[CASE_SOURCE_BYTES];
                 if (layout == 1 || layout == 3) {
                     snprintf(b, sizeof b, ", stride=(1, %d)", layout == 3 ? k + 3 : k);
                 }
@@ -169,11 +103,11 @@ static void what_is_around_them(void **state) {
     };
     for (size_t t = 0; t < countof(types); t++) {
         for (size_t f = 0; f < countof(forms); f++) {
-            char source[SOURCE_BYTES];
+            char source[CASE_SOURCE_BYTES];
             snprintf(source, sizeof source, forms[f], types[t], types[t], types[t]);
             add(source);
         }
-        char source[SOURCE_BYTES];
+        char source[CASE_SOURCE_BYTES];
         snprintf(source, sizeof source,
                  "graph weights\n%%x = input(T([5, 96], %s))\n%%w = input(T([40, 96], i8), low=-127, high=128)\n"
                  "%%s = input(T([40, 1], %s), low=0.001, high=0.01)\n%%f = _to_copy(%%w, dtype=%s)\n%%d = mul.Tensor(%%f, %%s)\n"
@@ -191,7 +125,7 @@ static void what_is_no_number_stays_where_it_belongs(void **state) {
     for (size_t t = 0; t < 2; t++) {
         for (size_t i = 0; i < countof(odd); i++) {
             for (int turned = 0; turned < 2; turned++) {
-                char source[SOURCE_BYTES];
+                char source[CASE_SOURCE_BYTES];
                 snprintf(source, sizeof source,
                          "graph odd\n%%a = input(T([19, 70], %s))\n%%b = input(T([70, 36], %s%s))\n%%y = mm(%%a, %%b)\nreturn %%y\n",
                          types[t], types[t], turned ? ", stride=(1, 70)" : "");
@@ -224,7 +158,7 @@ static void windows_within_channels(void **state) {
         for (size_t i = 0; i < countof(windows); i++) {
             const window *w = &windows[i];
             for (int behind = 0; behind < 2; behind++) {
-                char source[SOURCE_BYTES];
+                char source[CASE_SOURCE_BYTES];
                 snprintf(source, sizeof source,
                          "graph windows\n%%x = input(T([2, 3, 7, %d], %s))\n%%k = input(T([3, 1, %d, %d], %s))\n%%b = input(T([3], %s))\n"
                          "%%c = convolution(%%x, %%k, %%b, [%d, %d], [%d, %d], [1, %d], False, [0, 0], 3)\n%s",
@@ -253,7 +187,7 @@ static void products_between_others(void **state) {
     };
     for (size_t t = 0; t < countof(types); t++) {
         for (size_t f = 0; f < countof(forms); f++) {
-            char source[SOURCE_BYTES];
+            char source[CASE_SOURCE_BYTES];
             snprintf(source, sizeof source, forms[f], types[t], types[t], types[t], types[t], types[t], types[t]);
             add(source);
         }
@@ -272,6 +206,76 @@ static void subnormal_halves_count_in_other_sums(void **state) {
     check_all();
 }
 
+/* Sums that are written in another order than they are made in: heads joined, split, turned, beside the sums themselves. */
+static void results_in_another_order(void **state) {
+    (void)state;
+    static const char *const forms[] = {
+        "graph joined\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%s = permute(%%v, [0, 2, 1, 3])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [2, 20, 72])\nreturn %%y\n",
+        "graph both\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [3, 2, 20, 24])\n%%s = permute(%%v, [2, 1, 0, 3])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [40, 72])\nreturn %%y, %%p\n",
+        "graph split\n%%a = input(T([30, 40], %s))\n%%b = input(T([40, 36], %s))\n%%p = mm(%%a, %%b)\n"
+        "%%v = view(%%p, [5, 6, 4, 9])\n%%s = permute(%%v, [2, 0, 1, 3])\n%%y = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "return %%y\n",
+        "graph turned\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%s = permute(%%v, [0, 3, 1, 2])\n%%d = clone(%%s, memory_format=torch.contiguous_format)\n"
+        "%%y = view(%%d, [48, 60])\nreturn %%y\n",
+        "graph half\n%%a = input(T([6, 20, 40], %s))\n%%b = input(T([6, 40, 24], %s))\n%%p = bmm(%%a, %%b)\n"
+        "%%v = view(%%p, [2, 3, 20, 24])\n%%t = slice.Tensor(%%v, 1, 0, 2)\n%%s = permute(%%t, [0, 2, 1, 3])\n"
+        "%%d = clone(%%s, memory_format=torch.contiguous_format)\n%%y = view(%%d, [2, 20, 48])\nreturn %%y\n",
+        "graph sums\n%%a = input(T([6, 20, 40, 7], %s))\n%%b = input(T([6, 1, 40, 7], %s))\n%%m = mul.Tensor(%%a, %%b)\n"
+        "%%p = sum.dim_IntList(%%m, [3])\n%%v = view(%%p, [2, 3, 20, 40])\n%%s = permute(%%v, [1, 2, 0, 3])\n"
+        "%%d = clone(%%s, memory_format=torch.contiguous_format)\n%%y = view(%%d, [60, 80])\nreturn %%y\n",
+    };
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t f = 0; f < countof(forms); f++) {
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source, forms[f], types[t], types[t]);
+            add(source);
+        }
+    }
+    check_all();
+    graph *g = add("graph joined\n%a = input(T([6, 20, 40], f32))\n%b = input(T([6, 40, 24], f32))\n%p = bmm(%a, %b)\n"
+                   "%v = view(%p, [2, 3, 20, 24])\n%s = permute(%v, [0, 2, 1, 3])\n"
+                   "%d = clone(%s, memory_format=torch.contiguous_format)\n%y = view(%d, [2, 20, 72])\nreturn %y\n");
+    arena memory = {0};
+    compiled_program made;
+    assert_int_equal(compile_graph(&memory, g, &(compile_options){.own_products = true, .n_threads = 2}, &made, NULL), ASSAY_OK);
+    assert_int_equal(made.n_steps, 1);
+    arena_clear(&memory);
+    check_all();
+}
+
+/* Two products of few terms between a mean and what it weighs: image by image, and what is computed before both stays with the image. */
+static void small_products_go_with_their_images(void **state) {
+    (void)state;
+    static const char source[] =
+        "graph squeeze\n%x = input(T([4, 48, 30, 31], f32))\n%r = input(T([12, 48, 1, 1], f32))\n%rb = input(T([12], f32))\n"
+        "%e = input(T([48, 12, 1, 1], f32))\n%eb = input(T([48], f32))\n%active = silu(%x)\n%mean = mean.dim(%active, [2, 3], True)\n"
+        "%reduced = convolution(%mean, %r, %rb, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n%swish = silu(%reduced)\n"
+        "%expanded = convolution(%swish, %e, %eb, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n%gate = sigmoid(%expanded)\n"
+        "%y = mul.Tensor(%active, %gate)\nreturn %y\n";
+    enum { IMAGES = 4, OF_IMAGE = 48 * 30 * 31 };
+    graph *g = add(source);
+    arena memory = {0};
+    compiled_program made;
+    assert_int_equal(compile_graph(&memory, g, &(compile_options){.own_products = true, .n_threads = 2}, &made, NULL), ASSAY_OK);
+    assert_int_equal(made.n_chains, 1);
+    assert_int_equal(made.chains[0].n_steps, made.n_steps);
+    assert_int_equal(made.chains[0].parts, IMAGES);
+    int n_kept = 0;
+    for (int b = 0; b < made.n_buffers; b++) {
+        n_kept += made.buffers[b].part_elems == OF_IMAGE;
+    }
+    assert_int_equal(n_kept, 1);
+    arena_clear(&memory);
+    in_blocks = false;
+    check_all();
+    in_blocks = true;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_and_shapes),
@@ -280,6 +284,8 @@ int main(void) {
         cmocka_unit_test(what_is_around_them),
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
         cmocka_unit_test(subnormal_halves_count_in_other_sums),
+        cmocka_unit_test(small_products_go_with_their_images),
+        cmocka_unit_test(results_in_another_order),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

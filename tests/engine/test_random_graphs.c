@@ -26,11 +26,12 @@ typedef struct manner {
     bool variants; /* all kernels that a tuner would choose from */
     int threads;   /* 0: by the work that there is */
     bool streams;  /* all results, as if they were large */
+    bool blocks;   /* all products, as if they were large */
 } manner;
 static const manner manners[] = {
-    {"compiled", false, 0, false},        {"compiled", false, 2, false}, {"compiled", false, 2, true},
-    {"compiled:nofuse", false, 0, false}, {"compiled", true, 2, false},  {"compiled", true, 0, true},
-    {"compiled:own-products", false, 2, false}};
+    {"compiled", false, 0, false, false},        {"compiled", false, 2, false, false}, {"compiled", false, 2, true, false},
+    {"compiled:nofuse", false, 0, false, false}, {"compiled", true, 2, false, false},  {"compiled", true, 0, true, false},
+    {"compiled:own-products", false, 2, false, false}, {"compiled:own-products", false, 2, false, true}};
 
 typedef struct subject {
     arena memory;
@@ -176,6 +177,7 @@ static void open_runner(runner *r) {
         if (result == ASSAY_OK) {
             ((compiled_backend *)r->backends[i])->options.variants = manners[i].variants;
             ((compiled_backend *)r->backends[i])->options.streams_all = manners[i].streams;
+            ((compiled_backend *)r->backends[i])->options.blocks_all = manners[i].blocks;
         }
     }
     if (result != ASSAY_OK) {

@@ -12,19 +12,6 @@ enum { SEED = 99 };
 
 static const dtype floats[] = {ASSAY_F16, ASSAY_BF16, ASSAY_F32, ASSAY_F64};
 
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* The known answer that comes with the generator's reference implementation (Random123, kat_vectors). */
 static void test_philox_known_answer(void **state) {
     static const uint32_t expected[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
@@ -211,15 +198,17 @@ static void test_bad_arguments(void **state) {
     kit_refuses(k, "native_dropout", (arg[]){whole, arg_float(0.5), arg_bool(true)}, 3, ASSAY_INVALID);
 }
 
+static uint64_t seed = SEED;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_philox_known_answer),
         cmocka_unit_test(test_every_instruction_set_gives_one_stream),
-        cmocka_unit_test_setup_teardown(test_draws_are_possible, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_small_and_empty, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_threads_do_not_change_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_checks_notice, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_arguments, set_up, tear_down),
+        KIT_TEST(test_draws_are_possible, &seed),
+        KIT_TEST(test_small_and_empty, &seed),
+        KIT_TEST(test_threads_do_not_change_values, &seed),
+        KIT_TEST(test_checks_notice, &seed),
+        KIT_TEST(test_bad_arguments, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,6 @@
 
 #include <math.h>
 
-enum { SEED = 20261122 };
-
-static int set_up(void **state) {
-    kit *k = calloc(1, sizeof *k);
-    kit_open(k, SEED);
-    *state = k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* Valid input values, then eager against the reference. */
 static void check(kit *k, const char *name, const arg *args, int n) {
     op_call call = kit_call(k, name, args, n);
@@ -27,11 +12,12 @@ static void check(kit *k, const char *name, const arg *args, int n) {
     kit_check(k, name, args, n);
 }
 
-/* A shape with odd sizes in several layouts; the last two have gaps or repeat what they have. */
-enum { N_LAYOUTS = 6 };
+/* A shape with odd sizes in several layouts; the last three have gaps, or repeat what they have, some or all of it. */
+enum { N_LAYOUTS = 7 };
 static const int64_t shape[4] = {3, 5, 18, 21};
 static const int64_t layouts[N_LAYOUTS][4] = {{1890, 378, 21, 1}, {1890, 1, 105, 5},    {1, 3, 15, 270},
-                                              {1890, 378, 1, 18}, {9000, 1800, 100, 3}, {0, 21, 0, 1}};
+                                              {1890, 378, 1, 18}, {9000, 1800, 100, 3}, {0, 21, 0, 1},
+                                              {0, 0, 0, 0}};
 static const dtype real_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16};
 static const dtype all_types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16, ASSAY_I8,  ASSAY_I16,
                                   ASSAY_I32, ASSAY_I64, ASSAY_U8,   ASSAY_B8,  ASSAY_C64, ASSAY_C128};
@@ -277,6 +263,38 @@ static void test_far_mean(void **state) {
     NEAR(k, "var.correction", ((arg[]){row, INTS(0), arg_number(number_of_int(0))}), 3, 0, 0.25);
 }
 
+/* Of equal elements the mean's own rounding is left, in any number of them. */
+static void test_equal_elements(void **state) {
+    kit *k = *state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16, ASSAY_C64, ASSAY_C128};
+    static const int64_t lengths[] = {1, 2, 7, 100, 1134, 40000}, strides[] = {1, 0};
+    for (size_t i = 0; i < countof(types) * countof(lengths); i++) {
+        int64_t n = lengths[i % countof(lengths)];
+        arg x = arg_tensor(kit_tensor(k, types[i / countof(lengths)], 2, (int64_t[]){3, n}, strides));
+        arg none = {.kind = ARG_NONE}, zero = arg_number(number_of_int(0)), keep = arg_bool(true);
+        check(k, "var_mean.correction", (arg[]){x, INTS(1), zero, keep}, 4);
+        check(k, "var_mean.correction", (arg[]){x, INTS(1), none, keep}, 4);
+        check(k, "std.correction", (arg[]){x, INTS(1), zero, keep}, 4);
+    }
+}
+
+/* An infinite element makes the mean infinite, in whichever block it lies. */
+static void test_infinite_mean(void **state) {
+    kit *k = *state;
+    enum { N = 40000 };
+    for (int i = 0; i < 6; i++) {
+        bool is_row = i % 2 == 0;
+        double least = i / 2 == 2 ? NAN : -INFINITY;
+        arg x = arg_tensor(kit_tensor(k, i % 3 == 0 ? ASSAY_F64 : ASSAY_F32, 2, is_row ? (int64_t[]){1, N} : (int64_t[]){N, 3}, NULL));
+        for (int64_t j = 0; j < tensor_numel(x.tensor); j++) {
+            element_store(x.tensor->dtype, tensor_data(x.tensor) + j * (int64_t)dtype_size(x.tensor->dtype), 1);
+        }
+        int64_t at = i / 2 == 0 ? 0 : tensor_numel(x.tensor) / 2 / 3 * 3;
+        element_store(x.tensor->dtype, tensor_data(x.tensor) + at * (int64_t)dtype_size(x.tensor->dtype), least);
+        kit_check(k, "var_mean.correction", (arg[]){x, INTS(is_row ? 1 : 0)}, 2);
+    }
+}
+
 static void test_refused(void **state) {
     kit *k = *state;
     arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){2, 3}, NULL)), off = arg_bool(false);
@@ -300,14 +318,23 @@ static void test_refused(void **state) {
     kit_refuses(k, "_softmax_backward_data", (arg[]){x, x, arg_int(0), arg_dtype(ASSAY_I64)}, 4, ASSAY_INVALID);
 }
 
+static uint64_t seed = 20261122;
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dims),        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_result_types), cmocka_unit_test(test_one_dim),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_empty_and_scalar),
-        cmocka_unit_test(test_known_values), cmocka_unit_test(test_not_a_number),
-        cmocka_unit_test(test_far_mean),    cmocka_unit_test(test_refused),
+        KIT_TEST(test_dims, &seed),
+        KIT_TEST(test_whole, &seed),
+        KIT_TEST(test_result_types, &seed),
+        KIT_TEST(test_one_dim, &seed),
+        KIT_TEST(test_long_lines, &seed),
+        KIT_TEST(test_softmax, &seed),
+        KIT_TEST(test_empty_and_scalar, &seed),
+        KIT_TEST(test_known_values, &seed),
+        KIT_TEST(test_not_a_number, &seed),
+        KIT_TEST(test_far_mean, &seed),
+        KIT_TEST(test_equal_elements, &seed),
+        KIT_TEST(test_infinite_mean, &seed),
+        KIT_TEST(test_refused, &seed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

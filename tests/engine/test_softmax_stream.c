@@ -100,21 +100,11 @@ static void lines_agree(void **state) {
     }
 }
 
-static int set_up(void **state) {
-    static kit k;
-    kit_open(&k, 11);
-    *state = &k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    return 0;
-}
+static uint64_t seed = 11;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_agree, set_up, tear_down),
+        KIT_TEST(lines_agree, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

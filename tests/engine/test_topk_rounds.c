@@ -1,102 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topk of few and short lines, which the compiler makes of its own, against the reference: values and places, types, both
    directions, ties, what is no number, and what is computed before and behind. */
-#include "engine/backend/compiled.h"
-#include "engine/graph/exact.h"
-#include "engine/graph/graph_text.h"
-
-#include "unit.h"
+#include "engine/graph_cases.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-enum { MOST = 64, SOURCE_BYTES = 512 };
-
-static op_table *table;
+static graph_cases cases;
 static backend *compiled;
 
 static int open_all(void **state) {
     (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled", &compiled, NULL) != ASSAY_OK;
+    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
+           backend_compiled_open(cases.table, "compiled", &compiled, NULL) != ASSAY_OK;
 }
 
 static int close_all(void **state) {
     (void)state;
     compiled->close(compiled);
-    op_table_free(table);
+    op_table_free(cases.table);
     return 0;
 }
 
-typedef struct case_list {
-    int n;
-    arena memory[MOST];
-    graph graphs[MOST];
-    char sources[MOST][SOURCE_BYTES];
-} case_list;
-
-static case_list cases;
-
 static graph *add(const char *source) {
-    assert_true(cases.n < MOST);
-    int i = cases.n++;
-    error err = {0};
-    cases.memory[i] = (arena){0};
-    snprintf(cases.sources[i], SOURCE_BYTES, "%s", source);
-    graph *g = &cases.graphs[i];
-    if (graph_read(&cases.memory[i], table, source, strlen(source), &(bind_options){0}, g, &err) != ASSAY_OK) {
-        print_error("%d:%d: %s in\n%s", (int)err.line, (int)err.column, err.message, source);
-        assert_true(false);
-    }
-    assert_int_equal(graph_allocate(g, &device_cpu, NULL), ASSAY_OK);
-    graph_seed(g, 7);
-    assert_int_equal(graph_fill(g, (uint64_t)i, NULL), ASSAY_OK);
-    return g;
-}
-
-static void check(int i, plan *p) {
-    exact expected;
-    error err = {0};
-    assert_int_equal(exact_make(&cases.memory[i], &cases.graphs[i], NULL, 1, &expected, &err), ASSAY_OK);
-    assert_int_equal(p->run(p, &err), ASSAY_OK);
-    for (int k = 0; k < cases.graphs[i].n_outputs; k++) {
-        tensor t;
-        agreement a;
-        assert_int_equal(p->output(p, k, &t, NULL), ASSAY_OK);
-        exact_compare(&expected, k, &t, &a);
-        if (!a.agrees) {
-            print_error("output %d is %.9g at %d, expected %.9g, of\n%s", k, a.actual_at_worst, (int)a.worst, a.expected_at_worst,
-                        cases.sources[i]);
-        }
-        assert_true(a.agrees);
-        tensor_clear(&t);
-    }
+    return cases_add(&cases, source);
 }
 
 /* Compiles what was added as one module, and compares; forgets it. */
 static void check_all(void) {
-    static const graph *graphs[MOST];
-    static plan *plans[MOST];
-    error err = {0};
-    for (int i = 0; i < cases.n; i++) {
-        graphs[i] = &cases.graphs[i];
-    }
-    if (compiled_prepare_many(compiled, graphs, cases.n, BUILD_TO_TEST, plans, &err) != ASSAY_OK) {
-        print_error("%s\n", err.message);
-        assert_true(false);
-    }
-    for (int i = 0; i < cases.n; i++) {
-        assert_false(plans[i]->is_fallback);
-        check(i, plans[i]);
-        plans[i]->release(plans[i]);
-        graph_clear(&cases.graphs[i]);
-        arena_clear(&cases.memory[i]);
-    }
-    cases.n = 0;
+    cases_check(&cases, compiled);
+    cases_forget(&cases);
 }
 
 static graph *add_line(const char *sizes, const char *type, int k, int dim, bool largest) {
-    char source[SOURCE_BYTES];
+    char source[CASE_SOURCE_BYTES];
     snprintf(source, sizeof source, "graph order\n%%x = input(T(%s, %s))\n%%v, %%i = topk(%%x, %d, %d, %s)\nreturn %%v, %%i\n", sizes,
              type, k, dim, largest ? "True" : "False");
     return add(source);

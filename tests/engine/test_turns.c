@@ -54,21 +54,11 @@ static void both_ways_copy(void **state) {
     }
 }
 
-static int set_up(void **state) {
-    static kit k;
-    kit_open(&k, 13);
-    *state = &k;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    kit_close(*state);
-    return 0;
-}
+static uint64_t seed = 13;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(both_ways_copy, set_up, tear_down),
+        KIT_TEST(both_ways_copy, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,24 @@ static void grids_agree(void **state) {
     check_close(&k);
 }
 
+/* The same number everywhere has no slope: what is left is rounding, and judged as that. */
+static void plain_images_have_no_slope(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(floats) * 9; i++) {
+        dtype t = floats[i / 9];
+        arg x = check_tensor(&k, t, 4, (const int64_t[]){2, 3, 8, 9}, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){2, 6, 7, 2}, NULL);
+        arg grad = check_tensor(&k, t, 4, (const int64_t[]){2, 3, 6, 7}, NULL);
+        x.tensor->strides[2] = x.tensor->strides[3] = 0;
+        arg mask = {.kind = ARG_BOOLS, .n = 2, .bools = (const bool[]){true, true}};
+        check_agrees(&k, "grid_sampler_2d_backward", (const arg[]){grad, x, grid, {.kind = ARG_INT, .i = (int64_t)(i % 3)},
+                                                                   {.kind = ARG_INT, .i = (int64_t)(i / 3 % 3)}, a_bool(false), mask}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* Coordinates far away or not numbers read nothing out of bounds. */
 static void wild_coordinates(void **state) {
     (void)state;
@@ -296,7 +314,7 @@ int main(void) {
         cmocka_unit_test(adaptive_pools_agree),  cmocka_unit_test(maxima_of_odd_values),
         cmocka_unit_test(bad_index_is_reported), cmocka_unit_test(bad_pools),
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
-        cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates),
+        cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
         cmocka_unit_test(bad_resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
 #include "lab/report/operators_csv.h"
 #include "lab/report/operators_report.h"
 #include "lab/report/table.h"
-#include "lab/stats/interval.h"
 #include "lab/stats/summary.h"
 
 #include "unit.h"
@@ -22,9 +21,12 @@ static status use_stats(void *arg, error *err) {
     (void)arg;
     static const double samples[] = {3, 1, 2, 5, 4};
     stats_summary summary;
-    stats_interval interval;
+    record_speedup speedup;
+    record r = RECORD_EMPTY;
+    r.samples_ns = samples;
+    r.n_samples = 5;
     TRY(stats_summarise(samples, 5, &summary, err));
-    return stats_ratio_interval(samples, 5, samples, 5, 0.9, 50, 1, &interval, err);
+    return record_compare(&r, &r, &speedup, err);
 }
 
 static status tick(void *arg, error *err) {

@@ -169,6 +169,73 @@ static void the_table_tells_all(void **state) {
     arena_clear(&a);
 }
 
+/* Nine rounds of an operator on a backend: time_ns, a percent more or less by the round. */
+static void deal_rounds(deck *d, const char *op, const char *backend, double time_ns, double *samples) {
+    deal(d, op, 0, backend, time_ns, 1);
+    record *r = &d->records[d->n - 1];
+    for (int i = 0; i < 9; i++) {
+        samples[i] = time_ns * (strcmp(backend, "eager") == 0 ? 1 + i : (1 + i) * (1 + 0.01 * (i % 3 - 1)));
+    }
+    r->samples_ns = samples;
+    r->n_samples = 9;
+    assert_int_equal(record_summarise(r, NULL), ASSAY_OK);
+}
+
+/* Four operators, rounds growing ninefold all the while: alike, faster, a little slower, much slower. */
+static void verdicts_follow_the_rounds(void **state) {
+    (void)state;
+    static const char *const names[] = {"aten.alike", "aten.faster", "aten.slower", "aten.slow"};
+    static const double times[] = {100.5, 90, 103, 130};
+    static const operators_verdict verdicts[] = {OPERATORS_ALIKE, OPERATORS_FASTER, OPERATORS_SLOWER, OPERATORS_SLOWER};
+    static double samples[8][9];
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    operators_figures f;
+    operators_totals totals;
+    text out = {0};
+    for (size_t i = 0; i < countof(names); i++) {
+        deal_rounds(&d, names[i], "eager", 100, samples[2 * i]);
+        deal_rounds(&d, names[i], "p", times[i], samples[2 * i + 1]);
+    }
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    for (size_t i = 0; i < countof(names); i++) {
+        assert_int_equal(operators_figures_of(&a, &g.rows[i], 1, 0, &f, NULL), ASSAY_OK);
+        assert_true(f.low[1] <= f.speedup[1] && f.speedup[1] <= f.high[1] && f.high[1] / f.low[1] < 1.03);
+        assert_true(fabs(f.speedup[1] - 100 / times[i]) < 1e-9);
+        assert_int_equal(operators_verdict_of(&f), verdicts[i]);
+    }
+    assert_int_equal(operators_totals_of(&a, &g, 1, &totals, NULL), ASSAY_OK);
+    assert_int_equal(totals.n_faster, 1);
+    assert_int_equal(totals.n_slower, 2);
+    assert_int_equal(totals.n_much_slower, 1);
+    assert_int_equal(operators_report(&a, &g, &(operators_report_options){0}, &out, NULL), ASSAY_OK);
+    print_message("%s", out.data);
+    assert_non_null(strstr(out.data, " ~0.995 "));
+    assert_non_null(strstr(out.data, "of 4 operators 1 are beyond doubt faster than eager, 2 slower, 1 of these by more than 5%\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+/* Too few samples to say anything: neither faster nor slower, however far apart. */
+static void few_samples_prove_nothing(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    operators_figures f;
+    deal(&d, "aten.x", 0, "eager", 100, 1);
+    deal(&d, "aten.x", 0, "p", 1000, 1);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_figures_of(&a, &g.rows[0], 1, 0, &f, NULL), ASSAY_OK);
+    assert_true(f.speedup[1] == 0.1 && f.low[1] == 0 && isinf(f.high[1]));
+    assert_int_equal(operators_verdict_of(&f), OPERATORS_ALIKE);
+    record_speedup s;
+    assert_int_equal(record_compare(&d.records[1], &d.records[0], &s, NULL), ASSAY_OK);
+    assert_true(s.ratio == 0.1 && s.low == 0.1 && s.high == 0.1 && s.confidence == 0);
+    arena_clear(&a);
+}
+
 /* Three inputs made ready in 2 us, 40 ms and 12.7 s; one of which nothing is known. */
 static void preparation_is_told(void **state) {
     (void)state;
@@ -257,6 +324,8 @@ int main(void) {
         cmocka_unit_test(two_backends_are_compared_with_each_other),
         cmocka_unit_test(means_are_over_common_inputs),
         cmocka_unit_test(the_table_tells_all),
+        cmocka_unit_test(verdicts_follow_the_rounds),
+        cmocka_unit_test(few_samples_prove_nothing),
         cmocka_unit_test(preparation_is_told),
         cmocka_unit_test(many_reasons_are_counted_not_dropped),
         cmocka_unit_test(summaries_are_json),

@@ -65,6 +65,7 @@ static record full_record(void) {
     r.samples_ns = samples;
     r.n_samples = 4;
     r.inner_loops = 1000;
+    r.speedup = (record_speedup){1.25, 1.2, 1.375, NAN};
     r.flops = 6;
     r.bytes = 60;
     r.error = (record_error_stats){0.5, NAN, INFINITY, 6, 6};
@@ -103,6 +104,7 @@ static void what_is_written_is_read_back(void **state) {
     for (size_t i = 0; i < r.n_samples; i++) {
         assert_true(back.samples_ns[i] == r.samples_ns[i]);
     }
+    assert_true(back.speedup.ratio == 1.25 && back.speedup.high == 1.375 && isnan(back.speedup.confidence));
     assert_true(back.median_ns == r.median_ns && back.gbytes_per_s == r.gbytes_per_s);
     assert_true(isnan(back.error.rel_l2) && isnan(back.error.worst_ulp) && isnan(back.prepare_ns));
     assert_null(back.conditions[1].value);

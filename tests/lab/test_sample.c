@@ -165,6 +165,27 @@ static void inputs_are_restored_before_every_run(void **state) {
     arena_clear(&a);
 }
 
+/* An operator that writes its input, and takes 400 ns: a sample is the mean of several runs, each timed alone. */
+static void restored_runs_are_looped_too(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 25};
+    toy t = {.clock = &clock, .cost_ns = 400};
+    sample_subject subject = subject_of(&t);
+    subject.before = toy_restore;
+    subject.restores_each_run = true;
+    sample_options options = {.repeats = 10, .min_time_s = 0.01, .clock = clock_fake(&clock)};
+    sample_series series;
+    arena a = {0};
+    assert_int_equal(sample_all(&a, &subject, 1, &options, &series, NULL), ASSAY_OK);
+    assert_true(series.inner_loops >= 12 && series.inner_loops <= 16); /* a millisecond, restoring included */
+    assert_int_equal(t.dirty_runs, 0);
+    for (size_t i = 0; i < 10; i++) {
+        assert_true(fabs(series.samples_ns[i] - 400) < 1e-9);
+    }
+    assert_true(series.warning_bits & 1u << SAMPLE_SHORT); /* of one run: the loop does not mend what each is off by */
+    arena_clear(&a);
+}
+
 static void a_failing_subject_leaves_the_others_alone(void **state) {
     (void)state;
     fake_clock clock = {.step_ns = 0};
@@ -256,6 +277,57 @@ static void a_stopping_rule_asks_for_more(void **state) {
     arena_clear(&a);
 }
 
+/* The whole machine is slower by the round, and all subjects with it: their ratio is known at once. */
+static void the_rule_judges_ratios(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy toys[] = {{.clock = &clock, .cost_ns = 20000000, .growth_ns = 2000000},
+                  {.clock = &clock, .cost_ns = 20000000, .growth_ns = 2000000},
+                  {.clock = &clock, .cost_ns = 20000000}};
+    sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1]), subject_of(&toys[2])};
+    sample_options options = {
+        .repeats = 3, .max_repeats = 20, .stopping = stop_when_narrow(0.95, 0.03), .clock = clock_fake(&clock)};
+    sample_series series[3];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_int_equal(series[0].n_samples, 6);
+    toys[0] = toys[1] = (toy){.clock = &clock, .cost_ns = 20000000, .growth_ns = 2000000};
+    assert_int_equal(sample_all(&a, subjects, 3, &options, series, NULL), ASSAY_OK); /* the steady one stands out */
+    assert_int_equal(series[2].n_samples, 20);
+    toys[0] = (toy){.clock = &clock, .cost_ns = 20000000, .fail_at = 1};
+    toys[1] = (toy){.clock = &clock, .cost_ns = 20000000};
+    assert_int_equal(sample_all(&a, subjects, 3, &options, series, NULL), ASSAY_OK); /* no baseline: each by itself */
+    assert_int_equal(series[1].n_samples, 6);
+    options.baseline = 3;
+    assert_int_equal(sample_all(&a, subjects, 3, &options, series, NULL), ASSAY_INVALID);
+    arena_clear(&a);
+}
+
+/* Samples that may be many are short; together they last as long as was asked for, and never longer than they may. */
+static void many_samples_are_short(void **state) {
+    (void)state;
+    fake_clock clock = {.step_ns = 0};
+    toy toys[] = {{.clock = &clock, .cost_ns = 1000}, {.clock = &clock, .cost_ns = 1000}};
+    sample_subject subjects[] = {subject_of(&toys[0]), subject_of(&toys[1])};
+    sample_options options = {.repeats = 9,
+                              .max_repeats = 100,
+                              .min_time_s = 0.01,
+                              .stopping = stop_when_narrow(0.95, 0.01),
+                              .clock = clock_fake(&clock)};
+    sample_series series[2];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_true(series[0].inner_loops >= 250 && series[0].inner_loops <= 300);
+    double whole_ns = (double)series[0].n_samples * (double)series[0].inner_loops * 1000;
+    assert_true(whole_ns >= 10e6 && whole_ns < 10.5e6);
+    toys[0] = (toy){.clock = &clock, .cost_ns = 1000000, .growth_ns = 50000};
+    toys[1] = (toy){.clock = &clock, .cost_ns = 1000000};
+    options.max_time_s = 0.05;
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_true(series[0].n_samples >= 9 && series[0].n_samples < 25);
+    arena_clear(&a);
+}
+
 static void cold_runs_are_timed_alone(void **state) {
     (void)state;
     fake_clock clock = {.step_ns = 20};
@@ -323,11 +395,14 @@ int main(void) {
         cmocka_unit_test(subjects_take_turns),
         cmocka_unit_test(warm_samples_begin_with_a_run_not_timed),
         cmocka_unit_test(inputs_are_restored_before_every_run),
+        cmocka_unit_test(restored_runs_are_looped_too),
         cmocka_unit_test(a_failing_subject_leaves_the_others_alone),
         cmocka_unit_test(the_wait_is_inside),
         cmocka_unit_test(the_deadline_ends_it),
         cmocka_unit_test(drift_and_spread_are_told),
         cmocka_unit_test(a_stopping_rule_asks_for_more),
+        cmocka_unit_test(the_rule_judges_ratios),
+        cmocka_unit_test(many_samples_are_short),
         cmocka_unit_test(cold_runs_are_timed_alone),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(the_real_clock_goes_forward),

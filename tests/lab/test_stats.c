@@ -133,29 +133,39 @@ static void median_intervals_cover(void **state) {
     assert_true(fabs((double)covered / rounds - 0.96484375) < 0.012);
 }
 
-static void ratio_intervals_cover(void **state) {
+/* Both subjects of a round are slow in the same rounds, by up to twice, and differ by 3% besides. */
+static void paired_ratios_see_through_drift(void **state) {
     (void)state;
     rng r = rng_make(seed);
-    int covered = 0, rounds = 300;
-    stats_interval interval;
+    int covered = 0, distinct = 0, rounds = 2000;
+    double a[25], b[25], scratch[25];
     for (int round = 0; round < rounds; round++) {
-        double a[25], b[25];
         for (size_t i = 0; i < countof(a); i++) {
-            a[i] = exp(0.1 * rng_normal(&r)) * 3;
-            b[i] = exp(0.1 * rng_normal(&r));
+            double slow = 1 + rng_uniform(&r);
+            a[i] = 3 * slow * exp(0.01 * rng_normal(&r));
+            b[i] = slow * 1.03 * exp(0.01 * rng_normal(&r));
         }
-        assert_int_equal(stats_ratio_interval(a, 25, b, 25, 0.95, 500, rng_next(&r), &interval, NULL), ASSAY_OK);
-        covered += interval.low <= 3 && 3 <= interval.high;
+        stats_ratio found = stats_paired_ratio(a, b, countof(a), 0.95, scratch);
+        assert_true(found.interval.low <= found.median && found.median <= found.interval.high);
+        assert_true(found.interval.confidence >= 0.95);
+        covered += found.interval.low <= 3 / 1.03 && 3 / 1.03 <= found.interval.high;
+        distinct += found.interval.high < 3;
     }
-    assert_true(covered > 0.90 * rounds); /* the percentile bootstrap of a median is close to its level, not exact */
-    double x[] = {1, 2, 3}, zero[] = {0};
-    stats_interval again, first;
-    assert_int_equal(stats_ratio_interval(x, 3, x, 3, 0.9, 100, 5, &first, NULL), ASSAY_OK);
-    assert_int_equal(stats_ratio_interval(x, 3, x, 3, 0.9, 100, 5, &again, NULL), ASSAY_OK);
-    assert_true(first.low == again.low && first.high == again.high);
-    assert_int_equal(stats_ratio_interval(x, 0, x, 3, 0.9, 100, 5, &again, NULL), ASSAY_INVALID);
-    assert_int_equal(stats_ratio_interval(x, 3, zero, 1, 0.9, 100, 5, &again, NULL), ASSAY_INVALID);
-    assert_int_equal(stats_ratio_interval(x, 3, x, 3, 1, 100, 5, &again, NULL), ASSAY_INVALID);
+    assert_true(fabs((double)covered / rounds - 0.9567) < 0.019); /* by the binomial; four standard deviations */
+    assert_true(distinct > 0.95 * rounds);
+}
+
+static void paired_ratios_of_little_are_told_apart(void **state) {
+    (void)state;
+    double a[] = {2, 6, 9}, b[] = {1, 2, 4.5}, zero[] = {1, 0, 1}, broken[] = {1, NAN, 1}, scratch[3];
+    stats_ratio found = stats_paired_ratio(a, b, 3, 0.95, scratch);
+    assert_true(found.median == 2 && found.interval.low == 2 && found.interval.high == 3 && found.interval.confidence == 0.75);
+    found = stats_paired_ratio(a, b, 1, 0.95, scratch);
+    assert_true(found.median == 2 && found.interval.confidence == 0);
+    assert_true(isnan(stats_paired_ratio(a, b, 0, 0.95, scratch).median));
+    assert_true(isnan(stats_paired_ratio(a, zero, 3, 0.95, scratch).median));
+    assert_true(isnan(stats_paired_ratio(zero, a, 3, 0.95, scratch).median));
+    assert_true(isnan(stats_paired_ratio(a, broken, 3, 0.95, scratch).interval.low));
 }
 
 static void digits_follow_the_noise(void **state) {
@@ -195,7 +205,8 @@ int main(void) {
         cmocka_unit_test(sorting_puts_nan_last),
         cmocka_unit_test(median_intervals_are_the_tables),
         cmocka_unit_test(median_intervals_cover),
-        cmocka_unit_test(ratio_intervals_cover),
+        cmocka_unit_test(paired_ratios_see_through_drift),
+        cmocka_unit_test(paired_ratios_of_little_are_told_apart),
         cmocka_unit_test(digits_follow_the_noise),
         cmocka_unit_test(stopping_waits_for_narrowness),
     };

@@ -24,6 +24,9 @@ status backend_open(const op_table *table, const char *name, backend **out, erro
     if (strchr(name, '/') != NULL) {
         return backend_plugin_open(name, out, err);
     }
+    if (text_ends_with(name, BACKEND_AGAIN)) {
+        return backend_again_open(table, name, out, err);
+    }
     if (text_starts_with(name, "compiled:")) {
         return backend_compiled_open(table, name, out, err);
     }

@@ -4,6 +4,7 @@
 #define ENGINE_BACKEND_BACKEND_H
 
 #include "assay/backend.h"
+#include "engine/backend/output_memory.h"
 #include "engine/graph/graph.h"
 
 typedef struct backend backend;
@@ -30,6 +31,9 @@ struct backend {
     const char *name; /* as in --backend; plug-ins: the name they give themselves */
     const char *doc;  /* one sentence */
     status (*prepare)(backend *b, const graph *g, plan **out, error *err);
+    /* Where plans that are prepared from now on have their outputs, if the backend makes them itself and they fit; they keep
+       hold of it. NULL: each in memory of its own. Borrowed, for the calls of prepare. */
+    const output_memory *outputs;
     /* OK when the backend has code for the operator at all, else UNSUPPORTED with the reason; NULL: not known. */
     status (*covers)(backend *b, const op *o, error *err);
     void (*close)(backend *b);
@@ -45,6 +49,10 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
 /* A plug-in, "PATH" or "PATH.so:OPTIONS": a shared object that exports assay_backend_entry (include/assay/backend.h). The error names the file and what
    is wrong with it: not there, no such symbol, another ABI version, a refusal in its own words. */
 status backend_plugin_open(const char *path, backend **out, error *err);
+
+/* "NAME:again": the built-in backend NAME once more, for comparing it with itself. NOT_FOUND for others. */
+#define BACKEND_AGAIN ":again"
+status backend_again_open(const op_table *table, const char *name, backend **out, error *err);
 
 /* By name, or a path with a '/' in it. NOT_FOUND names the nearest. */
 status backend_open(const op_table *table, const char *name, backend **out, error *err);

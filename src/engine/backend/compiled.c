@@ -12,7 +12,7 @@
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
-static status make_memory(compiled_plan *p, int i, error *err) {
+static status make_memory(const output_memory *m, compiled_plan *p, int i, error *err) {
     const compile_buffer *b = &p->program.buffers[i];
     tensor *t = &p->tensors[i];
     switch (b->role) {
@@ -27,7 +27,7 @@ static status make_memory(compiled_plan *p, int i, error *err) {
         return tensor_allocate(t, &device_cpu, err);
     case BUFFER_OUTPUT:
         tensor_share(t, b->tensor);
-        return t->storage != NULL ? ASSAY_OK : tensor_allocate(t, &device_cpu, err);
+        return t->storage != NULL ? ASSAY_OK : output_memory_take(m, b->output, t, err);
     case BUFFER_CALL:
         return ASSAY_OK; /* when its step is prepared */
     }
@@ -88,6 +88,18 @@ static status redirect(compiled_plan *p, const compile_step *s, op_call *call, e
     return ASSAY_OK;
 }
 
+/* Which of the graph's outputs a call's output is, or -1. */
+static int output_of_call(const compiled_plan *p, int step, int output) {
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        int at = p->program.output_buffers[i];
+        const compile_buffer *b = at >= 0 ? &p->program.buffers[at] : NULL;
+        if (b != NULL && b->role == BUFFER_CALL && b->step == step && b->output == output) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* A view's layout was found in prepare, and its memory is its source's. */
 static status run_nothing(kernel_plan *k) {
     (void)k;
@@ -107,7 +119,7 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
     for (int i = 0; i < s->out.n; i++) {
         tensor *t = &s->out.items[i];
         if (t->storage == NULL && t->sparse == NULL) {
-            TRY(tensor_allocate(t, &device_cpu, err));
+            TRY(output_memory_take(b->base.outputs, output_of_call(p, index, i), t, err));
         }
     }
     for (int i = 0; i < p->program.n_buffers; i++) {
@@ -278,7 +290,8 @@ static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *
 }
 
 /* All of a plan but its code. */
-static status describe_plan(compiled_plan *p, const compile_options *how, const char *prefix, error *err) {
+static status describe_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, const char *prefix,
+                            error *err) {
     compile_options options = *how;
     options.n_threads = omp_get_max_threads();
     options.prefix = prefix;
@@ -297,13 +310,13 @@ static status describe_plan(compiled_plan *p, const compile_options *how, const 
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
     for (int i = 0; i < p->program.n_buffers; i++) {
-        TRY(make_memory(p, i, err));
+        TRY(make_memory(b->base.outputs, p, i, err));
     }
     return ASSAY_OK;
 }
 
 static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
-    TRY(describe_plan(p, how, NULL, err));
+    TRY(describe_plan(b, p, how, NULL, err));
     if (p->program.source[0] != '\0') {
         TRY(module_build(p->program.source, BUILD_TO_LAST, &p->code, err));
         p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
@@ -347,12 +360,19 @@ static plan *chosen_of(compiled_plan *p) {
     return chosen;
 }
 
+status compiled_prepare_eager(const compiled_backend *b, const graph *g, plan **out, error *err) {
+    b->eager->outputs = b->base.outputs;
+    status result = b->eager->prepare(b->eager, g, out, err);
+    b->eager->outputs = NULL;
+    return result;
+}
+
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
     compiled_backend *b = (compiled_backend *)base;
     compiled_plan *p = NULL;
     error why = {0};
     status result = compiled_prepare(b, g, &b->options, &p, &why);
-    if (result == ASSAY_UNSUPPORTED && b->eager->prepare(b->eager, g, out, NULL) == ASSAY_OK) {
+    if (result == ASSAY_UNSUPPORTED && compiled_prepare_eager(b, g, out, NULL) == ASSAY_OK) {
         (*out)->is_fallback = true;
         (*out)->note = "not compiled: eager's kernels run it, operator by operator";
         return ASSAY_OK;
@@ -409,7 +429,7 @@ status compiled_prepare_many(backend *base, const graph *const *graphs, int n, b
         result = new_plan(graphs[i], &plans[i], err);
         const char *prefix = result == ASSAY_OK ? arena_format(&plans[i]->memory, "graph_%d_", i) : NULL;
         if (result == ASSAY_OK) {
-            result = prefix != NULL ? describe_plan(plans[i], &b->options, prefix, err)
+            result = prefix != NULL ? describe_plan(b, plans[i], &b->options, prefix, err)
                                     : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
         }
     }

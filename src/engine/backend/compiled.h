@@ -50,6 +50,8 @@ typedef struct compiled_plan {
 
 /* A plan of g, not tuned. Errors as of a backend's prepare. */
 status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err);
+/* The eager backend's plan of g, its outputs where b has them. Errors as of a backend's prepare. */
+status compiled_prepare_eager(const compiled_backend *b, const graph *g, plan **out, error *err);
 /* The plans of n graphs, out[0] to out[n - 1], their kernels in one module, which is much faster to build than n are. b is the
    compiled backend. When one cannot be prepared none is. Nothing is tuned: UNSUPPORTED by a backend that tunes. */
 status compiled_prepare_many(backend *b, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err);

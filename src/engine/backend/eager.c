@@ -29,11 +29,12 @@ typedef struct eager_plan {
     outputs **own; /* each step's */
 } eager_plan;
 
-static status allocate_outputs(step *s, error *err) {
+static status allocate_outputs(const eager_backend *b, const graph *g, int node, step *s, error *err) {
     for (int i = 0; i < s->out.n; i++) {
         tensor *t = &s->out.items[i];
         if (t->storage == NULL && t->sparse == NULL) {
-            TRY(tensor_allocate(t, &device_cpu, err));
+            int output = b->base.outputs != NULL ? output_memory_find(g, &g->nodes[node].out->items[i]) : -1;
+            TRY(output_memory_take(b->base.outputs, output, t, err));
         }
     }
     return ASSAY_OK;
@@ -54,7 +55,7 @@ static status prepare_step(const eager_backend *b, eager_plan *p, int index, err
     p->own[index] = &s->out;
     TRY(graph_redirect(&p->memory, p->g, index, p->own, &s->call, err));
     TRY(op_infer(&s->call, &s->out, err));
-    TRY(allocate_outputs(s, err));
+    TRY(allocate_outputs(b, p->g, index, s, err));
     s->kernel.call = &s->call;
     s->kernel.out = &s->out;
     s->kernel.memory = &p->memory;

@@ -122,29 +122,53 @@ int race_winner(const double *best_s, int n) {
     return best;
 }
 
-static int compare_times(const void *a, const void *b) {
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+/* --- finals ------------------------------------------------------------------------------------------------------------------ */
+
+bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
+    int wins = 0;
+    for (int i = 0; i < rounds; i++) {
+        wins += second_s[i] < 0.98 * first_s[i];
+    }
+    return 4 * wins >= 3 * rounds;
 }
 
-status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, double *score, error *err) {
-    enum { ROUNDS = 32, QUARTER = ROUNDS / 4 };
+/* The mean of the runs that fit into FINAL_S. One run before them is not counted: the candidate before it has left its own data
+   in the caches. */
+static status mean_turn(candidate_fn *run, void *self, int candidate, const saved_inputs *saved, double *mean_s, error *err) {
+    static const double FINAL_S = 0.00025;
+    double spent = 0, sum = 0;
+    int runs = 0;
+    race_restore(saved);
+    TRY(run(self, candidate, err));
+    while (runs == 0 || spent < FINAL_S) {
+        double before = race_now_s();
+        race_restore(saved);
+        double start = race_now_s();
+        TRY(run(self, candidate, err));
+        double end = race_now_s();
+        spent += end - before;
+        sum += end - start;
+        runs++;
+    }
+    *mean_s = sum / runs;
+    return ASSAY_OK;
+}
+
+status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err) {
+    enum { ROUNDS = 32, LEAST_ROUNDS = 8 };
     double took_s[RACE_FINALISTS][ROUNDS];
     assert(n <= RACE_FINALISTS);
     double began = race_now_s();
     int rounds = 0;
-    for (; rounds < ROUNDS && (rounds < QUARTER || race_now_s() - began < 2 * RACE_CHOICE_S); rounds++) {
+    for (; rounds < ROUNDS && (rounds < LEAST_ROUNDS || race_now_s() - began < RACE_CHOICE_S); rounds++) {
         for (int k = 0; k < n; k++) {
             int i = rounds % 2 == 0 ? k : n - 1 - k;
-            TRY(fastest_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));
+            TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));
         }
     }
-    for (int i = 0; i < n; i++) {
-        qsort(took_s[i], (size_t)rounds, sizeof took_s[i][0], compare_times);
-        score[i] = 0;
-        for (int k = 0; 4 * k < rounds; k++) {
-            score[i] += took_s[i][k];
-        }
+    *best = 0;
+    for (int i = 1; i < n; i++) {
+        *best = race_is_faster(took_s[*best], took_s[i], rounds) ? i : *best;
     }
     return ASSAY_OK;
 }

@@ -36,11 +36,15 @@ typedef status candidate_fn(void *self, int candidate, error *err);
    stay in range and numbers do not drift to where arithmetic is slow; that takes time as well, and there is so much of it. Errors
    are a candidate's. */
 status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err);
-/* The chosen few of the same candidates once more, with more runs, in turns that change their order: score[i] is what the faster
-   quarter of chosen[i]'s runs took together. */
-enum { RACE_FINALISTS = 4 };
-status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, double *score, error *err);
 /* The first, unless another is faster by more than clocks wander. */
 int race_winner(const double *best_s, int n);
+
+/* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
+   order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. */
+enum { RACE_FINALISTS = 5 };
+status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err);
+
+/* Whether the second of two is faster beyond doubt: by more than 2% in at least three rounds of four. */
+bool race_is_faster(const double *first_s, const double *second_s, int rounds);
 
 #endif

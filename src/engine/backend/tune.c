@@ -57,7 +57,7 @@ typedef enum computer { BY_PLAN, BY_OWN_PRODUCTS, BY_SOME_OWN, BY_EAGER, COMPUTE
 typedef struct settled {
     computer by;
     bool whole;                /* without running chains part by part */
-    bool untuned;              /* BY_PLAN: each step as the compiler would have it */
+    bool untuned;              /* each step as the compiler would have it */
     uint32_t library_products; /* of BY_SOME_OWN */
 } settled;
 
@@ -68,7 +68,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 7";
+    static const char version[] = "tune 8";
     int threads = omp_get_max_threads();
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
@@ -126,13 +126,13 @@ typedef struct step_setting {
     int variant, threads;
 } step_setting;
 
-enum { MOST_WHOLE = 2 * COMPUTERS + 1 };
+enum { MOST_WHOLE = 3 * COMPUTERS };
 
 typedef struct whole_race {
     plan *plans[COMPUTERS]; /* NULL: not in the race */
     settled of[MOST_WHOLE];
     int n;
-    step_setting *tuned, *untuned; /* of plans[BY_PLAN]'s steps */
+    step_setting *tuned[COMPUTERS], *untuned[COMPUTERS]; /* of their steps; NULL for eager's */
 } whole_race;
 
 static void get_settings(const compiled_plan *p, step_setting *out) {
@@ -158,9 +158,7 @@ static void use_settled(const whole_race *r, const settled *who) {
     }
     compiled_plan *p = (compiled_plan *)r->plans[who->by];
     p->whole = who->whole;
-    if (who->by == BY_PLAN) {
-        use_settings(p, who->untuned ? r->untuned : r->tuned);
-    }
+    use_settings(p, who->untuned ? r->untuned[who->by] : r->tuned[who->by]);
 }
 
 static status run_whole(void *self, int candidate, error *err) {
@@ -278,19 +276,39 @@ static void add_whole(whole_race *r, settled who) {
     r->of[r->n++] = who;
 }
 
-/* What a race of few runs found is one run's luck where others keep a core busy. So the winner, what the compiler would have
-   run untuned, and eager's kernels run once more. */
-static status confirm(whole_race *r, const saved_inputs *saved, int *best, error *err) {
-    int who[RACE_FINALISTS], n = 0;
-    double score[RACE_FINALISTS];
-    for (int i = 0; i < r->n; i++) { /* eager's first, for a tie */
-        if (i == *best || r->of[i].untuned || r->of[i].by == BY_EAGER) {
-            who[n++] = i;
+/* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
+   have run untuned and the fastest of each other who computes run once more; in this order, since each stays unless a later one
+   is faster beyond doubt. */
+static status confirm(whole_race *r, const double *best_s, const saved_inputs *saved, int *best, error *err) {
+    _Static_assert((int)RACE_FINALISTS > (int)COMPUTERS, "each of them and the untuned plan");
+    int who[RACE_FINALISTS], n = 0, first = 0;
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < r->n; i++) {
+            bool fastest = true, untuned = r->of[i].untuned && r->of[i].by == BY_PLAN;
+            for (int k = 0; k < r->n; k++) {
+                fastest &= r->of[k].by != r->of[i].by || best_s[i] < best_s[k] || (best_s[i] == best_s[k] && i <= k);
+            }
+            int its = r->of[i].by == BY_EAGER ? 0 : untuned ? 1 : 2;
+            if (its == rank && (fastest || untuned)) {
+                who[n++] = i;
+            }
         }
     }
-    TRY(race_finals(run_whole, r, who, n, saved, score, err));
-    *best = who[race_winner(score, n)];
+    TRY(race_finals(run_whole, r, who, n, saved, &first, err));
+    *best = who[first];
     return ASSAY_OK;
+}
+
+/* A plan whose tuned steps are the compiler's own choice is not in the race twice. */
+static bool is_as_untuned(const whole_race *r, computer by) {
+    const compiled_plan *p = (const compiled_plan *)r->plans[by];
+    for (int i = 0; i < p->n_steps; i++) {
+        const step_setting *a = &r->tuned[by][i], *b = &r->untuned[by][i];
+        if (a->kernel != b->kernel || a->threads != b->threads) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static status race_whole(whole_race *r, uint32_t library_products, const saved_inputs *saved, settled *wins, error *err) {
@@ -301,12 +319,30 @@ static status race_whole(whole_race *r, uint32_t library_products, const saved_i
             add_whole(r, (settled){.by = (computer)i, .whole = whole == 1, .library_products = i == BY_SOME_OWN ? library_products : 0});
         }
     }
-    add_whole(r, (settled){.by = BY_PLAN, .untuned = true});
+    for (int i = BY_EAGER - 1; i >= 0; i--) {
+        if (r->plans[i] != NULL && (i == BY_PLAN || !is_as_untuned(r, (computer)i))) {
+            add_whole(r, (settled){.by = (computer)i, .untuned = true, .library_products = i == BY_SOME_OWN ? library_products : 0});
+        }
+    }
     TRY(race_all(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
     int best = race_winner(best_s, r->n);
-    TRY(confirm(r, saved, &best, err));
+    TRY(confirm(r, best_s, saved, &best, err));
     *wins = r->of[best];
     return ASSAY_OK;
+}
+
+/* The steps' settings, as they are and as tuning makes them. */
+static status tune_with_settings(compiled_plan *p, const saved_inputs *saved, whole_race *r, computer as, error *err) {
+    step_setting *settings = arena_make(&p->memory, 2 * (size_t)p->n_steps, sizeof *settings);
+    if (settings == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
+    }
+    r->untuned[as] = settings;
+    r->tuned[as] = settings + p->n_steps;
+    get_settings(p, r->untuned[as]);
+    status result = tune_steps(p, saved, err);
+    get_settings(p, r->tuned[as]);
+    return result;
 }
 
 /* A plan with products of its own but for some, tuned, into the race. One that cannot be built, or does not run, is not in it:
@@ -317,7 +353,7 @@ static compiled_plan *add_own(compiled_backend *b, const compiled_plan *p, whole
     if (with_own_products(b, p, library_products, &own, NULL) != ASSAY_OK || own == NULL) {
         return NULL;
     }
-    if (tune_steps(own, saved, NULL) != ASSAY_OK) {
+    if (tune_with_settings(own, saved, r, as, NULL) != ASSAY_OK) {
         own->base.release(&own->base);
         return NULL;
     }
@@ -326,43 +362,68 @@ static compiled_plan *add_own(compiled_backend *b, const compiled_plan *p, whole
 }
 
 static status tune_into(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins, error *err) {
-    get_settings(p, r->untuned);
-    status result = tune_steps(p, saved, err);
-    get_settings(p, r->tuned);
+    status result = tune_with_settings(p, saved, r, BY_PLAN, err);
     if (result == ASSAY_OK) {
         const compiled_plan *own = add_own(b, p, r, BY_OWN_PRODUCTS, 0, saved);
         uint32_t library_products = own != NULL ? better_by_library(p, own) : 0;
         if (library_products != 0) {
             (void)add_own(b, p, r, BY_SOME_OWN, library_products, saved);
         }
-        (void)b->eager->prepare(b->eager, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
+        (void)compiled_prepare_eager(b, p->g, &r->plans[BY_EAGER], NULL); /* without one there is less to compare with */
         result = race_whole(r, library_products, saved, wins, err);
     }
+    if (r->untuned[BY_PLAN] == NULL) {
+        return result; /* nothing has been changed */
+    }
+    settle(p, r, result == ASSAY_OK ? wins : &(settled){.untuned = true});
     if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
-        compiled_plan *own = (compiled_plan *)r->plans[wins->by];
+        compiled_plan *own = (compiled_plan *)p->instead;
         cache_key key = key_of(own);
         keep(own, &key, &(settled){0});
     }
-    settle(p, r, result == ASSAY_OK ? wins : &(settled){.untuned = true});
+    return result;
+}
+
+/* p's outputs, for the plans it is compared with: where results lie is then the same for all. Not where two outputs share one
+   memory, which another plan may need twice. */
+static status share_outputs(output_memory *m, const compiled_plan *p, error *err) {
+    TRY(output_memory_init(m, p->g, err));
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        const tensor *made = p->g->outputs[i];
+        int at = p->program.output_buffers[i];
+        if (at >= 0 && made->storage == NULL && made->sparse == NULL) {
+            output_memory_adopt(m, i, &p->tensors[at]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status tune_in_shared_memory(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, whole_race *r, settled *wins,
+                                    error *err) {
+    if (b->base.outputs != NULL) {
+        return tune_into(b, p, saved, r, wins, err);
+    }
+    output_memory shared = {0};
+    status result = share_outputs(&shared, p, err);
+    if (result == ASSAY_OK) {
+        b->base.outputs = &shared;
+        result = tune_into(b, p, saved, r, wins, err);
+        b->base.outputs = NULL;
+    }
+    output_memory_clear(&shared);
     return result;
 }
 
 static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
-    step_setting *settings = calloc(2 * (size_t)p->n_steps, sizeof *settings);
-    if (settings == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
-    }
-    whole_race r = {.plans = {[BY_PLAN] = &p->base}, .tuned = settings, .untuned = settings + p->n_steps};
-    status result = tune_into(b, p, saved, &r, wins, err);
-    free(settings);
-    return result;
+    whole_race r = {.plans = {[BY_PLAN] = &p->base}};
+    return tune_in_shared_memory(b, p, saved, &r, wins, err);
 }
 
 /* What an earlier run found: the plans are made, nothing is run. The plan at hand stays where another cannot be made. */
 static status settle_as_before(compiled_backend *b, compiled_plan *p, const settled *who, error *err) {
     p->whole = who->by == BY_PLAN && who->whole;
     if (who->by == BY_EAGER) {
-        return b->eager->prepare(b->eager, p->g, &p->instead, err);
+        return compiled_prepare_eager(b, p->g, &p->instead, err);
     }
     if (who->by != BY_PLAN) {
         compiled_plan *own = NULL;

@@ -26,7 +26,7 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
     int n = 0;
     for (int i = 0; i < p.n; i++) {
         const tensor *t = p.operand[i];
-        val v = v_cast(g, v_tensor(g, t), compute);
+        val v = v_cast(g, v_operand(g, t), compute);
         x[n++] = rounds && t->ndim == 0 && t->dtype != p.compute ? v_rounded(g, v, p.compute) : v;
     }
     for (int i = 0; i < p.n_numbers; i++) {
@@ -197,6 +197,18 @@ static status take_write(const capturing *c, int node, int i, val before, bool b
     return ASSAY_OK;
 }
 
+/* An element that is written stands for all that lie where it does, so that a program of values says something else. */
+static status refuse_shared_places(const op_call *call, error *err) {
+    const tensor *self = call->op->in_place ? call_tensor(call, 0) : NULL;
+    for (int d = 0; self != NULL && d < self->ndim; d++) {
+        if (self->strides[d] == 0 && self->sizes[d] > 1) {
+            return fail(err, ASSAY_UNSUPPORTED, "%s writes a tensor that has several elements in one place: the compiler does not "
+                        "follow that", call->op->signature.full);
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status capture_node(const capturing *c, int index, error *err) {
     dag *g = c->g;
     const graph_node *node = &c->from->nodes[index];
@@ -205,6 +217,7 @@ static status capture_node(const capturing *c, int index, error *err) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: %d outputs, at most %d can be compiled", call->op->signature.full,
                     node->out->n, MOST_RESULTS);
     }
+    TRY(call->op->row->is_view ? ASSAY_OK : refuse_shared_places(call, err));
     val results[MOST_RESULTS], before[SIGNATURE_MAX_PARAMS];
     g->results = results;
     for (int i = 0; i < call->op->signature.n_params; i++) {

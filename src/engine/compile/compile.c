@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "engine/compile/dialect.h"
 #include "engine/compile/passes.h"
+#include "engine/compile/schedule.h"
 #include "engine/graph/dag_build.h"
 
 #include <string.h>
@@ -296,27 +297,54 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
     return ASSAY_OK;
 }
 
-static status compile(compiler *c, const graph *g, compiled_program *out, error *err) {
-    TRY(capture(c, g, err));
-    if (c->options->no_fusion) {
-        TRY(keep_results(c, err));
-    }
+/* Steps with their loops, and chains of them. */
+static status arrange(compiler *c, int *n_chains, const chain **chains, error *err) {
     TRY(schedule(c, err));
     drop_unread(c);
-    bool any = false;
     for (int s = 0; s < c->n_steps && !c->failed; s++) {
         kernel *k = c->steps[s].kernel;
         if (k != NULL) {
-            any = true;
             k->title = title_of(c, k);
             list_buffers(c, k);
             arrange_variants(c, s);
         }
     }
+    return c->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile") : find_chains(c, n_chains, chains, err);
+}
+
+/* The same, until no chain computes twice what a part of it had better keep. A value that does not stay within a chain's parts when it
+   has memory loses that again. */
+static status arrange_all(compiler *c, int *n_chains, const chain **chains, error *err) {
+    enum { MOST_ROUNDS = 8 };
+    TRY(arrange(c, n_chains, chains, err));
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        val v = dear_in_chains(c, *n_chains, *chains);
+        if (v.id < 0) {
+            break;
+        }
+        int n_kept = c->g.n_kept;
+        v_keep(&c->g, v);
+        TRY(arrange(c, n_chains, chains, err));
+        const place *p = &c->places[v.id];
+        if (p->buffer < 0 || c->buffers[p->buffer].part_elems == 0) {
+            c->g.n_kept = n_kept;
+            return arrange(c, n_chains, chains, err);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status compile(compiler *c, const graph *g, compiled_program *out, error *err) {
+    TRY(capture(c, g, err));
+    if (c->options->no_fusion) {
+        TRY(keep_results(c, err));
+    }
     int n_chains = 0;
     const chain *chains = NULL;
-    if (!c->failed) {
-        TRY(find_chains(c, &n_chains, &chains, err));
+    TRY(arrange_all(c, &n_chains, &chains, err));
+    bool any = false;
+    for (int s = 0; s < c->n_steps; s++) {
+        any |= c->steps[s].kernel != NULL;
     }
     const char *lacking = NULL, *body = "";
     char *source = c->failed ? NULL : any ? emit_program(c, &body, &lacking) : arena_text(c->memory, "", 0);

@@ -18,6 +18,9 @@ bool dialect_with_number(text *out, scalar_function f, dtype t, const char *cons
 bool dialect_has_quick(scalar_function f, dtype t);
 void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands);
 void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands);
+/* Some also have a function for a block of lanes, of arguments that lie side by side: NAME(to, from, n), where n is a number of
+   whole lines; from may be to. NULL: f has none for this type. */
+const char *dialect_block(scalar_function f, dtype t);
 /* x, of type `from`, as one of type `to`. */
 void dialect_cast(text *out, dtype from, dtype to, const char *x);
 /* A constant of type t. */

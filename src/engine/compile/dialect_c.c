@@ -12,6 +12,7 @@ extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
+extern const char compile_vector_blocks[];
 
 const char *dialect_type(dtype t) {
     static const char *const types[ASSAY_DTYPE_COUNT] = {
@@ -146,6 +147,18 @@ static quick_form quick_form_of(scalar_function f, dtype t) {
 
 bool dialect_has_quick(scalar_function f, dtype t) {
     return quick_form_of(f, t).form != NULL;
+}
+
+/* Functions of f32 that are cheaper for a block of lanes than for each. */
+static const char *const block_forms[FN_COUNT] = {
+    [FN_EXP] = "exp_block_f32",
+    [FN_SIGMOID] = "sigmoid_block_f32",
+    [FN_TANH] = "tanh_block_f32",
+    [FN_NORMAL_CDF] = "normal_cdf_block_f32",
+};
+
+const char *dialect_block(scalar_function f, dtype t) {
+    return t == ASSAY_F32 ? block_forms[f] : NULL;
 }
 
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */
@@ -368,9 +381,11 @@ static const char prelude_types[] =
     "typedef __UINT32_TYPE__ uint32_t;\ntypedef __UINT64_TYPE__ uint64_t;\n"
     "#define VECTOR_INLINE static inline __attribute__((always_inline, unused))\n";
 
-/* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. */
+/* The lanes of the loop that follows do not depend on each other; gcc and clang have a word each for it. They are few: gcc has
+   to be told that it must not write them out one by one. */
 static const char prelude_lanes[] = "#ifdef __clang__\n#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
-                                    "#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n#endif\n";
+                                    "#define FEW\n#else\n#define INDEPENDENT _Pragma(\"GCC ivdep\")\n"
+                                    "#define FEW _Pragma(\"GCC unroll 1\")\n#endif\n";
 
 static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fabsf __builtin_fabsf\n"
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
@@ -380,6 +395,7 @@ void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
+    n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);

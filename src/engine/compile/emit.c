@@ -232,6 +232,38 @@ static void emit_parameters(emitter *m, definition *made) {
     }
 }
 
+/* The loops over tasks; made: room for what they define. */
+static void emit_all_tasks(emitter *m, definition *made) {
+    const kernel *k = m->k;
+    int n = 0;
+    if (m->flow != FLOW_NONE) {
+        emit_flow(m);
+        return;
+    }
+    if (k->n_tasks > 1 && !k->is_product) { /* what follows from the task's number takes no thought of its sign */
+        emit_line(m, "if (first < 0) {");
+        emit_line(m, "    __builtin_unreachable();");
+        emit_line(m, "}");
+    }
+    if (m->page_tasks > 0) {
+        emit_together(m);
+        return;
+    }
+    emit_line(m, "for (int64_t task = first; task < last; task++) {");
+    m->depth++;
+    if (k->is_product) {
+        emit_product(m);
+    } else {
+        n = emit_tasks(m, made);
+        emit_phases(m);
+    }
+    while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
+        emit_drop_unused(m, &made[n]);
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
 static void emit_kernel(emitter *m, const char *symbol) {
     const kernel *k = m->k;
     emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
@@ -245,6 +277,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     m->depth = 1;
     emit_choose_saved(m, EMIT_SAVED_BYTES);
     emit_choose_flow(m);
+    emit_choose_together(m);
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;
@@ -255,30 +288,9 @@ static void emit_kernel(emitter *m, const char *symbol) {
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
     }
-    int n = k->n_buffers;
-    if (m->flow != FLOW_NONE) {
-        emit_flow(m);
-    } else {
-        if (k->n_tasks > 1 && !k->is_product) { /* what follows from the task's number takes no thought of its sign */
-            emit_line(m, "if (first < 0) {");
-            emit_line(m, "    __builtin_unreachable();");
-            emit_line(m, "}");
-        }
-        emit_line(m, "for (int64_t task = first; task < last; task++) {");
-        m->depth++;
-        if (k->is_product) {
-            emit_product(m);
-        } else {
-            n += emit_tasks(m, made + k->n_buffers);
-            emit_phases(m);
-        }
-    }
-    while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
-        emit_drop_unused(m, &made[n]);
-    }
-    if (m->flow == FLOW_NONE) {
-        m->depth--;
-        emit_line(m, "}");
+    emit_all_tasks(m, made + k->n_buffers);
+    for (int i = k->n_buffers - 1; i >= 0; i--) {
+        emit_drop_unused(m, &made[i]);
     }
     if (m->streams) {
         emit_line(m, "stream_settle();");
@@ -318,6 +330,8 @@ static bool begin(emitter *m, const kernel *k) {
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     m->room_bytes = 0;
+    m->page_tasks = 0;
+    m->turns_rows = false;
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }

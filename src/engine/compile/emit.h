@@ -9,7 +9,8 @@
 /* Whether tasks go on side by side: all phases of as many tasks, or only the last phase of one and the first of the next. */
 typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
 
-enum { EMIT_BLOCK_LANES = 64 };
+/* Pages of memory that are read and stored in turns. */
+enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
 
 typedef struct emitter {
     compiler *c;
@@ -27,7 +28,7 @@ typedef struct emitter {
     bool in_room;    /* what is saved lies in memory that each thread brings, not on the stack */
     int64_t room_bytes;
     int *versions;   /* of what is saved: for so many tasks in flight */
-    bool *widened;   /* casts of halves, and random bits, that the block at hand has made as a whole, before its lanes */
+    bool *widened;   /* casts of halves, random bits and functions that the block at hand has made as a whole, before its lanes */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
@@ -35,6 +36,9 @@ typedef struct emitter {
     bool by_groups;  /* tasks side by side go down a group of rows a block of lanes at a time */
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool streams;    /* something goes past the caches */
+    bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
+    int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
+    int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
     bool inside;     /* so do the conditions of emit_is_certain */
     bool failed;     /* a function that the language lacks */
@@ -111,6 +115,8 @@ typedef struct lane_range {
 void emit_range(emitter *m, int phase, const lane_range *range);
 /* The same as one loop. */
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
+/* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
+void emit_operand(emitter *m, int i, const lane_range *range);
 /* Where most lanes stay inside of what they look at: those in a loop without their conditions, the others beside it. Answers
    false, and writes nothing, where that is not so. */
 bool emit_inside(emitter *m, int phase, const lane_range *range);
@@ -121,6 +127,15 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from);
 /* Whether a kernel stores something past the caches; whether a phase's loops do nothing but store, so. */
 bool emit_streams_any(const emitter *m);
 bool emit_streams(const emitter *m, int phase);
+/* Lanes of a block. */
+int emit_block_lanes(const emitter *m);
+/* Whether an expression reads neighbours in memory along the vector, whatever they are. */
+bool emit_is_dense_load(const emitter *m, const expr *e);
+/* A line that names the address of a buffer's element between `before` and `after`. */
+void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after);
+/* Whether a phase asks for what is read soon; and it does so, for a block. */
+bool emit_fetches_in(const emitter *m, int phase);
+void emit_fetches(emitter *m, int phase);
 /* The loop of a variable that is neither a task's nor the vector's. */
 void emit_open_loop(emitter *m, int v);
 /* Reads what runs across the vector into arrays that run along it. */
@@ -155,6 +170,17 @@ void emit_flow_block(emitter *m, int phase, const char *from);
 void emit_group_block(emitter *m, int phase);
 bool emit_is_aligned(emitter *m, int phase);
 void emit_flow_head(emitter *m, int phase);
+
+/* Decides whether tasks are taken in groups. */
+void emit_choose_together(emitter *m);
+/* All tasks of such a kernel. */
+void emit_together(emitter *m);
+/* How many elements on a load finds what the next group reads; 0: nowhere that is known. */
+int64_t emit_ahead_together(const emitter *m, const expr *e);
+/* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
+int emit_line_lanes(const emitter *m);
+/* A phase's block of lanes: `block`, counted from `from`, is its first. */
+void emit_block_at(emitter *m, int phase, const char *block, const char *from);
 
 /* The loops of a kernel that is a matrix product, for one task. */
 void emit_product(emitter *m);

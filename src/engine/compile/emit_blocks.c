@@ -9,16 +9,13 @@
 #include <string.h>
 
 enum {
-    AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
-    ROWS_AHEAD_BYTES = 4096,
-    ROWS_AHEAD = 16,          /* where each is a line or two */
-    FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
-    FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
+    FUNCTION_LANES = 16, /* functions of blocks take so many at a time */
 };
 
-/* Lanes of a block: a task's, where those are but a line or two of what is stored. */
+/* Lanes of a block: a task's, where those are but a line or two of what is stored; a line of each task in a group. */
 int emit_block_lanes(const emitter *m) {
-    return m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
+    return m->page_tasks > 0 ? m->together_lanes
+           : m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
 }
 
 /* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
@@ -29,7 +26,7 @@ static bool is_dense(const emitter *m, index_sum at) {
     return m->k->vector >= 0 && index_stride(at, m->k->vector, &stride) && stride == 1;
 }
 
-static bool is_dense_load(const emitter *m, const expr *e) {
+bool emit_is_dense_load(const emitter *m, const expr *e) {
     return e->kind == EXPR_LOAD && e->guard < 0 && is_dense(m, e->at);
 }
 
@@ -64,6 +61,28 @@ static bool is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
+/* Whether the phase at hand needs this function of what expression i is a function of. */
+static bool needs_of_same(const emitter *m, int i, scalar_function f) {
+    for (int o = 0; o < m->k->n_exprs; o++) {
+        const expr *e = &m->k->exprs[o];
+        if (m->wanted[o] && e->kind == EXPR_MAP && e->fn == f && e->sources[0] == m->k->exprs[i].sources[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A function of which a block of lanes is cheaper than each. The normal distribution's share and density have an exponential in
+   common where they are computed side by side. */
+static bool is_block_function(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
+        return false;
+    }
+    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && is_made(m, i) &&
+           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype) != NULL;
+}
+
 /* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
    written. */
 static bool can_widen(const emitter *m, int i) {
@@ -75,7 +94,7 @@ static bool can_widen(const emitter *m, int i) {
         return is_dense(m, e->at) && is_made(m, i);
     }
     return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
-           m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && is_dense_load(m, &m->k->exprs[e->sources[0]]);
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
 static bool can_narrow(const emitter *m, const root *r) {
@@ -121,37 +140,20 @@ bool emit_streams(const emitter *m, int phase) {
     return any && m->k->variables[m->k->vector].size >= emit_block_lanes(m);
 }
 
-/* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
-static bool walks_rows(const emitter *m, int phase) {
-    const kernel *k = m->k;
-    bool much = false;
-    for (int i = 0; i < k->n_exprs; i++) {
-        much |= is_dense_load(m, &k->exprs[i]) && buffer_bytes(m->c, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
+/* Whether functions are to be computed block by block: not where a lane may look beyond its operand, or where a quick form may
+   fail, which are loops of another kind. */
+static bool may_block_functions(const emitter *m) {
+    bool may = m->k->vector >= 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        may &= !m->wanted[i] || m->named[i] || (e->kind != EXPR_WITHIN && e->guard < 0 && !emit_has_quick(m, i));
     }
-    return much && phase == 0 && m->rows && k->has_classes && k->n_loops > 0;
-}
-
-/* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
-   work on what the first has read leave memory idle, so those that stream nothing ask for the next task's part; where there
-   are none, the streaming ones do. */
-static bool fetches(const emitter *m, int phase) {
-    const kernel *k = m->k;
-    if (m->flow != FLOW_NONE || walks_rows(m, phase)) {
-        return phase == 0;
-    }
-    if (!m->streams || (k->n_phases > 1 && phase == 0)) {
-        return false;
-    }
-    bool others = false;
-    for (int p = 1; p < k->n_phases; p++) {
-        others |= emit_has_loops(m, p) && !emit_streams(m, p);
-    }
-    return !others || !emit_streams(m, phase);
+    return may;
 }
 
 static bool choose(emitter *m, int phase) {
     const kernel *k = m->k;
-    bool any = fetches(m, phase);
+    bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         m->narrowed[i] = can_narrow(m, r); /* from now on: others may name the half as well */
@@ -159,7 +161,7 @@ static bool choose(emitter *m, int phase) {
         any |= m->staged[i];
     }
     for (int i = 0; i < k->n_exprs; i++) {
-        m->widened[i] = m->wanted[i] && !m->named[i] && can_widen(m, i);
+        m->widened[i] = m->wanted[i] && !m->named[i] && (can_widen(m, i) || (functions && is_block_function(m, i)));
         any |= m->widened[i];
     }
     return any;
@@ -195,81 +197,9 @@ void emit_address_call(emitter *m, const char *before, int buffer, index_sum at,
     text_clear(&index);
 }
 
-/* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases have read the task's part by now,
-   the next task's. 0: nowhere. */
-static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
-    const kernel *k = m->k;
-    int64_t stride = 0, size = (int64_t)dtype_size(e->dtype);
-    int last = k->n_tasks - 1;
-    if (walks_rows(m, phase)) {
-        int64_t row = k->lanes * size;
-        bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
-        return apart ? stride * (row < ROWS_AHEAD_BYTES ? ROWS_AHEAD_BYTES / row : 1) : 0;
-    }
-    if (m->flow != FLOW_NONE) {
-        return FLOW_AHEAD_BYTES / size;
-    }
-    if (k->turns_lines) { /* lanes go down, from row to row of what lies along them */
-        return index_stride(e->at, k->loops[0], &stride) ? ROWS_AHEAD * stride : 0;
-    }
-    if (k->n_phases == 1) {
-        int64_t row = k->variables[k->vector].size * size;
-        if (row >= AHEAD_BYTES || last < 1 || k->tasks[last] != k->vector) {
-            return AHEAD_BYTES / size;
-        }
-        return index_stride(e->at, k->tasks[last - 1], &stride) ? stride * (AHEAD_BYTES / row) : 0; /* some rows on */
-    }
-    if (last < 0 || !index_stride(e->at, k->tasks[last], &stride)) {
-        return 0;
-    }
-    return k->tasks[last] == k->vector ? stride * k->lanes : stride;
-}
-
-/* The same where the row ends before that: what comes next of the one behind it. */
-static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
-    const kernel *k = m->k;
-    int64_t size = k->variables[k->vector].size, stride;
-    int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
-    if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size || size <= ahead) {
-        return ahead;
-    }
-    return stride - size + ahead;
-}
-
-static void emit_fetches(emitter *m, int phase) {
-    const kernel *k = m->k;
-    int64_t turns = 0, turn = 0; /* phases share in what the next task needs */
-    for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
-        turn += p < phase && emit_has_loops(m, p) && fetches(m, p);
-        turns += emit_has_loops(m, p) && fetches(m, p);
-    }
-    for (int i = 0; i < k->n_exprs; i++) {
-        const expr *e = &k->exprs[i];
-        int reads[EXPR_MAX_READS];
-        int64_t ahead = is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
-        bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
-        if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
-            continue;
-        }
-        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
-        int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
-        int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
-        char after[128];
-        if (jump == ahead) {
-            snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line), (long long)bytes);
-        } else {
-            snprintf(after, sizeof after, " + (v%d < %lld ? %lld : %lld), %lld);", k->vector,
-                     (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);
-        }
-        if (last > first) {
-            emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
-        }
-    }
-}
-
 static void emit_before_block(emitter *m, int phase) {
     const kernel *k = m->k;
-    if (fetches(m, phase)) {
+    if (emit_fetches_in(m, phase)) {
         emit_fetches(m, phase);
     }
     for (int i = 0; i < k->n_exprs; i++) {
@@ -282,7 +212,7 @@ static void emit_before_block(emitter *m, int phase) {
             m->out.failed |= seed.failed || index.failed;
             text_clear(&seed);
             text_clear(&index);
-        } else if (m->widened[i]) {
+        } else if (m->widened[i] && e->kind == EXPR_CAST) {
             const expr *from = &k->exprs[e->sources[0]];
             char before[64];
             snprintf(before, sizeof before, "f32s_of_f16s(wide%d, ", i);
@@ -347,6 +277,27 @@ static void close_scope(emitter *m, const scope *s) {
     emit_line(m, "}");
 }
 
+/* A function of a block, of what is read, of another one, or of what the lanes compute first, in place. */
+static void emit_function(emitter *m, int i, const lane_range *range) {
+    const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
+    const char *name = dialect_block(e->fn, of->dtype);
+    char before[64], after[24];
+    if (emit_is_dense_load(m, of) && m->saved_in[e->sources[0]] < 0) {
+        scope start;
+        open_scope(m, range->from, &start);
+        snprintf(before, sizeof before, "%s(wide%d, ", name, i);
+        snprintf(after, sizeof after, ", %d);", emit_block_lanes(m));
+        emit_address_call(m, before, of->buffer, of->at, after);
+        close_scope(m, &start);
+        return;
+    }
+    int from = m->widened[e->sources[0]] ? e->sources[0] : i;
+    if (from == i) {
+        emit_operand(m, i, range);
+    }
+    emit_line(m, "%s(wide%d, wide%d, %d);", name, i, from, emit_block_lanes(m));
+}
+
 static void emit_block(emitter *m, int phase, const char *block, const char *from) {
     const kernel *k = m->k;
     scope start;
@@ -365,9 +316,15 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     open_scope(m, from, &start);
     emit_before_block(m, phase);
     close_scope(m, &start);
-    emit_want_phase(m, phase);
     snprintf(last, sizeof last, "%d", emit_block_lanes(m));
-    emit_range(m, phase, &(lane_range){block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false});
+    lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->widened[i] && k->exprs[i].kind == EXPR_MAP) {
+            emit_function(m, i, &range);
+        }
+    }
+    emit_want_phase(m, phase);
+    emit_range(m, phase, &range);
     open_scope(m, from, &start);
     emit_after_block(m);
     close_scope(m, &start);
@@ -416,9 +373,9 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
 
 /* --- tasks in flight ------------------------------------------------------------------------------------------------------- */
 
-void emit_flow_block(emitter *m, int phase, const char *from) {
+void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
     (void)choose(m, phase);
-    emit_block(m, phase, "0", from);
+    emit_block(m, phase, block, from);
     choose_none(m);
 }
 
@@ -428,7 +385,7 @@ void emit_group_block(emitter *m, int phase) {
         emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
         m->depth++;
     }
-    emit_fetch_saved(m, ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    emit_fetch_saved(m, EMIT_ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
     (void)choose(m, phase);
     emit_block(m, phase, "block", "first_lane");
     choose_none(m);
@@ -441,6 +398,28 @@ void emit_group_block(emitter *m, int phase) {
         m->depth--;
         emit_line(m, "}");
     }
+}
+
+void emit_flow_block(emitter *m, int phase, const char *from) {
+    emit_block_at(m, phase, "0", from);
+}
+
+int emit_line_lanes(const emitter *m) {
+    const kernel *k = m->k;
+    int lanes = STREAM_LINE_BYTES / 8;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (can_widen(m, i)) {
+            return EMIT_BLOCK_LANES;
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        int line = STREAM_LINE_BYTES / (int)dtype_size(k->roots[i].store_dtype);
+        if (can_narrow(m, &k->roots[i])) {
+            return EMIT_BLOCK_LANES;
+        }
+        lanes = is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;
+    }
+    return lanes;
 }
 
 bool emit_is_aligned(emitter *m, int phase) {

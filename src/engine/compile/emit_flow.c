@@ -325,9 +325,35 @@ static void emit_blocks(emitter *m) {
     emit_line(m, "}");
 }
 
+/* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in emit_together.c, for the same reason. */
+static void emit_rows_in_turns(emitter *m) {
+    const kernel *k = m->k;
+    int v = k->loops[k->n_loops - 1];
+    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)k->variables[v].size, EMIT_PAGES);
+    m->depth++;
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->variables[k->vector].size, EMIT_BLOCK_LANES);
+    m->depth++;
+    if (k->variables[v].size % EMIT_PAGES == 0) {
+        emit_line(m, "for (int64_t v%d = group; v%d < group + %d; v%d++) {", v, v, EMIT_PAGES, v);
+    } else {
+        emit_line(m, "for (int64_t v%d = group; v%d < group + %d && v%d < %lld; v%d++) {", v, v, EMIT_PAGES, v,
+                  (long long)k->variables[v].size, v);
+    }
+    m->depth++;
+    for (int p = k->n_phases - 1; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, NULL, "block");
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
 static void emit_side_by_side(emitter *m) {
     const kernel *k = m->k;
-    int n_loops = m->by_groups ? k->n_loops - 1 : k->n_loops;
+    int n_loops = m->by_groups || m->turns_rows ? k->n_loops - 1 : k->n_loops;
     for (int i = 0; i < n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
     }
@@ -339,6 +365,8 @@ static void emit_side_by_side(emitter *m) {
                 emit_lanes_of(m, p);
             }
         }
+    } else if (m->turns_rows) {
+        emit_rows_in_turns(m);
     } else {
         emit_line(m, "{");
         m->depth++;
@@ -386,8 +414,19 @@ static void emit_step(emitter *m) {
     close_task(m, &s);
 }
 
+/* Whether rows of whole blocks lie apart, each from a line of memory on. */
+static bool takes_turns(emitter *m) {
+    const kernel *k = m->k;
+    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
+        return false;
+    }
+    const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
+    return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
+}
+
 void emit_flow(emitter *m) {
     int lags = emit_flow_lag(m, m->k->n_phases - 1);
+    m->turns_rows = takes_turns(m);
     declare_rows(m);
     emit_line(m, "for (int64_t step = first; step < last + %d; step++) {", lags);
     m->depth++;

@@ -61,10 +61,13 @@ typedef struct lanes {
     definition lane, variable;
 } lanes;
 
+/* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
+enum { MOST_UNROLLED = 16 };
+
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
     if (!range->singly) {
-        emit_line(m, "INDEPENDENT");
+        emit_line(m, m->page_tasks > 0 && emit_block_lanes(m) <= MOST_UNROLLED ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
     if (range->block > 0) {
         emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
@@ -127,6 +130,28 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
         m->depth--;
     }
     emit_line(m, "}");
+}
+
+void emit_operand(emitter *m, int i, const lane_range *range) {
+    const kernel *k = m->k;
+    bool *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    emit_want(m, k->exprs[i].sources[0]);
+    lanes l;
+    text value = {0};
+    open_lanes(m, range, &l);
+    emit_body(m, -1, false);
+    emit_name(m, &value, k->exprs[i].sources[0]);
+    emit_line(m, "wide%d[%s] = %s;", i, emit_block_lane(m), text_get(&value));
+    close_lanes(m, range, &l, named);
+    m->out.failed |= value.failed;
+    text_clear(&value);
+    free(named);
 }
 
 void emit_plain_range(emitter *m, int phase, const lane_range *range) {

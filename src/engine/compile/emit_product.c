@@ -11,6 +11,9 @@
 
 /* Inner steps of a panel; rows that are multiplied together. Of tiles: inner steps, rows, and the most rows of a task. */
 enum { STRETCH = 128, PAIRS_STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
+/* So few terms are done in less time than a second thread takes to wake up: as a sum like any other, whose tasks are not blocks but
+   rows, it can go with the kernels around it, part by part. */
+enum { FEW_TERMS = 32768 };
 /* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
 enum { FEW_ROWS = 8, FLAT_STRETCH = 8, FLAT_COLUMNS = 512 };
 
@@ -141,7 +144,16 @@ static void place_factors(kernel *k, pairs_way pairs) {
     }
 }
 
-bool arrange_product(kernel *k, pairs_way pairs) {
+/* As many as there are terms in all sums. */
+static double multiplications(const kernel *k) {
+    double n = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        n *= (double)k->variables[v].size;
+    }
+    return n;
+}
+
+bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
     uint64_t reduced = reduced_set(k);
     int sum = k->has_classes ? only_sum(k, reduced) : -1;
     if (sum < 0) {
@@ -172,7 +184,8 @@ bool arrange_product(kernel *k, pairs_way pairs) {
     column = column >= 0 && k->variables[column].size >= PRODUCT_LEAST ? column : largest(k, only_right);
     int row = largest(k, only_left);
     int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
-    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST) {
+    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST ||
+        (multiplications(k) <= FEW_TERMS && !blocks_all)) {
         return false;
     }
     k->is_product = true;

@@ -294,6 +294,30 @@ typedef struct late_copy {
     bool is_last; /* into memory that other kernels read: after all of them */
 } late_copy;
 
+/* A copy of what a reduction's result is seen as is written by whoever makes the result, with its loops, where neighbours stay
+   neighbours: then the result itself needs no memory if nobody else reads it. */
+static void copy_as_made(compiler *c, late_copy *copy) {
+    val core = core_of(c, copy->v);
+    const dag_node *w = dag_at(&c->g, core);
+    index_sum seen[TENSOR_MAX_DIMS];
+    int64_t step;
+    if (copy->is_last || core.id == copy->v.id || w->kind != PRIM_REDUCE || c->places[core.id].buffer < 0 ||
+        !shown_at(c, copy->v, core, seen)) {
+        return;
+    }
+    index_sum at = index_constant(copy->to.offset);
+    for (int d = 0; d < dag_at(&c->g, copy->v)->ndim; d++) {
+        at = index_add(&c->g.indices, at, index_scale(&c->g.indices, seen[d], copy->to.strides[d]));
+    }
+    index_sum *kept = arena_make(c->memory, 1, sizeof *kept);
+    if (kept == NULL || !index_stride(at, w->ndim - 1, &step) || step != 1) {
+        return;
+    }
+    *kept = at;
+    copy->v = core;
+    copy->to.at = kept;
+}
+
 /* Places for outputs; those whose value lies elsewhere are copied at the end. */
 static int place_outputs(compiler *c, const attempt *a, late_copy *copies) {
     int n_copies = 0;
@@ -456,6 +480,7 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
     for (int last = 0; last < 2; last++) { /* what others read before is overwritten when they are done */
         for (int i = 0; i < n_copies && !c->failed; i++) {
             if (copies[i].is_last == (last == 1)) {
+                copy_as_made(c, &copies[i]);
                 int step = last == 1 ? schedule_last(c, copies[i].v, &copies[i].to) : schedule_value(c, copies[i].v, &copies[i].to);
                 scheduled(c, step, copies[i].to.buffer);
             }

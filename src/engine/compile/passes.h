@@ -16,6 +16,7 @@ typedef struct place {
     int buffer; /* -1: nowhere, it is computed where it is read */
     int64_t offset;
     const int64_t *strides;
+    const index_sum *at; /* not NULL: instead of strides and offset, of the value's coordinates; of a place that is only written */
 } place;
 
 /* --- expressions ------------------------------------------------------------------------------------------------------ */
@@ -183,8 +184,9 @@ double buffer_bytes(const compiler *c, int buffer);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
-/* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none. */
-bool arrange_product(kernel *k, pairs_way pairs);
+/* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none, or has too few
+   terms (not where blocks_all). */
+bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
 /* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the

@@ -114,3 +114,37 @@ bool promote(compiler *c, attempt *a) {
     }
     return any;
 }
+
+/* The steps of a chain that compute value id. */
+static int n_computing(const compiler *c, const chain *h, int id) {
+    int n = 0;
+    for (int s = h->first; s < h->first + h->n_steps; s++) {
+        const kernel *k = c->steps[s].kernel;
+        bool computes = false;
+        for (int e = 0; e < k->n_exprs; e++) {
+            computes |= k->exprs[e].value == id && k->exprs[e].kind != EXPR_LOAD;
+        }
+        n += computes;
+    }
+    return n;
+}
+
+val dear_in_chains(compiler *c, int n_chains, const chain *chains) {
+    /* What a part leaves for the next step comes from the core's own cache, or from not far behind it. */
+    static const double PART_BYTES = 2 << 20;
+    double *costs = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *costs);
+    if (costs == NULL) {
+        c->failed = true;
+        return (val){-1};
+    }
+    for (int i = c->g.n_nodes - 1; i >= 0; i--) {
+        const dag_node *n = &c->g.nodes[i];
+        for (int h = 0; h < n_chains && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) && c->places[i].buffer < 0; h++) {
+            double bytes = (double)dag_numel(n) * (double)dtype_size(n->dtype) / (double)chains[h].parts;
+            if (dag_numel(n) > 1 && bytes <= PART_BYTES && n_computing(c, &chains[h], i) > 1 && cost_of(c, (val){i}, costs) >= DEAR) {
+                return (val){i};
+            }
+        }
+    }
+    return (val){-1};
+}

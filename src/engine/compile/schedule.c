@@ -174,6 +174,9 @@ static bool shares(const kernel *k, int first, int top) {
 }
 
 static index_sum place_offset(compiler *c, const place *p, int n, const index_sum *at) {
+    if (p->at != NULL) {
+        return index_replace(&c->g.indices, *p->at, n, at);
+    }
     index_sum offset = index_constant(p->offset);
     for (int d = 0; d < n; d++) {
         offset = index_add(&c->g.indices, offset, index_scale(&c->g.indices, at[d], p->strides[d]));

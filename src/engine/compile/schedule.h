@@ -19,6 +19,9 @@ bool is_call_in_place(const dag_node *n);
 /* Values that cost more to compute again than to keep are promoted: what the blocks of products and windows want many times, and
    the last value that two kernels compute. False when there are none. */
 bool promote(compiler *c, attempt *a);
+/* A value without memory that several steps of one chain compute and that is dear, although not as dear as keeping all of it: a part
+   of it stays near. The last one; -1 when there is none. */
+val dear_in_chains(compiler *c, int n_chains, const chain *chains);
 /* Outputs that lie where an input lies which is read elsewhere or later: from now on computed apart. What a call in place writes
    although it is read later: from now on copied before. Answers whether there were any. *unsolved: an output's memory is read
    after it, though that is computed apart. */
@@ -32,6 +35,9 @@ typedef struct product_factor {
 
 /* Whether v sums products of what only its rows and what only its columns decide: its kernel multiplies in blocks. */
 bool product_factors(const compiler *c, val v, product_factor factors[2]);
+/* Where v, a view of source, shows each of source's elements: v's coordinates, of source's as variables. False when they are not told
+   by digits of those. */
+bool shown_at(compiler *c, val v, val source, index_sum *at);
 /* The step that computes v into `to`, a new one or one that it joins; -1 when memory is out. */
 int schedule_value(compiler *c, val v, const place *to);
 /* A new step, after all that there are. */

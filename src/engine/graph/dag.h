@@ -129,6 +129,8 @@ void v_write(dag *g, const op_call *call, int i, val v);
 val v_raw(dag *g, const op_call *call, int i);
 val v_arg(dag *g, const op_call *call, int i);
 val v_tensor(dag *g, const tensor *t);
+/* The same, or the Python number that stands in for a tensor, as a constant of its type: a division by 8 is a multiplication then. */
+val v_operand(dag *g, const tensor *t);
 bool v_has(const op_call *call, int i); /* not None */
 
 val v_constant(dag *g, dtype t, number n);

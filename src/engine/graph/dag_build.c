@@ -128,10 +128,6 @@ val v_raw(dag *g, const op_call *call, int i) {
     return v_tensor(g, call_tensor(call, i));
 }
 
-val v_arg(dag *g, const op_call *call, int i) {
-    val x = v_raw(g, call, i);
-    return v_cast(g, x, primitive_compute_type(call_tensor(call, i)->dtype));
-}
 
 val v_constant(dag *g, dtype t, number n) {
     if (dtype_category_of(t) < CATEGORY_FLOATING) {
@@ -145,6 +141,25 @@ val v_constant(dag *g, dtype t, number n) {
         n = number_of_complex(n.f, n.im);
     }
     return dag_intern(g, &(dag_node){.kind = PRIM_CONSTANT, .dtype = t, .number = n});
+}
+
+val v_operand(dag *g, const tensor *t) {
+    if (!t->is_wrapped_number || t->storage == NULL) {
+        return v_tensor(g, t);
+    }
+    const char *at = tensor_data(t);
+    if (dtype_is_complex(t->dtype)) {
+        double parts[2];
+        memcpy(parts, at, sizeof parts); /* c128 */
+        return v_constant(g, t->dtype, number_of_complex(parts[0], parts[1]));
+    }
+    return dtype_is_floating(t->dtype) ? v_constant(g, t->dtype, number_of_double(element_load(t->dtype, at)))
+                                       : v_constant(g, t->dtype, number_of_int(element_load_int(t->dtype, at)));
+}
+
+val v_arg(dag *g, const op_call *call, int i) {
+    const tensor *t = call_tensor(call, i);
+    return v_cast(g, v_operand(g, t), primitive_compute_type(t->dtype));
 }
 
 val v_real(dag *g, dtype t, double x) {

@@ -18,11 +18,13 @@ static status variance_infer(const op_call *call, outputs *out, error *err) {
     return call->op->signature.n_returns == 2 ? reduction_infer(call, 1, call_bool(call, 3), t, out, err) : ASSAY_OK;
 }
 
-/* One output element's mean and variance, in two passes. */
+/* One output element's mean and variance, pass by pass. */
 typedef struct moments {
     double re, im; /* the mean */
     double variance;
     double squares; /* square sum of the terms behind the variance */
+    double left;    /* what the mean may be off by (agree.h), squared: left in the variance of equal elements. By so much of it, less
+                       what tolerances count norms with */
 } moments;
 
 static moments moments_at(ref_ctx *ctx, int64_t flat) {
@@ -39,6 +41,15 @@ static moments moments_at(ref_ctx *ctx, int64_t flat) {
         m.re += x[w.at * width] / (double)start.n;
         m.im += is_complex ? x[w.at * width + 1] / (double)start.n : 0;
     }
+    /* The deviations' own mean is what rounding made of the first: without it equal numbers would vary. */
+    double re_off = 0, im_off = 0;
+    w = start;
+    for (bool more = w.n > 0; more; more = reduction_next(&w)) {
+        re_off += (x[w.at * width] - m.re) / (double)start.n;
+        im_off += is_complex ? (x[w.at * width + 1] - m.im) / (double)start.n : 0;
+    }
+    m.re += isfinite(re_off) ? re_off : 0;
+    m.im += isfinite(im_off) ? im_off : 0;
     double correction = call_is_none(ctx->call, 2) ? 1 : call_float(ctx->call, 2);
     double divisor = fmax((double)start.n - correction, 0);
     w = start;
@@ -50,10 +61,8 @@ static moments moments_at(ref_ctx *ctx, int64_t flat) {
         m.squares += term * term + shift * shift;
     }
     m.variance /= divisor; /* 0 / 0 is NaN and anything else infinite, as it should be */
-    /* Where all elements are equal, a rounded mean still leaves its error's square. */
-    double rounding = dtype_epsilon(dtype_accumulator(dtype_real(call_tensor(ctx->call, 0)->dtype)));
-    double left = rounding * (m.re * m.re + m.im * m.im);
-    m.squares = divisor > 0 ? m.squares / (divisor * divisor) + left * left : 0;
+    m.left = divisor > 0 ? 8 * (1 + sqrt((double)start.n)) * ctx->rounding * (m.re * m.re + m.im * m.im) : 0;
+    m.squares = divisor > 0 ? m.squares / (divisor * divisor) : 0;
     m.re = start.n > 0 ? m.re : NAN;
     m.im = start.n > 0 ? m.im : NAN;
     return m;
@@ -66,7 +75,7 @@ static double variance_element(ref_ctx *ctx, int out, int64_t flat, double *norm
         *norm += (m.re * m.re + m.variance) / n; /* about the square sum of x / n */
         return m.re;
     }
-    *norm += m.squares;
+    *norm += m.squares + m.left * m.left;
     return m.variance;
 }
 
@@ -74,17 +83,19 @@ static double deviation_element(ref_ctx *ctx, int out, int64_t flat, double *nor
     (void)out;
     moments m = moments_at(ctx, flat);
     double deviation = sqrt(m.variance);
-    /* d sqrt(v) = dv / (2 sqrt(v)); of equal elements the mean's own rounding is left */
-    *norm += deviation > 0 ? m.squares / (4 * m.variance) : m.re * m.re + m.im * m.im;
+    /* d sqrt(v) = dv / (2 sqrt(v)), and of nearly equal elements at most the mean's own rounding */
+    double mean = m.re * m.re + m.im * m.im;
+    *norm += deviation > 0 ? (m.squares + fmin(m.left * m.left, 4 * m.variance * mean)) / (4 * m.variance) : mean;
     return deviation;
 }
 
 static status variance_whole(ref_ctx *ctx, error *err) {
     (void)err;
-    double *variance = ref_output(ctx, 0), *mean = ref_output(ctx, 1);
-    for (int64_t i = 0; variance != NULL && mean != NULL && i < tensor_numel(&ctx->out->items[0]); i++) {
+    double *variance = ref_output(ctx, 0), *mean = ref_output(ctx, 1), *squares = ref_squares(ctx, 0);
+    for (int64_t i = 0; variance != NULL && mean != NULL && squares != NULL && i < tensor_numel(&ctx->out->items[0]); i++) {
         moments m = moments_at(ctx, i);
         variance[i] = m.variance;
+        squares[i] = m.squares + m.left * m.left;
         mean[2 * i] = m.re;
         mean[2 * i + 1] = m.im;
     }
@@ -131,7 +142,8 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const double *x = ref_real(ctx, 0);
     int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
     double p = norm_order(ctx->call);
-    double sum = p == -INFINITY ? INFINITY : 0;
+    double extreme = p == -INFINITY ? INFINITY : 0;
+    ref_sum sum = {0};
     reduction_walk w;
     if (x == NULL || !reduction_start(ctx, norm_dims(ctx->call), flat, &w)) {
         return 0;
@@ -139,12 +151,13 @@ static double norm_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     for (bool more = w.n > 0; more; more = reduction_next(&w)) {
         double size = width == 2 ? hypot(x[2 * w.at], x[2 * w.at + 1]) : fabs(x[w.at]);
         if (isinf(p)) {
-            sum = isnan(sum) ? sum : isnan(size) ? size : p > 0 ? fmax(sum, size) : fmin(sum, size);
+            extreme = isnan(extreme) || isnan(size) ? NAN : p > 0 ? fmax(extreme, size) : fmin(extreme, size);
         } else {
-            sum += p == 0 ? (size != 0) : p == 1 ? size : p == 2 ? size * size : pow(size, p);
+            ref_sum_add(&sum, p == 0 ? (size != 0) : p == 1 ? size : p == 2 ? size * size : pow(size, p));
         }
     }
-    return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+    double total = ref_sum_total(&sum);
+    return isinf(p) ? extreme : p == 0 || p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
 }
 
 static void norm_cost(const op_call *call, const outputs *out, op_cost *cost) {

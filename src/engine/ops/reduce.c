@@ -75,13 +75,13 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     }
     const double *x = ref_real(ctx, 0);
     int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1; /* a real result drops imaginary parts */
-    double sum = 0;
+    ref_sum sum = {0};
     for (bool more = x != NULL && w.n > 0; more; more = reduction_next(&w)) {
         double term = x[w.at * width];
-        sum += term;
+        ref_sum_add(&sum, term);
         *norm += term * term;
     }
-    return sum;
+    return ref_sum_total(&sum);
 }
 
 static double mean_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {

@@ -307,9 +307,10 @@ static status grid_backward_infer(const op_call *call, outputs *out, error *err)
     return outputs_push_format(out, grid->dtype, 4, grid->sizes, false, err);
 }
 
-/* One channel of one grid point: adds to grad_input's plane and to the point's gradient xy[2]. */
+/* One channel of one grid point: adds to grad_input's plane and to the point's gradient xy[2], with the squares of its terms: the
+   slopes' sum is 0, so that what a plain part of an image adds cancels. */
 static void grid_backward_point(const grid_axis axes[2], const grid_point *p, double grad, const double *plane,
-                                double *grad_plane, double *xy) {
+                                double *grad_plane, double *xy, double *squares) {
     for (int i = 0; i < p->n * p->n; i++) {
         int r = i / p->n, c = i % p->n;
         if (p->row[r] < 0 || p->column[c] < 0) {
@@ -319,8 +320,12 @@ static void grid_backward_point(const grid_axis axes[2], const grid_point *p, do
         if (grad_plane != NULL) {
             grad_plane[at] += grad * p->row_weight[r] * p->column_weight[c];
         }
-        xy[0] += grad * plane[at] * p->row_weight[r] * p->column_slope[c];
-        xy[1] += grad * plane[at] * p->row_slope[r] * p->column_weight[c];
+        double x = grad * plane[at] * p->row_weight[r] * p->column_slope[c];
+        double y = grad * plane[at] * p->row_slope[r] * p->column_weight[c];
+        xy[0] += x;
+        xy[1] += y;
+        squares[0] += x * x;
+        squares[1] += y * y;
     }
 }
 
@@ -328,7 +333,7 @@ static status grid_backward_reference(ref_ctx *ctx, error *err) {
     const double *grad = ref_real(ctx, 0), *x = ref_real(ctx, 1), *grid = ref_real(ctx, 2);
     const tensor *input = call_tensor(ctx->call, 1), *points = call_tensor(ctx->call, 2);
     bool wants_input = ctx->call->args[6].bools[0];
-    double *grad_input = ref_output(ctx, 0), *grad_grid = ref_output(ctx, 1);
+    double *grad_input = ref_output(ctx, 0), *grad_grid = ref_output(ctx, 1), *squares = ref_squares(ctx, 1);
     grid_axis axes[2];
     TRY(grid_axes(ctx->call, 1, 3, axes, err));
     if (ctx->failed != ASSAY_OK) {
@@ -342,7 +347,7 @@ static status grid_backward_reference(ref_ctx *ctx, error *err) {
         for (int64_t c = 0; c < channels; c++) {
             int64_t plane = i / per_batch * channels + c;
             grid_backward_point(axes, &p, grad[plane * per_batch + i % per_batch], x + plane * area,
-                                wants_input ? grad_input + plane * area : NULL, grad_grid + 2 * i);
+                                wants_input ? grad_input + plane * area : NULL, grad_grid + 2 * i, squares + 2 * i);
         }
     }
     return ASSAY_OK;

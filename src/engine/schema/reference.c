@@ -23,11 +23,17 @@ status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *er
     ctx->n_dense = 2 * slots;
     ctx->dense = arena_make(&ctx->memory, ctx->n_dense, sizeof *ctx->dense);
     ctx->output = arena_make(&ctx->memory, (size_t)out->n, sizeof *ctx->output);
-    if (ctx->dense == NULL || ctx->output == NULL) {
+    ctx->squares = arena_make(&ctx->memory, (size_t)out->n, sizeof *ctx->squares);
+    if (ctx->dense == NULL || ctx->output == NULL || ctx->squares == NULL) {
         arena_clear(&ctx->memory);
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the reference of %s", call->op->signature.full);
     }
+    ref_judge(ctx, out);
     return ASSAY_OK;
+}
+
+void ref_judge(ref_ctx *ctx, const outputs *judged) {
+    ctx->rounding = judged->n > 0 ? dtype_epsilon(dtype_accumulator(dtype_real(judged->items[0].dtype))) : 0;
 }
 
 void ref_clear(ref_ctx *ctx) {
@@ -161,8 +167,15 @@ double *ref_output(ref_ctx *ctx, int out) {
     return ctx->output[out];
 }
 
+double *ref_squares(ref_ctx *ctx, int out) {
+    if (ctx->squares[out] == NULL) {
+        ctx->squares[out] = ref_make(ctx, (size_t)tensor_numel(&ctx->out->items[out]), sizeof(double));
+    }
+    return ctx->squares[out];
+}
+
 static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
-    const double *whole = ctx->output[out];
+    const double *whole = ctx->output[out], *squares = ctx->squares[out];
     int width = dtype_is_complex(ctx->out->items[out].dtype) ? 2 : 1;
     for (int64_t i = 0; i < request->n; i++) {
         int64_t flat = request->flat != NULL ? request->flat[i] : i;
@@ -170,7 +183,7 @@ static void copy_request(const ref_ctx *ctx, int out, ref_request *request) {
             request->value[i * width + k] = whole[flat * width + k];
         }
         if (request->norm != NULL) {
-            request->norm[i] = 0;
+            request->norm[i] = squares != NULL ? sqrt(squares[flat]) : 0;
         }
     }
 }
@@ -182,7 +195,7 @@ typedef void part_fn(ref_ctx *ctx, int out, const ref_request *request, int64_t 
    may be writing ctx->failed. */
 static void run_share(ref_ctx *ctx, int out, const ref_request *request, part_fn *part, int64_t from, int64_t to) {
     ref_ctx own = {.call = ctx->call, .out = ctx->out, .n_dense = ctx->n_dense, .dense_bytes = ctx->dense_bytes,
-                   .failed = ASSAY_OK};
+                   .rounding = ctx->rounding, .failed = ASSAY_OK};
     own.dense = arena_make(&own.memory, ctx->n_dense, sizeof *own.dense);
     own.output = arena_make(&own.memory, (size_t)ctx->out->n, sizeof *own.output);
     if (own.dense == NULL || own.output == NULL) {

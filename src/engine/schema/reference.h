@@ -5,6 +5,8 @@
 
 #include "engine/schema/op.h"
 
+#include <math.h>
+
 /* One reference evaluation of one call. Everything it hands out lives until ref_clear. */
 struct ref_ctx {
     const op_call *call;
@@ -15,6 +17,8 @@ struct ref_ctx {
     size_t n_dense;
     size_t dense_bytes; /* of what dense has so far */
     double **output;    /* per output, made on first use */
+    double **squares;   /* likewise: what is behind a whole reference's elements, where it says so */
+    double rounding;    /* epsilon of the type that sums of what is judged are kept in; a graph's reference is asked in double */
     status failed;      /* OUT_OF_MEMORY once any allocation failed: element references cannot return a status */
 };
 
@@ -27,6 +31,8 @@ typedef struct ref_request {
 } ref_request;
 
 status ref_init(ref_ctx *ctx, const op_call *call, const outputs *out, error *err);
+/* The outputs that will be judged, where they are not those of ref_init. */
+void ref_judge(ref_ctx *ctx, const outputs *judged);
 void ref_clear(ref_ctx *ctx);
 
 /* Fills one request per output of the call; OpenMP's threads share the elements, each with a copy of ctx and a scratch of its
@@ -48,10 +54,30 @@ const int64_t *ref_ints_item(ref_ctx *ctx, int i, int k);
 /* Output `out` in row-major order, zeroed, to be filled by a `whole` reference (complex: interleaved). NULL when memory is
    out. */
 double *ref_output(ref_ctx *ctx, int out);
+/* Its elements' square sums of terms in row-major order, zeroed, for a `whole` reference whose terms may cancel; what it does not
+   ask for is unknown. NULL when memory is out. */
+double *ref_squares(ref_ctx *ctx, int out);
 /* Term of a `moves` reference: the element at row-major index flat of t. */
 void ref_take(ref_term *term, const tensor *t, int64_t flat);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
 void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
+
+/* A sum and what rounding has taken from it: right to its last digits for any number of terms. Equal terms would else be rounded
+   all to one side. */
+typedef struct ref_sum {
+    double sum, lost;
+} ref_sum;
+
+static inline void ref_sum_add(ref_sum *s, double term) {
+    double before = s->sum;
+    s->sum += term;
+    double added = s->sum - before;
+    s->lost += (before - (s->sum - added)) + (term - added);
+}
+
+static inline double ref_sum_total(const ref_sum *s) {
+    return isfinite(s->sum) ? s->sum + s->lost : s->sum;
+}
 
 /* Dense row-major doubles of any tensor, into caller's memory (numel values, twice that for complex). */
 void ref_gather(const tensor *t, double *values);

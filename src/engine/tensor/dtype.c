@@ -179,7 +179,7 @@ uint16_t bf16_from_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return 0x7fc0;
+        return (uint16_t)((bits | 0x400000u) >> 16);
     }
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
@@ -189,7 +189,7 @@ float f16_to_float(uint16_t bits) {
     uint32_t rest = bits & 0x7fffu;
     uint32_t wide;
     if (rest >= 0x7c00u) {
-        wide = sign | 0x7f800000u | ((rest & 0x3ffu) << 13);
+        wide = sign | 0x7f800000u | ((rest & 0x3ffu) << 13) | (rest > 0x7c00u ? 0x400000u : 0);
     } else if (rest >= 0x400u) {
         wide = sign | ((rest << 13) + ((127u - 15u) << 23));
     } else {
@@ -223,8 +223,8 @@ static uint16_t encode_f16(float exact) {
     memcpy(&bits, &exact, sizeof bits);
     uint16_t sign = (uint16_t)((bits >> 16) & 0x8000u);
     float magnitude = fabsf(exact);
-    if (isnan(exact)) {
-        return 0x7e00;
+    if (isnan(exact)) { /* its sign and upper bits, as instructions keep them */
+        return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
     }
     if (magnitude >= 65520.0f) {
         return (uint16_t)(sign | 0x7c00u);

@@ -29,6 +29,8 @@ typedef struct operators_options {
     int64_t max_samples;    /* inputs per operator */
     int64_t start_index;
     int repeats;            /* 0: each backend runs once and is checked; nothing is measured */
+    double precision;       /* more samples than `repeats`, within limits, until the 95% interval of each ratio to the
+                               baseline is this narrow: half its width over the ratio; 0: no more */
     double min_time_s;
     double timeout_s;       /* of one stage (inputs, reference, one backend's preparation, the measuring) of one input */
     double max_memory_bytes;

@@ -39,7 +39,9 @@ static const char *make_repro(arena *memory, const operators_options *o, const o
     text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
               dtype_mode_name(o->bind.dtype));
     text_add_shell_word(&t, backend_argument(o, name));
-    text_addf(&t, " --repeats %d --min-time ", o->repeats);
+    text_addf(&t, " --repeats %d --precision ", o->repeats);
+    text_add_double(&t, o->precision);
+    text_add(&t, " --min-time ");
     text_add_double(&t, o->min_time_s);
     text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
     if (strcmp(name, o->baseline) != 0) {
@@ -109,7 +111,8 @@ typedef struct point {
     workload work;
     expectation expected;
     size_t n_backends;
-    plan **plans; /* NULL where there is none */
+    output_memory outputs; /* the same for all plans: what differs between them is their code */
+    plan **plans;          /* NULL where there is none */
     record *records;
     const bool *excluded;
     memory_range *ranges;
@@ -155,6 +158,7 @@ static status bind_and_fill(point *p, error *err) {
     }
     TRY(workload_read(p->memory, p->context->table, p->what->o, in, &o->bind, &p->work, err));
     TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy, o->max_memory_bytes, err));
+    TRY(output_memory_make(&p->outputs, &p->work.g, err));
     return collect_ranges(p, err);
 }
 
@@ -204,9 +208,12 @@ static status prepare_plan(point *p, size_t b, error *err) {
     record *r = &p->records[b];
     TRY(enter(p, STAGE_PREPARE, (int32_t)b, err));
     error reason = {0};
+    backend *by = p->context->backends[b];
+    by->outputs = &p->outputs;
     int64_t from = clock_now_ns(&p->context->clock);
-    status prepared = p->context->backends[b]->prepare(p->context->backends[b], &p->work.g, &p->plans[b], &reason);
+    status prepared = by->prepare(by, &p->work.g, &p->plans[b], &reason);
     int64_t to = clock_now_ns(&p->context->clock);
+    by->outputs = NULL;
     operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
         p->plans[b] = NULL;
@@ -261,6 +268,10 @@ static void take_series(const point *p, record *r, const sample_series *series) 
     }
 }
 
+/* What more samples than asked for may cost one input. */
+enum { MOST_REPEATS = 100 };
+static const double more_samples_s = 0.25;
+
 static status measure(point *p, error *err) {
     const operators_options *o = p->context->options;
     sample_subject *subjects = arena_make(p->memory, p->n_backends, sizeof *subjects);
@@ -270,7 +281,7 @@ static status measure(point *p, error *err) {
     if (subjects == NULL || args == NULL || which == NULL || series == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to measure");
     }
-    size_t n = 0;
+    size_t n = 0, baseline = 0;
     for (size_t b = 0; b < p->n_backends; b++) {
         if (p->plans[b] == NULL || p->records[b].status != RECORD_OK) {
             continue;
@@ -283,6 +294,7 @@ static status measure(point *p, error *err) {
                                        .arg = &args[n],
                                        .ranges = p->ranges,
                                        .n_ranges = p->n_ranges};
+        baseline = p->records[b].baseline ? n : baseline;
         which[n++] = b;
     }
     if (n == 0) {
@@ -293,8 +305,11 @@ static status measure(point *p, error *err) {
     const sample_listener listener = operators_ranges_listener(&ranges);
     int64_t budget_ns = o->timeout_s > 0 ? (int64_t)(0.8e9 * o->timeout_s) : 0;
     sample_options options = {.repeats = o->repeats,
+                              .max_repeats = o->precision > 0 ? MOST_REPEATS : o->repeats,
                               .min_time_s = o->min_time_s,
-                              .stopping = stop_at_once(),
+                              .max_time_s = more_samples_s,
+                              .stopping = o->precision > 0 ? stop_when_narrow(0.95, o->precision) : stop_at_once(),
+                              .baseline = baseline,
                               .cold = p->context->cold,
                               .clock = p->context->clock,
                               .listener = p->context->profile != NULL ? &listener : NULL,
@@ -302,6 +317,13 @@ static status measure(point *p, error *err) {
     TRY(sample_all(p->memory, subjects, n, &options, series, err));
     for (size_t i = 0; i < n; i++) {
         take_series(p, &p->records[which[i]], &series[i]);
+    }
+    const record *base = &p->records[which[baseline]];
+    for (size_t i = 0; i < n && base->baseline && base->status == RECORD_OK; i++) {
+        record *r = &p->records[which[i]];
+        if (r != base && r->status == RECORD_OK) {
+            TRY(record_compare(r, base, &r->speedup, err));
+        }
     }
     return ASSAY_OK;
 }
@@ -374,6 +396,7 @@ status point_run(arena *memory, const point_context *context, const operators_po
         }
         records[b].elapsed_s = (double)(clock_now_ns(&context->clock) - from) * 1e-9;
     }
+    output_memory_clear(&p.outputs);
     workload_clear(&p.work);
     return result;
 }

@@ -12,6 +12,12 @@
 static const double steps_wanted = 1000, steps_doubtful = 100;
 static const int64_t most_inner_loops = (int64_t)1 << 30;
 static const double rewarm_below_ns = 10e6;
+/* What an interruption touches is one sample: where their number is free, many short ones leave the median alone, and turns
+   that change quickly meet the same neighbours. Shorter than this, changing turns would cost more than the samples. */
+static const double short_sample_ns = 250e3;
+/* How long runs go on untimed at the beginning of a turn, one at least: what the subject before has left in caches and
+   predictors is gone by then. */
+static const double rewarm_ns = 50e3;
 enum { MOST_WARM_UPS = 5, SAMPLES_FOR_INTERVAL = 6, SAMPLES_FOR_DRIFT = 9, SAMPLES_FOR_OUTLIERS = 8 };
 
 static double clock_step_ns(const lab_clock *clock) {
@@ -20,6 +26,11 @@ static double clock_step_ns(const lab_clock *clock) {
 
 static bool timed_alone(const sample_subject *subject, const sample_options *options) {
     return subject->restores_each_run || options->cold != NULL;
+}
+
+/* More rounds than `repeats`, as many as the stopping rule asks for. */
+static bool may_ask_for_more(const sample_options *options) {
+    return options->max_repeats > options->repeats;
 }
 
 static bool past_deadline(const sample_options *options) {
@@ -61,14 +72,32 @@ static status time_runs(const sample_subject *subject, const lab_clock *clock, i
     return result;
 }
 
-/* Everything of a run that is not timed, then the runs. */
+/* What is not timed before a run, then the run; `loops` times where each is timed alone. */
 static status take(const sample_subject *subject, const sample_options *options, int64_t loops, double *elapsed_ns,
                    error *err) {
-    restore(subject);
-    if (options->cold != NULL) {
-        cache_evict(options->cold, subject->ranges, subject->n_ranges);
+    int64_t times = timed_alone(subject, options) ? loops : 1;
+    double sum_ns = 0;
+    status result = ASSAY_OK;
+    for (int64_t i = 0; i < times && result == ASSAY_OK; i++) {
+        double one_ns = 0;
+        restore(subject);
+        if (options->cold != NULL) {
+            cache_evict(options->cold, subject->ranges, subject->n_ranges);
+        }
+        result = time_runs(subject, &options->clock, loops / times, &one_ns, err);
+        sum_ns += one_ns;
     }
-    return time_runs(subject, &options->clock, loops, elapsed_ns, err);
+    *elapsed_ns = sum_ns;
+    return result;
+}
+
+/* The same, with what is not timed in *spent_ns as well. */
+static status take_all_told(const sample_subject *subject, const sample_options *options, int64_t loops, double *spent_ns,
+                            error *err) {
+    int64_t from_ns = clock_now_ns(&options->clock);
+    TRY(take(subject, options, loops, spent_ns, err));
+    *spent_ns = (double)(clock_now_ns(&options->clock) - from_ns);
+    return ASSAY_OK;
 }
 
 static status warm_up(const sample_subject *subject, const sample_options *options, sample_series *series,
@@ -85,18 +114,28 @@ static status warm_up(const sample_subject *subject, const sample_options *optio
     return ASSAY_OK;
 }
 
-/* Grows the inner loop until a sample is as long as the clock and min_time_s ask for. Steps of at most tenfold: the first
-   estimates are of single runs and may be of the clock alone. */
+/* What a sample should last. */
+static double wanted_ns(const sample_options *options) {
+    double by_clock_ns = steps_wanted * clock_step_ns(&options->clock), whole_ns = options->min_time_s * 1e9;
+    return may_ask_for_more(options) ? fmax(by_clock_ns, fmax(short_sample_ns, whole_ns / options->max_repeats))
+                                     : fmax(by_clock_ns, whole_ns / options->repeats);
+}
+
+/* Grows the inner loop until a sample is as long as it should be, what is not timed included. Steps of at most tenfold: the
+   first estimates are of single runs and may be of the clock alone. */
 static status find_inner_loops(const sample_subject *subject, const sample_options *options, double run_ns,
                                sample_series *series) {
-    double target_ns = fmax(steps_wanted * clock_step_ns(&options->clock), options->min_time_s * 1e9 / options->repeats);
+    double target_ns = wanted_ns(options), spent_ns = run_ns;
+    bool alone = timed_alone(subject, options);
+    if (alone) {
+        TRY(take_all_told(subject, options, 1, &spent_ns, &series->err));
+    }
     int64_t loops = 1;
-    double elapsed_ns = run_ns;
-    while (elapsed_ns < target_ns && loops < most_inner_loops && !past_deadline(options)) {
-        double factor = elapsed_ns > 0 ? fmin(1.1 * target_ns / elapsed_ns, 10) : 10;
+    while (spent_ns < target_ns && loops < most_inner_loops && !past_deadline(options)) {
+        double factor = spent_ns > 0 ? fmin(1.1 * target_ns / spent_ns, 10) : 10;
         double wanted = ceil((double)loops * fmax(factor, 1.01));
         loops = wanted >= (double)most_inner_loops ? most_inner_loops : (int64_t)wanted;
-        TRY(take(subject, options, loops, &elapsed_ns, &series->err));
+        TRY((alone ? take_all_told : take)(subject, options, loops, &spent_ns, &series->err));
     }
     series->inner_loops = loops;
     return ASSAY_OK;
@@ -117,30 +156,65 @@ static status prepare_series(arena *a, const sample_subject *subject, const samp
     series->result = warm_up(subject, options, series, &run_ns);
     if (timed_alone(subject, options)) {
         series->clock_cost_ns = options->clock.read_ns;
-    } else if (series->result == ASSAY_OK) {
+    }
+    if (series->result == ASSAY_OK && options->cold == NULL) { /* emptying the caches takes longer than most runs */
         series->result = find_inner_loops(subject, options, run_ns, series);
     }
     return ASSAY_OK;
+}
+
+static int64_t loops_of_rewarming(const sample_series *series, double last_ns) {
+    double loops = last_ns > 0 ? ceil(rewarm_ns / last_ns) : 1;
+    return loops < (double)series->inner_loops ? (int64_t)loops : series->inner_loops;
 }
 
 static void take_sample(const sample_subject *subject, const sample_options *options, sample_series *series) {
     double elapsed_ns = 0;
     double last_ns = series->n_samples > 0 ? series->samples_ns[series->n_samples - 1] : 0;
     if (options->cold == NULL && last_ns * (double)series->inner_loops < rewarm_below_ns) {
-        series->result = take(subject, options, 1, &elapsed_ns, &series->err);
+        series->result = take(subject, options, loops_of_rewarming(series, last_ns), &elapsed_ns, &series->err);
     }
     if (series->result == ASSAY_OK) {
         series->result = take(subject, options, series->inner_loops, &elapsed_ns, &series->err);
     }
     if (series->result == ASSAY_OK) {
-        double sample_ns = fmax(elapsed_ns - series->clock_cost_ns, 0) / (double)series->inner_loops;
-        series->samples_ns[series->n_samples++] = sample_ns;
+        double loops = (double)series->inner_loops, runs = timed_alone(subject, options) ? loops : 1;
+        series->samples_ns[series->n_samples++] = fmax(elapsed_ns - runs * series->clock_cost_ns, 0) / loops;
     }
 }
 
-static bool all_enough(const sample_series *series, size_t n, const stop_rule *rule, double *scratch) {
+/* The rule judges what will be compared: a subject's samples over the baseline's of the same rounds. The baseline's own count
+   where there is nothing else. */
+static bool is_enough(const sample_series *series, const sample_series *baseline, const stop_rule *rule, double *scratch,
+                      double *ratios) {
+    size_t n = series->n_samples;
+    if (baseline->result != ASSAY_OK || baseline == series) {
+        return rule->enough(rule, series->samples_ns, n, scratch);
+    }
+    n = baseline->n_samples < n ? baseline->n_samples : n;
     for (size_t i = 0; i < n; i++) {
-        if (series[i].result == ASSAY_OK && !rule->enough(rule, series[i].samples_ns, series[i].n_samples, scratch)) {
+        ratios[i] = series->samples_ns[i] / baseline->samples_ns[i];
+    }
+    return rule->enough(rule, ratios, n, scratch);
+}
+
+static bool all_enough(const sample_series *series, size_t n, const sample_options *options, const stop_rule *rule,
+                       double *scratch, double *ratios) {
+    size_t compared = 0;
+    for (size_t i = 0; i < n; i++) {
+        compared += i != options->baseline && series[i].result == ASSAY_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double sampled_ns = 0;
+        for (size_t k = 0; k < series[i].n_samples; k++) {
+            sampled_ns += series[i].samples_ns[k] * (double)series[i].inner_loops;
+        }
+        if (series[i].result != ASSAY_OK) {
+            continue;
+        }
+        bool judged = i != options->baseline || compared == 0;
+        if ((options->cold == NULL && sampled_ns < options->min_time_s * 1e9) ||
+            (judged && !is_enough(&series[i], &series[options->baseline], rule, scratch, ratios))) {
             return false;
         }
     }
@@ -165,12 +239,14 @@ static bool take_turns(const sample_subject *subjects, size_t n, const sample_op
 }
 
 /* Odd rounds go backwards: A B, B A, A B. What drifts linearly then falls on each subject alike. True when the deadline
-   ended it. */
+   ended it. scratch: room for twice as many numbers. */
 static bool take_rounds(const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
                         double *scratch, sample_series *series) {
     stop_rule rule = options->stopping.enough != NULL ? options->stopping : stop_at_once();
+    int64_t began_ns = clock_now_ns(&options->clock);
     for (size_t round = 0; round < room; round++) {
-        if (round >= (size_t)options->repeats && all_enough(series, n, &rule, scratch)) {
+        bool late = options->max_time_s > 0 && (double)(clock_now_ns(&options->clock) - began_ns) > options->max_time_s * 1e9;
+        if (round >= (size_t)options->repeats && (late || all_enough(series, n, options, &rule, scratch, scratch + room))) {
             return false;
         }
         tell_begin(options, SAMPLE_ROUND, round);
@@ -248,10 +324,12 @@ static status find_warnings(arena *a, const sample_options *options, bool ended_
                  arena_format(a, "%zu, and a 95%% interval of the median needs %d", s->n_samples, SAMPLES_FOR_INTERVAL),
                  err));
     }
-    double step_ns = clock_step_ns(&options->clock), sample_ns = summary.median * (double)s->inner_loops;
+    /* Of runs that are timed one by one each is as wrong as the clock is, and all in the same direction. */
+    double step_ns = clock_step_ns(&options->clock);
+    double sample_ns = summary.median * (s->clock_cost_ns > 0 ? 1 : (double)s->inner_loops);
     if (sample_ns < steps_doubtful * step_ns) {
         TRY(warn(a, s, SAMPLE_SHORT,
-                 arena_format(a, "a sample lasts %.3g ns and the clock's step is %.3g ns", sample_ns, step_ns), err));
+                 arena_format(a, "what is timed lasts %.3g ns and the clock's step is %.3g ns", sample_ns, step_ns), err));
     }
     TRY(warn_of_drift(a, s, scratch, err));
     if (s->n_samples >= 3 && summary.q80 - summary.q20 > 0.1 * summary.median) {
@@ -273,6 +351,9 @@ static status check_options(const sample_options *options, size_t n, error *err)
     if (n == 0) {
         return fail(err, ASSAY_INVALID, "expected something to measure, got no subjects");
     }
+    if (options->baseline >= n) {
+        return fail(err, ASSAY_INVALID, "expected the baseline among %zu subjects, got number %zu", n, options->baseline);
+    }
     if (options->repeats < 1) {
         return fail(err, ASSAY_INVALID, "expected at least 1 repeat, got %d", options->repeats);
     }
@@ -289,7 +370,7 @@ status sample_all(arena *a, const sample_subject *subjects, size_t n, const samp
                   sample_series *series, error *err) {
     TRY(check_options(options, n, err));
     size_t room = (size_t)(options->max_repeats > options->repeats ? options->max_repeats : options->repeats);
-    double *scratch = arena_make(a, room, sizeof *scratch);
+    double *scratch = arena_make(a, room, 2 * sizeof *scratch);
     if (scratch == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %zu samples", room);
     }

@@ -23,7 +23,8 @@ typedef struct sample_subject {
     status (*wait)(void *arg, error *err);
     /* Puts inputs back that `run` writes, outside the timed part; NULL: nothing to put back. */
     void (*before)(void *arg);
-    /* True: `before` is due before every single run (an in-place operator), so every run is timed alone.
+    /* True: `before` is due before every single run (an in-place operator), so every run is timed alone; a sample is the
+       mean of several.
        False: `before` is called once before each sample. */
     bool restores_each_run;
     void *arg;
@@ -50,9 +51,12 @@ typedef struct sample_listener {
 typedef struct sample_options {
     int repeats;         /* samples of each subject, at least 1 */
     int max_repeats;     /* the stopping rule may ask for more, up to this; below `repeats` it means `repeats` */
-    double min_time_s;   /* the samples of one subject together last at least this long: inner loops grow until they do.
-                            Not for runs that are timed alone (restored each run, or cold caches): those are `repeats`. */
-    stop_rule stopping;  /* {0}: stop_at_once */
+    double min_time_s;   /* the samples of one subject together last at least this long: inner loops grow until `repeats` of
+                            them do, or, where the stopping rule may ask for more, rounds go on until they do. Not with cold
+                            caches, where each run is a sample. */
+    double max_time_s;   /* no round beyond `repeats` begins so long after the first; 0: no limit */
+    stop_rule stopping;  /* {0}: stop_at_once. Judges each subject's samples over the baseline's of the same rounds */
+    size_t baseline;     /* the subject that others are compared with */
     cache_evictor *cold; /* NULL: caches stay warm. Otherwise they are emptied before each run, each timed alone */
     lab_clock clock;
     int64_t deadline_ns; /* on `clock`: no sample begins after it; 0: none. What was measured until then counts */
@@ -62,7 +66,7 @@ typedef struct sample_options {
 /* Conditions that make a number doubtful; each comes with a sentence that holds the figures. The one list of names. */
 #define SAMPLE_WARNING_LIST(X)                                                     \
     X(FEW_SAMPLES, "few_samples")     /* the median has no interval of 95% */      \
-    X(SHORT, "short")                 /* a sample lasts under 100 clock steps */   \
+    X(SHORT, "short")                 /* what is timed lasts under 100 clock steps */   \
     X(DRIFT, "drift")                 /* first and last third differ in median */  \
     X(SPREAD, "spread")               /* the middle 60% span over 10% of the median */ \
     X(OUTLIERS, "outliers")           /* far outside Tukey's fences */             \
@@ -92,9 +96,12 @@ typedef struct sample_series {
 /* Warms each subject up (at least one run, until two runs in a row take about the same time or a few were made), finds
    its inner loop count, then takes the samples in interleaved rounds. Writes series[0..n) in every case but failure; a
    subject that fails keeps its error and the others go on. Fails with INVALID (no subjects, repeats < 1, min_time_s
-   negative or not finite, a clock without function) or OUT_OF_MEMORY only.
-   Warm means warm: a sample that is expected to take under 10 ms begins with one run (after `before`) that is not timed,
-   because the subject before it has left its own data in the caches; above that a refill from memory is lost in it.
+   negative or not finite, no such baseline, a clock without function) or OUT_OF_MEMORY only.
+   Where the stopping rule may ask for more samples they are short, a quarter of a millisecond: what else happens on the machine
+   then spoils single samples, which a median does not see, and turns follow each other quickly.
+   Warm means warm: a sample that is expected to take under 10 ms begins with runs (after `before`) that are not timed, for
+   50 us and one at least, because the subject before it has left its own data in the caches; above that a refill from memory
+   is lost in it.
    The loop around `run` costs one indirect call (about 1 ns) per run; it is not subtracted. */
 status sample_all(arena *a, const sample_subject *subjects, size_t n, const sample_options *options,
                   sample_series *series, error *err);

@@ -4,9 +4,11 @@
 
 #include "lab/record/fields.h"
 #include "lab/record/machine_fields.h"
+#include "lab/stats/interval.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const status_names[] = {
@@ -31,6 +33,7 @@ const record RECORD_EMPTY = {.schema_version = RECORD_SCHEMA_VERSION,
                              .median_ns = NAN,
                              .q20_ns = NAN,
                              .q80_ns = NAN,
+                             .speedup = {NAN, NAN, NAN, NAN},
                              .prepare_ns = NAN,
                              .elapsed_s = NAN,
                              .flops = NAN,
@@ -50,6 +53,14 @@ static const field error_fields[] = {
     {"total_elements", FIELD_INT64, .offset = offsetof(record_error_stats, total_elements)},
 };
 static const field_set error_set = {error_fields, countof(error_fields), sizeof(record_error_stats)};
+
+static const field speedup_fields[] = {
+    {"ratio", FIELD_DOUBLE, .offset = offsetof(record_speedup, ratio)},
+    {"low", FIELD_DOUBLE, .offset = offsetof(record_speedup, low)},
+    {"high", FIELD_DOUBLE, .offset = offsetof(record_speedup, high)},
+    {"confidence", FIELD_DOUBLE, .offset = offsetof(record_speedup, confidence)},
+};
+static const field_set speedup_set = {speedup_fields, countof(speedup_fields), sizeof(record_speedup)};
 
 static const field record_fields[] = {
     {"schema_version", FIELD_INT, .offset = offsetof(record, schema_version), .required = true},
@@ -74,6 +85,7 @@ static const field record_fields[] = {
     {"median_ns", FIELD_DOUBLE, .offset = offsetof(record, median_ns)},
     {"q20_ns", FIELD_DOUBLE, .offset = offsetof(record, q20_ns)},
     {"q80_ns", FIELD_DOUBLE, .offset = offsetof(record, q80_ns)},
+    {"speedup", FIELD_OBJECT, .offset = offsetof(record, speedup), .inner = &speedup_set},
     {"samples_ns", FIELD_DOUBLES, .offset = offsetof(record, samples_ns), .count_offset = offsetof(record, n_samples)},
     {"inner_loops", FIELD_INT64, .offset = offsetof(record, inner_loops)},
     {"prepare_ns", FIELD_DOUBLE, .offset = offsetof(record, prepare_ns)},
@@ -107,6 +119,19 @@ status record_summarise(record *r, error *err) {
     /* One per nanosecond is 10^9 a second. */
     r->gflops_per_s = r->median_ns > 0 ? r->flops / r->median_ns : NAN;
     r->gbytes_per_s = r->median_ns > 0 ? r->bytes / r->median_ns : NAN;
+    return ASSAY_OK;
+}
+
+status record_compare(const record *r, const record *baseline, record_speedup *out, error *err) {
+    size_t n = r->n_samples < baseline->n_samples ? r->n_samples : baseline->n_samples, bytes = 0;
+    double *scratch = mul_size(n + 1, sizeof *scratch, &bytes) ? malloc(bytes) : NULL;
+    if (scratch == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compare %zu samples", n);
+    }
+    stats_ratio found = stats_paired_ratio(baseline->samples_ns, r->samples_ns, n, 0.95, scratch);
+    free(scratch);
+    bool known = isfinite(found.median);
+    *out = (record_speedup){found.median, found.interval.low, found.interval.high, known ? found.interval.confidence : NAN};
     return ASSAY_OK;
 }
 

@@ -40,6 +40,13 @@ typedef struct record_error_stats {
     int64_t total_elements;            /* -1: not known */
 } record_error_stats;
 
+/* How fast a backend is, the baseline being 1: the median over the rounds of the baseline's sample over the backend's of the
+   same round, and that median's interval. */
+typedef struct record_speedup {
+    double ratio, low, high; /* NaN: not known */
+    double confidence;       /* of the interval: 0.95 or more, less where there are too few samples */
+} record_speedup;
+
 /* A condition of the run: an option as it was set, a flag that was used. */
 typedef struct record_pair {
     const char *key;
@@ -72,6 +79,7 @@ typedef struct record {
     size_t n_samples;
     int64_t inner_loops;           /* runs that each sample is the mean of */
     double median_ns, q20_ns, q80_ns;
+    record_speedup speedup;        /* over the baseline's record of the same run; missing for the baseline */
     double prepare_ns;
     double elapsed_s;              /* what this point took in the whole: making inputs, preparing, checking, sampling */
     double flops, bytes;           /* of one run: the least that must be computed and moved */
@@ -96,6 +104,10 @@ extern const record RECORD_EMPTY;
 /* Sets median_ns, q20_ns, q80_ns from samples_ns, and the two rates from flops, bytes and the median (NaN where there is
    no sample, or no time to divide by). OUT_OF_MEMORY; INVALID when a sample is not finite. */
 status record_summarise(record *r, error *err);
+
+/* The speed-up of r over `baseline`, from the samples of both, which were taken in turns; all NaN where there are none to
+   compare, or a sample is 0. OUT_OF_MEMORY. */
+status record_compare(const record *r, const record *baseline, record_speedup *out, error *err);
 
 /* Appends r as one line of JSON with its newline. NaN and infinities are written as null. Out of memory shows in
    out->failed. Rates and medians are written as they are in r. */

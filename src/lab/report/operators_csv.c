@@ -133,6 +133,9 @@ status operators_totals_of(arena *a, const operators_group *g, size_t backend, o
         TRY(operators_figures_of(a, &g->rows[i], backend, 0, &f, err));
         if (f.n_pairs > 0) {
             medians[t.n_operators++] = f.speedup[1];
+            t.n_faster += operators_verdict_of(&f) == OPERATORS_FASTER;
+            t.n_slower += operators_verdict_of(&f) == OPERATORS_SLOWER;
+            t.n_much_slower += f.high[1] < OPERATORS_MUCH_SLOWER;
         }
         t.step_ns += f.n_ok > 0 ? f.step_ns : 0;
         add_pairs(&g->rows[i], backend, &logs);
@@ -182,6 +185,8 @@ static status add_operator_line(arena *a, const operators_group *g, const operat
     json_put_double(&w, "median_ns", f.median_ns);
     json_put_double(&w, "mean_s", mean_seconds(g, row, backend));
     put_quantiles(&w, "speedup", f.speedup);
+    put_quantiles(&w, "speedup_low", f.low);
+    put_quantiles(&w, "speedup_high", f.high);
     put_quantiles(&w, "weighted_speedup", f.weighted);
     json_put_double(&w, "step_ns", f.step_ns);
     json_put_double(&w, "step_share", f.step_ns / whole_ns);
@@ -196,6 +201,9 @@ static void add_run_line(const operators_group *g, size_t backend, const operato
     begin_line(&w, "run_summary", g->backends[backend], backend == 0);
     json_put_int(&w, "operators", (int64_t)g->n_rows);
     json_put_int(&w, "operators_compared", (int64_t)t->n_operators);
+    json_put_int(&w, "operators_faster", (int64_t)t->n_faster);
+    json_put_int(&w, "operators_slower", (int64_t)t->n_slower);
+    json_put_int(&w, "operators_much_slower", (int64_t)t->n_much_slower);
     json_put_int(&w, "models", (int64_t)g->n_models);
     json_put_double(&w, "geomean_speedup", t->geomean);
     json_put_double(&w, "weighted_geomean_speedup", t->weighted_geomean);

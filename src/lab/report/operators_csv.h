@@ -17,6 +17,9 @@ status operators_csv(arena *a, const operators_group *g, text *out, error *err);
    not, and one "run_summary" per backend with geometric means and counts. store_read passes them over. OUT_OF_MEMORY. */
 status operators_summary_lines(arena *a, const operators_group *g, text *out, error *err);
 
+/* Of the baseline's speed. */
+#define OPERATORS_MUCH_SLOWER 0.95
+
 /* Geometric means of a backend over all operators, and how it compares over the whole recorded work. NaN where nothing
    can be compared. */
 typedef struct operators_totals {
@@ -25,6 +28,8 @@ typedef struct operators_totals {
     double step_speedup;     /* calls times median, summed over all pairs, the baseline's over its own */
     double step_ns;          /* calls times median, summed over all inputs that ran */
     size_t n_operators;      /* with a speed-up */
+    size_t n_faster, n_slower; /* of them, beyond doubt (operators_verdict) */
+    size_t n_much_slower;    /* of the slower ones, those that are beyond doubt under OPERATORS_MUCH_SLOWER */
 } operators_totals;
 status operators_totals_of(arena *a, const operators_group *g, size_t backend, operators_totals *out, error *err);
 

@@ -175,6 +175,8 @@ double operators_time_ns(const record *r) {
     return r != NULL && r->status == RECORD_OK && r->median_ns > 0 && isfinite(r->median_ns) ? r->median_ns : NAN;
 }
 
+static const double CONFIDENCE = 0.95;
+
 /* Half of the median's 95% interval over the median; NaN without samples. */
 static double noise_of(const record *r, double *scratch) {
     if (r->n_samples == 0) {
@@ -182,13 +184,14 @@ static double noise_of(const record *r, double *scratch) {
     }
     memcpy(scratch, r->samples_ns, r->n_samples * sizeof *scratch);
     stats_sort(scratch, r->n_samples);
-    stats_interval interval = stats_median_interval(scratch, r->n_samples, 0.95);
+    stats_interval interval = stats_median_interval(scratch, r->n_samples, CONFIDENCE);
     return (interval.high - interval.low) / 2 / r->median_ns;
 }
 
 /* Room for what one operator's figures are made of. */
 typedef struct workbench {
-    double *times, *noises, *ratios, *weights, *scratch;
+    double *times, *noises, *ratios, *lows, *highs, *weights;
+    double *scratch; /* as long as the longest record */
     size_t *order;
 } workbench;
 
@@ -198,7 +201,7 @@ static status make_workbench(arena *a, const operators_row *row, size_t backend,
         const record *r = row->samples[i].by_backend[backend];
         longest = r != NULL && r->n_samples > longest ? r->n_samples : longest;
     }
-    double *room = arena_make(a, n, 4 * sizeof *room);
+    double *room = arena_make(a, n, 6 * sizeof *room);
     *w = (workbench){.scratch = arena_make(a, longest, sizeof(double)), .order = arena_make(a, n, sizeof(size_t))};
     if (room == NULL || w->scratch == NULL || w->order == NULL) {
         return no_memory(err);
@@ -207,6 +210,8 @@ static status make_workbench(arena *a, const operators_row *row, size_t backend,
     w->noises = room + n;
     w->ratios = room + 2 * n;
     w->weights = room + 3 * n;
+    w->lows = room + 4 * n;
+    w->highs = room + 5 * n;
     return ASSAY_OK;
 }
 
@@ -215,14 +220,34 @@ static double median_in_place(double *values, size_t n) {
     return stats_quantile_sorted(values, n, 0.5);
 }
 
+/* Between a number and infinity there is nothing to interpolate. */
+static double quantile_of_highs(const double *sorted, size_t n, double q) {
+    size_t above = n > 0 ? (size_t)ceil(q * (double)(n - 1)) : 0;
+    return n > 0 && isinf(sorted[above]) ? INFINITY : stats_quantile_sorted(sorted, n, q);
+}
+
+/* What two records of one point say: the ratio of `other` to `own` and its interval. */
+static void compare(const record *own, const record *other, workbench *w, size_t at) {
+    size_t n = own->n_samples < other->n_samples ? own->n_samples : other->n_samples;
+    stats_ratio found = stats_paired_ratio(other->samples_ns, own->samples_ns, n, CONFIDENCE, w->scratch);
+    bool known = isfinite(found.median), sure = known && found.interval.confidence >= CONFIDENCE;
+    w->ratios[at] = known ? found.median : operators_time_ns(other) / operators_time_ns(own);
+    w->lows[at] = sure ? found.interval.low : 0;
+    w->highs[at] = sure ? found.interval.high : INFINITY;
+}
+
 static void add_quantiles(operators_figures *f, workbench *w) {
     static const double quantiles[] = {0.2, 0.5, 0.8};
     for (size_t q = 0; q < countof(quantiles); q++) {
         f->weighted[q] = stats_quantile_weighted(w->ratios, w->weights, f->n_pairs, quantiles[q], w->order);
     }
     stats_sort(w->ratios, f->n_pairs); /* the weights belong to the old order; they are done with */
+    stats_sort(w->lows, f->n_pairs);
+    stats_sort(w->highs, f->n_pairs);
     for (size_t q = 0; q < countof(quantiles); q++) {
         f->speedup[q] = stats_quantile_sorted(w->ratios, f->n_pairs, quantiles[q]);
+        f->low[q] = stats_quantile_sorted(w->lows, f->n_pairs, quantiles[q]);
+        f->high[q] = quantile_of_highs(w->highs, f->n_pairs, quantiles[q]);
     }
 }
 
@@ -247,7 +272,7 @@ status operators_figures_of(arena *a, const operators_row *row, size_t backend, 
             w.noises[n_noises++] = noise;
         }
         if (!isnan(other_ns)) {
-            w.ratios[f.n_pairs] = other_ns / own_ns;
+            compare(sample->by_backend[backend], sample->by_backend[other], &w, f.n_pairs);
             w.weights[f.n_pairs++] = sample->calls;
             own_sum += sample->calls * own_ns;
             other_sum += sample->calls * other_ns;
@@ -260,4 +285,8 @@ status operators_figures_of(arena *a, const operators_row *row, size_t backend, 
     add_quantiles(&f, &w);
     *out = f;
     return ASSAY_OK;
+}
+
+operators_verdict operators_verdict_of(const operators_figures *f) {
+    return f->low[1] > 1 ? OPERATORS_FASTER : f->high[1] < 1 ? OPERATORS_SLOWER : OPERATORS_ALIKE;
 }

@@ -41,7 +41,12 @@ typedef struct operators_figures {
     size_t n_pairs;         /* inputs that ran there and on the other one */
     double median_ns;       /* over its inputs, of their medians */
     double noise;           /* median over its inputs of the 95% interval's half width over the median */
-    double speedup[3];      /* 20th, 50th, 80th quantile over the pairs of other's time / its time (numpy's quantile) */
+    double speedup[3];      /* 20th, 50th, 80th quantile over the pairs of other's time / its time (numpy's quantile): of an
+                               input the median over the rounds of their samples' ratio, of the medians' where samples are
+                               missing */
+    double low[3], high[3];  /* those quantiles of the ends of the pairs' 95% intervals: as each pair's ratio lies in its own
+                               interval, the quantile lies between these. A pair of too few samples may be anything: 0 and
+                               infinity */
     double weighted[3];     /* the same, each input counted as often as it is called */
     double step_ns;         /* calls times median, summed over its inputs */
     double step_speedup;    /* the same sums over the pairs, divided */
@@ -50,6 +55,10 @@ typedef struct operators_figures {
 /* The backend's figures with `other` (an index too) as what it is compared with. OUT_OF_MEMORY. */
 status operators_figures_of(arena *a, const operators_row *row, size_t backend, size_t other, operators_figures *out,
                             error *err);
+
+/* What can be said of an operator's median speed-up: all of the interval lies on one side of 1. */
+typedef enum operators_verdict { OPERATORS_ALIKE, OPERATORS_FASTER, OPERATORS_SLOWER } operators_verdict;
+operators_verdict operators_verdict_of(const operators_figures *f);
 
 /* The record's median where it is a figure: status ok and a positive time; NaN otherwise (also for NULL). */
 double operators_time_ns(const record *r);

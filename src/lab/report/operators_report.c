@@ -21,6 +21,21 @@ static void number_cell(table *t, double value, double relative_noise, table_sty
     table_cell(t, isfinite(value) ? table_number(buffer, value, digits) : NULL, style);
 }
 
+/* A median speed-up, with a '~' where its interval has 1 in it. */
+static void speedup_cell(table *t, const operators_figures *f, double relative_noise) {
+    char buffer[48];
+    int digits = stats_digits(f->speedup[1], f->speedup[1] * relative_noise, MOST_DIGITS);
+    const char *value = table_number(buffer, f->speedup[1], digits < 2 ? 2 : digits);
+    operators_verdict verdict = operators_verdict_of(f);
+    if (!isfinite(f->speedup[1])) {
+        table_cell(t, NULL, TABLE_PLAIN);
+    } else if (verdict == OPERATORS_ALIKE) {
+        table_cellf(t, TABLE_DIM, "~%s", value);
+    } else {
+        table_cell(t, value, verdict == OPERATORS_FASTER ? TABLE_GOOD : TABLE_BAD);
+    }
+}
+
 static table_style style_of_speedup(double speedup, double relative_noise) {
     double margin = isfinite(relative_noise) ? fmax(relative_noise, 0.05) : 0.05;
     return speedup > 1 + margin ? TABLE_GOOD : speedup < 1 - margin ? TABLE_BAD : TABLE_PLAIN;
@@ -70,11 +85,11 @@ static status add_operator(arena *a, const operators_group *g, const operators_r
         number_cell(t, f[b].median_ns / 1000, f[b].noise, TABLE_PLAIN);
     }
     for (size_t b = 1; b < g->n_backends; b++) {
-        double noise = f[b].noise + f[0].noise; /* of a ratio: relative errors add, at worst */
-        for (size_t q = 0; q < countof(f[b].speedup); q++) {
-            table_style style = q == 1 ? style_of_speedup(f[b].speedup[q], noise) : TABLE_PLAIN;
-            number_cell(t, f[b].speedup[q], noise, style);
-        }
+        double noise = (f[b].high[1] - f[b].low[1]) / 2 / f[b].speedup[1];
+        noise = isfinite(noise) ? noise : f[b].noise + f[0].noise; /* relative errors add, at worst */
+        number_cell(t, f[b].speedup[0], noise, TABLE_PLAIN);
+        speedup_cell(t, &f[b], noise);
+        number_cell(t, f[b].speedup[2], noise, TABLE_PLAIN);
         number_cell(t, f[b].step_speedup, noise, TABLE_PLAIN);
     }
     if (f[0].n_ok > 0) {
@@ -247,8 +262,15 @@ static void add_traffic(const operators_group *g, size_t backend, text *out) {
     }
 }
 
-static status add_account(arena *a, const operators_group *g, const operators_report_options *options, text *out,
-                          error *err) {
+/* How many operators are slower than on the baseline, chance set aside. */
+static void add_verdicts(const operators_group *g, const operators_totals *t, text *out) {
+    text_addf(out, "    of %zu operators %zu are beyond doubt faster than %s, %zu slower, %zu of these by more than %.0f%%\n",
+              t->n_operators, t->n_faster, g->backends[0], t->n_slower, t->n_much_slower,
+              100 * (1 - OPERATORS_MUCH_SLOWER));
+}
+
+static status add_account(arena *a, const operators_group *g, const operators_totals *totals,
+                          const operators_report_options *options, text *out, error *err) {
     size_t most = options->top_reasons > 0 ? (size_t)options->top_reasons : DEFAULT_REASONS;
     for (size_t b = 0; b < g->n_backends; b++) {
         const char *separator = ": ";
@@ -264,6 +286,9 @@ static status add_account(arena *a, const operators_group *g, const operators_re
         text_add_char(out, '\n');
         for (int s = RECORD_OK + 1; s < RECORD_STATUS_COUNT; s++) {
             TRY(add_reasons(a, g, b, (record_status)s, most, out, err));
+        }
+        if (b > 0 && totals[b].n_operators > 0) {
+            add_verdicts(g, &totals[b], out);
         }
     }
     return ASSAY_OK;
@@ -288,14 +313,14 @@ status operators_report(arena *a, const operators_group *g, const operators_repo
             TRY(add_footers(a, g, totals, &t, err));
         }
         TRY(table_render(&t, &(table_options){.color = options->color, .max_width = options->max_width}, out, err));
-        text_addf(out, "\nTimes are medians over an operator's inputs; x is the speed-up over %s%s; steps weigh each input by "
-                       "its calls",
+        text_addf(out, "\nTimes are medians over an operator's inputs; x is the speed-up over %s%s, ~ where that may be 1; steps "
+                       "weigh each input by its calls",
                   g->backends[0], g->has_baseline ? "" : " (no record names a baseline)");
         if (g->n_models > 0) {
             text_addf(out, " in %zu model%s", g->n_models, g->n_models == 1 ? "" : "s");
         }
         text_add(out, ".\n");
     }
-    TRY(add_account(a, g, options, out, err));
+    TRY(add_account(a, g, totals, options, out, err));
     return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the report") : ASSAY_OK;
 }

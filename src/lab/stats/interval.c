@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order statistics, the bootstrap, and digits. */
+/* Order statistics and digits. */
 #include "lab/stats/interval.h"
 
-#include "base/arena.h"
-#include "base/rng.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* P(at most k of n fair coins show heads): the weight of one tail of the binomial. Summed from k downwards in logarithms'
    safety: each term is the one before times a ratio, so nothing overflows; an underflow to 0 is what the term is worth. */
@@ -36,46 +33,20 @@ stats_interval stats_median_interval(const double *sorted, size_t n, double conf
     return (stats_interval){.low = sorted[k], .high = sorted[n - 1 - k], .confidence = covered};
 }
 
-static double resampled_median(const double *from, size_t n, double *scratch, rng *r) {
+stats_ratio stats_paired_ratio(const double *a, const double *b, size_t n, double confidence, double *scratch) {
+    stats_ratio unknown = {NAN, {NAN, NAN, 0}};
     for (size_t i = 0; i < n; i++) {
-        scratch[i] = from[rng_range(r, 0, (int64_t)n)];
-    }
-    stats_sort(scratch, n);
-    return stats_quantile_sorted(scratch, n, 0.5);
-}
-
-status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
-                            uint64_t seed, stats_interval *out, error *err) {
-    if (n_a == 0 || n_b == 0 || resamples < 1 || !(confidence > 0 && confidence < 1)) {
-        return fail(err, ASSAY_INVALID, "expected samples on both sides, resamples and a confidence between 0 and 1");
-    }
-    size_t longest = n_a > n_b ? n_a : n_b, total = 0;
-    if (__builtin_add_overflow(longest, (size_t)resamples, &total) || !mul_size(total, sizeof(double), &total)) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d resamples of %zu samples", resamples, longest);
-    }
-    double *scratch = malloc(total);
-    if (scratch == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d resamples of %zu samples", resamples, longest);
-    }
-    double *ratios = scratch + longest;
-    status result = ASSAY_OK;
-    rng r = rng_make(seed);
-    for (int i = 0; i < resamples && result == ASSAY_OK; i++) {
-        double top = resampled_median(a, n_a, scratch, &r), bottom = resampled_median(b, n_b, scratch, &r);
-        ratios[i] = top / bottom;
-        if (!isfinite(ratios[i])) {
-            result = fail(err, ASSAY_INVALID, "expected medians whose ratio is a number, got %g / %g", top, bottom);
+        scratch[i] = a[i] / b[i];
+        if (!(scratch[i] > 0) || isinf(scratch[i])) {
+            return unknown;
         }
     }
-    if (result == ASSAY_OK) {
-        stats_sort(ratios, (size_t)resamples);
-        double tail = (1 - confidence) / 2;
-        *out = (stats_interval){.low = stats_quantile_sorted(ratios, (size_t)resamples, tail),
-                                .high = stats_quantile_sorted(ratios, (size_t)resamples, 1 - tail),
-                                .confidence = confidence};
+    if (n == 0) {
+        return unknown;
     }
-    free(scratch);
-    return result;
+    stats_sort(scratch, n);
+    return (stats_ratio){.median = stats_quantile_sorted(scratch, n, 0.5),
+                         .interval = stats_median_interval(scratch, n, confidence)};
 }
 
 int stats_digits(double value, double half_width, int max_digits) {

@@ -3,10 +3,7 @@
 #ifndef LAB_STATS_INTERVAL_H
 #define LAB_STATS_INTERVAL_H
 
-#include "base/status.h"
-
 #include <stddef.h>
-#include <stdint.h>
 
 typedef struct stats_interval {
     double low, high;
@@ -18,11 +15,14 @@ typedef struct stats_interval {
    cover that (n < 6 for 95%), those two, with the coverage they have. */
 stats_interval stats_median_interval(const double *sorted, size_t n, double confidence);
 
-/* For median(a) / median(b), by a seeded percentile bootstrap that draws both samples anew `resamples` times (2000 is
-   plenty for 95%). INVALID for an empty sample, resamples < 1, a confidence outside (0, 1) or a median of b that is 0 in
-   some resample; OUT_OF_MEMORY. */
-status stats_ratio_interval(const double *a, size_t n_a, const double *b, size_t n_b, double confidence, int resamples,
-                            uint64_t seed, stats_interval *out, error *err);
+/* Of two subjects that were sampled in turns, round by round. */
+typedef struct stats_ratio {
+    double median;           /* of a[i] / b[i] over the rounds; NaN when there is none, or one is no positive number */
+    stats_interval interval; /* of that median: as stats_median_interval's */
+} stats_ratio;
+
+/* What drifts is the same for both samples of a round, so that their ratio is steadier than either. scratch: room for n. */
+stats_ratio stats_paired_ratio(const double *a, const double *b, size_t n, double confidence, double *scratch);
 
 /* The number of significant digits of value that an uncertainty of half_width leaves: the last digit shown is the first
    one that the uncertainty reaches. 1 to max_digits; max_digits when half_width is 0 or not finite. */

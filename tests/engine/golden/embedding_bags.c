@@ -1,18 +1,3 @@
-typedef __INT8_TYPE__ int8_t;
-typedef __INT16_TYPE__ int16_t;
-typedef __INT32_TYPE__ int32_t;
-typedef __INT64_TYPE__ int64_t;
-typedef __UINT8_TYPE__ uint8_t;
-typedef __UINT16_TYPE__ uint16_t;
-typedef __UINT32_TYPE__ uint32_t;
-typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 /* %23 = maximum f32[512, 64] */
 _Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
     const float *const b9 = buffers[0];

@@ -1,31 +1,3 @@
-typedef __INT8_TYPE__ int8_t;
-typedef __INT16_TYPE__ int16_t;
-typedef __INT32_TYPE__ int32_t;
-typedef __INT64_TYPE__ int64_t;
-typedef __UINT8_TYPE__ uint8_t;
-typedef __UINT16_TYPE__ uint16_t;
-typedef __UINT32_TYPE__ uint32_t;
-typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-#define memcpy __builtin_memcpy
-#define fabsf __builtin_fabsf
-#define fabs __builtin_fabs
-#define copysignf __builtin_copysignf
-#define fmaf __builtin_fmaf
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-
-/* An index read from data: out of range it is noted and looks at element 0. */
-VECTOR_INLINE int64_t checked(int64_t i, int64_t size, uint64_t *bad) {
-    *bad |= (uint64_t)i >= (uint64_t)size;
-    return (uint64_t)i < (uint64_t)size ? i : 0;
-}
-
 /* %0 = input f32[100, 64] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];

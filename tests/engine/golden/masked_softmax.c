@@ -1,233 +1,26 @@
-typedef __INT8_TYPE__ int8_t;
-typedef __INT16_TYPE__ int16_t;
-typedef __INT32_TYPE__ int32_t;
-typedef __INT64_TYPE__ int64_t;
-typedef __UINT8_TYPE__ uint8_t;
-typedef __UINT16_TYPE__ uint16_t;
-typedef __UINT32_TYPE__ uint32_t;
-typedef __UINT64_TYPE__ uint64_t;
-#define VECTOR_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-#define memcpy __builtin_memcpy
-#define fabsf __builtin_fabsf
-#define fabs __builtin_fabs
-#define copysignf __builtin_copysignf
-#define fmaf __builtin_fmaf
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-
-VECTOR_INLINE float float_of_bits(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-VECTOR_INLINE uint32_t bits_of_float(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* Adding this leaves the nearest whole number in the low bits, without an instruction for rounding (SSE2 has none). */
-#define ROUND_MAGIC_F32 0x1.8p23f
-
-/* The same, and the exponent of 2^n with its bias in the low bits. */
-#define EXPONENT_MAGIC (ROUND_MAGIC_F32 + 127.0f)
-
-/* x = n ln 2 + r with |r| <= ln 2 / 2 and |n| <= 127: n + 127 stays in the low bits of `shifted`. ln 2 is taken off in two
-   parts, the first of which multiplies exactly. */
-VECTOR_INLINE float exp_rest(float x, float *shifted) {
-    *shifted = x * 0x1.715476p+0f + EXPONENT_MAGIC;
-    float n = *shifted - EXPONENT_MAGIC;
-    float r = x - n * 0x1.63p-1f;
-    return r - n * -0x1.bd0106p-13f;
-}
-
-/* (exp(r) - 1 - r) / r^2 on [-ln 2 / 2, ln 2 / 2], fitted for the least relative error of exp (3.1e-9). */
-VECTOR_INLINE float exp_series(float r) {
-    float p = 0.001381452757f;
-    p = p * r + 0.008368750669f;
-    p = p * r + 0.04166839134f;
-    p = p * r + 0.1666652035f;
-    return p * r + 0.4999999343f;
-}
-
-/* 2^n of exp_rest's n in [-126, 127], and 0 for n = -127: the magic number's own bits are shifted out. Results are
-   multiplied by it, not added to in their bits: what is NaN stays NaN. */
-VECTOR_INLINE float exp_scale(float shifted) {
-    return float_of_bits(bits_of_float(shifted) << 23);
-}
-
-/* Arguments are clipped here: n is -127 then and the result 0. A second look at the argument would not only cost as much
-   again: GCC gathers all that follows from one comparison behind it. */
-#define EXP_LOWEST -88.0f
-
-/* exp(x) for x <= 0. 1 ulp; below 2^-126.5 it is 0. */
-VECTOR_INLINE float exp_negative_f32(float x) {
-    float shifted, r = exp_rest(x < EXP_LOWEST ? EXP_LOWEST : x, &shifted);
-    return ((exp_series(r) * r + 1.0f) * r + 1.0f) * exp_scale(shifted);
-}
-
-/* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
-   through all that comes after, one way for each side, and makes no vector code of it. */
-VECTOR_INLINE float choose_f32(int condition, float a, float b) {
-    uint32_t mask = -(uint32_t)(condition != 0);
-    return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
-}
-
-/* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
-   polynomial has one term less (1.1e-7). 2 ulp. */
-VECTOR_INLINE float exp_below_f32(float x) {
-#if defined(__FMA__) || defined(__aarch64__)
-    float clipped = x < EXP_LOWEST ? EXP_LOWEST : x;
-    float shifted = fmaf(clipped, 0x1.715476p+0f, EXPONENT_MAGIC);
-    float r = fmaf(shifted - EXPONENT_MAGIC, -0x1.62e43p-1f, clipped);
-    float p = fmaf(0.008312501f, r, 0.04189033f);
-    p = fmaf(p, r, 0.16667116f);
-    p = fmaf(p, r, 0.4999923f);
-    p = fmaf(p, r, 1.0f);
-    return fmaf(p, r, 1.0f) * exp_scale(shifted);
-#else
-    return exp_negative_f32(x);
-#endif
-}
-
-/* Asks for memory that is read soon. */
-VECTOR_INLINE void fetch_soon(const void *at, int64_t bytes) {
-    for (int64_t i = 0; i < bytes; i += 64) {
-        __builtin_prefetch((const char *)at + i);
-    }
-}
-
-/* Whole lines past the caches; as memcpy does where they are none. */
-VECTOR_INLINE void stream_lines(void *to, const void *from, int64_t bytes) {
-#if defined(__AVX512F__)
-    typedef float line __attribute__((vector_size(64), aligned(1), may_alias));
-    if (((__UINTPTR_TYPE__)to & 63) == 0) {
-        for (int64_t i = 0; i < bytes; i += 64) {
-            __asm__("vmovntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "v"(*(const line *)((const char *)from + i)));
-        }
-        return;
-    }
-#elif defined(__SSE2__)
-    typedef float line __attribute__((vector_size(16), aligned(1), may_alias));
-    if (((__UINTPTR_TYPE__)to & 63) == 0) {
-        for (int64_t i = 0; i < bytes; i += 16) {
-            __asm__("movntps %1, %0" : "=m"(*(line *)((char *)to + i)) : "x"(*(const line *)((const char *)from + i)));
-        }
-        return;
-    }
-#endif
-    memcpy(to, from, bytes);
-}
-
-/* Makes what was stored past the caches visible to other threads. */
-VECTOR_INLINE void stream_settle(void) {
-#if defined(__SSE2__)
-    __asm__ volatile("sfence" ::: "memory");
-#endif
-}
-
-#if (defined(__clang__) || __GNUC__ >= 12) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define HAS_SHUFFLE 1
-#define SHUFFLE_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define SHUFFLE_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define SHUFFLE_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define SHUFFLE_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#else
-#define HAS_SHUFFLE 0
-#define SHUFFLE_LOW(a, b) (a)
-#define SHUFFLE_HIGH(a, b) (b)
-#define SHUFFLE_LOW_8(a, b) (a)
-#define SHUFFLE_HIGH_8(a, b) (b)
-#endif
-
-VECTOR_INLINE float sum_of_16_f32(const float *a) {
-#if HAS_SHUFFLE
-    typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
-    eight x = *(const eight *)a + *(const eight *)(a + 8);
-    x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
-    x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
-    return x[0];
-#else
-    float x[8];
-    for (int i = 0; i < 8; i++) {
-        x[i] = a[i] + a[i + 8];
-    }
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
-#endif
-}
-
-typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t eight_i32 __attribute__((vector_size(32)));
-/* x where it is above y, else y. */
-VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
-    const eight_i32 keeps = *x > *y;
-    *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
-}
-
-/* Of numbers; a NaN has been looked for. */
-VECTOR_INLINE float largest_of_16_f32(const float *a) {
-#if HAS_SHUFFLE
-    eight_f32 x = *(const eight_f32 *)a, y = *(const eight_f32 *)(a + 8);
-    keep_larger_f32(&x, &y);
-    y = __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
-    keep_larger_f32(&x, &y);
-    y = __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-    keep_larger_f32(&x, &y);
-    y = __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
-    keep_larger_f32(&x, &y);
-    return x[0];
-#else
-    float x = a[0];
-    for (int i = 1; i < 16; i++) {
-        x = x > a[i] ? x : a[i];
-    }
-    return x;
-#endif
-}
-
-/* %10 = max f32[16, 12, 128], %15 = sum f32[16, 12, 128], %20 = mul f32[16, 12, 128, 128] */
+/* %9 = max f32[16, 12, 128], %14 = sum f32[16, 12, 128], %19 = mul f32[16, 12, 128, 128] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
-    const double *const b1 = buffers[1];
-    const uint8_t *const b2 = buffers[2];
-    float *const b3 = buffers[3];
-    float saved9[128];
-    double t3_0 = 0;
-    float t4_0 = 0;
+    const uint8_t *const b1 = buffers[1];
+    float *const b2 = buffers[2];
+    float saved8[128];
     float r0_1 = 0;
-    double t3_1 = 0;
-    float t4_1 = 0;
     float r1_2 = 0;
-    float t12_2 = 0;
+    float t11_2 = 0;
     for (int64_t step = first; step < last + 2; step++) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 1 && step < last + 1;
         const _Bool does2 = step >= first + 2 && step < last + 2;
-        if (does0) {
-            t3_0 = b1[0];
-            t4_0 = (float)(t3_0);
-        }
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = -__builtin_inf();
-        }
-        if (does1) {
-            t3_1 = b1[0];
-            t4_1 = (float)(t3_1);
         }
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
         }
         if (does2) {
-            t12_2 = 1.0f / r1_2;
+            t11_2 = 1.0f / r1_2;
         }
         {
             for (int64_t block = 0; block <= 64; block += 64) {
@@ -239,30 +32,37 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
-                        const float t9 = saved9[v2];
-                        const float t13 = t9 * t12_2;
-                        made2[l] = t13;
+                        const float t8 = saved8[v2];
+                        const float t12 = t8 * t11_2;
+                        made2[l] = t12;
                     }
                     {
                         const int64_t v2 = block;
-                        stream_lines(b3 + 196608 * v0 + 128 * v1 + v2, made2, 256);
+                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
                     }
                 }
                 if (does1) {
                     const int64_t task = step - 1;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
+                    float wide8[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
-                        const uint8_t t0 = b2[128 * v0 + v2];
+                        const uint8_t t0 = b1[128 * v0 + v2];
                         const float t2 = b0[196608 * v0 + 128 * v1 + v2];
-                        const float t5 = t2 * t4_1;
-                        const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
-                        const float t8 = t6 - r0_1;
-                        const float t9 = exp_below_f32(t8);
-                        saved9[v2] = t9;
-                        a1[l] += t9;
+                        const float t4 = t2 * 0.125f;
+                        const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                        const float t7 = t5 - r0_1;
+                        wide8[l] = t7;
+                    }
+                    exp_block_f32(wide8, wide8, 64);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const float t8 = wide8[l];
+                        saved8[v2] = t8;
+                        a1[l] += t8;
                     }
                 }
                 if (does0) {
@@ -276,11 +76,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
-                        const uint8_t t0 = b2[128 * v0 + v2];
+                        const uint8_t t0 = b1[128 * v0 + v2];
                         const float t2 = b0[196608 * v0 + 128 * v1 + v2];
-                        const float t5 = t2 * t4_0;
-                        const float t6 = choose_f32(t0, (-__builtin_inff()), t5);
-                        a0[l] = ((t6 > a0[l]) | (t6 != t6)) ? t6 : a0[l];
+                        const float t4 = t2 * 0.125f;
+                        const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                        a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
                     }
                 }
             }

@@ -189,7 +189,8 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     float *numbers = arena_make(plan->memory, entries * (is_backward ? 3 : 1), sizeof *numbers);
     s->q.offset = arena_make(plan->memory, entries, sizeof *s->q.offset);
     int64_t longest = s->area > s->q.points ? s->area : s->q.points; /* halves are turned round as f32 */
-    s->work_floats = (2 * (s->area + s->q.points) + longest) * s->lanes + 2 * s->columns;
+    int64_t floats = (2 * (s->area + s->q.points) + longest) * s->lanes + 2 * s->columns;
+    s->work_floats = (int64_t)(parallel_room((size_t)floats * sizeof *s->work) / sizeof *s->work);
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_floats * sizeof *s->work);
     float *sums = is_backward ? arena_make(plan->memory, 2 * (size_t)s->threads, (size_t)s->q.points * sizeof *sums + 1) : NULL;
     if (numbers == NULL || s->q.offset == NULL || s->work == NULL || (is_backward && sums == NULL)) {

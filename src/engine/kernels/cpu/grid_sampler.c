@@ -146,7 +146,7 @@ static status prepare(kernel_plan *plan, int input_arg, int mode_arg, error *err
     s->backward = resample_loops_pick()->grid_back[type];
     double points = (double)job->table.points * (double)s->x->sizes[1];
     s->n_threads = parallel_threads(points * job->table.taps * job->table.taps * 16);
-    s->work_bytes = ((size_t)(job->rows * job->columns) * 2 + (size_t)job->table.points + 8) * 8;
+    s->work_bytes = parallel_room(((size_t)(job->rows * job->columns) * 2 + (size_t)job->table.points + 8) * 8);
     s->work = arena_make(plan->memory, (size_t)s->n_threads, s->work_bytes);
     s->xy = s->grad != NULL ? arena_make(plan->memory, (size_t)s->n_threads * (size_t)job->table.points + 1, 16) : NULL;
     if (s->work == NULL || (s->grad != NULL && s->xy == NULL)) {

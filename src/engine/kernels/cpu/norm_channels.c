@@ -124,89 +124,6 @@ channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, do
     return f;
 }
 
-/* --- short rows: several channels at a time --- */
-
-enum { SHORT_ROWS = 64 };
-
-/* Channels [c, c + n) of one sample: at most SHORT_ROWS, and what a block holds. */
-static int64_t short_count(const channel_norm *s, int64_t c, int64_t c_to) {
-    int64_t most = ROW_BLOCK / s->S < SHORT_ROWS ? ROW_BLOCK / s->S : SHORT_ROWS;
-    return c_to - c < most ? c_to - c : most;
-}
-
-static char *short_at(const channel_norm *s, int k, int64_t n, int64_t c) {
-    return s->data[k] + n * s->n_stride[k] + c * s->c_stride[k];
-}
-
-static const void *short_fetch(const channel_norm *s, int k, void *buffer, int64_t n, int64_t c, int64_t rows) {
-    return row_fetch(s->l, buffer, short_at(s, k, n, c), s->type[k], (int64_t)dtype_size(s->type[k]), rows * s->S);
-}
-
-static void short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double mean[SHORT_ROWS], m2[SHORT_ROWS];
-    s->l->moments_short(short_fetch(s, NORM_X, buffer, n, c, rows), rows, s->S, mean, m2);
-    for (int64_t i = 0; i < rows; i++) {
-        channel_merge(&s->moments[channel_stat(s, n, c + i)], (double)s->S, mean[i], m2[i]);
-    }
-}
-
-static void short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double factor[SHORT_ROWS], plus[SHORT_ROWS];
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t stat = channel_stat(s, n, c + i);
-        factor[i] = s->weights[c + i] * s->rstd[stat];
-        plus[i] = s->biases[c + i] - s->mean[stat] * factor[i];
-    }
-    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
-    char *out = short_at(s, NORM_OUT, n, c);
-    void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
-    s->l->scale_short(to, short_fetch(s, NORM_X, buffer, n, c, rows), factor, plus, rows, s->S);
-    if (s->streams) {
-        s->l->stream(out, to, (size_t)(rows * s->S * size));
-        return;
-    }
-    row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
-}
-
-static void short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer) {
-    double mean[SHORT_ROWS], sums[SHORT_ROWS] = {0}, products[SHORT_ROWS] = {0};
-    for (int64_t i = 0; i < rows; i++) {
-        mean[i] = s->mean[channel_stat(s, n, c + i)];
-    }
-    s->l->channel_sums_short(short_fetch(s, NORM_DY, buffer, n, c, rows),
-                             short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, rows, s->S, sums,
-                             products);
-    for (int64_t i = 0; i < rows; i++) {
-        channel_moment *m = &s->moments[channel_sum(s, n, c + i)];
-        m->mean += sums[i];
-        m->m2 += products[i];
-    }
-}
-
-static void short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, double g, double gx, char *buffer) {
-    double mean[SHORT_ROWS], a[SHORT_ROWS], b[SHORT_ROWS], d[SHORT_ROWS];
-    for (int64_t i = 0; i < rows; i++) {
-        channel_moment m = s->moments[channel_sum(s, n, c + i)];
-        double weight = s->weights[c + i];
-        channel_factors f = s->v.is_batch ? channel_gradient(s, n, c + i, weight * m.mean, weight * m.m2)
-                                          : channel_gradient(s, n, c + i, g, gx);
-        mean[i] = f.mean;
-        a[i] = f.a;
-        b[i] = f.b;
-        d[i] = f.c;
-    }
-    int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
-    char *out = short_at(s, NORM_OUT, n, c);
-    void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
-    s->l->channel_grad_short(to, short_fetch(s, NORM_DY, buffer, n, c, rows),
-                             short_fetch(s, NORM_X, buffer + ROW_BLOCK * s->l->size, n, c, rows), mean, a, b, d, rows, s->S);
-    if (s->streams) {
-        s->l->stream(out, to, (size_t)(rows * s->S * size));
-        return;
-    }
-    row_put(s->l, out, s->type[NORM_OUT], size, to, rows * s->S);
-}
-
 /* --- by rows ------------------------------------------------------------------------------------------------------------------------ */
 
 static int64_t unit_count(const channel_norm *s) {
@@ -217,7 +134,7 @@ static int64_t unit_count(const channel_norm *s) {
 static void group_moments(const channel_norm *s, int64_t n, int64_t c, char *buffer) {
     channel_moment *m = &s->moments[channel_stat(s, n, c)];
     int64_t size = (int64_t)dtype_size(s->type[NORM_X]);
-    const char *at = short_at(s, NORM_X, n, c);
+    const char *at = channel_at(s, NORM_X, n, c);
     for (int64_t done = 0; done < s->v.per_stat; done += ROW_BLOCK) {
         int64_t count = s->v.per_stat - done < ROW_BLOCK ? s->v.per_stat - done : ROW_BLOCK;
         double mean, m2;
@@ -236,8 +153,8 @@ static void unit_moments(const channel_norm *s, channel_unit u, char *buffer) {
     }
     for (int64_t n = u.n_from; n < u.n_to; n++) {
         for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
-            rows = short_count(s, c, u.c_to);
-            short_moments(s, n, c, rows, buffer);
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_moments(s, n, c, rows, buffer);
         }
         for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment *m = &s->moments[channel_stat(s, n, c)];
@@ -259,8 +176,8 @@ static void unit_forward(const channel_norm *s, channel_unit u, char *buffer) {
     }
     for (int64_t n = u.n_from; n < u.n_to; n++) {
         for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
-            rows = short_count(s, c, u.c_to);
-            short_forward(s, n, c, rows, buffer);
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_forward(s, n, c, rows, buffer);
         }
         for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             int64_t i = channel_stat(s, n, c);
@@ -285,8 +202,8 @@ static void unit_sums(const channel_norm *s, channel_unit u, char *buffer) {
             s->moments[channel_sum(s, n, c)] = (channel_moment){0};
         }
         for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
-            rows = short_count(s, c, u.c_to);
-            short_sums(s, n, c, rows, buffer);
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_sums(s, n, c, rows, buffer);
         }
         for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment *m = &s->moments[channel_sum(s, n, c)];
@@ -314,8 +231,8 @@ static void unit_backward(const channel_norm *s, channel_unit u, char *buffer) {
     }
     for (int64_t n = u.n_from; s->wants_input && n < u.n_to; n++) {
         for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
-            rows = short_count(s, c, u.c_to);
-            short_backward(s, n, c, rows, g, gx, buffer);
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_backward(s, n, c, rows, g, gx, buffer);
         }
         for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
             channel_moment m = s->moments[channel_sum(s, n, c)];

@@ -6,6 +6,8 @@
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/norm.h"
 
+#include <math.h>
+
 enum { NORM_X, NORM_OUT, NORM_DY, NORM_OPERANDS };
 
 /* Statistics of n elements; of gradients, the sums of dy and dy (x - mean) lie in mean and m2. */
@@ -57,7 +59,7 @@ static inline void channel_merge(channel_moment *m, double n, double mean, doubl
     double total = m->n + n, delta = mean - m->mean;
     if (n > 0) {
         m->m2 += m2 + delta * delta * m->n * (n / total);
-        m->mean += delta * (n / total);
+        m->mean += isfinite(delta) ? delta * (n / total) : mean; /* an infinite mean stays one */
         m->n = total;
     }
 }
@@ -86,6 +88,19 @@ typedef struct channel_factors {
 } channel_factors;
 /* g and gx: sums of dy weight and dy weight (x - mean) over what shares the statistic. */
 channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, double g, double gx);
+
+/* Channel c of sample n in operand k. */
+static inline char *channel_at(const channel_norm *s, int k, int64_t n, int64_t c) {
+    return s->data[k] + n * s->n_stride[k] + c * s->c_stride[k];
+}
+
+/* Short rows: channels [c, c + rows) of sample n in one go, as many as channel_short_count says. buffer: two blocks of rows.
+   Moments and sums are merged into s->moments. */
+int64_t channel_short_count(const channel_norm *s, int64_t c, int64_t c_to);
+void channel_short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
+void channel_short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
+void channel_short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
+void channel_short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, double g, double gx, char *buffer);
 
 /* Units [from, to), each read once; kept: ring_bytes. */
 void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept);

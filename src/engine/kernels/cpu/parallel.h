@@ -31,6 +31,12 @@ static inline void parallel_share(int64_t n, int64_t grain, int64_t *from, int64
     *to = last * grain < n ? last * grain : n;
 }
 
+/* What one thread's work space of so many bytes takes where threads' lie side by side: whole lines of memory, in pairs, as they
+   are fetched. Two threads that write one line wait for each other at every store. */
+static inline size_t parallel_room(size_t bytes) {
+    return (bytes + 127) / 128 * 128;
+}
+
 /* Around a thread's work in a parallel region, so that an observer sees each thread. `watch` is observer_of_thread of the
    thread that opens the region, read before it. Kernels that leave this out are shown as their calling thread's alone. */
 static inline void parallel_enter(const observer *watch) {

@@ -153,7 +153,7 @@ static status start(kernel_plan *plan, const pool_shape *shape, const tensor *x,
     const pool_windows *w = &p->job.columns;
     int64_t reach = w->n * (w->stride + 1) + w->kernel * (w->dilation + 1) + w->in + w->pad;
     int64_t elements = shape->channels > reach + 2 * w->in + 2 * w->n ? shape->channels : reach + 2 * w->in + 2 * w->n;
-    p->work_bytes = (size_t)elements * 4 * 8;
+    p->work_bytes = parallel_room((size_t)elements * 4 * 8);
     p->work = arena_make(plan->memory, (size_t)p->n_threads, p->work_bytes);
     return p->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
 }

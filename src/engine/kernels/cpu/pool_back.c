@@ -217,6 +217,7 @@ status max_pool_back_prepare(kernel_plan *plan, error *err) {
     m->threads = parallel_threads(tensor_bytes(m->grad) + tensor_bytes(m->index) + tensor_bytes(m->out));
     m->work_bytes = m->in_place ? 0 : (size_t)(m->shape.in[0] * width * m->block) * (m->dtype == ASSAY_F64 ? 8 : 4);
     m->work_bytes += is_half && m->block == 1 ? (size_t)((m->shape.out[0] + 1) * m->shape.out[1]) * 4 : 0;
+    m->work_bytes = parallel_room(m->work_bytes);
     m->work = arena_make(plan->memory, (size_t)m->threads, m->work_bytes + 1);
     plan->state = m;
     plan->run = run_max_back;
@@ -345,7 +346,7 @@ status pool_spread_prepare(kernel_plan *plan, const pool_job *job, const pool_sh
                   .from = is_double ? convert->from_f64[job->dtype] : convert->from_f32[job->dtype],
                   .copies = copy_loops_best(), .size = dtype_size(job->dtype), .wide = is_double ? 8 : 4};
     s->threads = parallel_threads(tensor_bytes(s->grad) + tensor_bytes(s->out));
-    s->work_bytes = ((size_t)(2 * w->n + w->in) + 8) * 8;
+    s->work_bytes = parallel_room(((size_t)(2 * w->n + w->in) + 8) * 8);
     s->work = arena_make(plan->memory, (size_t)s->threads, s->work_bytes);
     plan->state = s;
     plan->run = run_spread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means, norms, extremes and truth values over any dimensions. Accumulators: see row_loops.h; columns add up to 512
-   rows in the computing type, then go into double (int64), so a column's error does not grow with its length either. */
-#include "engine/kernels/cpu/reduce.h"
+/* Sums, means, norms, extremes and truth values over any dimensions. Accumulators: see row_loops.h. By rows
+   here, by columns in reduce_columns.c. */
+#include "engine/kernels/cpu/reduce_state.h"
 
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
@@ -9,8 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum { FLUSH_ROWS = 512, MIN_COLUMNS = 64 };
 
 /* The innermost size below which runs are too short to be worth folding one by one. */
 enum { SHORT_RUN = 16 };
@@ -68,23 +66,10 @@ void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32
     nest_init(&s->reduced, operands, 1, reduced);
     int64_t kept_stride = s->kept.numel > 1 ? s->kept.strides[0][0] : INT64_MAX;
     int64_t reduced_stride = s->reduced.numel > 1 ? s->reduced.strides[0][0] : INT64_MAX;
-    s->by_columns = kept_stride < reduced_stride || (s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= MIN_COLUMNS);
+    s->by_columns = kept_stride < reduced_stride || (s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= REDUCE_MIN_COLUMNS);
 }
 
 /* --- one kind of fold, and what becomes of it ----------------------------------------------------------------------------- */
-
-typedef enum finish_kind { FINISH_AS_IS, FINISH_DIVIDE, FINISH_ROOT, FINISH_NOT } finish_kind;
-
-typedef struct reduction {
-    reduce_shape s;
-    row_kind kind;
-    finish_kind finish;
-    double divisor;
-    dtype out;
-    int threads;
-    bool splits;        /* threads share the reduced dimensions, each with its own totals */
-    row_wide *partials; /* [threads][kept.numel], where splits */
-} reduction;
 
 static void combine_integers(row_kind kind, int64_t *total, int64_t more) {
     if (kind == ROW_LARGEST || kind == ROW_SMALLEST) {
@@ -107,7 +92,7 @@ static void combine_reals(row_kind kind, double *total, double more) {
     }
 }
 
-static void combine(const reduction *r, row_wide *total, row_wide more) {
+void reduction_combine(const reduction *r, row_wide *total, row_wide more) {
     if (r->s.l->type == ASSAY_I64) {
         combine_integers(r->kind, &total->i, more.i);
     } else {
@@ -115,7 +100,7 @@ static void combine(const reduction *r, row_wide *total, row_wide more) {
     }
 }
 
-static void put(const reduction *r, char *to, row_wide total) {
+void reduction_put(const reduction *r, char *to, row_wide total) {
     bool is_integer = r->s.l->type == ASSAY_I64;
     if (r->finish == FINISH_NOT) {
         element_store_int(r->out, to, is_integer ? total.i == 0 : total.f == 0);
@@ -207,7 +192,7 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
         n = n < most ? n : most;
         fold_short_rows(r, totals, kept->data[0] + offset[0], n);
         for (int64_t i = 0; i < n; i++) {
-            put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
+            reduction_put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
         }
         from += n;
     }
@@ -229,7 +214,7 @@ static void run_rows(const reduction *r) {
             row_wide total = r->s.l->start[r->kind];
             loop_seek(kept, i, index, offset);
             fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
-            put(r, kept->data[1] + offset[1], total);
+            reduction_put(r, kept->data[1] + offset[1], total);
         }
         parallel_leave(watch);
     }
@@ -256,189 +241,10 @@ static void run_rows_split(const reduction *r) {
     for (int64_t i = 0; i < kept->numel; i++) {
         row_wide total = r->partials[i];
         for (int t = 1; t < r->threads; t++) {
-            combine(r, &total, r->partials[t * kept->numel + i]);
+            reduction_combine(r, &total, r->partials[t * kept->numel + i]);
         }
         loop_seek(kept, i, index, offset);
-        put(r, kept->data[1] + offset[1], total);
-    }
-}
-
-/* --- by columns ----------------------------------------------------------------------------------------------------------------- */
-
-static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
-    return r->s.l->type == ASSAY_F32   ? (row_wide){.f = (double)((const float *)acc)[i]}
-           : r->s.l->type == ASSAY_F64 ? (row_wide){.f = ((const double *)acc)[i]}
-                                       : (row_wide){.i = ((const int64_t *)acc)[i]};
-}
-
-/* What one thread folds a block of columns in. */
-typedef struct column_work {
-    alignas(64) char acc[REDUCE_COLUMNS * sizeof(double)];
-    alignas(64) char buffer[REDUCE_COLUMNS * sizeof(double)];
-} column_work;
-
-static void start_columns(const reduction *r, column_work *w, int64_t n) {
-    row_wide start = r->s.l->start[r->kind];
-    for (int64_t i = 0; i < n; i++) {
-        if (r->s.l->type == ASSAY_F32) {
-            ((float *)(void *)w->acc)[i] = (float)start.f;
-        } else {
-            ((row_wide *)(void *)w->acc)[i] = start;
-        }
-    }
-}
-
-/* Hands what acc holds to the totals and starts anew. n may be several times n_columns (rows folded side by side). */
-static void flush_columns(const reduction *r, column_work *w, row_wide *totals, int64_t n_columns, int64_t n) {
-    for (int64_t i = 0, c = 0; i < n; i++, c = c + 1 < n_columns ? c + 1 : 0) {
-        combine(r, &totals[c], column_total(r, w->acc, i));
-    }
-    start_columns(r, w, n);
-}
-
-/* rows of n columns, `row_stride` bytes apart, into acc. */
-static void fold_rows(const reduction *r, column_work *w, const char *at, int64_t rows, int64_t row_stride, int64_t n) {
-    const reduce_shape *s = &r->s;
-    int64_t stride = s->kept.strides[0][0];
-    bool is_direct = s->in == s->l->type && stride == (int64_t)s->l->size;
-    if (is_direct && r->kind == ROW_SUM && row_stride % (int64_t)s->l->size == 0) {
-        s->l->add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
-        return;
-    }
-    for (int64_t k = 0; k < rows; k++) {
-        s->l->into[r->kind](w->acc, row_fetch(s->l, w->buffer, at + k * row_stride, s->in, stride, n), n);
-    }
-}
-
-/* Rows [from, to) of the reduced nest, columns at `in`, into totals. */
-static void fold_columns(const reduction *r, column_work *w, const char *in, int64_t n_columns, int64_t from, int64_t to,
-                         row_wide *totals) {
-    const loop *l = &r->s.reduced;
-    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], row_stride = l->strides[0][0];
-    if (from >= to) {
-        return;
-    }
-    /* Few columns whose rows follow one another in memory fold side by side. */
-    bool joins = row_stride == n_columns * r->s.kept.strides[0][0];
-    int64_t side_by_side = joins ? REDUCE_COLUMNS / n_columns : 1, wide = side_by_side * n_columns;
-    start_columns(r, w, wide);
-    loop_seek(l, from, index, offset);
-    int64_t first = index[0], since_flush = 0;
-    offset[0] -= first * row_stride;
-    while (from < to) {
-        int64_t n = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
-        n = n < FLUSH_ROWS * side_by_side - since_flush ? n : FLUSH_ROWS * side_by_side - since_flush;
-        const char *at = in + offset[0] + first * row_stride;
-        fold_rows(r, w, at, n / side_by_side, row_stride * side_by_side, wide);
-        int64_t rest = n % side_by_side;
-        if (rest > 0) {
-            fold_rows(r, w, at + (n - rest) * row_stride, 1, row_stride, rest * n_columns);
-        }
-        from += n;
-        first += n;
-        since_flush += n;
-        if (since_flush >= FLUSH_ROWS * side_by_side) {
-            flush_columns(r, w, totals, n_columns, wide);
-            since_flush = 0;
-        }
-        if (first == l->sizes[0]) {
-            first = 0;
-            nest_next(l, index, offset);
-        }
-    }
-    flush_columns(r, w, totals, n_columns, wide);
-}
-
-static void start_totals(const reduction *r, row_wide *totals, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        totals[i] = r->s.l->start[r->kind];
-    }
-}
-
-/* Columns a block: whole cache lines, as many as give every thread some. */
-static int64_t block_columns(const reduction *r) {
-    const loop *kept = &r->s.kept;
-    int64_t columns = kept->sizes[0], outer = kept->numel / columns;
-    int64_t wanted = outer >= r->threads ? columns : (columns * outer + r->threads - 1) / r->threads;
-    wanted = (wanted + MIN_COLUMNS - 1) / MIN_COLUMNS * MIN_COLUMNS;
-    wanted = wanted < REDUCE_COLUMNS ? wanted : REDUCE_COLUMNS;
-    return columns < wanted ? columns : wanted;
-}
-
-/* Few rows need no second accumulator: the sums themselves are scaled and stored. */
-static void fold_columns_once(const reduction *r, column_work *w, const int64_t *at, int64_t n) {
-    const loop *l = &r->s.reduced, *kept = &r->s.kept;
-    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
-    start_columns(r, w, n);
-    for (int64_t k = 0; k < runs; k++) {
-        fold_rows(r, w, kept->data[0] + at[0] + offset[0], l->sizes[0], l->strides[0][0], n);
-        nest_next(l, index, offset);
-    }
-    if (r->finish == FINISH_DIVIDE) {
-        r->s.l->scale(w->acc, w->acc, 1 / r->divisor, 0, n);
-    }
-    r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
-}
-
-static void run_columns(const reduction *r) {
-    const loop *kept = &r->s.kept;
-    int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
-    int64_t units = kept->numel / columns * blocks;
-    const observer *watch = observer_of_thread;
-    bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
-    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        column_work w;
-        row_wide totals[REDUCE_COLUMNS];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(units, 1, &from, &to);
-        for (int64_t u = from; u < to; u++) {
-            int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
-            loop_seek(kept, u / blocks * columns + c, index, offset);
-            if (folds_once) {
-                fold_columns_once(r, &w, offset, n);
-                continue;
-            }
-            start_totals(r, totals, n);
-            fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
-            for (int64_t i = 0; i < n; i++) {
-                put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
-            }
-        }
-        parallel_leave(watch);
-    }
-}
-
-static void run_columns_split(const reduction *r) {
-    const loop *kept = &r->s.kept;
-    int64_t columns = kept->sizes[0];
-    start_totals(r, r->partials, kept->numel * r->threads);
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(r->threads)
-    {
-        parallel_enter(watch);
-        column_work w;
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        row_wide *own = r->partials + omp_get_thread_num() * kept->numel;
-        parallel_share(r->s.reduced.numel, 1, &from, &to);
-        for (int64_t i = 0; i < kept->numel;) {
-            int64_t rest = columns - i % columns, n = rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS;
-            loop_seek(kept, i, index, offset);
-            fold_columns(r, &w, kept->data[0] + offset[0], n, from, to, own + i);
-            i += n;
-        }
-        parallel_leave(watch);
-    }
-    for (int64_t i = 0; i < kept->numel; i++) {
-        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        row_wide total = r->partials[i];
-        for (int t = 1; t < r->threads; t++) {
-            combine(r, &total, r->partials[t * kept->numel + i]);
-        }
-        loop_seek(kept, i, index, offset);
-        put(r, kept->data[1] + offset[1], total);
+        reduction_put(r, kept->data[1] + offset[1], total);
     }
 }
 
@@ -450,9 +256,9 @@ static status run_reduction(kernel_plan *plan) {
         return ASSAY_OK;
     }
     if (r->s.by_columns && r->splits) {
-        run_columns_split(r);
+        reduction_split_columns(r);
     } else if (r->s.by_columns) {
-        run_columns(r);
+        reduction_run_columns(r);
     } else if (r->splits) {
         run_rows_split(r);
     } else {
@@ -480,7 +286,7 @@ static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtyp
     r->out = parts == PARTS_KEPT ? dtype_real(out->dtype) : out->dtype;
     r->divisor = reduction_length(plan->call, dims);
     r->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
-    int64_t units = r->s.by_columns ? r->s.kept.numel / MIN_COLUMNS : r->s.kept.numel;
+    int64_t units = r->s.by_columns ? r->s.kept.numel / REDUCE_MIN_COLUMNS : r->s.kept.numel;
     r->splits = r->threads > 1 && units < r->threads;
     if (r->splits) {
         r->partials = arena_make(plan->memory, (size_t)(r->threads * r->s.kept.numel), sizeof *r->partials);

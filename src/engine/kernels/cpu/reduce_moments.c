@@ -29,7 +29,7 @@ static void merge(moment *m, double n, double mean, double m2) {
     double total = m->n + n, delta = mean - m->mean;
     if (n > 0) {
         m->m2 += m2 + delta * delta * m->n * (n / total);
-        m->mean += delta * (n / total);
+        m->mean += isfinite(delta) ? delta * (n / total) : mean; /* an infinite mean stays one */
         m->n = total;
     }
 }

@@ -66,9 +66,17 @@ static void variance_one(const slow *s, const char *in, char *const *out) {
         re += creal(z) / n;
         im += cimag(z) / n;
     }
+    double re_off = 0, im_off = 0; /* the sum of the distances is what rounding took off the mean */
     for (walk w = walk_start(s); walk_next(&w, &at);) {
-        double complex z = element_load_complex(s->in, in + at);
-        m2 += (creal(z) - re) * (creal(z) - re) + (cimag(z) - im) * (cimag(z) - im);
+        double complex z = element_load_complex(s->in, in + at) - CMPLX(re, im);
+        re_off += creal(z);
+        im_off += cimag(z);
+        m2 += creal(z) * creal(z) + cimag(z) * cimag(z);
+    }
+    if (n > 0 && isfinite(re_off) && isfinite(im_off)) {
+        re += re_off / n;
+        im += im_off / n;
+        m2 = fmax(m2 - (re_off * re_off + im_off * im_off) / n, 0);
     }
     double variance = m2 / s->divisor, nothing = n > 0 ? 0 : NAN;
     element_store(s->out, out[0], s->root ? sqrt(variance) : variance);

@@ -141,7 +141,7 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     s->over_channels = by_channels ? resample_loops_pick()->over_channels[type] : NULL;
     s->n_threads = parallel_threads(tensor_bytes(x) + tensor_bytes(out));
     int64_t elements = 2 * (x->sizes[3] > x->sizes[1] ? x->sizes[3] : x->sizes[1]) + out->sizes[3] + 64;
-    s->work_bytes = (size_t)elements * 8;
+    s->work_bytes = parallel_room((size_t)elements * 8);
     s->work = arena_make(plan->memory, (size_t)s->n_threads, s->work_bytes);
     return s->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");
 }

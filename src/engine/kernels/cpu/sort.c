@@ -292,6 +292,7 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     a->largest = call_bool(plan->call, 3);
     a->by_keys = a->l->type == ASSAY_F32 && a->n < UINT32_MAX;
     a->work_bytes = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : (size_t)a->k * sizeof(entry);
+    a->work_bytes = parallel_room(a->work_bytes);
     a->work = arena_make(plan->memory, (size_t)a->threads, a->work_bytes);
     if (a->work == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the %lld largest", (long long)a->k);

@@ -338,7 +338,7 @@ static void moments_merge(double *mean, double *m2, const void *mean_new, const 
     double share = n_new / (n_before + n_new), weight = n_before * share;
     for (int64_t i = 0; i < n; i++) {
         double delta = (double)mean_of[i] - mean[i];
-        mean[i] += delta * share;
+        mean[i] += fabs(delta) <= DBL_MAX ? delta * share : (double)mean_of[i]; /* an infinite mean stays one */
         m2[i] += (double)m2_of[i] + delta * delta * weight;
     }
 }

@@ -2,6 +2,7 @@
 /* The row loops of softmax, norms and losses, in `value` (float or double). Included after row_loops_common.h and
      exp_of(x)          the exponential,
      exp_shifted_of(x)  the same for x <= 0, where tiny results may flush. */
+#include <float.h>
 #include <math.h>
 
 /* Sums of products in blocks, as fold_sum makes them. */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call of a node on the values of an evaluation: in double, or as the graph has it where that means something else. */
+#include "engine/graph/attempt.h"
+
+#include "engine/schema/pointwise.h"
+
+#include <string.h>
+
+dtype evaluation_wide_type(dtype t) {
+    return dtype_is_complex(t) ? ASSAY_C128 : dtype_is_floating(t) ? ASSAY_F64 : t;
+}
+
+status evaluation_no_memory(const evaluation *e) {
+    return fail(e->err, ASSAY_OUT_OF_MEMORY, "no memory for the reference of a graph");
+}
+
+static void convert(dtype from, const char *at, dtype to, char *into) {
+    if (dtype_is_complex(from)) {
+        element_store_complex(to, into, element_load_complex(from, at));
+    } else if (dtype_is_floating(from)) {
+        element_store(to, into, element_load(from, at));
+    } else {
+        element_store_int(to, into, element_load_int(from, at));
+    }
+}
+
+status evaluation_copy(const evaluation *e, const tensor *from, dtype t, tensor *out) {
+    TRY(tensor_init_strided(out, t, from->ndim, from->sizes, from->strides, e->err));
+    TRY(tensor_allocate(out, &device_cpu, e->err));
+    out->is_wrapped_number = from->is_wrapped_number;
+    int64_t n = tensor_span(from), from_size = (int64_t)dtype_size(from->dtype), size = (int64_t)dtype_size(t);
+    for (int64_t i = 0; i < n; i++) {
+        convert(from->dtype, tensor_data(from) + i * from_size, t, tensor_data(out) + i * size);
+    }
+    return ASSAY_OK;
+}
+
+tensor *evaluation_value(const evaluation *e, int node, tensor *t) {
+    int input = t != NULL ? graph_find_input(e->g, t) : -1;
+    return input >= 0 ? &e->inputs[input] : graph_own_value(e->g, node, e->own, t);
+}
+
+bool evaluation_knows(const evaluation *e, int node, const tensor *t) {
+    int maker = 0, output = 0;
+    if (t == NULL || t->is_wrapped_number || !graph_find_maker(e->g, t, &maker, &output) || maker >= node) {
+        return true;
+    }
+    return e->known[maker][output];
+}
+
+void attempt_clear(attempt *a) {
+    for (int i = 0; i < a->n_narrow; i++) {
+        tensor_clear(&a->narrow[i]);
+    }
+    outputs_clear(&a->out);
+    arena_clear(&a->memory);
+}
+
+/* What a number becomes before it meets the graph's tensors is no rounding on the way, but a part of what the call means: 0.1
+   compared with bf16 is 0.10009765625, and so is what it fills a tensor of bf16 with. Numbers of other operators are within
+   the tolerance of what they make; i64 stands for all types that round nothing. */
+static dtype number_type(const graph_node *node) {
+    const op_row *row = node->call.op->row;
+    pointwise p;
+    bool chooses = row->reference_moves != NULL || (row->reference_scalar != NULL && row->flops_per_element == 0);
+    if ((row->scalars_promote || row->promotion == PROMOTE_BOOL_OUT) && row->reference_scalar != NULL &&
+        pointwise_analyse(&node->call, &p, NULL) == ASSAY_OK) {
+        return dtype_is_floating(p.compute) ? pointwise_number_type(row, &p) : ASSAY_I64;
+    }
+    dtype t = node->out->n > 0 ? dtype_real(node->out->items[0].dtype) : ASSAY_I64;
+    return chooses && dtype_is_floating(t) ? t : ASSAY_I64;
+}
+
+static double rounded(dtype t, double value) {
+    uint64_t bits = 0;
+    element_store(t, &bits, value);
+    return element_load(t, &bits);
+}
+
+/* The category stays as it was where that has a say in types; a tensor's elements are numbers of its own category. */
+static number rounded_number(const op_row *row, dtype t, number x) {
+    x.f = rounded(t, x.f);
+    x.im = rounded(t, x.im);
+    x.category = row->reference_moves != NULL && x.category < CATEGORY_FLOATING ? CATEGORY_FLOATING : x.category;
+    return x;
+}
+
+static bool meets_as_number(const graph_node *node, const tensor *t, dtype type) {
+    return t->ndim == 0 && node->out->items[0].ndim > 0 && type != ASSAY_I64 && dtype_is_floating(t->dtype) &&
+           (t->is_wrapped_number || t->dtype != type);
+}
+
+/* A wide operand as it is; one of no dimensions, which meets the others as a number would, in the type of numbers. */
+static status take_tensor(const evaluation *e, attempt *a, int node, bool wide, dtype numbers, tensor *of_graph, tensor **out) {
+    tensor *mine = evaluation_value(e, node, of_graph);
+    *out = mine;
+    bool is_number = wide && mine != NULL && meets_as_number(&e->g->nodes[node], of_graph, numbers);
+    if (mine == NULL || (wide && !is_number) || (!wide && (mine->is_wrapped_number || mine->dtype == of_graph->dtype))) {
+        return ASSAY_OK;
+    }
+    tensor *copy = &a->narrow[a->n_narrow];
+    TRY(evaluation_copy(e, mine, wide ? numbers : of_graph->dtype, copy));
+    a->n_narrow++;
+    *out = copy;
+    return ASSAY_OK;
+}
+
+status attempt_arguments(const evaluation *e, attempt *a, int node, bool wide) {
+    const op_call *from = &e->g->nodes[node].call;
+    int n = from->op->signature.n_params;
+    arg *args = arena_make(&a->memory, (size_t)n, sizeof *args);
+    a->narrow = arena_make(&a->memory, (size_t)call_all_tensors(from, NULL, 0), sizeof *a->narrow);
+    if (args == NULL || a->narrow == NULL) {
+        return evaluation_no_memory(e);
+    }
+    memcpy(args, from->args, (size_t)n * sizeof *args);
+    dtype numbers = wide ? number_type(&e->g->nodes[node]) : ASSAY_I64;
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == ARG_NUMBER && numbers != ASSAY_I64) {
+            args[i].number = rounded_number(from->op->row, numbers, args[i].number);
+        } else if (args[i].kind == ARG_TENSOR) {
+            TRY(take_tensor(e, a, node, wide, numbers, args[i].tensor, &args[i].tensor));
+        } else if (args[i].kind == ARG_TENSORS) {
+            tensor **items = arena_make(&a->memory, (size_t)args[i].n, sizeof(tensor *));
+            if (items == NULL) {
+                return evaluation_no_memory(e);
+            }
+            for (int k = 0; k < args[i].n; k++) {
+                TRY(take_tensor(e, a, node, wide, numbers, args[i].tensors[k], &items[k]));
+            }
+            args[i].tensors = items;
+        } else if (args[i].kind == ARG_DTYPE && wide) {
+            args[i].dtype = evaluation_wide_type(args[i].dtype);
+        }
+    }
+    a->call = (op_call){.op = from->op, .args = args, .seed = from->seed};
+    return ASSAY_OK;
+}
+
+/* Whether the wide call means the same: the outputs' sizes and kinds of numbers. */
+static bool same_meaning(const outputs *wide, const outputs *of_graph) {
+    bool same = wide->n == of_graph->n;
+    for (int k = 0; same && k < wide->n; k++) {
+        const tensor *a = &wide->items[k], *b = &of_graph->items[k];
+        same = tensor_same_sizes(a, b) && dtype_category_of(a->dtype) == dtype_category_of(b->dtype) && a->sparse == NULL;
+    }
+    return same;
+}
+
+static status infer_attempt(const evaluation *e, attempt *a, int node, bool wide, error *err) {
+    TRY(attempt_arguments(e, a, node, wide));
+    TRY(op_infer(&a->call, &a->out, err));
+    return same_meaning(&a->out, e->g->nodes[node].out)
+               ? ASSAY_OK
+               : fail(err, ASSAY_UNSUPPORTED, "%s means something else in f64", a->call.op->signature.full);
+}
+
+status attempt_make(const evaluation *e, attempt *a, int node, bool *wide) {
+    error why = {0};
+    *wide = !e->g->nodes[node].call.op->row->rounds_numbers;
+    *a = (attempt){0};
+    outputs_init(&a->out);
+    if (*wide) {
+        status result = infer_attempt(e, a, node, true, &why);
+        if (result == ASSAY_OK || result == ASSAY_OUT_OF_MEMORY) {
+            return result;
+        }
+        attempt_clear(a);
+        *a = (attempt){0};
+        outputs_init(&a->out);
+        *wide = false;
+    }
+    return infer_attempt(e, a, node, false, e->err);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One evaluation of a graph in double (exact.c), and the call of a node on its values. */
+#ifndef ENGINE_GRAPH_ATTEMPT_H
+#define ENGINE_GRAPH_ATTEMPT_H
+
+#include "base/rng.h"
+#include "engine/graph/graph.h"
+
+/* One evaluation. own[i] are node i's values, wide. */
+typedef struct evaluation {
+    arena memory;
+    const graph *g;
+    const tensor *taken;
+    tensor *inputs; /* wide copies */
+    outputs **own;
+    bool **known;   /* per node and output */
+    bool perturbs;
+    rng coins;
+    error *err;
+} evaluation;
+
+/* A call under way, with the tensors made for it alone. */
+typedef struct attempt {
+    arena memory;
+    op_call call;
+    outputs out;
+    tensor *narrow;
+    int n_narrow;
+} attempt;
+
+/* The type that values of t have in an evaluation: c128, f64 or t itself. */
+dtype evaluation_wide_type(dtype t);
+
+/* Records that memory is short. */
+status evaluation_no_memory(const evaluation *e);
+
+/* A tensor of type t with memory of its own, laid out as `from`, and its values: everything that the strides reach. The
+   caller clears it. Fails for lack of memory. */
+status evaluation_copy(const evaluation *e, const tensor *from, dtype t, tensor *out);
+
+/* The evaluation's value for the graph's tensor t, which node reads; NULL for NULL. Belongs to the evaluation. */
+tensor *evaluation_value(const evaluation *e, int node, tensor *t);
+
+/* Whether t, which node reads, is determined: not made by a random operator whose values nobody gave. */
+bool evaluation_knows(const evaluation *e, int node, const tensor *t);
+
+/* Node's arguments on the evaluation's values: wide, or rounded to the graph's types. For an attempt that is zero but for its
+   outputs' start. Fails for lack of memory. */
+status attempt_arguments(const evaluation *e, attempt *a, int node, bool wide);
+
+/* The call and its inferred outputs. *wide: whether the operator could be asked in double; where it cannot (it takes narrow
+   types alone, or rounds numbers to the type of its operands), its operands are rounded as the graph says. Whatever it
+   returns, the caller clears the attempt. */
+status attempt_make(const evaluation *e, attempt *a, int node, bool *wide);
+
+void attempt_clear(attempt *a);
+
+#endif

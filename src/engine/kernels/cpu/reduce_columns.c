@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows add in the computing
+   type, then go into double (int64), so that a column's error does not grow with its length. */
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/reduce_state.h"
+
+enum { FLUSH_ROWS = 512 };
+
+static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
+    return r->s.l->type == ASSAY_F32   ? (row_wide){.f = (double)((const float *)acc)[i]}
+           : r->s.l->type == ASSAY_F64 ? (row_wide){.f = ((const double *)acc)[i]}
+                                       : (row_wide){.i = ((const int64_t *)acc)[i]};
+}
+
+/* What one thread folds a block of columns in. */
+typedef struct column_work {
+    alignas(64) char acc[REDUCE_COLUMNS * sizeof(double)];
+    alignas(64) char buffer[REDUCE_COLUMNS * sizeof(double)];
+} column_work;
+
+static void start_columns(const reduction *r, column_work *w, int64_t n) {
+    row_wide start = r->s.l->start[r->kind];
+    for (int64_t i = 0; i < n; i++) {
+        if (r->s.l->type == ASSAY_F32) {
+            ((float *)(void *)w->acc)[i] = (float)start.f;
+        } else {
+            ((row_wide *)(void *)w->acc)[i] = start;
+        }
+    }
+}
+
+/* Hands what acc holds to the totals and starts anew. n may be several times n_columns (rows folded side by side). */
+static void flush_columns(const reduction *r, column_work *w, row_wide *totals, int64_t n_columns, int64_t n) {
+    for (int64_t i = 0, c = 0; i < n; i++, c = c + 1 < n_columns ? c + 1 : 0) {
+        reduction_combine(r, &totals[c], column_total(r, w->acc, i));
+    }
+    start_columns(r, w, n);
+}
+
+/* rows of n columns, `row_stride` bytes apart, into acc. */
+static void fold_rows(const reduction *r, column_work *w, const char *at, int64_t rows, int64_t row_stride, int64_t n) {
+    const reduce_shape *s = &r->s;
+    int64_t stride = s->kept.strides[0][0];
+    bool is_direct = s->in == s->l->type && stride == (int64_t)s->l->size;
+    if (is_direct && r->kind == ROW_SUM && row_stride % (int64_t)s->l->size == 0) {
+        s->l->add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
+        return;
+    }
+    for (int64_t k = 0; k < rows; k++) {
+        s->l->into[r->kind](w->acc, row_fetch(s->l, w->buffer, at + k * row_stride, s->in, stride, n), n);
+    }
+}
+
+/* Rows [from, to) of the reduced nest, columns at `in`, into totals. */
+static void fold_columns(const reduction *r, column_work *w, const char *in, int64_t n_columns, int64_t from, int64_t to,
+                         row_wide *totals) {
+    const loop *l = &r->s.reduced;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], row_stride = l->strides[0][0];
+    if (from >= to) {
+        return;
+    }
+    /* Few columns whose rows follow one another in memory fold side by side. */
+    bool joins = row_stride == n_columns * r->s.kept.strides[0][0];
+    int64_t side_by_side = joins ? REDUCE_COLUMNS / n_columns : 1, wide = side_by_side * n_columns;
+    start_columns(r, w, wide);
+    loop_seek(l, from, index, offset);
+    int64_t first = index[0], since_flush = 0;
+    offset[0] -= first * row_stride;
+    while (from < to) {
+        int64_t n = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
+        n = n < FLUSH_ROWS * side_by_side - since_flush ? n : FLUSH_ROWS * side_by_side - since_flush;
+        const char *at = in + offset[0] + first * row_stride;
+        fold_rows(r, w, at, n / side_by_side, row_stride * side_by_side, wide);
+        int64_t rest = n % side_by_side;
+        if (rest > 0) {
+            fold_rows(r, w, at + (n - rest) * row_stride, 1, row_stride, rest * n_columns);
+        }
+        from += n;
+        first += n;
+        since_flush += n;
+        if (since_flush >= FLUSH_ROWS * side_by_side) {
+            flush_columns(r, w, totals, n_columns, wide);
+            since_flush = 0;
+        }
+        if (first == l->sizes[0]) {
+            first = 0;
+            nest_next(l, index, offset);
+        }
+    }
+    flush_columns(r, w, totals, n_columns, wide);
+}
+
+static void start_totals(const reduction *r, row_wide *totals, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        totals[i] = r->s.l->start[r->kind];
+    }
+}
+
+/* Columns a block: whole cache lines, as many as give every thread some. */
+static int64_t block_columns(const reduction *r) {
+    const loop *kept = &r->s.kept;
+    int64_t columns = kept->sizes[0], outer = kept->numel / columns;
+    int64_t wanted = outer >= r->threads ? columns : (columns * outer + r->threads - 1) / r->threads;
+    wanted = (wanted + REDUCE_MIN_COLUMNS - 1) / REDUCE_MIN_COLUMNS * REDUCE_MIN_COLUMNS;
+    wanted = wanted < REDUCE_COLUMNS ? wanted : REDUCE_COLUMNS;
+    return columns < wanted ? columns : wanted;
+}
+
+/* Few rows need no second accumulator: the sums themselves are scaled and stored. */
+static void fold_columns_once(const reduction *r, column_work *w, const int64_t *at, int64_t n) {
+    const loop *l = &r->s.reduced, *kept = &r->s.kept;
+    int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
+    start_columns(r, w, n);
+    for (int64_t k = 0; k < runs; k++) {
+        fold_rows(r, w, kept->data[0] + at[0] + offset[0], l->sizes[0], l->strides[0][0], n);
+        nest_next(l, index, offset);
+    }
+    if (r->finish == FINISH_DIVIDE) {
+        r->s.l->scale(w->acc, w->acc, 1 / r->divisor, 0, n);
+    }
+    r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
+}
+
+void reduction_run_columns(const reduction *r) {
+    const loop *kept = &r->s.kept;
+    int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
+    int64_t units = kept->numel / columns * blocks;
+    const observer *watch = observer_of_thread;
+    bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
+    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
+#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
+    {
+        parallel_enter(watch);
+        column_work w;
+        row_wide totals[REDUCE_COLUMNS];
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        parallel_share(units, 1, &from, &to);
+        for (int64_t u = from; u < to; u++) {
+            int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
+            loop_seek(kept, u / blocks * columns + c, index, offset);
+            if (folds_once) {
+                fold_columns_once(r, &w, offset, n);
+                continue;
+            }
+            start_totals(r, totals, n);
+            fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
+            for (int64_t i = 0; i < n; i++) {
+                reduction_put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
+            }
+        }
+        parallel_leave(watch);
+    }
+}
+
+void reduction_split_columns(const reduction *r) {
+    const loop *kept = &r->s.kept;
+    int64_t columns = kept->sizes[0];
+    start_totals(r, r->partials, kept->numel * r->threads);
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(r->threads)
+    {
+        parallel_enter(watch);
+        column_work w;
+        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        row_wide *own = r->partials + omp_get_thread_num() * kept->numel;
+        parallel_share(r->s.reduced.numel, 1, &from, &to);
+        for (int64_t i = 0; i < kept->numel;) {
+            int64_t rest = columns - i % columns, n = rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS;
+            loop_seek(kept, i, index, offset);
+            fold_columns(r, &w, kept->data[0] + offset[0], n, from, to, own + i);
+            i += n;
+        }
+        parallel_leave(watch);
+    }
+    for (int64_t i = 0; i < kept->numel; i++) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        row_wide total = r->partials[i];
+        for (int t = 1; t < r->threads; t++) {
+            reduction_combine(r, &total, r->partials[t * kept->numel + i]);
+        }
+        loop_seek(kept, i, index, offset);
+        reduction_put(r, kept->data[1] + offset[1], total);
+    }
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One reduction's plan: what is folded how, what becomes of the totals; and the two ways to walk it. */
+#ifndef ENGINE_KERNELS_CPU_REDUCE_STATE_H
+#define ENGINE_KERNELS_CPU_REDUCE_STATE_H
+
+#include "engine/kernels/cpu/reduce.h"
+
+/* Fewer columns than these are not worth a block of their own. */
+enum { REDUCE_MIN_COLUMNS = 64 };
+
+typedef enum finish_kind { FINISH_AS_IS, FINISH_DIVIDE, FINISH_ROOT, FINISH_NOT } finish_kind;
+
+typedef struct reduction {
+    reduce_shape s;
+    row_kind kind;
+    finish_kind finish;
+    double divisor;
+    dtype out;
+    int threads;
+    bool splits;        /* threads share the reduced dimensions, each with its own totals */
+    row_wide *partials; /* [threads][kept.numel], where splits */
+} reduction;
+
+/* Adds to a total what others have found, by the kind of fold. */
+void reduction_combine(const reduction *r, row_wide *total, row_wide more);
+
+/* Finishes a total and stores it at `to`, in the output's type. */
+void reduction_put(const reduction *r, char *to, row_wide total);
+
+/* Columns shared among threads; or, where there are few, their rows, each thread with its own totals (r->partials). */
+void reduction_run_columns(const reduction *r);
+void reduction_split_columns(const reduction *r);
+
+#endif

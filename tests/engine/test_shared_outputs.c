@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of one graph that write the same memory, in turns: each computes everything anew, whoever wrote there before. And when
+   the tuner takes one candidate for faster than another. */
+#include "engine/backend/backend.h"
+#include "engine/backend/race.h"
+#include "engine/graph/exact.h"
+#include "engine/graph/graph_text.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+static op_table *table;
+
+static int open_all(void **state) {
+    (void)state;
+    return op_table_new(&table, NULL) == ASSAY_OK ? 0 : 1;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    op_table_free(table);
+    return 0;
+}
+
+static const char *const names[] = {"eager", "eager:again", "compiled", "compiled:nofuse", "compiled:autotune", "reference"};
+enum { BACKENDS = sizeof names / sizeof names[0] };
+
+typedef struct shared_case {
+    const char *text;
+    int n_shared; /* outputs that need memory of their own, and that all plans have there */
+} shared_case;
+
+static const shared_case cases[] = {
+    {"%x = input(T([70, 33], f32))\n%y = exp(%x)\nreturn %y\n", 1},
+    {"%x = input(T([1], f32))\n%y = exp(%x)\nreturn %y\n", 1},
+    {"%x = input(T([0, 4], f32))\n%y = exp(%x)\nreturn %y\n", 1},
+    {"%x = input(T([40, 24], f32, stride=(1, 40)))\n%y = relu(%x)\nreturn %y\n", 1},
+    /* one that a later node reads, and one that a library makes */
+    {"%x = input(T([64, 48], f32))\n%w = input(T([48, 32], f32))\n%p = mm(%x, %w)\n%y = tanh(%p)\nreturn %p, %y\n", 2},
+    {"%x = input(T([37, 96], f32))\n%w = input(T([96], f32))\n%b = input(T([96], f32))\n"
+     "%y, %m, %r = native_layer_norm(%x, [96], %w, %b, 1e-05)\nreturn %m, %y, %r\n",
+     3},
+    {"%x = input(T([20, 30], bf16))\n%i = input(T([20, 30], i64), low=0.0, high=19.0)\n%g = gather(%x, 0, %i)\nreturn %g\n", 1},
+};
+
+static void compare(const exact *expected, plan *p, const char *name, const char *graph_text, int n) {
+    for (int i = 0; i < n; i++) {
+        tensor t;
+        agreement a;
+        assert_int_equal(p->output(p, i, &t, NULL), ASSAY_OK);
+        exact_compare(expected, i, &t, &a);
+        if (!a.agrees) {
+            print_error("%s%s, output %d\n", graph_text, name, i);
+        }
+        assert_true(a.agrees);
+        agree_poison(&t);
+        tensor_clear(&t);
+    }
+}
+
+static int count_shared(plan *p, const output_memory *m) {
+    int shared = 0;
+    for (int i = 0; i < m->n; i++) {
+        tensor t;
+        assert_int_equal(p->output(p, i, &t, NULL), ASSAY_OK);
+        shared += t.storage != NULL && t.storage == m->of[i];
+        tensor_clear(&t);
+    }
+    return shared;
+}
+
+static void check(const shared_case *c) {
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    exact expected;
+    output_memory m = {0};
+    backend *backends[BACKENDS];
+    plan *plans[BACKENDS];
+    error err = {0};
+    text_addf(&source, "graph shared\n%s", c->text);
+    bind_options as_written = {.dtype = DTYPE_AS_RECORDED};
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &as_written, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    graph_seed(&g, 7);
+    assert_int_equal(graph_fill(&g, 7, NULL), ASSAY_OK);
+    assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, &err), ASSAY_OK);
+    assert_int_equal(output_memory_make(&m, &g, &err), ASSAY_OK);
+    for (int b = 0; b < BACKENDS; b++) {
+        assert_int_equal(backend_open(table, names[b], &backends[b], &err), ASSAY_OK);
+        assert_string_equal(backends[b]->name, names[b]);
+        backends[b]->outputs = &m;
+        assert_int_equal(backends[b]->prepare(backends[b], &g, &plans[b], &err), ASSAY_OK);
+        backends[b]->outputs = NULL;
+    }
+    for (int b = 0; b + 1 < BACKENDS; b++) { /* the reference makes its own, as plug-ins do */
+        assert_int_equal(count_shared(plans[b], &m), c->n_shared);
+    }
+    output_memory_clear(&m); /* plans keep hold of it */
+    for (int turn = 0; turn < 2 * BACKENDS; turn++) {
+        int b = turn % BACKENDS;
+        assert_int_equal(plans[b]->run(plans[b], &err), ASSAY_OK);
+        compare(&expected, plans[b], names[b], c->text, g.n_outputs);
+    }
+    for (int b = 0; b < BACKENDS; b++) {
+        plans[b]->release(plans[b]);
+        backends[b]->close(backends[b]);
+    }
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+}
+
+static void plans_write_the_same_memory(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check(&cases[i]);
+    }
+}
+
+/* An input that is written in place and a view of it have their memory; a view of what is computed is no output's own. */
+static void what_has_memory_needs_none(void **state) {
+    (void)state;
+    static const char source[] = "graph places\n%x = input(T([8, 4], f32))\n%y = add_.Tensor(%x, 1)\n%t = transpose.int(%x, 0, 1)\n"
+                                 "%z = exp(%t)\nreturn %y, %t, %z\n";
+    arena memory = {0};
+    graph g;
+    output_memory m = {0}, adopted = {0};
+    error err = {0};
+    assert_int_equal(graph_read(&memory, table, source, sizeof source - 1, &(bind_options){.dtype = DTYPE_F32}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    assert_int_equal(output_memory_make(&m, &g, &err), ASSAY_OK);
+    assert_true(m.n == 3 && m.of[0] == NULL && m.of[1] == NULL && m.of[2] != NULL);
+    assert_int_equal(output_memory_find(&g, g.outputs[2]), 2);
+    assert_int_equal(output_memory_find(&g, g.inputs[0].value), -1);
+    /* Too little room, or none: memory of one's own. */
+    tensor large, own;
+    assert_int_equal(tensor_init(&large, ASSAY_F64, 1, (int64_t[]){4 * 8 + 1}, NULL), ASSAY_OK);
+    tensor_init(&own, ASSAY_F32, 1, (int64_t[]){3}, NULL);
+    assert_int_equal(output_memory_take(&m, 2, &large, NULL), ASSAY_OK);
+    assert_int_equal(output_memory_take(NULL, 2, &own, NULL), ASSAY_OK);
+    assert_true(large.storage != m.of[2] && own.storage != NULL);
+    /* One memory is one output's at most. */
+    assert_int_equal(output_memory_init(&adopted, &g, NULL), ASSAY_OK);
+    output_memory_adopt(&adopted, 0, &large);
+    output_memory_adopt(&adopted, 1, &large);
+    output_memory_adopt(&adopted, 0, &own);
+    assert_true(adopted.of[0] == large.storage && adopted.of[1] == NULL);
+    tensor_clear(&large);
+    tensor_clear(&own);
+    output_memory_clear(&adopted);
+    output_memory_clear(&m);
+    graph_clear(&g);
+    arena_clear(&memory);
+}
+
+static void again_is_for_names_alone(void **state) {
+    (void)state;
+    backend *b = NULL;
+    error err = {0};
+    assert_int_equal(backend_open(table, "eagr:again", &b, &err), ASSAY_NOT_FOUND);
+    assert_non_null(strstr(err.message, "eager"));
+    assert_int_equal(backend_open(table, ":again", &b, &err), ASSAY_NOT_FOUND);
+    assert_null(b);
+}
+
+/* Three rounds of four, by more than 2%. */
+static void doubt_is_for_the_first(void **state) {
+    (void)state;
+    static const double first[] = {1, 1, 1, 1, 1, 1, 1, 1}, equal[] = {.99, .99, .99, .99, .99, .99, .99, .99};
+    static const double often[] = {.5, .9, .9, 2, .9, .9, .9, 3}, half[] = {.5, .5, .5, .5, 1, 1, 1, 1};
+    assert_false(race_is_faster(first, first, 8));
+    assert_false(race_is_faster(first, equal, 8));
+    assert_true(race_is_faster(first, often, 8));
+    assert_false(race_is_faster(first, half, 8));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_write_the_same_memory),
+        cmocka_unit_test(what_has_memory_needs_none),
+        cmocka_unit_test(again_is_for_names_alone),
+        cmocka_unit_test(doubt_is_for_the_first),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of blocks that emitted code carries, built as emitted code is, for the processor at hand: against libm in double
+   over all magnitudes and both signs, and at the edges of what floats hold. */
+#include "engine/compile/build.h"
+#include "engine/compile/dialect.h"
+
+#include "unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static float float_of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double sigmoid_exact(double x) {
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+static double normal_cdf_exact(double x) {
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+typedef struct function {
+    scalar_function fn;
+    double (*exact)(double);
+    double most_ulp;  /* measured over all floats, 2026-11, rounded up; with tables and without */
+    double least;     /* below this size results may have no digits */
+} function;
+
+static const function functions[] = {
+    {FN_EXP, exp, 1.5, 0},
+    {FN_SIGMOID, sigmoid_exact, 3.5, FLT_MIN},
+    {FN_TANH, tanh, 3, 0},
+    {FN_NORMAL_CDF, normal_cdf_exact, 8, FLT_MIN},
+};
+
+enum { LANES = 64 };
+
+static double ulp_of(double exact) {
+    double size = fabs(exact) < FLT_MIN ? FLT_MIN : fabs(exact);
+    return ldexp(1, ilogb(size) - 23);
+}
+
+static bool is_right(const function *f, float x, float actual) {
+    double exact = f->exact(x);
+    if (isnan(x)) {
+        return isnan(actual);
+    }
+    if (isinf((float)exact)) {
+        return actual == (float)exact;
+    }
+    if (fabs(exact) < f->least) {
+        return fabs(actual) <= f->least * 1.001 && !(actual < 0);
+    }
+    return fabs(actual - exact) <= f->most_ulp * ulp_of(exact) && (exact == 0 || !signbit(actual) == !signbit(exact));
+}
+
+static void check_function(const function *f) {
+    text body = {0}, source = {0};
+    module *m;
+    error err = {0};
+    text_addf(&body, "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n    (void)first;\n    %s(buffers[0], buffers[1], last);\n"
+                     "    return 1;\n}\n", dialect_block(f->fn, ASSAY_F32));
+    dialect_prelude(&source, text_get(&body));
+    text_add(&source, text_get(&body));
+    assert_int_equal(module_build(text_get(&source), BUILD_TO_LAST, &m, &err), ASSAY_OK);
+    compiled_kernel_fn *probe = module_find(m, "probe");
+    assert_non_null(probe);
+    float x[LANES], y[LANES + 1];
+    void *buffers[] = {y, x};
+    const uint32_t step = 4001; /* odd: every last bit comes up */
+    int wrong = 0;
+    for (uint64_t bits = 0; bits < (uint64_t)1 << 32 && wrong < 5; bits += (uint64_t)step * LANES) {
+        for (uint32_t l = 0; l < LANES; l++) {
+            x[l] = float_of_bits((uint32_t)bits + l * step);
+        }
+        x[0] = bits == 0 ? INFINITY : x[0];
+        x[1] = bits == 0 ? -INFINITY : x[1];
+        x[2] = bits == 0 ? -0.0f : x[2];
+        x[3] = bits == 0 ? NAN : x[3];
+        y[LANES] = 7;
+        probe(buffers, 0, LANES);
+        for (int l = 0; l < LANES; l++) {
+            if (!is_right(f, x[l], y[l])) {
+                print_error("%s(%a) is %a, expected %a\n", scalar_function_name(f->fn), x[l], y[l], f->exact(x[l]));
+                wrong++;
+            }
+        }
+        assert_true(y[LANES] == 7);
+    }
+    assert_int_equal(wrong, 0);
+    /* in place, a line alone */
+    float alone[16];
+    for (int l = 0; l < 16; l++) {
+        alone[l] = x[l] = (float)l / 4 - 2;
+    }
+    probe(buffers, 0, 16);
+    probe((void *[]){alone, alone}, 0, 16);
+    assert_memory_equal(alone, y, sizeof alone);
+    module_free(m);
+    text_clear(&body);
+    text_clear(&source);
+}
+
+static void stay_within_their_error(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        check_function(&functions[i]);
+    }
+}
+
+static void others_have_none(void **state) {
+    (void)state;
+    assert_null(dialect_block(FN_EXP, ASSAY_F64));
+    assert_null(dialect_block(FN_ADD, ASSAY_F32));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stay_within_their_error), cmocka_unit_test(others_have_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
