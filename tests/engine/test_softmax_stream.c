@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of tensors whose results go past the caches, along every dimension, against sums in double: too large for the
+/* Softmax and its gradients of tensors whose results go past the caches, along every dimension, against sums in double: too large for the
    reference to go over all of it, so some lines are looked at, those with infinities and NaN among them. */
 #include "call_kit.h"
 
@@ -14,7 +14,7 @@ typedef struct big {
 static const big shapes[] = {
     {ASSAY_F32, 8, 512, 2048},  {ASSAY_F32, 3, 517, 5472},  {ASSAY_F32, 70, 40, 3008}, {ASSAY_F32, 5, 3, 560064},
     {ASSAY_F64, 9, 100, 4672},  {ASSAY_F32, 2, 1024, 4101}, {ASSAY_F32, 300, 30522, 1}, {ASSAY_F32, 9000, 1000, 1},
-    {ASSAY_F64, 4300, 1024, 1}, {ASSAY_F32, 8300, 1031, 1}, {ASSAY_BF16, 17000, 1024, 1},
+    {ASSAY_F32, 3, 1000, 3001}, {ASSAY_F64, 7, 65, 9999},   {ASSAY_F64, 4300, 1024, 1}, {ASSAY_F32, 8300, 1031, 1}, {ASSAY_BF16, 17000, 1024, 1},
 };
 
 /* Lines that hold what the others do not. */
@@ -100,11 +100,62 @@ static void lines_agree(void **state) {
     }
 }
 
+static const big gradients[] = {
+    {ASSAY_F32, 8, 512, 2048}, {ASSAY_F32, 2, 1024, 4101}, {ASSAY_F32, 30, 40, 7008}, {ASSAY_F64, 9, 100, 4672},
+    {ASSAY_F64, 7, 65, 9999},  {ASSAY_F32, 8300, 1031, 1}, {ASSAY_F32, 9000, 1000, 1}, {ASSAY_F64, 4300, 1024, 1},
+    {ASSAY_BF16, 17000, 1024, 1},
+};
+
+static void check_gradient(const tensor *const *g_y, const tensor *out, const big *b, int64_t line, bool logarithm) {
+    double sum = 0, size = 0, most = b->type == ASSAY_F64 ? 1e-13 : b->type == ASSAY_F32 ? 1e-5 : 2e-2;
+    for (int64_t i = 0; i < b->n; i++) {
+        double g = element_load(b->type, at(g_y[0], b, line, i)), y = element_load(b->type, at(g_y[1], b, line, i));
+        sum += logarithm ? g : g * y;
+        size += logarithm ? fabs(g) : fabs(g * y);
+    }
+    for (int64_t i = 0; i < b->n; i++) {
+        double g = element_load(b->type, at(g_y[0], b, line, i)), y = element_load(b->type, at(g_y[1], b, line, i));
+        double wanted = logarithm ? g - exp(y) * sum : (g - sum) * y, scale = fabs(g) + (logarithm ? exp(y) : fabs(y)) * (size + fabs(g));
+        double made = element_load(b->type, at(out, b, line, i));
+        if (!(isnan(wanted) ? isnan(made) : fabs(made - wanted) <= most * scale)) {
+            print_error("%s [%lld, %lld, %lld], line %lld, element %lld: %g, not %g\n", logarithm ? "log" : "softmax",
+                        (long long)b->outer, (long long)b->n, (long long)b->inner, (long long)line, (long long)i, made, wanted);
+            assert_true(false);
+        }
+    }
+}
+
+/* Every line with another step, so that all places of a row within its lines of memory are met; one holds a NaN. */
+static void gradients_agree(void **state) {
+    kit *k = *state;
+    for (size_t c = 0; c < countof(gradients); c++) {
+        const big *b = &gradients[c];
+        int64_t lines = b->outer * b->inner, step = lines / 97 + 1;
+        tensor *g = kit_tensor(k, b->type, 3, (int64_t[]){b->outer, b->n, b->inner}, NULL);
+        tensor *y = kit_tensor(k, b->type, 3, (int64_t[]){b->outer, b->n, b->inner}, NULL);
+        element_store(b->type, at(g, b, step, b->n / 2), NAN);
+        for (int l = 0; l < 2; l++) {
+            arg type = arg_dtype(b->type);
+            op_call call = kit_call(k, l ? "_log_softmax_backward_data" : "_softmax_backward_data",
+                                    (arg[]){arg_tensor(g), arg_tensor(y), arg_int(1), type}, 4);
+            outputs out;
+            kit_run(k, &call, &out);
+            for (int64_t line = 0; line < lines; line += step) {
+                check_gradient((const tensor *const[]){g, y}, &out.items[0], b, line, l == 1);
+                check_gradient((const tensor *const[]){g, y}, &out.items[0], b, lines - 1 - line, l == 1);
+            }
+            outputs_clear(&out);
+        }
+        kit_reset(k);
+    }
+}
+
 static uint64_t seed = 11;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         KIT_TEST(lines_agree, &seed),
+        KIT_TEST(gradients_agree, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 extern const char compile_prelude[];
 extern const char compile_prelude_turn[];
+extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
@@ -161,7 +162,7 @@ const char *dialect_block(scalar_function f, dtype t) {
 }
 
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */
-static const char *const forms_below_0[FN_COUNT] = {[FN_EXP] = "exp_negative_f32($a)"};
+static const char *const forms_below_0[FN_COUNT] = {[FN_EXP] = "exp_below_f32($a)"};
 
 /* Functions of which one operand is a number that is no NaN: processors have an instruction that answers the other operand
    where that is one. */
@@ -396,6 +397,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
+    n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
     bool any = false;

@@ -275,7 +275,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
         return;
     }
     m->depth = 1;
-    emit_choose_saved(m);
+    emit_choose_saved(m, EMIT_SAVED_BYTES);
     emit_choose_flow(m);
     emit_choose_together(m);
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);

@@ -10,7 +10,7 @@
 typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
 
 /* Pages of memory that are read and stored in turns. */
-enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4 };
+enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
 
 typedef struct emitter {
     compiler *c;
@@ -33,6 +33,8 @@ typedef struct emitter {
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
     const char *block; /* the lane that the block at hand begins with */
+    bool by_groups;  /* tasks side by side go down a group of rows a block of lanes at a time */
+    bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool streams;    /* something goes past the caches */
     bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
@@ -72,14 +74,29 @@ bool emit_is_row(const emitter *m, const expr *e);
 /* Marks what expression i, or an index, needs that has no name yet. */
 void emit_want(emitter *m, int i);
 void emit_want_index(emitter *m, index_sum a);
-/* Decides what is saved between phases, and declares room for it. */
-void emit_choose_saved(emitter *m);
+/* Decides what is saved between phases, up to so many bytes of a task, and declares room for it. */
+enum { EMIT_SAVED_BYTES = 256 * 1024 };
+void emit_choose_saved(emitter *m, int64_t most_bytes);
 void emit_declare_saved(emitter *m);
+/* Asks for what a phase reads back some rows further on. */
+void emit_fetch_saved(emitter *m, int rows_ahead);
+/* Where among a task's rows the one at hand stands, times `stride`. */
+void emit_row_position(const emitter *m, text *out, int64_t stride);
 /* Elements that one task's reduced loops visit. */
 int64_t emit_visited(const emitter *m);
 
 /* Whether a root belongs into the loops of its phase; else it is a row's. */
 bool emit_in_loops(const emitter *m, const root *r);
+/* Lanes of a block: a task's, where those are but a line or two of what is stored. */
+int emit_block_lanes(const emitter *m);
+/* A line that hands the address of an element to a function: before, the address, after. */
+void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after);
+/* Whether what a root stores makes whole lines across blocks: its rows begin anywhere within one. */
+bool emit_is_joined(const emitter *m, int root);
+/* Room for what waits of such; an array `name` for what a root's block makes; the call that stores it. */
+void emit_joined_room(emitter *m);
+void emit_block_room(emitter *m, int root, const char *name, dtype t);
+void emit_joined_store(emitter *m, int root);
 /* Whether any of a phase's does. */
 bool emit_has_loops(const emitter *m, int phase);
 /* Marks what the loops of a phase need. */
@@ -149,6 +166,8 @@ void emit_flow(emitter *m);
 /* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many
    lanes come before the first whole one, as `head`. */
 void emit_flow_block(emitter *m, int phase, const char *from);
+/* The block of a group of rows' lanes that begins with `block`; the same where it is not whole. */
+void emit_group_block(emitter *m, int phase);
 bool emit_is_aligned(emitter *m, int phase);
 void emit_flow_head(emitter *m, int phase);
 

@@ -52,6 +52,10 @@ static bool is_streamed(const emitter *m, const root *r) {
            m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
 }
 
+bool emit_is_joined(const emitter *m, int i) {
+    return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && is_streamed(m, &m->k->roots[i]);
+}
+
 /* Whether the phase at hand computes expression i, rather than read it back. */
 static bool is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
@@ -232,8 +236,12 @@ static void emit_after_block(emitter *m) {
             continue;
         }
         if (narrowed) {
-            emit_line(m, "uint16_t halves%d[%d];", i, emit_block_lanes(m));
+            emit_block_room(m, i, "halves", ASSAY_F16);
             emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
+        }
+        if (emit_is_joined(m, i)) {
+            emit_joined_store(m, i);
+            continue;
         }
         snprintf(after, sizeof after, ", %s%d, %lld);", narrowed ? "halves" : "made", i,
                  (long long)(emit_block_lanes(m) * dtype_size(r->store_dtype)));
@@ -302,8 +310,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     }
     for (int i = 0; i < k->n_roots; i++) {
         if (m->staged[i]) {
-            emit_line(m, "%s made%d[%d];", dialect_type(m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype), i,
-                      emit_block_lanes(m));
+            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
         }
     }
     open_scope(m, from, &start);
@@ -370,6 +377,27 @@ void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
     (void)choose(m, phase);
     emit_block(m, phase, block, from);
     choose_none(m);
+}
+
+void emit_group_block(emitter *m, int phase) {
+    bool all = m->k->variables[m->k->vector].size % m->k->lanes == 0;
+    if (!all) {
+        emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
+        m->depth++;
+    }
+    emit_fetch_saved(m, EMIT_ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    (void)choose(m, phase);
+    emit_block(m, phase, "block", "first_lane");
+    choose_none(m);
+    if (!all) {
+        m->depth--;
+        emit_line(m, "} else {");
+        m->depth++;
+        emit_want_phase(m, phase);
+        emit_range(m, phase, &(lane_range){"block", "n_lanes", "first_lane", 0, false});
+        m->depth--;
+        emit_line(m, "}");
+    }
 }
 
 void emit_flow_block(emitter *m, int phase, const char *from) {

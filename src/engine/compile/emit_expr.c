@@ -2,6 +2,8 @@
 /* Expressions as text: a name for each, in the order they need each other. */
 #include "engine/compile/emit.h"
 
+#include "device/caches.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -301,7 +303,7 @@ void emit_want_index(emitter *m, index_sum a) {
 
 /* --- saved between phases --------------------------------------------------------------------------------------------------- */
 
-enum { SAVED_BYTES = 256 * 1024, ROOM_LINE = 64, SAVED_COST = 12 }; /* of a task, on the stack; cheaper work is done again */
+enum { ROOM_LINE = STREAM_LINE_BYTES, SAVED_COST = 12 }; /* cheaper work is done again */
 
 int64_t emit_visited(const emitter *m) {
     const kernel *k = m->k;
@@ -363,11 +365,11 @@ static int worth_saving(emitter *m, int *first) {
     return found;
 }
 
-void emit_choose_saved(emitter *m) {
+void emit_choose_saved(emitter *m, int64_t most_bytes) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         m->saved_in[i] = -1;
     }
-    int64_t left = m->k->has_classes && !m->k->is_product ? SAVED_BYTES : 0, n = emit_visited(m);
+    int64_t left = m->k->has_classes && !m->k->is_product ? most_bytes : 0, n = emit_visited(m);
     for (int i, first; left > 0 && (i = worth_saving(m, &first)) >= 0;) {
         left -= n * (int64_t)dtype_size(m->k->exprs[i].dtype);
         if (left < 0) {
@@ -388,5 +390,30 @@ void emit_declare_saved(emitter *m) {
         } else if (m->saved_in[i] >= 0) {
             emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
         }
+    }
+    emit_joined_room(m);
+}
+
+void emit_row_position(const emitter *m, text *out, int64_t stride) {
+    for (int i = m->k->n_loops - 1; i >= 0; i--) {
+        text_addf(out, " + %lld * v%d", (long long)stride, m->k->loops[i]);
+        stride *= m->k->variables[m->k->loops[i]].size;
+    }
+}
+
+void emit_fetch_saved(emitter *m, int rows_ahead) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (!m->wanted[i] || m->saved_in[i] < 0 || m->saved_in[i] >= m->phase) {
+            continue;
+        }
+        text at = {0};
+        emit_row_position(m, &at, m->k->lanes);
+        if (m->versions[i] > 1) {
+            text_addf(&at, " + %lld * (task %% %d)", (long long)emit_visited(m), m->versions[i]);
+        }
+        emit_line(m, "fetch_soon(saved%d + block%s + %lld, %lld);", i, text_get(&at), (long long)(rows_ahead * m->k->lanes),
+                  (long long)(EMIT_BLOCK_LANES * dtype_size(m->k->exprs[i].dtype)));
+        m->out.failed |= at.failed;
+        text_clear(&at);
     }
 }

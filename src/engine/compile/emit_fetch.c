@@ -8,7 +8,6 @@
 
 enum {
     AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
-    ROWS_AHEAD_BYTES = 4096,
     ROWS_AHEAD = 16,          /* where each is a line or two */
     FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
@@ -51,7 +50,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
     if (walks_rows(m, phase)) {
         int64_t row = k->lanes * size;
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
-        return apart ? stride * (row < ROWS_AHEAD_BYTES ? ROWS_AHEAD_BYTES / row : 1) : 0;
+        return apart ? stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1) : 0;
     }
     if (m->flow != FLOW_NONE) {
         return FLOW_AHEAD_BYTES / (m->turns_rows ? EMIT_PAGES : 1) / size;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { GROUP_ROWS = 16 };
+
 /* Whether tasks go through this phase side by side with others. */
 static bool is_fused(const emitter *m, int phase) {
     return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
@@ -221,6 +223,45 @@ static void emit_lanes_of(emitter *m, int phase) {
     close_task(m, &s);
 }
 
+/* The same of a block of lanes. */
+static void emit_group_of(emitter *m, int phase) {
+    task_scope s;
+    enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_group_block(m, phase);
+    close_task(m, &s);
+}
+
+/* Rows in groups, gone down a block of lanes at a time. */
+static void emit_groups(emitter *m) {
+    const kernel *k = m->k;
+    int inner = k->loops[k->n_loops - 1];
+    int64_t size = k->variables[inner].size;
+    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, GROUP_ROWS);
+    m->depth++;
+    if (size % GROUP_ROWS != 0) {
+        emit_line(m, "const int64_t group_end = %lld - group < %d ? %lld : group + %d;", (long long)size, GROUP_ROWS, (long long)size,
+                  GROUP_ROWS);
+    } else {
+        emit_line(m, "const int64_t group_end = group + %d;", GROUP_ROWS);
+    }
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->lanes, EMIT_BLOCK_LANES);
+    m->depth++;
+    emit_line(m, "for (int64_t v%d = group; v%d < group_end; v%d++) {", inner, inner, inner);
+    m->depth++;
+    for (int p = k->n_phases - 1; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_group_of(m, p);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
 /* Up to a block of lanes, of so many elements from `from` on. */
 static void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
     task_scope s;
@@ -312,11 +353,13 @@ static void emit_rows_in_turns(emitter *m) {
 
 static void emit_side_by_side(emitter *m) {
     const kernel *k = m->k;
-    int n_loops = m->turns_rows ? k->n_loops - 1 : k->n_loops;
+    int n_loops = m->by_groups || m->turns_rows ? k->n_loops - 1 : k->n_loops;
     for (int i = 0; i < n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
     }
-    if (m->rows) {
+    if (m->by_groups) {
+        emit_groups(m);
+    } else if (m->rows) {
         for (int p = k->n_phases - 1; p >= 0; p--) {
             if (is_fused(m, p)) {
                 emit_lanes_of(m, p);

@@ -177,6 +177,8 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);
 /* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
 bool choose_streams(compiler *c, kernel *k, loop_choice choice);
+/* What tasks in flight keep, where their rows are lanes, has to fit most of a core's own cache, beside what passes through it. */
+enum { ROWS_KEPT_BYTES = 5 << 18 };
 /* Bytes of a buffer. */
 double buffer_bytes(const compiler *c, int buffer);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part

@@ -93,6 +93,31 @@ static bool is_dense(const kernel *k, int v) {
     return index_stride(k->roots[0].at, v, &stride) && stride == 1;
 }
 
+/* Smaller operands are of rows or columns. */
+static const double SAVED_LEAST = 1 << 20;
+
+/* Whether tasks may go on side by side (emit_flow.c), rows as lanes: what is kept between phases is in no hurry then. */
+static bool streams_rows(const compiler *c, const kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        int64_t stride;
+        if (r->kind == ROOT_STORE && r->phase == k->n_phases - 1 && (c->options->streams_all || r->streams) &&
+            index_stride(r->at, k->vector, &stride) && stride == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As many numbers for each of a task's elements are kept then: what is read, or what each phase hands to the next. */
+static int rows_kept(const compiler *c, const kernel *k) {
+    int read = 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        read += k->exprs[i].kind == EXPR_LOAD && buffer_bytes(c, k->exprs[i].buffer) >= SAVED_LEAST;
+    }
+    return read > k->n_phases - 1 ? read : k->n_phases - 1;
+}
+
 /* Of a task, between its phases. */
 enum { SAVED_BYTES = 256 * 1024 };
 
@@ -123,8 +148,9 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     for (int i = 0; i < k->n_variables; i++) {
         visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
     }
+    double most = streams_rows(c, k) ? (double)ROWS_KEPT_BYTES / rows_kept(c, k) : SAVED_BYTES;
     while (!v->is_reduced && k->n_phases > 1 && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
-           (double)visited * (double)k->lanes * sizeof(float) > SAVED_BYTES) {
+           (double)visited * (double)k->lanes * sizeof(float) > most) {
         k->lanes /= 2;
     }
     /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A

@@ -68,7 +68,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const uint16_t t0 = b0[1000 * v0 + v1];
             const float t1 = f32_of_bf16(t0);
             const float t3 = t1 - r0;
-            const float t4 = exp_negative_f32(t3);
+            const float t4 = exp_below_f32(t3);
             saved4[v1] = t4;
             a1[l] += t4;
         }

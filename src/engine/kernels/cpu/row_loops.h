@@ -56,24 +56,46 @@ typedef struct softmax_step {
     double finish_largest; /* is taken off first, for the logarithm */
 } softmax_step;
 
-/* A block of n columns of softmax, n a multiple of 128 bytes, whose rows are finished, and another that is read into its place and
-   taken to its exponentials. The rows of a group share what is subtracted before the exponential, column by column. */
-typedef struct softmax_columns_step {
+/* Two lines of its gradient of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
+typedef struct softmax_back_step {
     bool logarithm;
-    int64_t n, rows, group;
-    void *kept;     /* rows of n: exponentials, or for the logarithm what was read */
-    void *shift;    /* what was subtracted, n for each group: not less than for the group before */
-    void *to;       /* on a 64-byte boundary, as its rows */
+    int64_t n;
+    const void *g, *y; /* the line that is read: the output's gradient and the output. What lies behind is asked for */
+    double sum;        /* answer: of g y, for the logarithm of g */
+    const void *from_g, *from_y; /* the line that is finished */
+    void *to;          /* past the caches */
+    double finish_sum;
+} softmax_back_step;
+
+typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMAX_BACK, COLUMNS_LOG_SOFTMAX_BACK } columns_kind;
+
+/* Two blocks of columns of softmax or its gradient: one is finished and stored past the caches, and another is read into its
+   place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
+   What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
+   elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
+enum { COLUMNS_GROUP = 32 }; /* rows, at most */
+typedef struct columns_step {
+    columns_kind kind;
+    int64_t rows, group;
+    int64_t room;     /* a multiple of 128 bytes, at least n and out_n */
+    int64_t margin;   /* 64 bytes, where a row of the output may begin within a line; else 0, and all of them are on lines */
+    void *kept;       /* exponentials, or for the logarithm what was read [the output's gradient] */
+    void *kept_other; /* [the output, for the logarithm its exponential]; not NULL */
+    void *shift;      /* a row for each group: what was subtracted, not less than for the group before [not read] */
+    int64_t out_n;    /* columns of the block that is finished; 0: none */
+    bool out_begins, out_ends; /* whether nothing that was stored before, or is next, lies before, or behind, it in its rows. Only
+                                  a block that ends them may be no multiple of 128 bytes */
+    void *to;
     int64_t to_stride;
-    const void *factor, *finish_shift; /* of the block that is finished: 1 over the sums of exponentials less finish_shift, or
-                                          their logarithms */
-    const void *next; /* the block that is read */
-    int64_t next_stride;
-    int64_t ahead;  /* as many rows further on, memory is asked for */
-    double lowest;  /* the lowest number that is finite */
-    void *largest;  /* answer: NaN aside */
-    void *sum;      /* answer: of exponentials less the last group's shift */
-} softmax_columns_step;
+    const void *factor, *finish_shift; /* 1 over the sums of exponentials less finish_shift, or their logarithms [sums] */
+    int64_t n;        /* columns of the block that is read; 0: none */
+    const void *next, *next_other; /* [next_other: the output] */
+    int64_t next_stride, other_stride;
+    int64_t ahead;    /* as many rows further on, memory is asked for */
+    double lowest;    /* the lowest number that is finite */
+    void *largest;    /* answer: NaN aside */
+    void *sum;        /* answer: of exponentials less the last group's shift [of gradients, times the output but for the logarithm] */
+} columns_step;
 
 /* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is
    finished, and the other is read into its place. */
@@ -150,6 +172,7 @@ typedef struct row_loops {
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
     void (*softmax_stream)(const softmax_step *step);
+    void (*softmax_back_stream)(softmax_back_step *step);
 
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
     double (*sum_exp)(const void *x, double shift, int64_t n);
@@ -161,15 +184,9 @@ typedef struct row_loops {
     void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
     void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
 
-    /* Its steps, on some of the rows at a time. Rows of n from x, a stride in elements apart, come to lie one behind the
-       other, and largest runs on; they become exponentials, unless they are kept, and sum runs on; they are multiplied by
-       factor, or, where there is a largest, lessened by it and factor. */
-    void (*columns_stream)(const softmax_columns_step *step);
-    /* to = x exp(a - b), column by column; a <= b. */
+    void (*columns_stream)(const columns_step *step);
+    /* to = x exp(a - b), column by column. */
     void (*columns_scale)(void *to, const void *x, const void *a, const void *b, int64_t n);
-    void (*columns_read)(void *to, void *largest, const void *x, int64_t stride, int64_t rows, int64_t n);
-    void (*columns_exp)(void *x, const void *largest, void *sum, int64_t rows, int64_t n, bool keep);
-    void (*columns_finish)(void *to, const void *x, const void *largest, const void *factor, int64_t rows, int64_t n);
 
     void (*layer_stream)(layer_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);

@@ -19,7 +19,10 @@ struct softmax {
     int64_t stride[OPERANDS]; /* along the line, in bytes */
     int64_t n;
     bool logarithm;
+    bool is_native;  /* lines that need no conversion, and go past the caches */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
+    int64_t columns_margin; /* as in columns_step */
+    columns_kind columns_kind;
     int64_t units;   /* lines, or blocks of columns */
     softmax_run_fn *run_units;
     int threads;

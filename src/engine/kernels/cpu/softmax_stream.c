@@ -15,9 +15,18 @@
 
 enum { STAGES = 3, FEW = 64 };
 
-/* A block of columns takes up half of such a cache, its groups' largest and factors included: lines read from memory pass
-   through it as well. Rows below 1 KiB cost memory a change of row each. */
-enum { BLOCK_BYTES = 600 << 10, GROUP_ROWS = 32, ROWS_AHEAD = 8, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
+/* A block of columns takes up half of a cache of 1 MiB, its groups' largest and factors included: lines read from memory pass
+   through it as well. Rows below 1 KiB cost memory a change of row each, which is worse than a block that takes up most of the
+   cache. */
+enum {
+    BLOCK_BYTES = 600 << 10,
+    MOST_BLOCK_BYTES = 1300 << 10,
+    WIDE_BYTES = 1 << 10,
+    GROUP_ROWS = 16,
+    ROWS_AHEAD = 4,
+    LEAST_COLUMNS = 64,
+    MOST_COLUMNS = 1024
+};
 
 /* A line on its way. */
 typedef struct flight {
@@ -161,8 +170,13 @@ static void step_lines(const softmax *s, flight *now, const flight *before, char
         exp_line(s, now, room);
     }
     if (s->logarithm && !again) {
-        s->l->fill(room, now->largest, 1);
-        now->sum = log_of_sum(now->sum, s->l->exp_shifted(room, room, shift, 1), shift - now->largest);
+        char *one = room, *largest = room + STREAM_LINE_BYTES, *less = largest + STREAM_LINE_BYTES;
+        s->l->fill(one, 1, 1);
+        s->l->fill(largest, now->largest, 1);
+        s->l->fill(less, shift, 1);
+        s->l->columns_scale(one, one, largest, less, 1);
+        double part = s->l->type == ASSAY_F32 ? (double)*(const float *)(const void *)one : *(const double *)(const void *)one;
+        now->sum = log_of_sum(now->sum, part, shift - now->largest);
     } else {
         finish_sum(s, now);
     }
@@ -200,22 +214,21 @@ static void stream_native_lines(const softmax *s, int64_t from, int64_t to, char
 
 /* --- columns ------------------------------------------------------------------------------------------------------------- */
 
-/* What a block of columns leaves behind besides its exponentials. */
+/* A block of columns, and what it leaves behind besides its exponentials. */
 typedef struct block {
-    const char *x;
-    char *y;
-    char *largest, *sum; /* n each, complete */
-    int64_t n;
+    int64_t offset[LOOP_MAX_OPERANDS];
+    char *largest, *sum; /* a row each */
+    int64_t n;           /* columns; 0: no block */
+    bool begins, ends;   /* its rows, as far as this thread stores them */
 } block;
 
 /* A thread's room. A block's exponentials come to lie where those of the block before are finished, so that no more than one
    block takes up the cache. What is subtracted before the exponential is the same for a group of rows, and may be more for the
-   next; that is made good when the group is finished, with one factor a column. */
+   next; that is made good when the group is finished, with one factor a column. Each part begins behind its margin. */
 typedef struct columns_room {
-    char *kept;    /* rows of s->columns */
-    char *largest; /* what each group is less by: the largest up to its end, or what is near it */
-    char *lowest;  /* the largest of no rows */
-    char *factor, *made;
+    char *kept[2];
+    char *shift;   /* what each group is less by */
+    char *made[2];
     block blocks[2];
 } columns_room;
 
@@ -224,87 +237,73 @@ typedef struct columns_room {
    results both lay in them, a loop took 33 ms instead of 12 ([64, 512, 1024], Sapphire Rapids, 2026-11). */
 enum { APART = 512 };
 
+static int64_t room_row_bytes(const softmax *s) {
+    return (s->columns + s->columns_margin) * (int64_t)s->l->size;
+}
+
+/* Rows of a room: kept ones, what the groups are less by, largest and sum of two blocks, two more. */
+static int64_t columns_room_rows(int64_t n, bool backward) {
+    return (backward ? 2 : 1) * n + (n + GROUP_ROWS - 1) / GROUP_ROWS + 6;
+}
+
+/* The first place from `at` on that is half of APART's double away from where x lies in its page. */
+static char *apart_from(const char *x, char *at) {
+    return at + ((uintptr_t)x + APART - (uintptr_t)at) % (2 * APART) / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
+}
+
 static columns_room room_of(const softmax *s, char *work) {
-    int64_t row_bytes = s->columns * (int64_t)s->l->size, groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
-    columns_room room = {.kept = work + ((uintptr_t)s->lines.data[X] + APART - (uintptr_t)work) % (2 * APART) / 64 * 64};
-    room.largest = room.kept + s->n * row_bytes;
-    room.lowest = room.largest + groups * row_bytes;
-    room.factor = room.lowest + row_bytes;
-    room.made = room.factor + row_bytes;
+    int64_t row_bytes = room_row_bytes(s), groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
+    int64_t margin_bytes = s->columns_margin * (int64_t)s->l->size;
+    columns_room room;
+    char *next = apart_from(s->lines.data[X], work + margin_bytes);
     for (int k = 0; k < 2; k++) {
-        room.blocks[k].largest = room.made + (GROUP_ROWS + 2 * k) * row_bytes;
-        room.blocks[k].sum = room.blocks[k].largest + row_bytes;
+        room.kept[k] = next;
+        if (k == 0 || s->columns_kind > COLUMNS_LOG_SOFTMAX) {
+            next += s->n * row_bytes;
+            next = k == 0 && s->columns_kind > COLUMNS_LOG_SOFTMAX ? apart_from(s->lines.data[G], next) : next;
+        }
+    }
+    room.shift = next;
+    next += groups * row_bytes;
+    for (int k = 0; k < 2; k++, next += 3 * row_bytes) {
+        room.blocks[k] = (block){.largest = next, .sum = next + row_bytes};
+        room.made[k] = next + 2 * row_bytes;
     }
     return room;
 }
 
-static int64_t columns_room_rows(int64_t n) {
-    return n + (n + GROUP_ROWS - 1) / GROUP_ROWS + 2 + GROUP_ROWS + 4;
-}
-
-static int64_t group_rows(const softmax *s, int64_t g) {
-    return s->n - g * GROUP_ROWS < GROUP_ROWS ? s->n - g * GROUP_ROWS : GROUP_ROWS;
-}
-
-static char *kept_of(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
-    return room->kept + g * GROUP_ROWS * n * (int64_t)s->l->size;
-}
-
-static char *largest_of(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
-    return room->largest + g * n * (int64_t)s->l->size;
-}
-
-static void start_block(const softmax *s, int64_t u, block *b) {
-    int64_t offset[LOOP_MAX_OPERANDS];
-    b->n = softmax_seek_block(s, u, offset);
-    b->x = s->lines.data[X] + offset[X];
-    b->y = s->lines.data[Y] + offset[Y];
-    s->l->fill(b->sum, 0, b->n);
-}
-
-/* The largest before group g. */
-static const char *largest_before(const softmax *s, const columns_room *room, int64_t g, int64_t n) {
-    return g > 0 ? largest_of(s, room, g - 1, n) : room->lowest;
-}
-
-static void read_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
-    memcpy(largest_of(s, room, g, b->n), largest_before(s, room, g, b->n), (size_t)b->n * s->l->size);
-    s->l->columns_read(kept_of(s, room, g, b->n), largest_of(s, room, g, b->n), b->x + g * GROUP_ROWS * s->stride[X],
-                       s->stride[X] / (int64_t)s->l->size, group_rows(s, g), b->n);
-}
-
-static void exp_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
-    const char *largest = largest_of(s, room, g, b->n);
-    s->l->columns_scale(b->sum, b->sum, largest_before(s, room, g, b->n), largest, b->n);
-    s->l->columns_exp(kept_of(s, room, g, b->n), largest, b->sum, group_rows(s, g), b->n, s->logarithm);
-}
-
-/* What a group's numbers are multiplied by, or, for the logarithm, lessened by. */
-static const char *factor_of(const softmax *s, const block *b, const columns_room *room, int64_t g) {
-    if (s->logarithm) {
-        return b->sum;
+/* What waits finished in a margin is finished again, which is to leave it as it is. */
+static void fill_margins(const softmax *s, const columns_room *room) {
+    int64_t row_bytes = room_row_bytes(s), margin = s->columns_margin, back = margin * (int64_t)s->l->size;
+    for (int64_t g = 0; g * GROUP_ROWS < s->n; g++) {
+        s->l->fill(room->shift + g * row_bytes - back, 0, margin);
     }
-    s->l->columns_scale(room->factor, b->sum, largest_of(s, room, g, b->n), b->largest, b->n);
-    return room->factor;
+    for (int64_t r = 0; r < s->n && s->columns_kind > COLUMNS_LOG_SOFTMAX; r++) {
+        s->l->fill(room->kept[1] + r * row_bytes - back, 1, margin);
+    }
+    for (int k = 0; k < 2; k++) {
+        s->l->fill(room->blocks[k].largest - back, 0, margin);
+        s->l->fill(room->blocks[k].sum - back, s->columns_kind == COLUMNS_SOFTMAX ? 1 : 0, margin);
+    }
 }
 
-static void finish_group(const softmax *s, const block *b, const columns_room *room, int64_t g) {
-    const row_loops *l = s->l;
-    int64_t row_bytes = b->n * (int64_t)l->size, rows = group_rows(s, g);
-    const char *factor = factor_of(s, b, room, g);
-    l->columns_finish(room->made, kept_of(s, room, g, b->n), s->logarithm ? b->largest : NULL, factor, rows, b->n);
-    for (int64_t k = 0; k < rows; k++) {
-        l->stream(b->y + (g * GROUP_ROWS + k) * s->stride[Y], room->made + k * row_bytes, (size_t)row_bytes);
-    }
+static void start_block(const softmax *s, int64_t u, int64_t from, int64_t to, block *b) {
+    int64_t blocks = (s->lines.sizes[0] + s->columns - 1) / s->columns;
+    b->n = softmax_seek_block(s, u, b->offset);
+    b->begins = u == from || u % blocks == 0;
+    b->ends = u == to - 1 || u % blocks == blocks - 1;
 }
 
 /* Of the sums, 1 over them or their logarithms (see log_of_sum), now that all rows are in; largest becomes what is taken off
-   first. */
+   first. Gradients take the sums as they are. */
 static void finish_sums(const softmax *s, const block *b, const columns_room *room) {
-    const char *shift = largest_of(s, room, (s->n - 1) / GROUP_ROWS, b->n);
+    if (s->columns_kind > COLUMNS_LOG_SOFTMAX) {
+        return;
+    }
+    const char *shift = room->shift + (s->n - 1) / GROUP_ROWS * room_row_bytes(s);
     bool is_float = s->l->type == ASSAY_F32;
-    float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made;
-    double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made;
+    float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made[0];
+    double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made[0];
     if (!s->logarithm) {
         for (int64_t i = 0; i < b->n; i++) {
             is_float ? (void)(f[i] = 1 / f[i]) : (void)(d[i] = 1 / d[i]);
@@ -312,78 +311,89 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
         memcpy(b->largest, shift, (size_t)b->n * s->l->size);
         return;
     }
-    memcpy(room->made, b->largest, (size_t)b->n * s->l->size);
-    s->l->fill(room->factor, 0, b->n);
-    s->l->columns_exp(room->made, shift, room->factor, 1, b->n, false);
+    s->l->fill(room->made[1], 1, b->n);
+    s->l->columns_scale(room->made[0], room->made[1], b->largest, shift, b->n);
     for (int64_t i = 0; i < b->n; i++) {
         is_float ? (void)(f_part[i] = f[i] - f_part[i]) : (void)(d_part[i] = d[i] - d_part[i]);
     }
-    s->l->columns_scale(room->made, room->made, shift, b->largest, b->n);
+    s->l->columns_scale(room->made[0], room->made[0], shift, b->largest, b->n);
     for (int64_t i = 0; i < b->n; i++) {
         is_float ? (void)(f[i] = log1pf(f_part[i])) : (void)(d[i] = log1p(d_part[i]));
     }
 }
 
-/* Whether one block can be finished while the next is read: full blocks, stored on lines. */
-static bool is_steady(const softmax *s, const block *now, const block *before) {
-    bool full = now->n == s->columns && before->n == s->columns;
-    bool on_lines = ((uintptr_t)before->y | (uintptr_t)s->stride[Y]) % STREAM_LINE_BYTES == 0;
-    return full && on_lines && s->columns % LEAST_COLUMNS == 0;
-}
-
 /* The block before is finished while this one is read into its place. */
 static void step_block(const softmax *s, const block *now, const block *before, const columns_room *room) {
     int64_t size = (int64_t)s->l->size;
-    softmax_columns_step step = {.logarithm = s->logarithm,
-                                 .n = s->columns,
-                                 .rows = s->n,
-                                 .group = GROUP_ROWS,
-                                 .kept = room->kept,
-                                 .shift = room->largest,
-                                 .to = before->y,
-                                 .to_stride = s->stride[Y] / size,
-                                 .factor = before->sum,
-                                 .finish_shift = before->largest,
-                                 .next = now->x,
-                                 .next_stride = s->stride[X] / size,
-                                 .ahead = ROWS_AHEAD,
-                                 .lowest = lowest(s),
-                                 .largest = now->largest,
-                                 .sum = now->sum};
+    bool backward = s->columns_kind > COLUMNS_LOG_SOFTMAX;
+    columns_step step = {.kind = s->columns_kind,
+                         .rows = s->n,
+                         .group = GROUP_ROWS,
+                         .room = s->columns,
+                         .margin = s->columns_margin,
+                         .kept = room->kept[0],
+                         .kept_other = room->kept[1],
+                         .shift = room->shift,
+                         .out_n = before->n,
+                         .out_begins = before->begins,
+                         .out_ends = before->ends,
+                         .to = s->lines.data[Y] + before->offset[Y],
+                         .to_stride = s->stride[Y] / size,
+                         .factor = before->sum,
+                         .finish_shift = before->largest,
+                         .n = now->n,
+                         .next = s->lines.data[X] + now->offset[X],
+                         .next_other = backward ? s->lines.data[G] + now->offset[G] : NULL,
+                         .next_stride = s->stride[X] / size,
+                         .other_stride = backward ? s->stride[G] / size : 0,
+                         .ahead = ROWS_AHEAD,
+                         .lowest = lowest(s),
+                         .largest = now->largest,
+                         .sum = now->sum};
     s->l->columns_stream(&step);
 }
 
-static void stream_columns_forward(const softmax *s, int64_t from, int64_t to, char *work) {
+/* Whether each row of the output begins with a line of memory, and each block of columns then does. */
+static bool is_on_lines(const softmax *s) {
+    uintptr_t places = (uintptr_t)s->lines.data[Y] | (uintptr_t)s->stride[Y];
+    for (int d = 1; d < s->lines.ndim; d++) {
+        places |= (uintptr_t)s->lines.strides[Y][d];
+    }
+    return places % STREAM_LINE_BYTES == 0;
+}
+
+static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *work) {
+    softmax own = *plan, *s = &own;
+    s->columns_margin = is_on_lines(s) ? 0 : STREAM_LINE_BYTES / (int64_t)s->l->size;
     columns_room room = room_of(s, work);
-    int64_t groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
-    s->l->fill(room.lowest, lowest(s), s->columns);
+    fill_margins(s, &room);
     for (int64_t u = from; u <= to && from < to; u++) {
         block *now = &room.blocks[u % 2], *before = &room.blocks[(u + 1) % 2];
-        bool reads = u < to, stores = u > from;
-        if (reads) {
-            start_block(s, u, now);
+        now->n = 0;
+        if (u < to) {
+            start_block(s, u, from, to, now);
         }
-        bool steady = reads && stores && is_steady(s, now, before);
-        if (steady) {
-            step_block(s, now, before, &room);
-        }
-        for (int64_t g = 0; stores && !steady && g < groups; g++) {
-            finish_group(s, before, &room, g);
-        }
-        for (int64_t g = 0; reads && !steady && g < groups; g++) {
-            read_group(s, now, &room, g);
-            exp_group(s, now, &room, g);
-        }
-        if (reads && !steady) {
-            memcpy(now->largest, largest_of(s, &room, groups - 1, now->n), (size_t)now->n * s->l->size);
-        }
-        if (reads) {
+        step_block(s, now, before, &room);
+        if (u < to) {
             finish_sums(s, now, &room);
         }
     }
 }
 
 /* --- backward ------------------------------------------------------------------------------------------------------------ */
+
+static double step_lines_backward(const softmax *s, const int64_t *now, const int64_t *before, double sum_before) {
+    softmax_back_step step = {.logarithm = s->logarithm,
+                              .n = s->n,
+                              .g = s->lines.data[X] + now[X],
+                              .y = s->lines.data[G] + now[G],
+                              .from_g = s->lines.data[X] + before[X],
+                              .from_y = s->lines.data[G] + before[G],
+                              .to = s->lines.data[Y] + before[Y],
+                              .finish_sum = sum_before};
+    s->l->softmax_back_stream(&step);
+    return step.sum;
+}
 
 /* A line's sum comes from memory while the line before it is finished and stored. */
 static void stream_lines_backward(const softmax *s, int64_t from, int64_t to, char *work) {
@@ -395,6 +405,10 @@ static void stream_lines_backward(const softmax *s, int64_t from, int64_t to, ch
         int64_t *now = offset[i % 2], *before = offset[(i + 1) % 2];
         if (i < to) {
             loop_seek(&s->lines, i, index, now);
+        }
+        if (s->is_native && i > from && i < to) {
+            sum_before.f = step_lines_backward(s, now, before, sum_before.f);
+            continue;
         }
         sum.f = 0;
         for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
@@ -433,27 +447,34 @@ static bool choose_lines(softmax *s, bool backward) {
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
-    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
-    s->run_units = backward ? stream_lines_backward : native ? stream_native_lines : stream_lines_forward;
+    s->is_native = s->type[X] == s->l->type && s->type[Y] == s->l->type && (!backward || s->type[G] == s->l->type);
+    s->run_units = backward ? stream_lines_backward : s->is_native ? stream_native_lines : stream_lines_forward;
     s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
     return true;
 }
 
-static bool choose_columns(softmax *s) {
+static bool choose_columns(softmax *s, bool backward) {
     int64_t size = (int64_t)s->l->size, columns = s->lines.sizes[0];
-    bool native = s->type[X] == s->l->type && s->type[Y] == s->l->type;
-    if (!native || s->lines.strides[X][0] != size || s->lines.strides[Y][0] != size || s->n < 2 || s->stride[X] % size != 0) {
+    for (int k = 0; k < (backward ? OPERANDS : Y + 1); k++) {
+        if (s->type[k] != s->l->type || s->lines.strides[k][0] != size || s->stride[k] % size != 0) {
+            return false;
+        }
+    }
+    int64_t column_bytes = columns_room_rows(s->n, backward) * size, least = WIDE_BYTES / size;
+    int64_t fitting = BLOCK_BYTES / column_bytes, most = MOST_BLOCK_BYTES / column_bytes;
+    fitting = fitting < least && columns > fitting ? (most < least ? most : least) : fitting;
+    fitting = (fitting > MOST_COLUMNS ? MOST_COLUMNS : fitting) / LEAST_COLUMNS * LEAST_COLUMNS;
+    if (fitting == 0 || columns < LEAST_COLUMNS || s->n < 2) {
         return false;
     }
-    int64_t fitting = BLOCK_BYTES / (columns_room_rows(s->n) * size) / LEAST_COLUMNS * LEAST_COLUMNS;
-    fitting = fitting > MOST_COLUMNS ? MOST_COLUMNS : fitting;
-    if (fitting == 0 || columns < LEAST_COLUMNS) {
-        return false;
-    }
-    s->columns = fitting < columns ? fitting : columns;
+    int64_t rounded = (columns + LEAST_COLUMNS - 1) / LEAST_COLUMNS * LEAST_COLUMNS;
+    s->columns = fitting < rounded ? fitting : rounded;
+    s->columns_margin = STREAM_LINE_BYTES / size; /* or none, when it runs */
+    s->columns_kind = backward ? (s->logarithm ? COLUMNS_LOG_SOFTMAX_BACK : COLUMNS_SOFTMAX_BACK)
+                               : (s->logarithm ? COLUMNS_LOG_SOFTMAX : COLUMNS_SOFTMAX);
     s->units = s->lines.numel / columns * ((columns + s->columns - 1) / s->columns);
-    s->work_bytes = columns_room_rows(s->n) * s->columns * size + 2 * APART;
-    s->run_units = stream_columns_forward;
+    s->work_bytes = columns_room_rows(s->n, backward) * room_row_bytes(s) + 4 * APART + 2 * STREAM_LINE_BYTES;
+    s->run_units = stream_columns;
     return s->units >= 2;
 }
 
@@ -462,5 +483,5 @@ bool softmax_choose_stream(softmax *s, bool backward) {
     if (s->n == 0 || bytes < STREAM_MIN_BYTES) {
         return false;
     }
-    return choose_lines(s, backward) || (!backward && choose_columns(s));
+    return choose_lines(s, backward) || choose_columns(s, backward);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row loops in float: f32 tensors, and f16 and bf16 ones, which convert on the way in and out. */
 #include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/vector_exp.h"
 #include "engine/kernels/cpu/row_loops.h"
 
 typedef float value;
@@ -24,6 +25,17 @@ static inline float exp_of(float x) {
 static inline float exp_shifted_of(float x) {
     return exp_negative_f32(x);
 }
+
+#if defined(EXP_BY_SCALING)
+#define PACK_EXP 1
+static inline __attribute__((always_inline)) pack exp_pack(pack p) {
+    return (pack)exp_by_scaling((__m512)p);
+}
+
+static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
+    return exp_pack(p);
+}
+#endif
 
 /* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. */
 enum { GATHER = 256 };

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row loops of softmax, norms and losses, in `value` (float or double). Included after row_loops_common.h and
      exp_of(x)          the exponential,
-     exp_shifted_of(x)  the same for x <= 0, where tiny results may flush. */
+     exp_shifted_of(x)  the same for x <= 0, where tiny results may flush,
+     PACK_EXP           where there are exp_pack(p) and exp_shifted_pack(p), the same of packs. */
 #include <float.h>
 #include <math.h>
+
+#if !defined(PACK_EXP)
+static inline __attribute__((always_inline)) pack exp_pack(pack p) {
+    value e[PACK];
+    memcpy(e, &p, sizeof e);
+#pragma omp simd
+    for (int k = 0; k < PACK; k++) {
+        e[k] = exp_of(e[k]);
+    }
+    return pack_at(e);
+}
+
+static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
+    value e[PACK];
+    memcpy(e, &p, sizeof e);
+#pragma omp simd
+    for (int k = 0; k < PACK; k++) {
+        e[k] = exp_shifted_of(e[k]);
+    }
+    return pack_at(e);
+}
+#endif
 
 /* Sums of products in blocks, as fold_sum makes them. */
 static double dot(const void *left, const void *right, int64_t n) {
@@ -97,6 +120,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
 
 #include "engine/kernels/cpu/isa/row_loops_norm.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax.h"
+#include "engine/kernels/cpu/isa/row_loops_columns.h"
 
 #define REAL_ROW_LOOPS                                                                                                       \
     .start = {{.f = 0}, {.f = 0}, {.f = 0}, {.f = -(double)INFINITY}, {.f = (double)INFINITY}, {.f = 0}, {.f = 0}},          \
@@ -106,8 +130,8 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .ring_forward = ring_forward, .ring_backward = ring_backward,                                                            \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
-    .softmax_stream = softmax_stream, .columns_stream = columns_stream, .columns_scale = columns_scale,                      \
-    .columns_read = columns_read, .columns_exp = columns_exp, .columns_finish = columns_finish,                              \
+    .softmax_stream = softmax_stream, .softmax_back_stream = softmax_back_stream,                                             \
+    .columns_stream = columns_stream, .columns_scale = columns_scale,                                                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_stream = layer_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A template, like prelude.h: what tasks that go on side by side call. */
+
+/* Lines past the caches of what may begin within a line: with what was kept of the bytes before it, it makes whole lines, and what is left is
+   kept. Where nothing lies before or behind, what makes no whole line is stored as it is. Before `made` is room for a line. */
+VECTOR_INLINE void stream_joined(void *to, void *made, int64_t bytes, char *kept, _Bool begins, _Bool ends) {
+    int64_t lag = (int64_t)((__UINTPTR_TYPE__)to & 63), first = begins && lag > 0 ? 64 : 0;
+    char *const from = (char *)made;
+    memcpy(from - 64, kept, 64);
+    if (first > 0) {
+        memcpy(to, made, 64 - lag);
+    }
+    stream_lines((char *)to - lag + first, from - lag + first, bytes - first);
+    if (ends) {
+        memcpy((char *)to + bytes - lag, from + bytes - lag, lag);
+    }
+    memcpy(kept, from + bytes - 64, 64);
+}
