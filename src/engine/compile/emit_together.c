@@ -51,6 +51,19 @@ static int64_t task_bytes(const kernel *k) {
     return k->lanes * (int64_t)widest;
 }
 
+/* Whether a line of the widest elements goes with a quarter of a line of others that are read: those would be asked for in four
+   turns, with other pages between (where and masked_fill by bytes reached 66% of copying then, 105% straight on). */
+static bool reads_parts_of_lines(const kernel *k) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        bool by_lanes = e->kind == EXPR_LOAD && (e->variables >> k->vector & 1) != 0;
+        if (by_lanes && 4 * (int64_t)dtype_size(e->dtype) * k->lanes <= task_bytes(k)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void emit_choose_together(emitter *m) {
     const kernel *k = m->k;
     m->page_tasks = 0;
@@ -60,7 +73,7 @@ void emit_choose_together(emitter *m) {
         !emit_streams(m, 0)) {
         return;
     }
-    if (!emit_is_aligned(m, 0)) {
+    if (!emit_is_aligned(m, 0) || reads_parts_of_lines(k)) {
         return;
     }
     int64_t bytes = task_bytes(k);

@@ -16,11 +16,9 @@ enum { GELU_LANES = 16 };
 /* x * Phi(x) as max(x, 0) - |x| Phi(-|x|): the lower tail keeps its digits. 7 ulp. NaN comes through the maximum, which takes
    its second operand then; -inf times nothing is NaN as well, for which the factor is large where x is low, but not high. */
 static inline __attribute__((always_inline)) __m512 gelu_by_table(__m512 x) {
-    enum { LESSER_SIZE = 2 | 2 << 2, SIZE_OF_LESSER = 0 | 2 << 2 };
-    const __m512 beyond = _mm512_set1_ps(13.29f);
-    __m512 size = _mm512_range_ps(x, beyond, LESSER_SIZE), root = wide_normal_root(size);
+    /* Not VRANGEPS, which does both: on Golden Cove it waits for what its target held before, and so each step for the last. */
+    wide_f32 root = wide_normal_root(wide_smaller(13.29f, wide_size(x))), factor = wide_size(wide_smaller(13.29f, x));
     __m512 above = _mm512_max_ps(_mm512_setzero_ps(), x);
-    __m512 factor = _mm512_range_ps(x, beyond, SIZE_OF_LESSER);
     return _mm512_fnmadd_ps(_mm512_mul_ps(factor, root), _mm512_mul_ps(root, root), above);
 }
 
