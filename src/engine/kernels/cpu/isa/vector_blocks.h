@@ -53,7 +53,8 @@ VECTOR_INLINE wide_f32 wide_look_up(const float *table, wide_i32 places) {
 /* exp(x) of |x| <= 200 or NaN. x = (n + k / 16) ln 2 + r, where the sum of both is what remains of x / ln 2 in 4 bits behind the
    point; 2^(k / 16) is looked up, and the instruction that multiplies by 2^n rounds once where results are denormal. ln 2 is
    taken off in two parts, the first of which multiplies exactly. The look-up's target is its operand: on Golden Cove it waits for
-   what its target held before, which must not be of the step before. */
+   what its target held before, which must not be of the step before. What rounds to 0 is 0 by a mask: scaling down to it would
+   take thirty times as long, and masked scores are all such. */
 #if defined(__AVX512F__)
 VECTOR_INLINE wide_f32 wide_exp(wide_f32 x) {
     static const float powers[16] __attribute__((aligned(64))) = {
@@ -63,12 +64,14 @@ VECTOR_INLINE wide_f32 wide_exp(wide_f32 x) {
     };
     wide_f32 shifted = x * 0x1.715476p+0f + 0x1.8p19f, n = shifted - 0x1.8p19f;
     wide_f32 r = x - n * 0x1.62ep-1f, power, value;
+    uint16_t some;
     r = r - n * 0x1.0bfbe8p-15f;
     __asm__("vpermps %2, %0, %0" : "=v"(power) : "0"(shifted), "v"(*(const wide_f32 *)powers));
     wide_f32 p = r * 0x1.555556p-3f + 0x1.00022p-1f;
     p = p * r + 1.0f;
     p = (power * r) * p + power;
-    __asm__("vscalefps %2, %1, %0" : "=v"(value) : "v"(p), "v"(n));
+    __asm__("vcmpnltps %2, %1, %0" : "=Yk"(some) : "v"(x), "v"(wide_of(-104.0f)));
+    __asm__("vscalefps %2, %1, %0 %{%3%}%{z%}" : "=v"(value) : "v"(p), "v"(n), "Yk"(some));
     return value;
 }
 #endif
