@@ -5,24 +5,11 @@
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 
-#include "unit.h"
+#include "engine/table_kit.h"
 
 #include <string.h>
 
 enum { MOST = 40 };
-
-static op_table *table;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    op_table_free(table);
-    return 0;
-}
 
 #define SQUARE(x) "%" x " = input(T([8, 8], f32))\n"
 #define XAB SQUARE("x") SQUARE("a") SQUARE("b")

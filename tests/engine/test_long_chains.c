@@ -4,24 +4,11 @@
 #include "engine/compile/compile.h"
 #include "engine/graph/graph_text.h"
 
-#include "unit.h"
+#include "engine/table_kit.h"
 
 #include <string.h>
 
 enum { LINKS = 200 };
-
-static op_table *table;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    op_table_free(table);
-    return 0;
-}
 
 /* x <- x + 0.01 x, many times, then `end`, which makes y of x. */
 static void compiles(const char *inputs, const char *end, bool own_products) {
