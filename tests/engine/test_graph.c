@@ -5,6 +5,7 @@
 #include "engine/graph/graph_text.h"
 #include "engine/kernels/identity.h"
 
+#include "engine/kept_inputs.h"
 #include "unit.h"
 
 #include <math.h>
@@ -194,19 +195,6 @@ static plan *prepare(backend *b, const graph *g) {
         assert_true(false);
     }
     return p;
-}
-
-static void keep_inputs(const graph *g, text *kept, bool restore) {
-    size_t at = 0;
-    for (int i = 0; i < g->n_inputs; i++) {
-        const storage *s = g->inputs[i].value->storage;
-        if (restore) {
-            memcpy(s->data, kept->data + at, s->size_bytes);
-            at += s->size_bytes;
-        } else {
-            text_add_bytes(kept, s->data, s->size_bytes);
-        }
-    }
 }
 
 static void check_plan(backend *b, const graph *g, const exact *expected) {

@@ -5,6 +5,7 @@
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 
+#include "engine/kept_inputs.h"
 #include "engine/table_kit.h"
 
 #include <string.h>
@@ -68,19 +69,6 @@ typedef struct subject {
 
 static subject subjects[MOST];
 
-static void keep_inputs(subject *s, bool restore) {
-    size_t at = 0;
-    for (int i = 0; i < s->g.n_inputs; i++) {
-        const storage *memory = s->g.inputs[i].value->storage;
-        if (restore) {
-            memcpy(memory->data, s->inputs.data + at, memory->size_bytes);
-            at += memory->size_bytes;
-        } else {
-            text_add_bytes(&s->inputs, memory->data, memory->size_bytes);
-        }
-    }
-}
-
 static void make(subject *s, const char *program) {
     text source = {0};
     error err = {0};
@@ -93,7 +81,7 @@ static void make(subject *s, const char *program) {
     assert_int_equal(graph_allocate(&s->g, &device_cpu, NULL), ASSAY_OK);
     graph_seed(&s->g, 7);
     assert_int_equal(graph_fill(&s->g, 7, NULL), ASSAY_OK);
-    keep_inputs(s, false);
+    keep_inputs(&s->g, &s->inputs, false);
     text_clear(&source);
 }
 
@@ -122,7 +110,7 @@ static void run_and_compare(subject *s, plan *p, const char *program) {
             }
             tensor_clear(&t);
         }
-        keep_inputs(s, true);
+        keep_inputs(&s->g, &s->inputs, true);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "engine/backend/compiled.h"
 #include "engine/graph/exact.h"
 
+#include "engine/kept_inputs.h"
 #include "random_lines.h"
 #include "shrink_graph.h"
 
@@ -50,26 +51,13 @@ typedef struct runner {
 
 /* --- one graph ---------------------------------------------------------------------------------------------------------- */
 
-static void keep_inputs(subject *s, bool restore) {
-    size_t at = 0;
-    for (int i = 0; i < s->g.n_inputs; i++) {
-        const storage *memory = s->g.inputs[i].value->storage;
-        if (restore) {
-            memcpy(memory->data, s->inputs.data + at, memory->size_bytes);
-            at += memory->size_bytes;
-        } else {
-            text_add_bytes(&s->inputs, memory->data, memory->size_bytes);
-        }
-    }
-}
-
 /* Reads the text, fills the inputs, computes what is expected. UNSUPPORTED where the reference cannot. */
 static status subject_init(const runner *r, subject *s, uint64_t seed, error *err) {
     TRY(graph_read(&s->memory, r->table, text_get(&s->source), s->source.length, &(bind_options){0}, &s->g, err));
     TRY(graph_allocate(&s->g, &device_cpu, err));
     graph_seed(&s->g, seed);
     TRY(graph_fill(&s->g, seed, err));
-    keep_inputs(s, false);
+    keep_inputs(&s->g, &s->inputs, false);
     return exact_make(&s->memory, &s->g, NULL, 1, &s->expected, err);
 }
 
@@ -138,7 +126,7 @@ static status run_plan(subject *s, const manner *how, error *err) {
         poison(s);
         status result = s->p->run(s->p, err);
         result = result == ASSAY_OK ? compare(s, how->backend, err) : result;
-        keep_inputs(s, true);
+        keep_inputs(&s->g, &s->inputs, true);
         TRY(result);
     }
     return ASSAY_OK;
@@ -161,7 +149,7 @@ static void ask_eager(const runner *r, subject *s) {
     result = result == ASSAY_OK ? s->p->run(s->p, &err) : result;
     result = result == ASSAY_OK ? compare(s, "eager", &err) : result;
     fprintf(stderr, "%s\n", result == ASSAY_OK ? "eager agrees" : err.message);
-    keep_inputs(s, true);
+    keep_inputs(&s->g, &s->inputs, true);
     if (s->p != NULL) {
         s->p->release(s->p);
         s->p = NULL;
