@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors turned round past the caches, by both ways. Only tensors larger than the last cache go past it by themselves; here
+/* Tensors turned round past the caches, by both ways. Only large tensors go past them by themselves; here
    small ones are sent there. */
 #include "call_kit.h"
 
@@ -15,6 +15,8 @@ static const matrix matrices[] = {
     {ASSAY_F32, 64, 520, 520},   {ASSAY_F32, 80, 8209, 8209},  {ASSAY_F32, 112, 1031, 2048}, {ASSAY_F32, 96, 8192, 8192},
     {ASSAY_F32, 64, 600, 32768}, {ASSAY_F32, 128, 512, 65536}, {ASSAY_F32, 2048, 513, 600},  {ASSAY_F64, 64, 4100, 4100},
     {ASSAY_F64, 72, 259, 300},   {ASSAY_F64, 64, 300, 16384},  {ASSAY_I32, 80, 517, 517},    {ASSAY_C64, 72, 333, 333},
+    {ASSAY_BF16, 64, 520, 520},  {ASSAY_F16, 160, 8209, 8209}, {ASSAY_I16, 128, 1031, 4096}, {ASSAY_BF16, 96, 8192, 8192},
+    {ASSAY_BF16, 64, 600, 32768}, {ASSAY_F16, 224, 2056, 2056}, {ASSAY_BF16, 2048, 513, 600},
 };
 
 static void check_matrix(kit *k, const matrix *m) {

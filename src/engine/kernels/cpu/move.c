@@ -15,16 +15,7 @@ enum { UNIT_BYTES = 64 * 1024 };
 enum { LEAST_TURN_RUN = 256 };
 /* Rows turned round where they lie: 128 bytes of the output's rows or more, and source rows that go on for long enough for
    what is asked for behind them to be worth little. */
-enum { TURN_PLACE_ROWS = 32, TURN_PLACE_RUN = 32 * 1024, LEAST_PLACE_RUN = 2048 };
-
-int64_t cache_bytes(void) {
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return bytes > 0 ? bytes : 32 << 20;
-#else
-    return 32 << 20;
-#endif
-}
+enum { TURN_PLACE_ROWS = 32, TURN_PLACE_BYTES = 128, TURN_PLACE_RUN = 32 * 1024, LEAST_PLACE_RUN = 2048 };
 
 /* --- boxes
  * ------------------------------------------------------------------------------------------------------------------ */
@@ -49,6 +40,12 @@ void box_cut(box *b, int d, int64_t from, int64_t n) {
     b->sizes[d] = n;
     b->dst_offset += from * b->dst_strides[d];
     b->src_offset += from * b->src_strides[d];
+}
+
+/* Source rows turned round together where they lie. */
+static int64_t place_rows(const move *m) {
+    int64_t rows = TURN_PLACE_BYTES >> m->dst_log2;
+    return rows > TURN_PLACE_ROWS ? rows : TURN_PLACE_ROWS;
 }
 
 /* --- preparing
@@ -131,7 +128,7 @@ static void set_blocks(move *m) {
         height = run >> m->dst_log2;
     }
     if (m->turns_in_place) {
-        width = TURN_PLACE_ROWS;
+        width = place_rows(m);
         height = least(m->sizes[1], TURN_PLACE_RUN >> m->dst_log2);
     }
     m->block[0] = width > 0 ? width : 1;
@@ -153,7 +150,7 @@ static void start(move *m, const box *b, const tensor *dst) {
     m->turn_buffers = NULL;
     m->bytes = (double)sizes_numel(b->ndim, b->sizes) * (double)size;
     if (m->bytes >= 4 << 20) { /* smaller boxes leave their lines where the next operator wants them */
-        m->stream = tensor_span(dst) * (int64_t)size > cache_bytes();
+        m->stream = tensor_span(dst) * (int64_t)size >= STREAM_MIN_BYTES;
     }
 }
 
@@ -243,7 +240,7 @@ _Static_assert(TURN_MOST_ROWS / 2 * (TURN_MOST_RUN + 64) <= TURN_BYTES &&
                    TURN_MOST_ROWS * (TURN_MOST_RUN / 2 + 64) <= TURN_BYTES,
                "a tile must fit its buffer");
 
-/* Whether L2 holds a line of each of TURN_PLACE_ROWS source rows, and of each the next, whichever sets their distance puts
+/* Whether L2 holds a line of each of place_rows source rows, and of each the next, whichever sets their distance puts
    them into. Such rows need not be copied together first, which costs a quarter of the time (8192 x 4096 f32, rows 32 KiB
    apart, Sapphire Rapids, 2026-11). */
 static bool rows_keep_apart(const move *m) {
@@ -262,7 +259,7 @@ static bool rows_keep_apart(const move *m) {
         left = rest;
     }
     int64_t places = way_bytes / (step > STREAM_LINE_BYTES ? step : STREAM_LINE_BYTES);
-    return places * ways >= 2 * TURN_PLACE_ROWS;
+    return places * ways >= 2 * place_rows(m);
 }
 
 void move_take_buffers(move *m, arena *memory) {

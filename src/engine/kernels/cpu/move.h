@@ -88,7 +88,4 @@ void moves_run(const move *moves, int64_t n, bool together);
 bool converter_make(converter *c, dtype to, dtype from);
 void converter_run(const converter *c, void *dst, const void *src, int64_t n);
 
-/* Outputs of more bytes than this do not fit the last cache. */
-int64_t cache_bytes(void);
-
 #endif

@@ -16,17 +16,8 @@ static int64_t least(int64_t a, int64_t b) {
 
 static void run_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
     size_t row_bytes = (size_t)n0 << m->dst_log2;
-    if (m->stream && row_bytes >= MOVE_STREAM_ROW && row_bytes < MOVE_BUFFER_BYTES) {
-        loops->stream_rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
-        return;
-    }
-    if (!m->stream || row_bytes < MOVE_BUFFER_BYTES) {
-        loops->rows(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
-        return;
-    }
-    for (int64_t i = 0; i < n1; i++) {
-        loops->stream(dst + i * m->dst_strides[1], src + i * m->src_strides[1], row_bytes);
-    }
+    bool past = m->stream && row_bytes >= MOVE_STREAM_ROW;
+    (past ? loops->stream_rows : loops->rows)(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
 }
 
 static void run_fill(const move *m, const copy_loops *loops, char *dst, int64_t n0, int64_t n1) {

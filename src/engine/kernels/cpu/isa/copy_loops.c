@@ -3,6 +3,7 @@
    gives the widest registers that pay. */
 #include "engine/kernels/cpu/isa/copy_loops.h"
 
+#include "engine/kernels/cpu/isa/copy_tiles.h"
 #include "engine/kernels/cpu/isa/stream.h"
 
 #include <string.h>
@@ -264,107 +265,6 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
  * -------------------------------------------------------------------------------------------------------------------
  */
 
-/* A square tile is turned round by interleaving rows i and i + N/2, log2 N times. Registers: 64 bytes wide for 4 and 8
-   byte elements under AVX-512, where one instruction interleaves across lanes; else 16 bytes, whose unpacks every x86
-   and Arm CPU has. */
-typedef uint8_t u8x16 __attribute__((vector_size(16)));
-#if defined(__AVX512VL__) && defined(__AVX512BW__)
-enum { TILE_16 = 16, TILE_32 = 16, TILE_64 = 8 };
-typedef uint16_t u16xn __attribute__((vector_size(32)));
-typedef uint32_t u32xn __attribute__((vector_size(64)));
-typedef uint64_t u64xn __attribute__((vector_size(64)));
-#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define LOW_32(a, b)  LOW_16(a, b)
-#define HIGH_32(a, b) HIGH_16(a, b)
-#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH_64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#else
-enum { TILE_16 = 8, TILE_32 = 4, TILE_64 = 2 };
-typedef uint16_t u16xn __attribute__((vector_size(16)));
-typedef uint32_t u32xn __attribute__((vector_size(16)));
-typedef uint64_t u64xn __attribute__((vector_size(16)));
-#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH_16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LOW_32(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 2)
-#define HIGH_64(a, b) __builtin_shufflevector(a, b, 1, 3)
-#endif
-#define LOW_8(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-
-/* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
-static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    (void)past;
-    u8x16 a[16], b[16];
-    for (int i = 0; i < 16; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    for (int stage = 0; stage < 4; stage++) {
-        for (int i = 0; i < 8; i++) {
-            b[2 * i] = LOW_8(a[i], a[i + 8]);
-            b[2 * i + 1] = HIGH_8(a[i], a[i + 8]);
-        }
-        memcpy(a, b, sizeof a);
-    }
-    for (int i = 0; i < 16; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
-static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    (void)past;
-    u16xn a[TILE_16], b[TILE_16];
-    for (int i = 0; i < TILE_16; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    for (int width = 1; width < TILE_16; width *= 2) {
-        for (int i = 0; i < TILE_16 / 2; i++) {
-            b[2 * i] = LOW_16(a[i], a[i + TILE_16 / 2]);
-            b[2 * i + 1] = HIGH_16(a[i], a[i + TILE_16 / 2]);
-        }
-        memcpy(a, b, sizeof a);
-    }
-    for (int i = 0; i < TILE_16; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
-static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u32xn a[TILE_32], b[TILE_32];
-    for (int i = 0; i < TILE_32; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    for (int width = 1; width < TILE_32; width *= 2) {
-        for (int i = 0; i < TILE_32 / 2; i++) {
-            b[2 * i] = LOW_32(a[i], a[i + TILE_32 / 2]);
-            b[2 * i + 1] = HIGH_32(a[i], a[i + TILE_32 / 2]);
-        }
-        memcpy(a, b, sizeof a);
-    }
-    for (int i = 0; i < TILE_32; i++) {
-        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
-static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u64xn a[TILE_64], b[TILE_64];
-    for (int i = 0; i < TILE_64; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    for (int width = 1; width < TILE_64; width *= 2) {
-        for (int i = 0; i < TILE_64 / 2; i++) {
-            b[2 * i] = LOW_64(a[i], a[i + TILE_64 / 2]);
-            b[2 * i + 1] = HIGH_64(a[i], a[i + TILE_64 / 2]);
-        }
-        memcpy(a, b, sizeof a);
-    }
-    for (int i = 0; i < TILE_64; i++) {
-        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
 /* past: the caches, for tiles whose rows are lines. */
 typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
 
@@ -412,21 +312,31 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
 /* --- past the caches
  * ----------------------------------------------------------------------------------------------------------- */
 
-/* Short rows far apart, where the CPU does not read ahead by itself from one to the next; dense ones it reads ahead within a
-   page only. */
+/* stream_bytes, asking for what lies `ahead` bytes behind each line: the CPU reads ahead by itself within a page only, and from
+   short rows that lie far apart not at all. */
+static inline void stream_fetching(char *dst, const char *src, size_t n, ptrdiff_t ahead) {
+    size_t head = (size_t)(-(uintptr_t)dst & (STREAM_LINE - 1));
+    head = head < n ? head : n;
+    memcpy(dst, src, head);
+    size_t at = head;
+    for (; at + STREAM_LINE <= n; at += STREAM_LINE) {
+        __builtin_prefetch((const char *)((uintptr_t)src + at + (uintptr_t)ahead)); /* it may lie outside */
+        stream_line(dst + at, src + at);
+    }
+    memcpy(dst + at, src + at, n - at);
+}
+
 static void stream_rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
     enum { ROWS_AHEAD = 16, BYTES_AHEAD = 2048 };
-    ptrdiff_t ahead = ss == (ptrdiff_t)row_bytes ? BYTES_AHEAD : ROWS_AHEAD * ss;
+    ptrdiff_t ahead = ss == (ptrdiff_t)row_bytes || row_bytes > BYTES_AHEAD ? BYTES_AHEAD : ROWS_AHEAD * ss;
     for (int64_t i = 0; i < n; i++) {
-        for (size_t at = 0; at < row_bytes; at += STREAM_LINE) {
-            __builtin_prefetch((const char *)((uintptr_t)src + (uintptr_t)(i * ss + ahead) + at)); /* it may lie outside */
-        }
-        stream_bytes(dst + i * ds, src + i * ss, row_bytes);
+        stream_fetching(dst + i * ds, src + i * ss, row_bytes, ahead);
     }
 }
 
 static int turns(int log2) {
-    return (log2 == 2 && TILE_32 << 2 == STREAM_LINE) || (log2 == 3 && TILE_64 << 3 == STREAM_LINE);
+    return (log2 == 1 && LINE_16 << 1 == STREAM_LINE) || (log2 == 2 && TILE_32 << 2 == STREAM_LINE) ||
+           (log2 == 3 && TILE_64 << 3 == STREAM_LINE);
 }
 
 /* Where the copying of a tile stands: `at` bytes into a row. */
@@ -452,19 +362,31 @@ static inline __attribute__((always_inline)) void copy_lines(const turn_step *s,
     }
 }
 
+/* What the tile after the next reads. */
+static inline void fetch_tile(const char *tile, ptrdiff_t pitch, int rows) {
+    for (int i = 0; i < rows; i++) {
+        __builtin_prefetch((const char *)((uintptr_t)tile + (uintptr_t)(i * pitch + 2 * STREAM_LINE))); /* it may lie outside */
+    }
+}
+
 /* As many of dst's rows at a time as a tile of registers has; each is stored as a whole: lines of other rows between its own
    would cost memory a change of row each. Not so in place, where nothing is copied meanwhile: lines leave straight from
-   registers, and no memory is asked for, as the CPU follows all rows by itself (put together first, with memory asked for, they
-   took a sixth longer). Inlined with a constant tile. */
+   registers, and no memory is asked for, as the CPU follows 32 rows by itself (put together first, with memory asked for, they
+   took a sixth longer). Of the 64 rows of elements of 2 bytes it loses some: asked for, these take a fifth less. Inlined with
+   a constant tile. */
 static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s, tile_fn *tile, int edge, int log2) {
     int64_t row_bytes = s->rows << log2;
     ptrdiff_t pitch = s->full_pitch;
     turn_copy copy = {.from = s->from, .to = s->empty, .at = 0};
-    char turned[16 * (TURN_MOST_ROWS << 3)];
+    int lines = edge * edge << log2 >> 6; /* of a tile */
+    char turned[32 * (TURN_MOST_ROWS << 2)];
     for (int64_t j = 0; j < s->run >> log2; j += edge) {
         for (int64_t i = 0; i < s->rows; i += edge) {
+            if (s->in_place && log2 == 1) {
+                fetch_tile(s->full + i * pitch + (j << log2), pitch, edge);
+            }
             if (s->empty != NULL) {
-                copy_lines(s, &copy, edge);
+                copy_lines(s, &copy, lines);
             }
             if (s->in_place) {
                 tile(s->to + j * s->to_stride + (i << log2), s->full + i * pitch + (j << log2), s->to_stride, pitch, true);
@@ -479,6 +401,12 @@ static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s,
 }
 
 static void stream_turned(const turn_step *s) {
+#if defined(__AVX512BW__)
+    if (s->log2 == 1) {
+        turn_tiles(s, tile_lines_16, LINE_16, 1);
+        return;
+    }
+#endif
     if (s->log2 == 2 && TILE_32 << 2 == STREAM_LINE) {
         turn_tiles(s, tile_32, TILE_32, 2);
     } else if (s->log2 == 3 && TILE_64 << 3 == STREAM_LINE) {

@@ -11,8 +11,8 @@
 
 /* Transposing past the caches: a tile's source rows are copied together first, because rows far apart in memory meet in the
    same few places of a cache. While one tile is turned round and stored, the next one is copied. A tile has `rows` rows of
-   the source, a multiple of 16, of `run` bytes, a multiple of 64; where they are copied they lie turn_pitch(run) apart. Rows
-   that do not meet so are turned round where they lie (full is the source itself). */
+   the source, a multiple of 16 (of 32 where elements have 2 bytes), of `run` bytes, a multiple of 64; where they are copied
+   they lie turn_pitch(run) apart. Rows that do not meet so are turned round where they lie (full is the source itself). */
 enum { TURN_MOST_ROWS = 64, TURN_MOST_RUN = 4096, TURN_BYTES = 132 * 1024 };
 typedef struct turn_step {
     int log2;

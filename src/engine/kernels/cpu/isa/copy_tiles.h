@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Square tiles turned round in registers. dst and src are first elements, ds and ss bytes from row to row; past: the caches, where
+   a tile's rows are whole lines of memory. */
+#ifndef ENGINE_KERNELS_CPU_ISA_COPY_TILES_H
+#define ENGINE_KERNELS_CPU_ISA_COPY_TILES_H
+
+#include "engine/kernels/cpu/isa/stream.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A square tile is turned round by interleaving rows i and i + N/2, log2 N times. Registers: 64 bytes wide for 4 and 8
+   byte elements under AVX-512, where one instruction interleaves across lanes; else 16 bytes, whose unpacks every x86
+   and Arm CPU has. */
+typedef uint8_t u8x16 __attribute__((vector_size(16)));
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+enum { TILE_16 = 16, TILE_32 = 16, TILE_64 = 8 };
+typedef uint16_t u16xn __attribute__((vector_size(32)));
+typedef uint32_t u32xn __attribute__((vector_size(64)));
+typedef uint64_t u64xn __attribute__((vector_size(64)));
+#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW_32(a, b)  LOW_16(a, b)
+#define HIGH_32(a, b) HIGH_16(a, b)
+#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+enum { TILE_16 = 8, TILE_32 = 4, TILE_64 = 2 };
+typedef uint16_t u16xn __attribute__((vector_size(16)));
+typedef uint32_t u32xn __attribute__((vector_size(16)));
+typedef uint64_t u64xn __attribute__((vector_size(16)));
+#define LOW_16(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW_32(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_64(a, b)  __builtin_shufflevector(a, b, 0, 2)
+#define HIGH_64(a, b) __builtin_shufflevector(a, b, 1, 3)
+#endif
+#define LOW_8(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
+/* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
+static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
+    u8x16 a[16], b[16];
+    for (int i = 0; i < 16; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int stage = 0; stage < 4; stage++) {
+        for (int i = 0; i < 8; i++) {
+            b[2 * i] = LOW_8(a[i], a[i + 8]);
+            b[2 * i + 1] = HIGH_8(a[i], a[i + 8]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < 16; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
+    u16xn a[TILE_16], b[TILE_16];
+    for (int i = 0; i < TILE_16; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_16; width *= 2) {
+        for (int i = 0; i < TILE_16 / 2; i++) {
+            b[2 * i] = LOW_16(a[i], a[i + TILE_16 / 2]);
+            b[2 * i + 1] = HIGH_16(a[i], a[i + TILE_16 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_16; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    u32xn a[TILE_32], b[TILE_32];
+    for (int i = 0; i < TILE_32; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_32; width *= 2) {
+        for (int i = 0; i < TILE_32 / 2; i++) {
+            b[2 * i] = LOW_32(a[i], a[i + TILE_32 / 2]);
+            b[2 * i + 1] = HIGH_32(a[i], a[i + TILE_32 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_32; i++) {
+        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    u64xn a[TILE_64], b[TILE_64];
+    for (int i = 0; i < TILE_64; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < TILE_64; width *= 2) {
+        for (int i = 0; i < TILE_64 / 2; i++) {
+            b[2 * i] = LOW_64(a[i], a[i + TILE_64 / 2]);
+            b[2 * i + 1] = HIGH_64(a[i], a[i + TILE_64 / 2]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < TILE_64; i++) {
+        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+
+#if defined(__AVX512BW__)
+/* Sixteen-bit elements by whole lines. In each quarter of a register eight rows are interleaved within themselves, after which
+   register k holds their columns k, 8 + k, 16 + k and 24 + k; four such groups of rows then exchange quarters. */
+enum { LINE_16 = 32 };
+typedef uint16_t u16xl __attribute__((vector_size(STREAM_LINE)));
+typedef uint32_t u32xl __attribute__((vector_size(STREAM_LINE)));
+typedef uint64_t u64xl __attribute__((vector_size(STREAM_LINE)));
+
+static inline void eight_rows(u64xl made[8], const char *src, ptrdiff_t ss) {
+    u16xl a[8];
+    u32xl b[8];
+    u64xl c[8];
+    for (int i = 0; i < 8; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int i = 0; i < 4; i++) { /* rows 2 i and 2 i + 1 */
+        b[i] = (u32xl)_mm512_unpacklo_epi16((__m512i)a[2 * i], (__m512i)a[2 * i + 1]);     /* columns 0 to 3 of a quarter */
+        b[i + 4] = (u32xl)_mm512_unpackhi_epi16((__m512i)a[2 * i], (__m512i)a[2 * i + 1]); /* 4 to 7 */
+    }
+    for (int i = 0; i < 4; i++) { /* rows 4 (i % 2) and three more, columns 4 (i / 2) and on */
+        c[2 * i] = (u64xl)_mm512_unpacklo_epi32((__m512i)b[2 * i], (__m512i)b[2 * i + 1]);
+        c[2 * i + 1] = (u64xl)_mm512_unpackhi_epi32((__m512i)b[2 * i], (__m512i)b[2 * i + 1]);
+    }
+    for (int i = 0; i < 4; i++) { /* columns 2 i and 2 i + 1 */
+        int from = i / 2 * 4 + i % 2;
+        made[2 * i] = (u64xl)_mm512_unpacklo_epi64((__m512i)c[from], (__m512i)c[from + 2]);
+        made[2 * i + 1] = (u64xl)_mm512_unpackhi_epi64((__m512i)c[from], (__m512i)c[from + 2]);
+    }
+}
+
+static inline void tile_lines_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    u64xl group[4][8];
+    for (int g = 0; g < 4; g++) {
+        eight_rows(group[g], src + 8 * g * ss, ss);
+    }
+    for (int k = 0; k < 8; k++) {
+        __m512i a = (__m512i)group[0][k], b = (__m512i)group[1][k], c = (__m512i)group[2][k], d = (__m512i)group[3][k];
+        __m512i low_ab = _mm512_shuffle_i32x4(a, b, 0x88), high_ab = _mm512_shuffle_i32x4(a, b, 0xdd);
+        __m512i low_cd = _mm512_shuffle_i32x4(c, d, 0x88), high_cd = _mm512_shuffle_i32x4(c, d, 0xdd);
+        __m512i row[4] = {_mm512_shuffle_i32x4(low_ab, low_cd, 0x88), _mm512_shuffle_i32x4(high_ab, high_cd, 0x88),
+                          _mm512_shuffle_i32x4(low_ab, low_cd, 0xdd), _mm512_shuffle_i32x4(high_ab, high_cd, 0xdd)};
+        for (int q = 0; q < 4; q++) {
+            char *to = dst + (8 * q + k) * ds;
+            past ? stream_line(to, &row[q]) : (void)memcpy(to, &row[q], sizeof row[q]);
+        }
+    }
+}
+#else
+enum { LINE_16 = 0 };
+#endif
+
+#endif
