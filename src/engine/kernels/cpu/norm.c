@@ -31,6 +31,7 @@ typedef struct layer {
     int64_t work_bytes;
     int64_t line_bytes; /* one line in the computing type, padded */
     bool streams;       /* the result goes past the caches */
+    bool is_native;     /* all operands are of the computing type */
 } layer;
 
 /* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
@@ -75,6 +76,17 @@ static void seek_line(const layer *s, int64_t i, int64_t *offset) {
     }
 }
 
+/* Sends a piece of results past the caches. */
+static void stream_piece(const layer *s, char *out, const void *made, int64_t n) {
+    alignas(64) char raw[STREAM_PIECE * sizeof(double)];
+    size_t size = dtype_size(s->type[OUT]);
+    if (s->type[OUT] != s->l->type) {
+        s->l->store(raw, s->type[OUT], (int64_t)size, made, n);
+        made = raw;
+    }
+    s->l->stream(out, made, (size_t)n * size);
+}
+
 /* Writes a line's output. What goes past the caches goes piece by piece, and asks for as much of the next line each time:
    so the memory reads while it writes. */
 static void put_centred(const layer *s, char *out, const void *x, double mean, double rstd, const void *weight,
@@ -91,24 +103,33 @@ static void put_centred(const layer *s, char *out, const void *x, double mean, d
         alignas(64) char made[STREAM_PIECE * sizeof(double)];
         int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
         const char *from = (const char *)x + at * size;
-        if (has_next) {
+        if (has_next && s->is_native) { /* else what converts the next line asks for it */
             fetch_soon(from + n * size, (size_t)(part * size));
         }
         l->centre(made, from, mean, rstd, weight != NULL ? (const char *)weight + at * size : NULL,
                   bias != NULL ? (const char *)bias + at * size : NULL, part);
-        l->stream(out + at * size, made, (size_t)(part * size));
+        stream_piece(s, out + at * (int64_t)dtype_size(s->type[OUT]), made, part);
     }
 }
 
-/* Whether lines of all operands lie one behind the other in the computing type and the result is too large for caches. */
+/* Whether lines of all operands lie one behind the other and the result is too large for caches. */
 static bool can_stream(const layer *s, int n_operands) {
-    int64_t size = (int64_t)s->l->size;
-    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * size >= STREAM_MIN_BYTES;
+    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * (int64_t)dtype_size(s->type[OUT]) >= STREAM_MIN_BYTES;
     for (int k = 0; k < n_operands; k++) {
-        can = can && s->type[k] == s->l->type && s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim == 1 &&
+        int64_t size = (int64_t)dtype_size(s->type[k]);
+        can = can && s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim == 1 &&
               s->lines.strides[k][0] == s->v.per_stat * size;
     }
     return can;
+}
+
+/* Whether all operands are of the computing type. */
+static bool are_native(const layer *s, int n_operands) {
+    bool are = true;
+    for (int k = 0; k < n_operands; k++) {
+        are = are && s->type[k] == s->l->type;
+    }
+    return are;
 }
 
 /* A line on its way. */
@@ -183,7 +204,7 @@ static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
     const void *weight = params_in(s, s->weight, s->params), *bias = params_in(s, s->bias, s->params + s->line_bytes);
     /* Lines in flight stay in L2, beside what is read ahead. */
-    bool pipelined = s->streams && s->v.per_stat >= STREAM_LEAST && 4 * s->line_bytes <= FLIGHT_BYTES;
+    bool pipelined = s->streams && s->is_native && s->v.per_stat >= STREAM_LEAST && 4 * s->line_bytes <= FLIGHT_BYTES;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
@@ -233,7 +254,7 @@ static void put_gradient(const layer *s, char *out, const char *dy, const char *
     for (int64_t at = 0; at < n; at += STREAM_PIECE) {
         alignas(64) char made[STREAM_PIECE * sizeof(double)];
         int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
-        if (has_next) {
+        if (has_next && s->is_native) {
             fetch_soon(dy + (n + at) * size, (size_t)(part * size));
             fetch_soon(x + (n + at) * size, (size_t)(part * size));
         }
@@ -241,7 +262,7 @@ static void put_gradient(const layer *s, char *out, const char *dy, const char *
         double share = (double)part / (double)n;
         s->l->layer_grad(made, dy + at * size, x + at * size, weight != NULL ? weight + at * size : NULL, mean, rstd, g * share,
                          gx * share, part);
-        s->l->stream(out + at * size, made, (size_t)(part * size));
+        stream_piece(s, out + at * (int64_t)dtype_size(s->type[OUT]), made, part);
     }
 }
 
@@ -350,6 +371,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
     s->streams = can_stream(s, n_operands);
+    s->is_native = are_native(s, n_operands);
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->threads = parallel_threads(bytes);

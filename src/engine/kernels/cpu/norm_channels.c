@@ -419,23 +419,25 @@ static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena
     bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
     /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
     enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024 };
-    bool is_native = true, is_dense = nest_runs(&s->positions) == 1;
+    bool steps = true, is_dense = nest_runs(&s->positions) == 1;
     for (int k = 0; k < n_operands; k++) {
-        is_native = is_native && s->type[k] == s->l->type;
+        bool is_half = s->l->type == ASSAY_F32 && dtype_size(s->type[k]) == 2;
+        steps = steps && s->type[k] == s->type[NORM_X] && (s->type[k] == s->l->type || is_half);
         is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
     }
     bool can = twice && is_dense && !s->by_columns && out_bytes >= STREAM_MIN_BYTES &&
-               s->S >= (is_native ? LEAST_ROW : LEAST_CONVERTED_ROW);
+               s->S >= (steps ? LEAST_ROW : LEAST_CONVERTED_ROW);
     if (!can) {
         return;
     }
-    int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * (int64_t)s->l->size * (s->is_backward ? 2 : 1);
+    s->ring_size = steps ? (int64_t)dtype_size(s->type[NORM_X]) : (int64_t)s->l->size;
+    int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * s->ring_size * (s->is_backward ? 2 : 1);
     int64_t most = l2_bytes() / 8 * 7 / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
     if (most < (s->v.is_batch ? 1 : width)) {
         return;
     }
     s->block = most < s->block ? most : s->block;
-    s->ring_steps = is_native;
+    s->ring_steps = steps;
     s->ring_piece = s->ring_steps ? ROW_RING : STREAM_PIECE;
     s->ring_bytes = ((s->v.is_batch ? s->block : width) * channel + 127) / 128 * 128;
     s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes); /* without memory for one: as without */

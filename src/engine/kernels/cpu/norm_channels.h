@@ -40,7 +40,8 @@ typedef struct channel_norm {
     char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
     int64_t ring_bytes; /* a thread's */
     int64_t ring_piece; /* elements of a row taken at a time there */
-    bool ring_steps;    /* it finishes and reads in one loop */
+    int64_t ring_size;  /* bytes of an element there */
+    bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C] */
     char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */

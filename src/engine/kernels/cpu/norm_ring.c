@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch and group norm by rows with results that no cache holds. What shares a statistic is read from memory once and kept,
-   in the computing type, where L2 holds it. Piece by piece the unit that is kept is finished and stored past the caches, and
+   in the computing type or, where all tensors are f16 or all bf16, as it is, where L2 holds it. Piece by piece the unit that is kept is finished and stored past the caches, and
    the next unit is read into its place: so memory reads while it writes, and one unit's room is enough. Read where they lie,
    a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. */
 #include "engine/kernels/cpu/norm_channels.h"
@@ -86,14 +86,21 @@ static void finish_piece(ring *r, const piece *p) {
     s->l->stream(operand_at(s, NORM_OUT, u, p), made, (size_t)(p->n * size));
 }
 
-/* --- both at once: rows of the computing type -------------------------------------------------------------------------------- */
+/* --- both at once: rows of one type -------------------------------------------------------------------------------- */
+
+/* Of a piece that the ring keeps, about its own mean. */
+static __attribute__((noinline)) void moments_of(const channel_norm *s, const piece *p, double *mean, double *m2) {
+    alignas(64) char wide[ROW_RING * sizeof(double)];
+    const dtype t = s->type[NORM_X];
+    s->l->moments(row_fetch(s->l, wide, p->x, t, (int64_t)dtype_size(t), p->n), p->n, mean, m2);
+}
 
 /* Mean and sum of squared distances of a piece from sums about a centre. Where the centre lies so far off that most of the
    squares' sum is taken off again, the piece, which is in L1 still, is gone over about its own mean. */
 static void merge_piece(const channel_norm *s, channel_moment *m, const piece *p, const ring_step *step) {
     double n = (double)p->n, off = step->sum / n, mean = step->centre + off, m2 = step->products - n * off * off;
     if (!(m2 > step->products / 16)) {
-        s->l->moments(p->x, p->n, &mean, &m2);
+        moments_of(s, p, &mean, &m2);
     }
     channel_merge(m, n, mean, m2);
 }
@@ -102,7 +109,7 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
     bool finishes = r->finishes && has_piece(&r->finishing, p), reads = r->reads && has_piece(&r->reading, p);
     bool asks = next != NULL && has_piece(&r->reading, next);
-    ring_step step = {.n = p->n, .kept = p->x, .kept_dy = p->dy};
+    ring_step step = {.type = s->type[NORM_X], .n = p->n, .kept = p->x, .kept_dy = p->dy};
     if (finishes) {
         const channel_unit *u = &r->finishing;
         int64_t sample = u->n_from + p->sample, c = u->c_from + p->channel, stat = channel_stat(s, sample, c);
@@ -161,7 +168,7 @@ static bool next_piece(const channel_norm *s, int64_t samples, piece *p) {
 
 static piece place(const channel_norm *s, char *kept, piece p) {
     int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
-    p.x = kept + ((p.sample * width + p.channel) * s->S + p.from) * (int64_t)s->l->size;
+    p.x = kept + ((p.sample * width + p.channel) * s->S + p.from) * s->ring_size;
     p.dy = p.x + s->ring_bytes / 2;
     return p;
 }

@@ -106,12 +106,6 @@ static bool is_move(pointwise_op id) {
     return id == PW_WHERE || id == PW_COPY;
 }
 
-/* The operand's tensor, or NULL for a number. */
-static const tensor *operand_tensor(const op_call *call, const pointwise_spec *spec, int k) {
-    const arg *a = &call->args[spec->operand[k]];
-    return a->kind == ARG_TENSOR ? a->tensor : NULL;
-}
-
 /* The type computed in, the loops' class for it, and the class of what comes out. */
 typedef struct choice {
     pointwise_op op;
@@ -132,7 +126,7 @@ static status choose(const op_call *call, const pointwise_spec *spec, dtype comp
     if ((is_move(spec->op) || is_sign) && dtype_size(compute) == 2 && out == compute) {
         bool same = true;
         for (int k = spec->op == PW_WHERE ? 1 : 0; k < spec->n; k++) {
-            const tensor *t = operand_tensor(call, spec, k);
+            const tensor *t = pointwise_operand(call, spec, k);
             same = same && (t == NULL || t->dtype == compute);
         }
         c->class = same ? CLASS_U16 : c->class;
@@ -158,14 +152,6 @@ static int64_t traffic(const direct *d) {
     return bytes;
 }
 
-static bool lies_alike(const tensor *a, const tensor *b) {
-    bool alike = a->ndim == b->ndim;
-    for (int d = 0; alike && d < a->ndim; d++) {
-        alike = a->sizes[d] == b->sizes[d] && (a->strides[d] == b->strides[d] || a->sizes[d] == 1);
-    }
-    return alike;
-}
-
 /* Every operand a tensor of the loop's own type, all of one shape and one dense layout: true, with the plan ready. */
 static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choice *c) {
     const tensor *out = &plan->out->items[0];
@@ -174,9 +160,9 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
         return false;
     }
     for (int k = 0; k < spec->n; k++) {
-        const tensor *t = operand_tensor(plan->call, spec, k);
+        const tensor *t = pointwise_operand(plan->call, spec, k);
         pointwise_class class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
-        if (t == NULL || !pointwise_is_native(class, t->dtype) || !lies_alike(t, out)) {
+        if (t == NULL || !pointwise_is_native(class, t->dtype) || !pointwise_lies_alike(t, out)) {
             return false;
         }
         d->chunk.in[k] = tensor_data(t);
@@ -284,7 +270,7 @@ static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
         widest = own > widest ? own : widest;
         widest = raw > widest ? raw : widest;
     }
-    bool stages = p->streams && !(p->out_is_native && loop_can_stream);
+    bool stages = p->streams && !((p->out_is_native || p->halves) && loop_can_stream);
     int64_t block = (stages ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
     bool turned = bring_dense_dimension(p);
     if (l->sizes[0] < MIN_ROW) {
@@ -331,16 +317,19 @@ static void choose_places(tiled *p, bool loop_can_stream) {
     const loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
         source *in = &p->in[k];
-        if (in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype)) {
-            in->is_row = rows_are_dense(l, in->slot, pointwise_classes[in->class].size);
-            in->is_flat = tiles_are_dense(p, in->slot, pointwise_classes[in->class].size);
+        bool repeats = in->slot != CONSTANT && l->strides[in->slot][1] == 0 && l->sizes[1] > 1;
+        in->is_half = p->halves && in->slot != CONSTANT && in->dtype == p->compute && !repeats; /* else brought to f32 once */
+        if (in->slot != CONSTANT && (in->is_half || pointwise_is_native(in->class, in->dtype))) {
+            in->is_row = rows_are_dense(l, in->slot, (int64_t)dtype_size(in->dtype));
+            in->is_flat = tiles_are_dense(p, in->slot, (int64_t)dtype_size(in->dtype));
         }
     }
     int64_t size = (int64_t)dtype_size(p->out_dtype);
     p->out_is_flat = tiles_are_dense(p, 0, size);
     p->streams = p->streams && (p->out_is_flat || p->tile[0] * size >= 512);
-    p->loop_streams = p->streams && loop_can_stream && p->out_is_native && lines_align(p, size);
-    p->out_is_row = p->out_is_native && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
+    bool loop_stores = p->out_is_native || p->halves;
+    p->loop_streams = p->streams && loop_can_stream && loop_stores && lines_align(p, size);
+    p->out_is_row = loop_stores && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
 }
 
 /* Whether each row has one number of the loop's own type for its second operand. */
@@ -376,10 +365,12 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
             l->strides[k][1] = 0;
         }
     }
-    bool loop_can_stream = pointwise_classes[c->class].streaming[p->isa] != NULL;
+    p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
+                (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
+    bool loop_can_stream = p->halves || pointwise_classes[c->class].streaming[p->isa] != NULL;
     choose_tiles(p, plan->call->op->in_place, loop_can_stream);
     choose_places(p, loop_can_stream);
-    const pointwise_loops *loops = p->loop_streams ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
+    const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
     p->loop = loops->op[c->op];
     if (loops->number[c->op] != NULL && second_is_a_number(p)) {
         p->loop = loops->number[c->op];
@@ -400,7 +391,7 @@ static status check_overlap(const kernel_plan *plan, const pointwise_spec *spec,
         }
     }
     for (int k = 0; k < spec->n; k++) {
-        const tensor *t = operand_tensor(plan->call, spec, k);
+        const tensor *t = pointwise_operand(plan->call, spec, k);
         if (t == NULL || t == out || !tensor_may_overlap(t, out) || !tensor_is_dense(t) || !tensor_is_dense(out)) {
             continue;
         }
@@ -424,7 +415,7 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
     }
     for (int k = 0; k < spec->n; k++) {
         const arg *a = &plan->call->args[spec->operand[k]];
-        if (a->kind != ARG_TENSOR || a->tensor->dtype != out->dtype || !lies_alike(a->tensor, out)) {
+        if (a->kind != ARG_TENSOR || a->tensor->dtype != out->dtype || !pointwise_lies_alike(a->tensor, out)) {
             return false;
         }
         d->chunk.in[k] = tensor_data(a->tensor);
@@ -458,11 +449,11 @@ static bool try_plain(kernel_plan *plan, const pointwise_spec *spec) {
 static status compute_type(const kernel_plan *plan, const pointwise_spec *spec, dtype *compute, error *err) {
     const op_call *call = plan->call;
     const op_row *row = call->op->row;
-    const tensor *first = operand_tensor(call, spec, 0);
+    const tensor *first = pointwise_operand(call, spec, 0);
     bool same =
         first != NULL && !row->scalars_promote && row->promotion != PROMOTE_INT_TO_FLOAT && row->promote_mask == 0;
     for (int k = 1; same && k < spec->n; k++) {
-        const tensor *t = operand_tensor(call, spec, k);
+        const tensor *t = pointwise_operand(call, spec, k);
         same = t != NULL && t->dtype == first->dtype && !t->is_wrapped_number;
     }
     if (same && !first->is_wrapped_number) {
@@ -490,7 +481,7 @@ static bool try_alike(kernel_plan *plan, const pointwise_spec *spec) {
         return false;
     }
     for (int k = 0; k < spec->n; k++) {
-        const tensor *t = operand_tensor(plan->call, spec, k);
+        const tensor *t = pointwise_operand(plan->call, spec, k);
         if (t == NULL || t->dtype != out->dtype) {
             return false;
         }
@@ -537,6 +528,9 @@ status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *e
     }
     if (tensor_numel(out) == 0) {
         plan->run = run_nothing;
+        return ASSAY_OK;
+    }
+    if (c.class == CLASS_F32 && pointwise_try_halves(plan, spec, c.op, compute, c.out_class == CLASS_U8)) {
         return ASSAY_OK;
     }
     return prepare_tiled(plan, spec, &c, err);

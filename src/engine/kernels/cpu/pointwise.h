@@ -121,6 +121,24 @@ typedef struct pointwise_loops {
     void (*fill)(void *to, number value, int64_t n);
 } pointwise_loops;
 
+/* One run of a loop in f32 over halves. Operands lie as step says, each of them in its own way. */
+enum { HALVES_BLOCK = 256 }; /* elements: four operands of f32 leave room in L1 */
+typedef struct pointwise_halves {
+    pointwise_chunk chunk;
+    pointwise_loop *loop;
+    dtype type;                 /* ASSAY_F16 or ASSAY_BF16 */
+    int n;                      /* inputs */
+    int step[POINTWISE_INPUTS]; /* bytes from one element to the next: 2 for halves, 4 for f32, 0 for one number of f32, which
+                                   stands there as often as there are elements, HALVES_BLOCK times at most */
+    int out_step;               /* 2 for halves, else of what the loop makes: 4, or 1 for b8 */
+    bool streams;               /* results go past the caches: out lies on a line of 64 bytes and is no input, and the stores are
+                                   settled by the caller */
+    bool fetches;               /* halves come from memory */
+} pointwise_halves;
+
+typedef void pointwise_halves_loop(const pointwise_halves *h);
+extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;
+
 /* Moves that ask no type, only a size. */
 typedef struct pointwise_moves {
     /* to[outer][inner] = from[inner * inner_bytes + outer * outer_bytes]: turns a tile round, elements of size bytes.
@@ -146,6 +164,7 @@ extern const pointwise_loops pointwise_f64_baseline, pointwise_f64_avx2, pointwi
    input, and the stores are settled by the caller (pointwise_moves). */
 extern const pointwise_loops pointwise_f32_streaming_baseline, pointwise_f32_streaming_avx2, pointwise_f32_streaming_avx512;
 extern const pointwise_loops pointwise_f64_streaming_baseline, pointwise_f64_streaming_avx2, pointwise_f64_streaming_avx512;
+extern const pointwise_loops pointwise_u16_streaming_baseline, pointwise_u16_streaming_avx2, pointwise_u16_streaming_avx512;
 extern const pointwise_loops pointwise_c64_baseline, pointwise_c64_avx2, pointwise_c64_avx512;
 extern const pointwise_loops pointwise_c128_baseline, pointwise_c128_avx2, pointwise_c128_avx512;
 extern const pointwise_moves pointwise_moves_baseline, pointwise_moves_avx2, pointwise_moves_avx512;

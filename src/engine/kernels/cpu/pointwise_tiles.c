@@ -15,7 +15,7 @@
 #endif
 
 const class_facts pointwise_classes[CLASS_COUNT] = {
-    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), {NULL}},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), {NULL}},
+    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), {NULL}},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), ISA_TABLES(pointwise_u16_streaming)},
     [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), {NULL}}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), {NULL}},
     [CLASS_F32] = {4, ISA_TABLES(pointwise_f32), ISA_TABLES(pointwise_f32_streaming)},
     [CLASS_F64] = {8, ISA_TABLES(pointwise_f64), ISA_TABLES(pointwise_f64_streaming)},
@@ -23,6 +23,8 @@ const class_facts pointwise_classes[CLASS_COUNT] = {
 };
 
 const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(pointwise_moves);
+
+pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT] = ISA_TABLES(pointwise_halves_run);
 
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
     [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
@@ -58,7 +60,7 @@ typedef struct tile {
     int64_t n0, n1;
 } tile;
 
-static number read_cell(const tensor *t) {
+number pointwise_read_cell(const tensor *t) {
     const char *at = tensor_data(t);
     if (dtype_is_complex(t->dtype)) {
         double complex z = element_load_complex(t->dtype, at);
@@ -68,20 +70,18 @@ static number read_cell(const tensor *t) {
                                        : number_of_int(element_load_int(t->dtype, at));
 }
 
-/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to
-   the type computed in where the operator says so. */
-static number as_constant(const tiled *p, pointwise_class c, number value) {
+number pointwise_constant(dtype compute, pointwise_class c, bool rounds_numbers, number value) {
     uint64_t bits[2] = {0, 0};
-    if (p->compute == ASSAY_B8) {
+    if (compute == ASSAY_B8) {
         return number_of_bool(value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0);
     }
     if (c == CLASS_U16) {
-        element_store_number(p->compute, bits, value);
+        element_store_number(compute, bits, value);
         return number_of_int((int64_t)bits[0]);
     }
-    if (p->rounds_numbers && dtype_is_floating(p->compute)) {
-        element_store(p->compute, bits, value.f);
-        value.f = element_load(p->compute, bits);
+    if (rounds_numbers && dtype_is_floating(compute)) {
+        element_store(compute, bits, value.f);
+        value.f = element_load(compute, bits);
     }
     return value;
 }
@@ -94,7 +94,8 @@ static void fill_constants(const tiled *p, blocks *b) {
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         if (in->slot == CONSTANT) {
-            number value = as_constant(p, in->class, in->cell != NULL ? read_cell(in->cell) : in->constant);
+            number value = in->cell != NULL ? pointwise_read_cell(in->cell) : in->constant;
+            value = pointwise_constant(p->compute, in->class, p->rounds_numbers, value);
             int64_t most = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
             loops_of(p, in->class)->fill(b->in[k], value, most);
         }
@@ -192,6 +193,22 @@ static void put(const tiled *p, char *to, int64_t stride, const char *from, char
     p->out_loops->store(p->out_dtype, to, stride, from, n);
 }
 
+/* Puts one stretch through the loop. */
+static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halves) {
+    if (!p->halves) {
+        p->loop(c);
+        return;
+    }
+    pointwise_halves h = {.chunk = *c, .loop = p->loop, .type = p->compute, .n = p->n};
+    for (int k = 0; k < p->n; k++) {
+        h.step[k] = p->in[k].is_half && (p->by_tile ? p->in[k].is_flat : p->in[k].is_row) ? 2 : (int)sizeof(float);
+    }
+    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
+    h.streams = p->loop_streams;
+    h.fetches = p->streams;
+    pointwise_halves_runs[p->isa](&h);
+}
+
 static void run_rows(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
     pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
@@ -204,7 +221,7 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
                                    : b->in[k] + r * t->n0 * pointwise_classes[in->class].size;
         }
         c.out = p->out_is_row ? out : b->out;
-        p->loop(&c);
+        call_loop(p, &c, p->out_is_row);
         if (!p->out_is_row) {
             put(p, out, out_strides[0], b->out, b->raw, t->n0);
         }
@@ -219,9 +236,10 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
         const source *in = &p->in[k];
         c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
     }
-    c.out = p->out_is_flat && p->out_is_row ? out : b->out;
-    p->loop(&c);
-    if (c.out != b->out) {
+    bool in_place = p->out_is_flat && p->out_is_row;
+    c.out = in_place ? out : b->out;
+    call_loop(p, &c, in_place);
+    if (in_place) {
         return;
     }
     if (p->out_is_flat) {

@@ -25,10 +25,36 @@ typedef struct class_facts {
 
 extern const class_facts pointwise_classes[CLASS_COUNT];
 extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
+extern pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT];
 extern const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT]; /* a pointwise_class */
 
 /* Whether elements of t lie in memory as the class's loops compute with them. */
 bool pointwise_is_native(pointwise_class c, dtype t);
+
+/* The number in a tensor of one element. */
+number pointwise_read_cell(const tensor *t);
+
+/* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to the type
+   computed in where the operator says so. */
+number pointwise_constant(dtype compute, pointwise_class c, bool rounds_numbers, number value);
+
+/* Readies the plan where every operand is a number or lies as the output does, of the type computed in, f16 or bf16, and the
+   output has that type too or, where the loop makes_b8, that one; false otherwise. */
+bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwise_op id, dtype compute, bool makes_b8);
+
+/* The operand's tensor, or NULL for a number. */
+static inline const tensor *pointwise_operand(const op_call *call, const pointwise_spec *spec, int k) {
+    const arg *a = &call->args[spec->operand[k]];
+    return a->kind == ARG_TENSOR ? a->tensor : NULL;
+}
+
+static inline bool pointwise_lies_alike(const tensor *a, const tensor *b) {
+    bool alike = a->ndim == b->ndim;
+    for (int d = 0; alike && d < a->ndim; d++) {
+        alike = a->sizes[d] == b->sizes[d] && (a->strides[d] == b->strides[d] || a->sizes[d] == 1);
+    }
+    return alike;
+}
 
 /* How an operand's elements reach the loop. */
 typedef struct source {
@@ -39,6 +65,7 @@ typedef struct source {
     int slot;     /* in the loop nest, CONSTANT for none */
     bool is_row;  /* rows can be read where they lie */
     bool is_flat; /* whole tiles can */
+    bool is_half; /* they are read as f16 or bf16, not as f32 */
 } source;
 
 typedef struct tiled {
@@ -55,6 +82,7 @@ typedef struct tiled {
     dtype compute;
     bool rounds_numbers;
     bool out_is_native;
+    bool halves; /* the loop takes f16 or bf16 where it lies in rows, and makes such results (half_blocks.c) */
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
     bool streams;      /* results go past the caches: */
     bool loop_streams; /* by the loop itself, else block by block behind it */

@@ -4,7 +4,8 @@
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce_state.h"
 
-enum { FLUSH_ROWS = 512 };
+/* Rows of another type are brought in so many at a time: sums are then loaded and stored once for all of them. */
+enum { FLUSH_ROWS = 512, ROWS_TOGETHER = 4 };
 
 static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
     return r->s.l->type == ASSAY_F32   ? (row_wide){.f = (double)((const float *)acc)[i]}
@@ -15,7 +16,7 @@ static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
 /* What one thread folds a block of columns in. */
 typedef struct column_work {
     alignas(64) char acc[REDUCE_COLUMNS * sizeof(double)];
-    alignas(64) char buffer[REDUCE_COLUMNS * sizeof(double)];
+    alignas(64) char buffer[ROWS_TOGETHER * REDUCE_COLUMNS * sizeof(double)];
 } column_work;
 
 static void start_columns(const reduction *r, column_work *w, int64_t n) {
@@ -46,7 +47,14 @@ static void fold_rows(const reduction *r, column_work *w, const char *at, int64_
         s->l->add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
         return;
     }
-    for (int64_t k = 0; k < rows; k++) {
+    int64_t k = 0;
+    for (; r->kind == ROW_SUM && !is_direct && k + ROWS_TOGETHER <= rows; k += ROWS_TOGETHER) {
+        for (int64_t j = 0; j < ROWS_TOGETHER; j++) {
+            s->l->load(w->buffer + j * n * (int64_t)s->l->size, at + (k + j) * row_stride, s->in, stride, n);
+        }
+        s->l->add_rows(w->acc, w->buffer, ROWS_TOGETHER, n, n);
+    }
+    for (; k < rows; k++) {
         s->l->into[r->kind](w->acc, row_fetch(s->l, w->buffer, at + k * row_stride, s->in, stride, n), n);
     }
 }

@@ -97,10 +97,11 @@ typedef struct columns_step {
     void *sum;        /* answer: of exponentials less the last group's shift [of gradients, times the output but for the logarithm] */
 } columns_step;
 
-/* n <= ROW_RING elements of two rows of a norm with channels apart, in the computing type: what is kept of the one is
-   finished, and the other is read into its place. */
+/* n <= ROW_RING elements of two rows of a norm with channels apart: what is kept of the one is finished, and the other is read
+   into its place. All rows, what is kept included, are of one type: the computing type or, for float, f16 or bf16. */
 enum { ROW_RING = 2 * ROW_BLOCK };
 typedef struct ring_step {
+    dtype type;
     int64_t n;
     void *kept, *kept_dy;         /* gradients: x and dy */
     void *to;                     /* past the caches; NULL: nothing is finished */

@@ -51,7 +51,12 @@ static void abs_loop(const pointwise_chunk *c) {
     unary(c, no_sign);
 }
 
-const pointwise_loops ISA_SYMBOL(pointwise_u16) = {
+#if POINTWISE_STREAMS
+#define U16_LOOPS ISA_SYMBOL(pointwise_u16_streaming)
+#else
+#define U16_LOOPS ISA_SYMBOL(pointwise_u16)
+#endif
+const pointwise_loops U16_LOOPS = {
     .op = {[PW_COPY] = copy_loop, [PW_WHERE] = where_loop, [PW_NEG] = neg_loop, [PW_ABS] = abs_loop},
     .load = load,
     .store = store,

@@ -7,6 +7,7 @@
 typedef float value;
 typedef double wide;
 typedef int32_t place_t;
+#define ROW_HALVES 1 /* rows of f16 and bf16 are read and written by some loops themselves */
 #define WIDE f
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
@@ -37,8 +38,15 @@ static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
 }
 #endif
 
-/* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. */
-enum { GATHER = 256 };
+/* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. Of others, memory is asked for the
+   elements a page further on, which the CPU does not read ahead by itself. */
+enum { GATHER = 256, HALVES_AHEAD = 4096 };
+
+static void ask_for_halves(const uint16_t *x, int64_t n) {
+    for (int64_t i = 0; i < n; i += STREAM_LINE / 2) {
+        __builtin_prefetch((const char *)((uintptr_t)(x + i) + HALVES_AHEAD)); /* it may lie outside */
+    }
+}
 
 static void load_halves(float *y, const char *from, int is_bf16, int64_t stride, int64_t n) {
     uint16_t gathered[GATHER];
@@ -47,6 +55,9 @@ static void load_halves(float *y, const char *from, int is_bf16, int64_t stride,
         const uint16_t *x = (const uint16_t *)(const void *)(from + i * stride);
         for (int64_t k = 0; stride != 2 && k < m; k++) {
             gathered[k] = *(const uint16_t *)(const void *)(from + (i + k) * stride);
+        }
+        if (stride == 2 && m == GATHER) {
+            ask_for_halves(x, m);
         }
         (is_bf16 ? floats_of_bf16 : floats_of_f16)(y + i, stride == 2 ? x : gathered, m);
     }

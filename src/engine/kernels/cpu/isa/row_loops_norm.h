@@ -96,133 +96,13 @@ static void channel_grad_short(void *to, const void *grads, const void *at, cons
 
 enum { RING_BLOCK = 4 * PACK, RING_AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
 
-/* Asks for memory RING_AHEAD elements on: of this row, or of the one after it. */
-static inline __attribute__((always_inline)) void ring_ask(const value *next, const value *after, int64_t i, int64_t n) {
-    const value *ahead = i + RING_AHEAD < n ? next + i + RING_AHEAD : after + (i + RING_AHEAD - n);
-    for (int k = 0; k < RING_BLOCK; k += PACK) {
-        __builtin_prefetch(ahead + k);
-    }
-}
-
 /* Elements up to the first 64-byte boundary. */
 static inline int64_t ring_head(const void *to, int64_t n) {
     int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value));
     return head < n ? head : n;
 }
 
-static void ring_forward(ring_step *s) {
-    value *kept = s->kept, *to = s->to, factor = (value)s->factor, offset = (value)s->plus, centre = (value)s->centre;
-    const value *next = s->next;
-    pack a = {0}, b = {0}, c = {0}, d = {0};
-    /* What is finished runs ahead of what is read over it, to where lines begin. */
-    int64_t head = to != NULL ? ring_head(to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
-    for (int64_t k = 0; k < head; k++) {
-        to[k] = kept[k] * factor + offset;
-    }
-    for (; i < whole; i += RING_BLOCK) {
-        for (int k = 0; to != NULL && k < RING_BLOCK; k += PACK) {
-            pack p = pack_at(kept + head + i + k) * factor + offset;
-            stream_line(to + head + i + k, &p);
-        }
-        if (next == NULL) {
-            continue;
-        }
-        ring_ask(next, s->after, i, s->n);
-        for (int k = 0; k < RING_BLOCK; k += 2 * PACK) {
-            pack p = pack_at(next + i + k), q = pack_at(next + i + k + PACK);
-            memcpy(kept + i + k, &p, sizeof p);
-            memcpy(kept + i + k + PACK, &q, sizeof q);
-            p -= centre;
-            q -= centre;
-            a += p;
-            b += q;
-            c += p * p;
-            d += q * q;
-        }
-    }
-    int64_t rest = head + whole;
-    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
-        pack p = pack_at(kept + rest) * factor + offset;
-        memcpy(to + rest, &p, sizeof p);
-    }
-    for (; to != NULL && rest < s->n; rest++) {
-        to[rest] = kept[rest] * factor + offset;
-    }
-    for (; next != NULL && i + PACK <= s->n; i += PACK) {
-        pack p = pack_at(next + i);
-        memcpy(kept + i, &p, sizeof p);
-        p -= centre;
-        a += p;
-        c += p * p;
-    }
-    value sum = 0, squares = 0;
-    for (; next != NULL && i < s->n; i++) {
-        value x = next[i] - centre;
-        kept[i] = next[i];
-        sum += x;
-        squares += x * x;
-    }
-    s->sum = (double)sum + (double)pack_sum(a + b);
-    s->products = (double)squares + (double)pack_sum(c + d);
-}
-
-static void ring_backward(ring_step *s) {
-    value *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to, centre = (value)s->centre;
-    value mean = (value)s->mean, fa = (value)s->a, fb = (value)s->b, fc = (value)s->c;
-    const value *next = s->next, *next_dy = s->next_dy;
-    pack a = {0}, b = {0}, c = {0}, d = {0};
-    int64_t head = to != NULL ? ring_head(to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
-    for (int64_t k = 0; k < head; k++) {
-        to[k] = kept_dy[k] * fa + ((kept[k] - mean) * fb + fc);
-    }
-    for (; i < whole; i += RING_BLOCK) {
-        for (int k = 0; to != NULL && k < RING_BLOCK; k += PACK) {
-            pack p = pack_at(kept_dy + head + i + k) * fa + ((pack_at(kept + head + i + k) - mean) * fb + fc);
-            stream_line(to + head + i + k, &p);
-        }
-        if (next == NULL) {
-            continue;
-        }
-        ring_ask(next, s->after, i, s->n);
-        ring_ask(next_dy, s->after_dy, i, s->n);
-        for (int k = 0; k < RING_BLOCK; k += 2 * PACK) {
-            pack p = pack_at(next + i + k), q = pack_at(next + i + k + PACK);
-            pack u = pack_at(next_dy + i + k), v = pack_at(next_dy + i + k + PACK);
-            memcpy(kept + i + k, &p, sizeof p);
-            memcpy(kept + i + k + PACK, &q, sizeof q);
-            memcpy(kept_dy + i + k, &u, sizeof u);
-            memcpy(kept_dy + i + k + PACK, &v, sizeof v);
-            a += u;
-            b += v;
-            c += u * (p - centre);
-            d += v * (q - centre);
-        }
-    }
-    int64_t rest = head + whole;
-    for (; to != NULL && rest + PACK <= s->n; rest += PACK) {
-        pack p = pack_at(kept_dy + rest) * fa + ((pack_at(kept + rest) - mean) * fb + fc);
-        memcpy(to + rest, &p, sizeof p);
-    }
-    for (; to != NULL && rest < s->n; rest++) {
-        to[rest] = kept_dy[rest] * fa + ((kept[rest] - mean) * fb + fc);
-    }
-    for (; next != NULL && i + PACK <= s->n; i += PACK) {
-        pack p = pack_at(next + i), u = pack_at(next_dy + i);
-        memcpy(kept + i, &p, sizeof p);
-        memcpy(kept_dy + i, &u, sizeof u);
-        a += u;
-        c += u * (p - centre);
-    }
-    value sum = 0, products = 0;
-    for (; next != NULL && i < s->n; i++) {
-        kept[i] = next[i];
-        kept_dy[i] = next_dy[i];
-        sum += next_dy[i];
-        products += next_dy[i] * (next[i] - centre);
-    }
-    s->sum = (double)sum + (double)pack_sum(a + b);
-    s->products = (double)products + (double)pack_sum(c + d);
-}
+#include "engine/kernels/cpu/isa/row_loops_ring.h"
 
 /* --- rows of layer norm that go past the caches ---------------------------------------------------------------------------- */
 
