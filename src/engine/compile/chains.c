@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { MOST_PARTS_TRIED = 64 };
-/* What a part may touch, so that it stays in a core's own cache. */
-static const double PART_BYTES = 768 * 1024;
+/* What a part may touch, so that it stays in a core's own cache; below that other it is too little for the calls that it takes. */
+static const double PART_BYTES = 768 * 1024, LEAST_PART_BYTES = 32 * 1024;
 
 /* How a kernel's tasks fall into parts: whole variables, from the slowest on, then runs of `run` of one more. */
 typedef struct partition {
@@ -221,6 +221,15 @@ static double bytes_of_part(const compiler *c, int first, int last, int64_t part
     return sum / (double)parts;
 }
 
+/* Two parts made one, as long as they are small. */
+static void make_larger(compiler *c, chain *h) {
+    int last = h->first + h->n_steps - 1;
+    while (h->parts % 2 == 0 && h->parts / 2 >= 8 * c->options->n_threads &&
+           bytes_of_part(c, h->first, last, h->parts / 2) <= LEAST_PART_BYTES && chain_end(c, h->first, h->parts / 2) == last) {
+        h->parts /= 2;
+    }
+}
+
 /* The longest chain from a step on; of equally long ones that of the fewest parts that stay in a cache. */
 static chain best_chain(compiler *c, int first) {
     int64_t list[MOST_PARTS_TRIED];
@@ -243,6 +252,9 @@ static chain best_chain(compiler *c, int first) {
         if (steps > best.n_steps || (fits && !fitted) || (fits == fitted && fits == fewer)) {
             best = (chain){first, steps, list[i]};
         }
+    }
+    if (best.n_steps > 1) {
+        make_larger(c, &best);
     }
     return best;
 }

@@ -75,7 +75,10 @@ static int best_variable(const kernel *k, int not_this) {
         if (v == not_this || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
-        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
+        /* Where nothing lies along any, as in a column, tasks had better be what is far apart: neighbours' kernels share those. */
+        bool longer = score == best && k->variables[v].size >= k->variables[found].size;
+        bool nearer = score == best && score < 0 && !k->has_classes;
+        if (score > best || longer || nearer) {
             best = score;
             found = v;
         }
