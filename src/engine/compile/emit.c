@@ -20,6 +20,25 @@ void emit_open_loop(emitter *m, int v) {
     m->depth++;
 }
 
+/* Conditions that were given names from that place in the text on, before the lanes, and that none of these has asked. */
+static void drop_unasked(emitter *m, size_t from, const bool *named) {
+    for (int i = m->k->n_exprs - 1; i >= 0 && !m->out.failed; i--) {
+        char line[48];
+        definition d;
+        if (m->k->exprs[i].kind != EXPR_WITHIN || !m->named[i] || named[i]) {
+            continue;
+        }
+        snprintf(d.name, sizeof d.name, "t%d", i);
+        snprintf(line, sizeof line, "const %s %s = ", dialect_type(ASSAY_B8), d.name);
+        const char *at = strstr(m->out.data + from, line);
+        if (at != NULL) {
+            d.to = (size_t)(strchr(at, '\n') + 1 - m->out.data);
+            d.from = (size_t)(at - m->out.data) - 4 * (size_t)m->depth;
+            emit_drop_unused(m, &d);
+        }
+    }
+}
+
 void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
@@ -38,6 +57,7 @@ void emit_loops(emitter *m, int phase) {
     if (k->vector < 0) {
         emit_body(m, phase, false);
     } else {
+        size_t before = m->out.length;
         emit_body(m, phase, true);
         const loop_variable *vector = &k->variables[k->vector];
         int64_t rest = vector->size % k->lanes;
@@ -62,6 +82,7 @@ void emit_loops(emitter *m, int phase) {
                 emit_lanes(m, phase, rest, from);
             }
         }
+        drop_unasked(m, before, named);
     }
     for (int i = 0; i < k->n_loops; i++) {
         m->depth--;
@@ -318,6 +339,7 @@ static char *with_prelude(compiler *c, const text *kernels, const char **body) {
 static bool begin(emitter *m, const kernel *k) {
     size_t n = (size_t)k->n_exprs + 1;
     m->k = k;
+    m->never = -1;
     m->named = arena_make(m->c->memory, n, 1);
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);

@@ -41,6 +41,7 @@ typedef struct emitter {
     int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
     bool inside;     /* so do the conditions of emit_is_certain */
+    int never;       /* a condition that holds nowhere in the loop at hand; -1 */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */
 } emitter;

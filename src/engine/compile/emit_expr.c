@@ -73,6 +73,8 @@ void emit_name(const emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_NUMBER) {
         dialect_number(out, e->dtype, e->number);
+    } else if (i == m->never) {
+        text_add(out, "0");
     } else if (!m->named[i] && emit_is_certain(m, i)) {
         text_add(out, "1");
     } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
@@ -147,6 +149,10 @@ static void add_value(emitter *m, text *out, int i) {
     switch (e->kind) {
     case EXPR_LOAD: {
         bool asks = e->guard >= 0 && !emit_is_certain(m, e->guard);
+        if (asks && e->guard == m->never) {
+            text_add(out, "0");
+            break;
+        }
         if (asks) {
             emit_name(m, out, e->guard);
             text_add(out, " ? ");
@@ -165,8 +171,8 @@ static void add_value(emitter *m, text *out, int i) {
             dialect_quick(out, e->fn, t, operands);
         } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
             break;
-        } else if (e->fn == FN_SELECT && emit_is_certain(m, e->sources[0])) {
-            text_add(out, operands[1]);
+        } else if (e->fn == FN_SELECT && (e->sources[0] == m->never || emit_is_certain(m, e->sources[0]))) {
+            text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
         } else if (chooses_infinity(m, e)) {
             text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
         } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
@@ -242,7 +248,7 @@ static void add_position(const emitter *m, text *out, int versions) {
 
 void emit_expr(emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    if (emit_is_certain(m, i)) {
+    if (i == m->never || emit_is_certain(m, i)) {
         return;
     }
     m->named[i] = true;
@@ -287,7 +293,12 @@ void emit_want(emitter *m, int i) {
     if (m->widened[i] || (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase)) {
         return; /* read back, not computed */
     }
-    int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[i], reads);
+    const expr *e = &m->k->exprs[i];
+    if (m->never >= 0 && e->kind == EXPR_MAP && e->fn == FN_SELECT && e->sources[0] == m->never) {
+        emit_want(m, e->sources[2]);
+        return;
+    }
+    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
     for (int r = 0; r < n; r++) {
         emit_want(m, reads[r]);
     }

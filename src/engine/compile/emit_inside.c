@@ -3,6 +3,7 @@
    are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
 #include "engine/compile/emit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ bool emit_is_certain(const emitter *m, int i) {
 typedef struct inside {
     int64_t first, last;
     text condition;
+    int only; /* the condition, where there is but this one, which fails wherever the rest does not hold; -1 */
 } inside;
 
 static int64_t divide_up(int64_t a, int64_t b) {
@@ -97,8 +99,8 @@ static void add_certain(emitter *m, int i, inside *in) {
 static bool find_inside(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
-    *in = (inside){.last = size - 1};
-    bool any = false, moves = false;
+    *in = (inside){.last = size - 1, .only = -1};
+    bool any = false, moves = false, several = k->has_classes;
     for (int i = 0; i < k->n_roots; i++) {
         moves |= k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER);
     }
@@ -113,9 +115,14 @@ static bool find_inside(emitter *m, int phase, inside *in) {
         if (condition >= 0 && emit_is_certain(m, condition)) {
             add_certain(m, condition, in);
             any |= e->kind == EXPR_LOAD;
+            several |= k->exprs[condition].kind != EXPR_WITHIN || (in->only >= 0 && in->only != condition);
+            in->only = condition;
         }
     }
     m->inside = false;
+    in->only = several ? -1 : in->only;
+    in->first = in->first < size ? in->first : size;
+    in->last = in->last >= in->first ? in->last : in->first - 1;
     return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
 }
 
@@ -147,6 +154,77 @@ static void emit_part(emitter *m, int phase, const lane_range *range, bool is_in
     m->inside = false;
 }
 
+/* Lanes that are not all inside: with their conditions, or without what fails in all of them. */
+static void emit_outside(emitter *m, int phase, const lane_range *range, int never) {
+    size_t n = (size_t)m->k->n_exprs;
+    bool *wanted = never >= 0 ? malloc(n + 1) : NULL;
+    if (never >= 0 && wanted == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    if (never >= 0) {
+        memcpy(wanted, m->wanted, n);
+        m->never = never;
+        emit_want_phase(m, phase);
+    }
+    emit_plain_range(m, phase, range);
+    if (never >= 0) {
+        memcpy(m->wanted, wanted, n);
+        m->never = -1;
+    }
+    free(wanted);
+}
+
+/* The lanes inside, which `from` counts, from inner_first to before inner_last. */
+static void emit_inner(emitter *m, int phase, const lane_range *range, const char *inner_first, const char *inner_last, bool together) {
+    if (together) {
+        emit_line(m, "for (int64_t block = %s; block < %s; block += %d) {", inner_first, inner_last, TOGETHER);
+        m->depth++;
+        emit_line(m, "const int64_t block_first = block + %d <= %s ? block : %s - %d;", TOGETHER, inner_last, inner_last, TOGETHER);
+        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_part(m, phase, &(lane_range){inner_first, inner_last, range->from, 0, false}, true);
+    }
+}
+
+/* All lanes that there are: it is known beforehand which are inside. */
+static void emit_whole(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    char first[24], last[24];
+    snprintf(first, sizeof first, "%lld", (long long)in->first);
+    snprintf(last, sizeof last, "%lld", (long long)in->last + 1);
+    if (in->first > 0) {
+        emit_outside(m, phase, &(lane_range){"0", first, range->from, 0, in->only < 0}, in->only);
+    }
+    emit_inner(m, phase, range, first, last, together);
+    if (in->last + 1 < m->k->variables[m->k->vector].size) {
+        emit_outside(m, phase, &(lane_range){last, range->last, range->from, 0, in->only < 0}, in->only);
+    }
+}
+
+/* A block of them: it may lie anywhere. */
+static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in) {
+    if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
+        emit_inner(m, phase, range, range->first, range->last, false);
+        return;
+    }
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
+    const char *from = one_block ? "0" : range->from;
+    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in->first, from, range->first,
+              (long long)in->first, from, range->first);
+    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
+              (long long)in->last + 1, from, range->last);
+    emit_inner(m, phase, range, "inner_first", "inner_last", false);
+    emit_line(m, "for (int side = 0; side < 2; side++) {");
+    m->depth++;
+    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
+    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
+    emit_outside(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, in->only < 0}, in->only);
+    m->depth--;
+    emit_line(m, "}");
+}
+
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
     inside in = {0};
     if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
@@ -160,34 +238,16 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
         emit_line(m, "{");
     }
     m->depth++;
-    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
-    const char *from = one_block ? "0" : range->from;
-    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in.first, from, range->first,
-              (long long)in.first, from, range->first);
-    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in.last + 1, from, range->last,
-              (long long)in.last + 1, from, range->last);
-    if (is_whole(m, range) && in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase)) {
-        emit_line(m, "for (int64_t block = inner_first; block < inner_last; block += %d) {", TOGETHER);
-        m->depth++;
-        emit_line(m, "const int64_t block_first = block + %d <= inner_last ? block : inner_last - %d;", TOGETHER, TOGETHER);
-        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
-        m->depth--;
-        emit_line(m, "}");
+    if (is_whole(m, range)) {
+        emit_whole(m, phase, range, &in, in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase));
     } else {
-        emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
+        emit_some(m, phase, range, &in);
     }
-    emit_line(m, "for (int side = 0; side < 2; side++) {");
-    m->depth++;
-    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
-    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
-    emit_part(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, true}, false);
-    m->depth--;
-    emit_line(m, "}");
     m->depth--;
     if (asks) {
         emit_line(m, "} else {");
         m->depth++;
-        emit_part(m, phase, range, false);
+        emit_outside(m, phase, range, in.only);
         m->depth--;
     }
     emit_line(m, "}");

@@ -62,12 +62,22 @@ typedef struct lanes {
 } lanes;
 
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
-enum { MOST_UNROLLED = 16 };
+enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
+
+/* Whether these lanes are such a loop, and are stored: what is added up is to lie in registers, not in an array. */
+static bool are_few(const emitter *m, const lane_range *range) {
+    if (m->page_tasks > 0) {
+        return emit_block_lanes(m) <= MOST_UNROLLED;
+    }
+    long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
+    bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
+    return !m->k->has_classes && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+}
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
     if (!range->singly) {
-        emit_line(m, m->page_tasks > 0 && emit_block_lanes(m) <= MOST_UNROLLED ? "INDEPENDENT FEW" : "INDEPENDENT");
+        emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
     if (range->block > 0) {
         emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
