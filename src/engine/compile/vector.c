@@ -127,8 +127,18 @@ enum { SAVED_BYTES = 256 * 1024 };
 /* Below this much traffic one thread does it all. */
 static const double SHARED_BYTES = 128 * 1024;
 
+/* Whether all that a kernel does is to move elements of one variable that are far apart: as tasks they can be a chain's parts. */
+static bool moves_singly(const kernel *k) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (k->exprs[i].kind != EXPR_LOAD) {
+            return false;
+        }
+    }
+    return k->n_variables == 1 && !k->has_classes && !scatters(k) && vector_score(k, 0) < 0;
+}
+
 void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
-    k->vector = best_variable(k, -1);
+    k->vector = moves_singly(k) ? -1 : best_variable(k, -1);
     k->lanes = 1;
     if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
         int other = best_variable(k, k->vector);
