@@ -161,7 +161,8 @@ static bool choose(emitter *m, int phase) {
         any |= m->staged[i];
     }
     for (int i = 0; i < k->n_exprs; i++) {
-        m->widened[i] = m->wanted[i] && !m->named[i] && (can_widen(m, i) || (functions && is_block_function(m, i)));
+        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
+                        (can_widen(m, i) || (functions && is_block_function(m, i)));
         any |= m->widened[i];
     }
     return any;

@@ -20,7 +20,8 @@ static bool goes_with_lanes(const emitter *m, const view_bound *b) {
 /* The same for all lanes, and not read from data. */
 static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
     int reads[EXPR_MAX_READS];
-    return (index_variables(b->at) >> m->k->vector & 1) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
+    uint64_t lanes = (uint64_t)1 << m->k->vector | m->k->beside;
+    return (index_variables(b->at) & lanes) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
 }
 
 bool emit_is_certain(const emitter *m, int i) {

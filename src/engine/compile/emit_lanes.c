@@ -42,16 +42,49 @@ bool emit_in_loops(const emitter *m, const root *r) {
     return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
 }
 
-void emit_body(emitter *m, int phase, bool before) {
-    uint64_t vector = m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->wanted[i] && !m->named[i] && (!before || (m->k->exprs[i].variables & vector) == 0)) {
+/* What depends on none of these variables, and then the roots, for each value of those that are computed side by side. */
+static void emit_values(emitter *m, int phase, uint64_t beside) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (k->exprs[i].variables & beside) == 0) {
             emit_expr(m, i);
         }
     }
-    for (int i = 0; !before && i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
+    int v = 0;
+    while (beside != 0 && (beside >> v & 1) == 0) {
+        v++;
+    }
+    bool *named = beside != 0 ? malloc((size_t)k->n_exprs + 1) : NULL;
+    for (int64_t i = 0; named != NULL && i < k->variables[v].size; i++) {
+        definition value;
+        memcpy(named, m->named, (size_t)k->n_exprs);
+        emit_line(m, "{");
+        m->depth++;
+        emit_define(m, &value, "const int64_t ", "v%d = %lld", v, (long long)i);
+        emit_values(m, phase, beside & ~((uint64_t)1 << v));
+        emit_drop_unused(m, &value);
+        m->depth--;
+        emit_line(m, "}");
+        memcpy(m->named, named, (size_t)k->n_exprs);
+    }
+    m->out.failed |= beside != 0 && named == NULL;
+    free(named);
+    for (int i = 0; beside == 0 && i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase && emit_in_loops(m, &k->roots[i])) {
             emit_root(m, i);
+        }
+    }
+}
+
+void emit_body(emitter *m, int phase, bool before) {
+    uint64_t lanes = (m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0) | m->k->beside;
+    if (!before) {
+        emit_values(m, phase, m->k->beside);
+        return;
+    }
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (m->k->exprs[i].variables & lanes) == 0) {
+            emit_expr(m, i);
         }
     }
 }

@@ -431,7 +431,7 @@ static void choose_tasks(kernel *k) {
             if (v != k->vector) {
                 k->loops[k->n_loops++] = v;
             }
-        } else if (v != k->vector && k->variables[v].tile == 0) {
+        } else if (v != k->vector && k->variables[v].tile == 0 && (k->beside >> v & 1) == 0) {
             k->tasks[k->n_tasks++] = v;
             k->n_task_items *= k->variables[v].size;
         }
@@ -487,7 +487,10 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return true;
     }
     choose_vector(c, k, choice);
-    tile_loops(c, k, choice);
+    choose_beside(k);
+    if (k->beside == 0) {
+        tile_loops(c, k, choice);
+    }
     choose_tasks(k);
     return !c->failed;
 }
