@@ -130,6 +130,8 @@ bool emit_streams_any(const emitter *m);
 bool emit_streams(const emitter *m, int phase);
 /* Lanes of a block. */
 int emit_block_lanes(const emitter *m);
+/* Whether an element of a phase may be computed twice: it is stored, and nothing that is stored is read. */
+bool emit_may_repeat(const emitter *m, int phase);
 /* Whether an expression reads neighbours in memory along the vector, whatever they are. */
 bool emit_is_dense_load(const emitter *m, const expr *e);
 /* A line that names the address of a buffer's element between `before` and `after`. */

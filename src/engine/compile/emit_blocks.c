@@ -46,6 +46,16 @@ static bool reads_memory_of(const emitter *m, int buffer) {
     return false;
 }
 
+bool emit_may_repeat(const emitter *m, int phase) {
+    for (int r = 0; r < m->k->n_roots; r++) {
+        const root *stored = &m->k->roots[r];
+        if (stored->phase == phase && (stored->kind != ROOT_STORE || reads_memory_of(m, stored->buffer))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
            r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&

@@ -127,22 +127,6 @@ static bool find_inside(emitter *m, int phase, inside *in) {
     return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
 }
 
-/* Whether an element may be computed twice: it is stored, and nothing that is stored is read. */
-static bool may_repeat(const emitter *m, int phase) {
-    const kernel *k = m->k;
-    for (int r = 0; r < k->n_roots; r++) {
-        if (k->roots[r].phase == phase && k->roots[r].kind != ROOT_STORE) {
-            return false;
-        }
-        for (int i = 0; i < k->n_exprs; i++) {
-            if (k->exprs[i].kind == EXPR_LOAD && k->exprs[i].buffer == k->roots[r].buffer) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 /* Whether a range is all there is of the vector variable. */
 static bool is_whole(const emitter *m, const lane_range *range) {
     int64_t size = m->k->variables[m->k->vector].size;
@@ -240,7 +224,7 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
     }
     m->depth++;
     if (is_whole(m, range)) {
-        emit_whole(m, phase, range, &in, in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase));
+        emit_whole(m, phase, range, &in, in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase));
     } else {
         emit_some(m, phase, range, &in);
     }

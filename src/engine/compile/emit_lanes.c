@@ -97,14 +97,15 @@ typedef struct lanes {
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
 enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
-/* Whether these lanes are such a loop, and are stored: what is added up is to lie in registers, not in an array. */
+/* Whether these lanes are such a loop, and go to memory: accumulators are to lie in registers, not in an array. */
 static bool are_few(const emitter *m, const lane_range *range) {
     if (m->page_tasks > 0) {
         return emit_block_lanes(m) <= MOST_UNROLLED;
     }
     long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
     bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
-    return !m->k->has_classes && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+    bool accumulates = m->k->has_classes && m->k->roots[0].kind != ROOT_SCATTER;
+    return !accumulates && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
@@ -138,14 +139,8 @@ static void close_lanes(emitter *m, const lane_range *range, const lanes *l, con
     memcpy(m->named, named, (size_t)m->k->n_exprs);
 }
 
-/* Functions that have a quick form are first looked at over all lanes: if each holds, the loop is vector code, else it is
-   written with the forms that branch and call. */
-static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, const bool *named, bool *all_wanted) {
-    lanes l;
-    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
-    emit_line(m, "uint64_t rare = 0;");
-    open_lanes(m, range, &l);
-    m->quick = true;
+/* What quick form of the lane at hand fails is noted. Names what they are functions of. */
+static void emit_checks(emitter *m, const bool *all_wanted) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
             continue;
@@ -161,10 +156,29 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
         }
         emit_quick_check(m, i);
     }
-    close_lanes(m, range, &l, named);
+}
+
+/* Functions that have a quick form are looked at over all lanes: if each holds, the loop is vector code, else it is written with
+   the forms that branch and call. Where lanes may be computed twice the quick forms are tried at once. */
+static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, const bool *named, bool *all_wanted) {
+    lanes l;
+    bool at_once = emit_may_repeat(m, phase);
+    bool wide = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        wide |= m->wanted[i] && emit_has_quick(m, i) && m->k->exprs[i].dtype == ASSAY_I64;
+    }
+    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
+    emit_line(m, wide ? "uint64_t rare = 0;" : "uint32_t rare = 0;");
+    open_lanes(m, range, &l);
+    m->quick = true;
+    emit_checks(m, all_wanted);
     memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
-    for (int quick = 1; quick >= 0; quick--) {
-        emit_line(m, quick ? "if (rare == 0) {" : "} else {");
+    if (at_once) {
+        emit_body(m, phase, false);
+    }
+    close_lanes(m, range, &l, named);
+    for (int quick = !at_once; quick >= 0; quick--) {
+        emit_line(m, at_once ? "if (rare != 0) {" : quick ? "if (rare == 0) {" : "} else {");
         m->depth++;
         m->quick = quick;
         open_lanes(m, range, &l);

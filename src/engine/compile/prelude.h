@@ -89,7 +89,7 @@ VECTOR_INLINE float pow_f32(float x, float y) {
 }
 
 /* Where sin_f32 and cos_f32 have no digits left. */
-VECTOR_INLINE uint64_t angle_is_large(float x) {
+VECTOR_INLINE uint32_t angle_is_large(float x) {
     return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
@@ -134,7 +134,7 @@ VECTOR_INLINE float fmod_near_f32(float a, float b) {
 }
 
 /* Where that does not hold; NaN, division by zero and by infinity among it. */
-VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
+VECTOR_INLINE uint32_t quotient_is_far(float a, float b) {
     return !((fabsf(a) < 0x1p28f * fabsf(b)) & (fabsf(b) < INFINITY));
 }
 
@@ -244,8 +244,17 @@ VECTOR_INLINE int64_t div_near_i64(int64_t a, int64_t b) {
     return (int64_t)((double)a / (double)b);
 }
 
+/* By a number known beforehand: times its inverse, which is one off at most; what is left says so, exactly. */
+VECTOR_INLINE double floor_quotient_f64(double a, double b) {
+    if (!__builtin_constant_p(b)) {
+        return __builtin_floor(a / b);
+    }
+    double q = __builtin_floor(a * (1 / b)), rest = b < 0 ? q * b - a : a - q * b, size = b < 0 ? -b : b;
+    return rest < 0 ? q - 1 : rest >= size ? q + 1 : q;
+}
+
 VECTOR_INLINE int64_t floor_div_near_i64(int64_t a, int64_t b) {
-    return (int64_t)__builtin_floor((double)a / (double)b);
+    return (int64_t)floor_quotient_f64((double)a, (double)b);
 }
 
 VECTOR_INLINE int64_t fmod_near_i64(int64_t a, int64_t b) {
@@ -256,7 +265,7 @@ VECTOR_INLINE int64_t remainder_near_i64(int64_t a, int64_t b) {
     return a - floor_div_near_i64(a, b) * b;
 }
 
-VECTOR_INLINE uint64_t no_near_i32(int32_t a, int32_t b) {
+VECTOR_INLINE uint32_t no_near_i32(int32_t a, int32_t b) {
     (void)a;
     return b == 0;
 }
@@ -266,7 +275,7 @@ VECTOR_INLINE int32_t div_near_i32(int32_t a, int32_t b) {
 }
 
 VECTOR_INLINE int32_t floor_div_near_i32(int32_t a, int32_t b) {
-    return (int32_t)(int64_t)__builtin_floor((double)a / (double)b);
+    return (int32_t)(int64_t)floor_quotient_f64((double)a, (double)b);
 }
 
 VECTOR_INLINE int32_t fmod_near_i32(int32_t a, int32_t b) {
