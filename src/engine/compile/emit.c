@@ -345,6 +345,8 @@ static bool begin(emitter *m, const kernel *k) {
     m->wanted = arena_make(m->c->memory, n, 1);
     m->widened = arena_make(m->c->memory, n, 1);
     m->turned = arena_make(m->c->memory, n, 1);
+    m->gathered = arena_make(m->c->memory, n, 1);
+    m->follows = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
@@ -354,12 +356,16 @@ static bool begin(emitter *m, const kernel *k) {
     m->room_bytes = 0;
     m->page_tasks = 0;
     m->turns_rows = false;
+    m->singly = k->vector < 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->singly |= emit_is_gathered_half(m, &k->exprs[i]);
+    }
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
     m->streams = !k->is_product && emit_streams_any(m);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
+           m->widened != NULL && m->gathered != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {

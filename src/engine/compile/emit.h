@@ -29,6 +29,9 @@ typedef struct emitter {
     int64_t room_bytes;
     int *versions;   /* of what is saved: for so many tasks in flight */
     bool *widened;   /* casts of halves, random bits and functions that the block at hand has made as a whole, before its lanes */
+    bool *gathered;  /* casts among them of halves that lie here and there */
+    bool *follows;   /* what depends on such */
+    bool singly;     /* halves are converted one by one where no block is: some lie here and there */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
@@ -118,6 +121,16 @@ void emit_range(emitter *m, int phase, const lane_range *range);
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
 /* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
 void emit_operand(emitter *m, int i, const lane_range *range);
+/* Whether e reads a half that lies wherever an index says, a different one for each lane. */
+bool emit_is_gathered_half(const emitter *m, const expr *e);
+/* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */
+void emit_choose_gathered(emitter *m);
+/* Whether the last block of lanes begins where it ends with the last lane: of halves, each of which costs more by itself. */
+bool emit_takes_lanes_twice(const emitter *m, int phase);
+/* Whether the phase at hand computes expression i, rather than read it back. */
+bool emit_is_made(const emitter *m, int i);
+/* A block of halves that lie here and there, side by side, and what they are in f32. */
+void emit_gathered(emitter *m, const lane_range *range);
 /* Where most lanes stay inside of what they look at: those in a loop without their conditions, the others beside it. Answers
    false, and writes nothing, where that is not so. */
 bool emit_inside(emitter *m, int phase, const lane_range *range);

@@ -66,8 +66,7 @@ bool emit_is_joined(const emitter *m, int i) {
     return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && is_streamed(m, &m->k->roots[i]);
 }
 
-/* Whether the phase at hand computes expression i, rather than read it back. */
-static bool is_made(const emitter *m, int i) {
+bool emit_is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
@@ -89,7 +88,7 @@ static bool is_block_function(const emitter *m, int i) {
     if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
         return false;
     }
-    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && is_made(m, i) &&
+    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
            emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype) != NULL;
 }
 
@@ -101,9 +100,9 @@ static bool can_widen(const emitter *m, int i) {
         return false;
     }
     if (e->kind == EXPR_RANDOM) {
-        return is_dense(m, e->at) && is_made(m, i);
+        return is_dense(m, e->at) && emit_is_made(m, i);
     }
-    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
+    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
@@ -170,9 +169,13 @@ static bool choose(emitter *m, int phase) {
         m->staged[i] = r->phase == phase && (is_streamed(m, r) || m->narrowed[i]);
         any |= m->staged[i];
     }
+    emit_choose_gathered(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        functions &= !m->gathered[i];
+    }
     for (int i = 0; i < k->n_exprs; i++) {
         m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
-                        (can_widen(m, i) || (functions && is_block_function(m, i)));
+                        (m->gathered[i] || can_widen(m, i) || (functions && is_block_function(m, i)));
         any |= m->widened[i];
     }
     return any;
@@ -181,6 +184,7 @@ static bool choose(emitter *m, int phase) {
 static void choose_none(emitter *m) {
     memset(m->staged, 0, (size_t)m->k->n_roots);
     memset(m->widened, 0, (size_t)m->k->n_exprs);
+    memset(m->gathered, 0, (size_t)m->k->n_exprs);
 }
 
 void emit_want_phase(emitter *m, int phase) {
@@ -223,7 +227,7 @@ static void emit_before_block(emitter *m, int phase) {
             m->out.failed |= seed.failed || index.failed;
             text_clear(&seed);
             text_clear(&index);
-        } else if (m->widened[i] && e->kind == EXPR_CAST) {
+        } else if (m->widened[i] && e->kind == EXPR_CAST && !m->gathered[i]) {
             const expr *from = &k->exprs[e->sources[0]];
             char before[64];
             snprintf(before, sizeof before, "f32s_of_f16s(wide%d, ", i);
@@ -329,6 +333,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     close_scope(m, &start);
     snprintf(last, sizeof last, "%d", emit_block_lanes(m));
     lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
+    emit_gathered(m, &range);
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->widened[i] && k->exprs[i].kind == EXPR_MAP) {
             emit_function(m, i, &range);
@@ -453,6 +458,15 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
     if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
         emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
+        return;
+    }
+    if (n % emit_block_lanes(m) != 0 && emit_takes_lanes_twice(m, phase)) {
+        emit_line(m, "for (int64_t whole = 0; whole < %s; whole += %d) {", count, emit_block_lanes(m));
+        m->depth++;
+        emit_line(m, "const int64_t block = whole + %d <= %s ? whole : %s - %d;", emit_block_lanes(m), count, count, emit_block_lanes(m));
+        emit_block_at(m, phase, "block", from);
+        m->depth--;
+        emit_line(m, "}");
         return;
     }
     int unaligned = unaligned_root(m);

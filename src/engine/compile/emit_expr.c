@@ -183,9 +183,15 @@ static void add_value(emitter *m, text *out, int i) {
         }
         break;
     }
-    case EXPR_CAST:
-        dialect_cast(out, m->k->exprs[e->sources[0]].dtype, e->dtype, operands[0]);
+    case EXPR_CAST: {
+        dtype from = m->k->exprs[e->sources[0]].dtype;
+        if (m->singly && ((from == ASSAY_F16 && e->dtype == ASSAY_F32) || (from == ASSAY_F32 && e->dtype == ASSAY_F16))) {
+            text_addf(out, from == ASSAY_F16 ? "f32_of_one_f16(%s)" : "f16_of_one_f32(%s)", operands[0]);
+        } else {
+            dialect_cast(out, from, e->dtype, operands[0]);
+        }
         break;
+    }
     case EXPR_WITHIN:
         add_condition(m, out, e);
         break;

@@ -211,6 +211,41 @@ void emit_operand(emitter *m, int i, const lane_range *range) {
     free(named);
 }
 
+void emit_gathered(emitter *m, const lane_range *range) {
+    const kernel *k = m->k;
+    bool any = false, *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->gathered[i]) {
+            emit_line(m, "uint16_t half%d[%d];", i, emit_block_lanes(m));
+            emit_want(m, k->exprs[i].sources[0]);
+            any = true;
+        }
+    }
+    if (any) {
+        lanes l;
+        open_lanes(m, range, &l);
+        emit_body(m, -1, false);
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (m->gathered[i]) {
+                emit_line(m, "half%d[%s] = t%d;", i, emit_block_lane(m), k->exprs[i].sources[0]);
+            }
+        }
+        close_lanes(m, range, &l, named);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->gathered[i]) {
+            emit_line(m, "f32s_of_f16s(wide%d, half%d);", i, i);
+        }
+    }
+    free(named);
+}
+
 void emit_plain_range(emitter *m, int phase, const lane_range *range) {
     bool *named = malloc((size_t)m->k->n_exprs + 1);
     if (named == NULL) {

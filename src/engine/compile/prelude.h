@@ -334,47 +334,6 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
 }
 
-/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
-VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
-#if defined(__AVX512F__)
-    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
-    }
-#elif defined(__F16C__)
-    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
-    }
-#else
-    for (int l = 0; l < 64; l++) {
-        to[l] = f32_of_f16(from[l]);
-    }
-#endif
-}
-
-VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
-#if defined(__AVX512F__)
-    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
-    }
-#elif defined(__F16C__)
-    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
-    }
-#else
-    for (int l = 0; l < 64; l++) {
-        to[l] = f16_of_f32(from[l]);
-    }
-#endif
-}
-
 /* Keeps compilers from making vector code of the loop over i: how far it goes they cannot know. */
 #define ONE_BY_ONE(i) __asm__("" : "+r"(i))
 
