@@ -174,24 +174,24 @@ static void emit_inner(emitter *m, int phase, const lane_range *range, const cha
     }
 }
 
-/* All lanes that there are: it is known beforehand which are inside. */
+/* All lanes that there are, where one condition decides: it is known beforehand which are inside. */
 static void emit_whole(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
     char first[24], last[24];
     snprintf(first, sizeof first, "%lld", (long long)in->first);
     snprintf(last, sizeof last, "%lld", (long long)in->last + 1);
     if (in->first > 0) {
-        emit_outside(m, phase, &(lane_range){"0", first, range->from, 0, in->only < 0}, in->only);
+        emit_outside(m, phase, &(lane_range){"0", first, range->from, 0, false}, in->only);
     }
     emit_inner(m, phase, range, first, last, together);
     if (in->last + 1 < m->k->variables[m->k->vector].size) {
-        emit_outside(m, phase, &(lane_range){last, range->last, range->from, 0, in->only < 0}, in->only);
+        emit_outside(m, phase, &(lane_range){last, range->last, range->from, 0, false}, in->only);
     }
 }
 
-/* A block of them: it may lie anywhere. */
-static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in) {
+/* A block of them, which may lie anywhere, or all. */
+static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
     if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
-        emit_inner(m, phase, range, range->first, range->last, false);
+        emit_inner(m, phase, range, range->first, range->last, together);
         return;
     }
     bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
@@ -200,7 +200,7 @@ static void emit_some(emitter *m, int phase, const lane_range *range, const insi
               (long long)in->first, from, range->first);
     emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
               (long long)in->last + 1, from, range->last);
-    emit_inner(m, phase, range, "inner_first", "inner_last", false);
+    emit_inner(m, phase, range, "inner_first", "inner_last", together);
     emit_line(m, "for (int side = 0; side < 2; side++) {");
     m->depth++;
     emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
@@ -223,10 +223,11 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
         emit_line(m, "{");
     }
     m->depth++;
-    if (is_whole(m, range)) {
-        emit_whole(m, phase, range, &in, in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase));
+    bool whole = is_whole(m, range), together = whole && in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase);
+    if (whole && in.only >= 0) {
+        emit_whole(m, phase, range, &in, together);
     } else {
-        emit_some(m, phase, range, &in);
+        emit_some(m, phase, range, &in, together);
     }
     m->depth--;
     if (asks) {

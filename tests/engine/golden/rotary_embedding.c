@@ -28,29 +28,23 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float *const b9 = buffers[1];
     const float *const b14 = buffers[2];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 1024 * (task);
+        const int64_t first_lane = 4096 * (task);
         {
-            uint64_t rare = 0;
+            uint32_t rare = 0;
             INDEPENDENT
-            for (int64_t l = 0; l < 1024; l++) {
+            for (int64_t l = 0; l < 4096; l++) {
                 const int64_t v0 = first_lane + l;
                 const float t0 = b14[v0];
                 rare |= angle_is_large(t0);
                 rare |= angle_is_large(t0);
+                const float t1 = cos_f32(t0);
+                const float t2 = sin_f32(t0);
+                b8[v0] = t1;
+                b9[v0] = t2;
             }
-            if (rare == 0) {
+            if (rare != 0) {
                 INDEPENDENT
-                for (int64_t l = 0; l < 1024; l++) {
-                    const int64_t v0 = first_lane + l;
-                    const float t0 = b14[v0];
-                    const float t1 = cos_f32(t0);
-                    const float t2 = sin_f32(t0);
-                    b8[v0] = t1;
-                    b9[v0] = t2;
-                }
-            } else {
-                INDEPENDENT
-                for (int64_t l = 0; l < 1024; l++) {
+                for (int64_t l = 0; l < 4096; l++) {
                     const int64_t v0 = first_lane + l;
                     const float t0 = b14[v0];
                     const float t1 = cosine_f32(t0);
