@@ -125,8 +125,9 @@ void emit_operand(emitter *m, int i, const lane_range *range);
 bool emit_is_gathered_half(const emitter *m, const expr *e);
 /* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */
 void emit_choose_gathered(emitter *m);
-/* Whether the last block of lanes begins where it ends with the last lane: of halves, each of which costs more by itself. */
-bool emit_takes_lanes_twice(const emitter *m, int phase);
+/* Whether the last block of lanes begins where it ends with the last lane, where `rest` are left: of halves, each of which costs
+   more by itself. */
+bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest);
 /* Whether the phase at hand computes expression i, rather than read it back. */
 bool emit_is_made(const emitter *m, int i);
 /* A block of halves that lie here and there, side by side, and what they are in f32. */

@@ -460,7 +460,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
         emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
         return;
     }
-    if (n % emit_block_lanes(m) != 0 && emit_takes_lanes_twice(m, phase)) {
+    if (n > 0 && emit_takes_lanes_twice(m, phase, n % emit_block_lanes(m))) {
         emit_line(m, "for (int64_t whole = 0; whole < %s; whole += %d) {", count, emit_block_lanes(m));
         m->depth++;
         emit_line(m, "const int64_t block = whole + %d <= %s ? whole : %s - %d;", emit_block_lanes(m), count, count, emit_block_lanes(m));

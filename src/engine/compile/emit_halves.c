@@ -29,13 +29,15 @@ void emit_choose_gathered(emitter *m) {
     }
 }
 
-bool emit_takes_lanes_twice(const emitter *m, int phase) {
-    bool halves = false;
+bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
+    enum { LEAST_REST = 32, LEAST_GATHERED = 8 };
+    bool halves = false, gathered = false;
     for (int i = 0; i < m->k->n_exprs; i++) {
         halves |= m->widened[i] && m->k->exprs[i].kind == EXPR_CAST;
+        gathered |= m->gathered[i];
     }
     for (int i = 0; i < m->k->n_roots; i++) {
         halves |= m->staged[i] && m->narrowed[i];
     }
-    return halves && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
+    return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
 }

@@ -256,7 +256,7 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     }
     const loop_variable *v = &k->variables[k->vector];
     /* A single pass down the rows wants long pieces of them; several want what the first has read in the L2 cache. */
-    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
+    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes && !scatters(k) ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
