@@ -128,6 +128,11 @@ void emit_choose_gathered(emitter *m);
 /* Whether the last block of lanes begins where it ends with the last lane, where `rest` are left: of halves, each of which costs
    more by itself. */
 bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest);
+/* Whether a root stores halves that blocks can be narrowed to; whether all that a phase does is to narrow what it reads, straight
+   from where that lies; the call that stores root i's block of halves, of what `made` holds or of that. */
+bool emit_can_narrow(const emitter *m, const root *r);
+bool emit_passes_on(const emitter *m, int phase);
+void emit_halves_store(emitter *m, const root *r, int i, bool passes);
 /* Whether the phase at hand computes expression i, rather than read it back. */
 bool emit_is_made(const emitter *m, int i);
 /* A block of halves that lie here and there, side by side, and what they are in f32. */

@@ -106,14 +106,6 @@ static bool can_widen(const emitter *m, int i) {
            m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
-static bool can_narrow(const emitter *m, const root *r) {
-    const expr *e = &m->k->exprs[r->expr];
-    return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
-           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
-           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
-           m->saved_in[r->expr] < 0 && !m->named[r->expr];
-}
-
 bool emit_is_narrowed(const emitter *m, int i) {
     return m->staged[i] && m->narrowed[i];
 }
@@ -165,7 +157,7 @@ static bool choose(emitter *m, int phase) {
     bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
-        m->narrowed[i] = can_narrow(m, r); /* from now on: others may name the half as well */
+        m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
         m->staged[i] = r->phase == phase && (is_streamed(m, r) || m->narrowed[i]);
         any |= m->staged[i];
     }
@@ -236,7 +228,7 @@ static void emit_before_block(emitter *m, int phase) {
     }
 }
 
-static void emit_after_block(emitter *m) {
+static void emit_after_block(emitter *m, bool passes) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
@@ -246,8 +238,7 @@ static void emit_after_block(emitter *m) {
         }
         bool narrowed = m->narrowed[i];
         if (!is_streamed(m, r)) {
-            snprintf(after, sizeof after, ", made%d);", i);
-            emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, after);
+            emit_halves_store(m, r, i, passes);
             continue;
         }
         if (narrowed) {
@@ -323,8 +314,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
             emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
         }
     }
+    bool passes = emit_passes_on(m, phase);
     for (int i = 0; i < k->n_roots; i++) {
-        if (m->staged[i]) {
+        if (m->staged[i] && !passes) {
             emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
         }
     }
@@ -340,9 +332,11 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         }
     }
     emit_want_phase(m, phase);
-    emit_range(m, phase, &range);
+    if (!passes) {
+        emit_range(m, phase, &range);
+    }
     open_scope(m, from, &start);
-    emit_after_block(m);
+    emit_after_block(m, passes);
     close_scope(m, &start);
 }
 
@@ -430,7 +424,7 @@ int emit_line_lanes(const emitter *m) {
     }
     for (int i = 0; i < k->n_roots; i++) {
         int line = STREAM_LINE_BYTES / (int)dtype_size(k->roots[i].store_dtype);
-        if (can_narrow(m, &k->roots[i])) {
+        if (emit_can_narrow(m, &k->roots[i])) {
             return EMIT_BLOCK_LANES;
         }
         lanes = is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;

@@ -41,3 +41,43 @@ bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
     }
     return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
 }
+
+bool emit_can_narrow(const emitter *m, const root *r) {
+    int64_t stride;
+    bool dense = m->k->vector >= 0 && index_stride(r->at, m->k->vector, &stride) && stride == 1;
+    const expr *e = &m->k->exprs[r->expr];
+    return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && dense &&
+           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
+           m->saved_in[r->expr] < 0 && !m->named[r->expr];
+}
+
+bool emit_passes_on(const emitter *m, int phase) {
+    bool all = true, any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase != phase || !emit_in_loops(m, r)) {
+            continue;
+        }
+        int from = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : -1;
+        all &= from >= 0 && !r->streams && !m->c->options->streams_all && emit_is_dense_load(m, &m->k->exprs[from]) && !m->turned[from] &&
+               m->saved_in[from] < 0;
+        any = true;
+    }
+    return any && all && (m->k->vector >= 0 && m->k->beside == 0);
+}
+
+void emit_halves_store(emitter *m, const root *r, int i, bool passes) {
+    const expr *from = &m->k->exprs[m->k->exprs[r->expr].sources[0]];
+    text source = {0};
+    if (passes) {
+        text_addf(&source, ", b%d + ", from->buffer);
+        emit_index(m, &source, from->at, -1);
+        text_add(&source, ");");
+    } else {
+        text_addf(&source, ", made%d);", i);
+    }
+    emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, text_get(&source));
+    m->out.failed |= source.failed;
+    text_clear(&source);
+}
