@@ -34,8 +34,8 @@ static bool partition_of_row(const kernel *k, int64_t parts, partition *out) {
     return run > 1 && run % out->lanes == 0;
 }
 
-static bool partition_of(const kernel *k, int64_t parts, partition *out) {
-    if (partition_of_row(k, parts, out)) {
+static bool partition_of(const kernel *k, int64_t parts, bool of_row, partition *out) {
+    if (of_row && partition_of_row(k, parts, out)) {
         return true;
     }
     partition p = {.parts = parts, .run = 1};
@@ -57,9 +57,9 @@ static bool partition_of(const kernel *k, int64_t parts, partition *out) {
 }
 
 /* The kernel's tasks become such that each part has as many. */
-static void take_parts(kernel *k, int64_t parts) {
+static void take_parts(kernel *k, int64_t parts, bool of_row) {
     partition p;
-    if (partition_of(k, parts, &p) && p.lanes > 0) {
+    if (partition_of(k, parts, of_row, &p) && p.lanes > 0) {
         k->lanes = p.lanes;
         k->n_task_items = k->variables[k->vector].size / p.lanes;
     }
@@ -190,11 +190,26 @@ static bool may_chain(const compiler *c, const kernel *k) {
     return k->n_task_items > 0;
 }
 
+/* Whether all that k makes is what scatters begin with. Others are not cut for a chain's sake: they would take the
+   first kernels of another one into theirs. */
+static bool is_base(const compiler *c, const kernel *k) {
+    bool all = k->n_roots > 0;
+    for (int i = 0; i < k->n_roots; i++) {
+        bool scattered = false;
+        for (int s = 0; s < c->n_steps; s++) {
+            const root *r = c->steps[s].kernel != NULL ? &c->steps[s].kernel->roots[0] : NULL;
+            scattered |= r != NULL && r->kind == ROOT_SCATTER && r->buffer == k->roots[i].buffer;
+        }
+        all &= scattered;
+    }
+    return all;
+}
+
 /* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone; *shares becomes
    true when it touches something that another kernel of the chain does. */
 static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *shares) {
     partition p;
-    if (!partition_of(k, parts, &p)) {
+    if (!partition_of(k, parts, is_base(c, k), &p)) {
         return false;
     }
     for (int i = 0; i < k->n_buffers; i++) {
@@ -358,7 +373,8 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
             for (int i = h.first; i < h.first + h.n_steps; i++) {
                 for (int v = 0; v < c->steps[i].n_variants; v++) {
                     if (c->steps[i].variants[v]->in_parts) {
-                        take_parts(c->steps[i].variants[v], h.parts);
+                        kernel *k = c->steps[i].variants[v];
+                        take_parts(k, h.parts, is_base(c, k));
                     }
                 }
             }
