@@ -340,6 +340,7 @@ static bool begin(emitter *m, const kernel *k) {
     size_t n = (size_t)k->n_exprs + 1;
     m->k = k;
     m->never = -1;
+    m->known = 0;
     m->named = arena_make(m->c->memory, n, 1);
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);

@@ -44,6 +44,8 @@ typedef struct emitter {
     int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
     bool inside;     /* so do the conditions of emit_is_certain */
+    uint64_t known;  /* variables whose values are numbers in the lines at hand: these */
+    int64_t values[KERNEL_MAX_VARIABLES];
     int never;       /* a condition that holds nowhere in the loop at hand; -1 */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */

@@ -45,8 +45,22 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
     }
 }
 
+/* With the numbers of variables that are known, but where it reads data: what is read has a name by its coordinates. */
+static index_sum with_known(const emitter *m, index_sum a, int guard) {
+    index_sum by[KERNEL_MAX_VARIABLES];
+    int reads[EXPR_MAX_READS];
+    if ((index_variables(a) & m->known) == 0 || index_reads(m->k, a, guard, reads, 0) > 0) {
+        return a;
+    }
+    for (int v = 0; v < m->k->n_variables; v++) {
+        by[v] = (m->known >> v & 1) != 0 ? index_constant(m->values[v]) : index_variable(&m->c->g.indices, v, m->k->variables[v].size);
+    }
+    return index_replace(&m->c->g.indices, a, m->k->n_variables, by);
+}
+
 void emit_index(const emitter *m, text *out, index_sum a, int guard) {
     bool first = true;
+    a = with_known(m, a, guard);
     for (int i = 0; i < a.n; i++) {
         int64_t factor = a.terms[i].factor;
         text_add(out, first ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ");
@@ -94,12 +108,14 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
         emit_name(m, out, e->guard);
         text_add(out, " && (");
     }
+    bool any = false;
     for (int i = 0; i < e->n_bounds; i++) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
-        index_range(b->at, &low, &high);
+        index_range(with_known(m, b->at, e->guard), &low, &high);
         bool above = low < b->low || (e->asks && high <= b->high);
-        text_add(out, i > 0 ? " & " : "");
+        text_add(out, any && (above || high > b->high) ? " & " : "");
+        any |= above || high > b->high;
         if (above) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
@@ -112,6 +128,7 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
             text_addf(out, " <= %lld)", (long long)b->high);
         }
     }
+    text_add(out, any ? "" : "1");
     text_add(out, only_where ? ")" : "");
 }
 

@@ -61,7 +61,10 @@ static void emit_values(emitter *m, int phase, uint64_t beside) {
         emit_line(m, "{");
         m->depth++;
         emit_define(m, &value, "const int64_t ", "v%d = %lld", v, (long long)i);
+        m->known |= (uint64_t)1 << v;
+        m->values[v] = i;
         emit_values(m, phase, beside & ~((uint64_t)1 << v));
+        m->known &= ~((uint64_t)1 << v);
         emit_drop_unused(m, &value);
         m->depth--;
         emit_line(m, "}");
