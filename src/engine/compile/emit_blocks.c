@@ -242,8 +242,8 @@ static void emit_after_block(emitter *m, bool passes) {
             continue;
         }
         if (narrowed) {
-            emit_block_room(m, i, "halves", ASSAY_F16);
-            emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
+            emit_block_room(m, i, "halves", r->store_dtype);
+            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype), i, i);
         }
         if (emit_is_joined(m, i)) {
             emit_joined_store(m, i);

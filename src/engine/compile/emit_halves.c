@@ -3,6 +3,8 @@
    vector code for loads of 16 bits from here and there, and so none for what is computed of them. */
 #include "engine/compile/emit.h"
 
+#include <stdio.h>
+
 bool emit_is_gathered_half(const emitter *m, const expr *e) {
     int reads[EXPR_MAX_READS];
     int n = e->kind == EXPR_LOAD && e->dtype == ASSAY_F16 && m->k->vector >= 0 ? index_reads(m->k, e->at, e->guard, reads, 0) : 0;
@@ -37,17 +39,21 @@ bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
         gathered |= m->gathered[i];
     }
     for (int i = 0; i < m->k->n_roots; i++) {
-        halves |= m->staged[i] && m->narrowed[i];
+        halves |= m->staged[i] && m->narrowed[i] && m->k->roots[i].store_dtype == ASSAY_F16;
     }
     return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
 }
 
+/* The instruction for bf16 takes denormals for 0: what is only rounded on its way keeps them. */
 bool emit_can_narrow(const emitter *m, const root *r) {
+    const expr *e = &m->k->exprs[r->expr];
     int64_t stride;
     bool dense = m->k->vector >= 0 && index_stride(r->at, m->k->vector, &stride) && stride == 1;
-    const expr *e = &m->k->exprs[r->expr];
+    if (e->kind == EXPR_CAST && e->dtype == ASSAY_BF16 && m->k->exprs[e->sources[0]].kind == EXPR_LOAD) {
+        return false;
+    }
     return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && dense &&
-           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
+           e->kind == EXPR_CAST && dialect_narrow(e->dtype) != NULL && r->store_dtype == e->dtype &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
@@ -77,7 +83,9 @@ void emit_halves_store(emitter *m, const root *r, int i, bool passes) {
     } else {
         text_addf(&source, ", made%d);", i);
     }
-    emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, text_get(&source));
+    char before[32];
+    snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype));
+    emit_address_call(m, before, r->buffer, r->at, text_get(&source));
     m->out.failed |= source.failed;
     text_clear(&source);
 }

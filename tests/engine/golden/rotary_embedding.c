@@ -28,11 +28,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float *const b9 = buffers[1];
     const float *const b14 = buffers[2];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 4096 * (task);
+        const int64_t first_lane = 1024 * (task);
         {
             uint32_t rare = 0;
             INDEPENDENT
-            for (int64_t l = 0; l < 4096; l++) {
+            for (int64_t l = 0; l < 1024; l++) {
                 const int64_t v0 = first_lane + l;
                 const float t0 = b14[v0];
                 rare |= angle_is_large(t0);
@@ -44,7 +44,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             }
             if (rare != 0) {
                 INDEPENDENT
-                for (int64_t l = 0; l < 4096; l++) {
+                for (int64_t l = 0; l < 1024; l++) {
                     const int64_t v0 = first_lane + l;
                     const float t0 = b14[v0];
                     const float t1 = cosine_f32(t0);
