@@ -20,8 +20,7 @@ void emit_open_loop(emitter *m, int v) {
     m->depth++;
 }
 
-/* Conditions that were given names from that place in the text on, before the lanes, and that none of these has asked. */
-static void drop_unasked(emitter *m, size_t from, const bool *named) {
+void emit_drop_unasked(emitter *m, size_t from, const bool *named) {
     for (int i = m->k->n_exprs - 1; i >= 0 && !m->out.failed; i--) {
         char line[48];
         definition d;
@@ -82,7 +81,7 @@ void emit_loops(emitter *m, int phase) {
                 emit_lanes(m, phase, rest, from);
             }
         }
-        drop_unasked(m, before, named);
+        emit_drop_unasked(m, before, named);
     }
     for (int i = 0; i < k->n_loops; i++) {
         m->depth--;

@@ -176,6 +176,8 @@ void emit_results(emitter *m, int phase);
 
 /* Which element, or which lanes, each of a task's variables stands for; answers how many definitions that makes. */
 int emit_tasks(emitter *m, definition *made);
+/* Takes conditions out that were given names, other than those, from that place in the text on, before lanes that ask none of them. */
+void emit_drop_unasked(emitter *m, size_t from, const bool *named);
 /* The loops of a phase, which emit_want_phase has marked. */
 void emit_loops(emitter *m, int phase);
 

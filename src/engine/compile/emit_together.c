@@ -122,6 +122,7 @@ static void emit_task_part(emitter *m, bool *named, const char *block, const lan
         emit_line(m, "    continue;");
         emit_line(m, "}");
     }
+    size_t before = m->out.length;
     emit_want_phase(m, 0);
     emit_body(m, 0, true);
     if (rest != NULL) {
@@ -129,6 +130,7 @@ static void emit_task_part(emitter *m, bool *named, const char *block, const lan
     } else {
         emit_block_at(m, 0, block, "first_lane");
     }
+    emit_drop_unasked(m, before, named);
     memcpy(m->named, named, (size_t)k->n_exprs);
     while (n-- > 0) {
         emit_drop_unused(m, &made[n]);
