@@ -62,6 +62,8 @@ static const char *const padded[] = {
     "%x = input(T([40, 6, 7], $))\n%y = reflection_pad2d(%x, [-1, 4, 5, -2])\n%z = mul.Tensor(%y, 2.0)\nreturn %z\n",
     "%x = input(T([96, 5], $))\n%a = input(T([96, 20], $, stride=(30, 1)))\n%b = input(T([96, 1], $))\n%y = cat([%x, %a, %b, %x], 1)\nreturn %y\n",
     "%x = input(T([65, 1], $))\n%y = constant_pad_nd(%x, [-1, 1], 2.0)\nreturn %y\n",
+    "%x = input(T([7, 10, 7], $))\n%d = input(T([7, 10, 7], $), low=1.0, high=3.0)\n%a = input(T([1, 10, 7], $))\n"
+    "%y = _softmax(%x, 0, False)\n%q = div.Tensor(%y, %d)\n%z = cat([%d, %a], 0)\nreturn %q, %z\n",
     "%x = input(T([64, 37], $))\n%y = roll(%x, [3, -5], [0, 1])\nreturn %y\n",
 };
 
