@@ -220,6 +220,9 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
                        : t == ASSAY_B8         ? s->boolean
                                                : s->integral;
     form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
+    if ((t == ASSAY_F16 || t == ASSAY_BF16) && (f == FN_ABS || f == FN_NEG)) { /* in bits: nothing else is done to stored halves */
+        form = f == FN_ABS ? "(uint16_t)($a & 0x7fff)" : "(uint16_t)($a ^ 0x8000)";
+    }
     if (form == NULL) {
         return false;
     }
