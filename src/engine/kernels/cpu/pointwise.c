@@ -365,7 +365,9 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
             l->strides[k][1] = 0;
         }
     }
+    /* What stays in caches is brought to f32 faster by whole tiles. */
     p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
+                tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES &&
                 (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
     bool loop_can_stream = p->halves || pointwise_classes[c->class].streaming[p->isa] != NULL;
     choose_tiles(p, plan->call->op->in_place, loop_can_stream);

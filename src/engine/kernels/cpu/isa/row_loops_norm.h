@@ -96,12 +96,6 @@ static void channel_grad_short(void *to, const void *grads, const void *at, cons
 
 enum { RING_BLOCK = 4 * PACK, RING_AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
 
-/* Elements up to the first 64-byte boundary. */
-static inline int64_t ring_head(const void *to, int64_t n) {
-    int64_t head = (int64_t)((size_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof(value));
-    return head < n ? head : n;
-}
-
 #include "engine/kernels/cpu/isa/row_loops_ring.h"
 
 /* --- rows of layer norm that go past the caches ---------------------------------------------------------------------------- */
@@ -138,7 +132,8 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, bool
     const value *next = s->next, *x = s->x;
     value *to = s->to, c = (value)s->centre;
     const layer_finish f = {s->from, weighs ? s->weight : NULL, shifts ? s->bias : NULL, (value)s->mean, (value)s->rstd};
-    int64_t n = s->n, next_head = ring_head(next, n), x_head = ring_head(x, n), to_head = ring_head(to, n);
+    const int64_t n = s->n; /* rows of the computing type */
+    int64_t next_head = ring_head(ROW_NATIVE, next, n), x_head = ring_head(ROW_NATIVE, x, n), to_head = ring_head(ROW_NATIVE, to, n);
     int64_t most_head = next_head > x_head ? next_head : x_head, end;
     most_head = to_head > most_head ? to_head : most_head;
     end = (n - most_head) / RING_BLOCK * RING_BLOCK;

@@ -2,6 +2,8 @@
 /* Template, part of row_loops_norm.h: the rings of norms with channels apart (ring_step). What is read, kept and stored is of the
    computing type or, where that is float, f16 or bf16: `t` is a constant wherever these functions are inlined. */
 
+enum { ROW_NATIVE = ASSAY_F64 }; /* stands for the computing type, whichever that is */
+
 #if defined(ROW_HALVES)
 typedef uint32_t pack_bits __attribute__((vector_size(64)));
 typedef uint16_t pack_half __attribute__((vector_size(32)));
@@ -85,7 +87,8 @@ static inline __attribute__((always_inline)) void row_set(dtype t, void *row, in
 static inline __attribute__((always_inline)) void row_set_packs(dtype t, void *row, int64_t i, pack p, pack q, bool line) {
 #if defined(ROW_HALVES)
     if (t == ASSAY_BF16 || t == ASSAY_F16) {
-        pack_half made[2] = {t == ASSAY_BF16 ? bf16_of_pack(p) : f16_of_pack(p), t == ASSAY_BF16 ? bf16_of_pack(q) : f16_of_pack(q)};
+        pack_half made[2] = {t == ASSAY_BF16 ? bf16_of_pack(p) : f16_of_pack(p),
+                             t == ASSAY_BF16 ? bf16_of_pack(q) : f16_of_pack(q)};
         uint16_t *to = (uint16_t *)row + i;
         line ? stream_line(to, made) : (void)memcpy(to, made, sizeof made);
         return;
@@ -116,7 +119,7 @@ static inline __attribute__((always_inline)) void ring_ask(dtype t, const char *
 }
 
 /* Elements of a row of type t up to the first 64-byte boundary. */
-static inline int64_t ring_head_of(dtype t, const void *to, int64_t n) {
+static inline int64_t ring_head(dtype t, const void *to, int64_t n) {
     int64_t head = (int64_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / row_size(t);
     return head < n ? head : n;
 }
@@ -133,7 +136,7 @@ static inline __attribute__((always_inline)) void ring_forward_of(ring_step *s, 
     const void *next = s->next;
     pack a = {0}, b = {0}, c = {0}, d = {0};
     /* What is finished runs ahead of what is read over it, to where lines begin. */
-    int64_t head = to != NULL ? ring_head_of(t, to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
+    int64_t head = to != NULL ? ring_head(t, to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
     for (int64_t k = 0; k < head; k++) {
         row_set(t, to, k, row_value(t, kept, k) * factor + offset);
     }
@@ -203,7 +206,7 @@ static inline __attribute__((always_inline)) void ring_backward_of(ring_step *s,
     value centre = (value)s->centre;
     const void *next = s->next, *next_dy = s->next_dy;
     pack a = {0}, b = {0}, c = {0}, d = {0};
-    int64_t head = to != NULL ? ring_head_of(t, to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
+    int64_t head = to != NULL ? ring_head(t, to, s->n) : 0, i = 0, whole = (s->n - head) / RING_BLOCK * RING_BLOCK;
     for (int64_t k = 0; k < head; k++) {
         row_set(t, to, k, ring_gradient_value(t, &f, k));
     }
@@ -268,7 +271,7 @@ static void ring_forward(ring_step *s) {
         return;
     }
 #endif
-    ring_forward_of(s, ASSAY_F64); /* the computing type, whichever it is */
+    ring_forward_of(s, ROW_NATIVE);
 }
 
 static void ring_backward(ring_step *s) {
@@ -282,5 +285,5 @@ static void ring_backward(ring_step *s) {
         return;
     }
 #endif
-    ring_backward_of(s, ASSAY_F64);
+    ring_backward_of(s, ROW_NATIVE);
 }
