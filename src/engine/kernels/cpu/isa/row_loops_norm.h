@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, bool
     value *to = s->to, c = (value)s->centre;
     const layer_finish f = {s->from, weighs ? s->weight : NULL, shifts ? s->bias : NULL, (value)s->mean, (value)s->rstd};
     const int64_t n = s->n; /* rows of the computing type */
-    int64_t next_head = ring_head(ROW_NATIVE, next, n), x_head = ring_head(ROW_NATIVE, x, n), to_head = ring_head(ROW_NATIVE, to, n);
+    int64_t next_head = ring_head(row_native, next, n), x_head = ring_head(row_native, x, n), to_head = ring_head(row_native, to, n);
     int64_t most_head = next_head > x_head ? next_head : x_head, end;
     most_head = to_head > most_head ? to_head : most_head;
     end = (n - most_head) / RING_BLOCK * RING_BLOCK;

@@ -2,7 +2,7 @@
 /* Template, part of row_loops_norm.h: the rings of norms with channels apart (ring_step). What is read, kept and stored is of the
    computing type or, where that is float, f16 or bf16: `t` is a constant wherever these functions are inlined. */
 
-enum { ROW_NATIVE = ASSAY_F64 }; /* stands for the computing type, whichever that is */
+static const dtype row_native = ASSAY_F64; /* stands for the computing type, whichever that is */
 
 #if defined(ROW_HALVES)
 typedef uint32_t pack_bits __attribute__((vector_size(64)));
@@ -271,7 +271,7 @@ static void ring_forward(ring_step *s) {
         return;
     }
 #endif
-    ring_forward_of(s, ROW_NATIVE);
+    ring_forward_of(s, row_native);
 }
 
 static void ring_backward(ring_step *s) {
@@ -285,5 +285,5 @@ static void ring_backward(ring_step *s) {
         return;
     }
 #endif
-    ring_backward_of(s, ROW_NATIVE);
+    ring_backward_of(s, row_native);
 }
