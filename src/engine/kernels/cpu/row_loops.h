@@ -74,7 +74,7 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
-enum { COLUMNS_GROUP = 16, COLUMNS_GROUP_SHIFTED = 8 }; /* rows of a group; where there is a margin, which reads lines in three pieces */
+enum { COLUMNS_GROUP = 16 }; /* rows */
 typedef struct columns_step {
     columns_kind kind;
     int64_t rows;

@@ -30,13 +30,9 @@ static void columns_scale(void *to, const void *x, const void *a, const void *b,
     }
 }
 
-static inline int64_t group_of(const columns_step *s) {
-    return s->margin > 0 ? COLUMNS_GROUP_SHIFTED : COLUMNS_GROUP;
-}
-
 static inline int64_t rows_of_group(const columns_step *s, int64_t g) {
-    int64_t left = s->rows - g * group_of(s);
-    return left < 0 ? 0 : left < group_of(s) ? left : group_of(s);
+    int64_t left = s->rows - g * COLUMNS_GROUP;
+    return left < 0 ? 0 : left < COLUMNS_GROUP ? left : COLUMNS_GROUP;
 }
 
 static inline pack at_least(pack p, double least) {
@@ -109,7 +105,7 @@ static inline void join_rows(const columns_step *s, int64_t r, value *made, cons
 
 /* A chunk at an end of what is stored, where a line is not whole, or the chunk is not; or one that lags. */
 static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t g, int64_t at, columns_kind kind) {
-    int64_t row = s->room + s->margin, before = s->margin, from = g * group_of(s);
+    int64_t row = s->room + s->margin, before = s->margin, from = g * COLUMNS_GROUP;
     const value *kept = (const value *)s->kept + from * row + at;
     const value *other = (const value *)s->kept_other + from * row + at;
     value *to = (value *)s->to + from * s->to_stride + at;
@@ -173,7 +169,7 @@ static __attribute__((noinline)) void stage_chunk(chunk_source *c, value *room, 
 static __attribute__((noinline)) void read_again(const columns_step *s, int64_t g, int64_t at, const chunk_source *c,
                                                  bool logarithm) {
     int64_t row = s->room + s->margin, rows = rows_of_group(s, g);
-    value *kept = (value *)s->kept + g * group_of(s) * row + at, *shift = (value *)s->shift + g * row + at;
+    value *kept = (value *)s->kept + g * COLUMNS_GROUP * row + at, *shift = (value *)s->shift + g * row + at;
     value *sum = (value *)s->sum + at, before[CHUNK];
     memcpy(before, shift, sizeof before);
     for (int k = 0; k < CHUNK; k += PACK) {
@@ -346,8 +342,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     bool same_group = at + CHUNK < widest, reads = at >= 0 && at < s->n;
     int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group ? g : g + 1;
     int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g) : 0;
-    const int64_t group = shifted ? COLUMNS_GROUP_SHIFTED : COLUMNS_GROUP;
-    int64_t from = g * group, out_from = out_g * group;
+    int64_t from = g * COLUMNS_GROUP, out_from = out_g * COLUMNS_GROUP;
     chunk_places c = {.source = {(const value *)s->next + from * s->next_stride + at,
                                  back ? (const value *)s->next_other + from * s->other_stride + at : NULL, s->next_stride,
                                  s->other_stride, s->ahead * s->next_stride, s->ahead * s->other_stride},
@@ -362,7 +357,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
                       .row = row,
                       .out_at = out_at};
     value staged[2 * COLUMNS_GROUP * CHUNK];
-    bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + group < s->rows;
+    bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + COLUMNS_GROUP < s->rows;
     if (rows > 0 && at + CHUNK > s->n && !has_next) { /* what lies behind a row is the next one: it does no harm */
         stage_chunk(&c.source, staged, rows, s->n - at);
     }
@@ -377,10 +372,10 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         take_totals(s, g, at, &c.source, row, kind, &t);
     }
     const chunk_totals before = t;
-    if (rows == group && out_rows == group && keeps_tail) {
-        pass_rows(&c, &t, group, group, kind, shifted, true);
-    } else if (rows == group && out_rows == group) {
-        pass_rows(&c, &t, group, group, kind, shifted, false);
+    if (rows == COLUMNS_GROUP && out_rows == COLUMNS_GROUP && keeps_tail) {
+        pass_rows(&c, &t, COLUMNS_GROUP, COLUMNS_GROUP, kind, shifted, true);
+    } else if (rows == COLUMNS_GROUP && out_rows == COLUMNS_GROUP) {
+        pass_rows(&c, &t, COLUMNS_GROUP, COLUMNS_GROUP, kind, shifted, false);
     } else {
         pass_rows(&c, &t, rows, out_rows, kind, shifted, keeps_tail);
     }
@@ -392,7 +387,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
 static inline __attribute__((always_inline)) void columns_step_with(const columns_step *step, columns_kind kind, bool shifted) {
     const columns_step of = *step, *s = &of;
     int64_t widest = s->n > s->out_n ? s->n : s->out_n;
-    for (int64_t g = 0; g * (shifted ? COLUMNS_GROUP_SHIFTED : COLUMNS_GROUP) < s->rows; g++) {
+    for (int64_t g = 0; g * COLUMNS_GROUP < s->rows; g++) {
         for (int64_t at = g == 0 ? -CHUNK : 0; at < widest; at += CHUNK) {
             step_chunk(s, g, at, kind, shifted); /* the one before the first: the first is finished */
         }
