@@ -35,6 +35,8 @@ static const char *const programs[] = {
     XAB "%c = clone(%x)\n" ADDMM("p", "x") "%q = mm(%c, %p)\nreturn %q\n",
     XAB "%c = clone(%x)\n" ADDMM("p", "x") "return %p, %c\n",
     XAB "%c = clone(%x)\n%p = addmm_(%x, %c, %b)\n%q = addmm_(%c, %a, %b)\nreturn %p, %q\n",
+    /* a copy of an input, which stays as it is */
+    XAB "%v = _unsafe_view(%x, [8, 8])\n%c = clone(%v)\n" ADDMM("p", "c") "return %v, %p\n",
     /* views */
     XAB "%v = t(%x)\n%d = mul.Scalar(%v, 0.9)\n" ADDMM("p", "x") "%e = sub.Tensor(%p, %d)\nreturn %e, %p\n",
     XAB "%v = t(%x)\n%s = slice.Tensor(%x, 0, 2, 5)\n%d = mul.Scalar(%v, 0.9)\n%p = addmm_(%x, %a, %v)\n%f = mul.Tensor(%d, %v)\n"
@@ -173,6 +175,28 @@ static void shared_places_are_refused(void **state) {
     b->close(b);
 }
 
+/* An input whose copy is written, and which nobody reads after that. */
+static void copied_inputs_stay(void **state) {
+    (void)state;
+    backend *b;
+    subject s;
+    plan *p;
+    text after = {0};
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    make(&s, XAB "%c = clone(%x)\n" ADDMM("p", "c") "return %p\n");
+    assert_int_equal(b->prepare(b, &s.g, &p, NULL), ASSAY_OK);
+    assert_int_equal(p->run(p, NULL), ASSAY_OK);
+    keep_inputs(&s.g, &after, false);
+    assert_int_equal(after.length, s.inputs.length);
+    assert_memory_equal(after.data, s.inputs.data, after.length);
+    p->release(p);
+    graph_clear(&s.g);
+    text_clear(&s.inputs);
+    text_clear(&after);
+    arena_clear(&s.memory);
+    b->close(b);
+}
+
 /* Bytes of the program's own memory. */
 static int64_t work_bytes(const char *program) {
     backend *b;
@@ -209,6 +233,7 @@ int main(void) {
         cmocka_unit_test(so_they_do_without_fusion),
         cmocka_unit_test(shared_places_are_refused),
         cmocka_unit_test(so_do_products_of_ones_own),
+        cmocka_unit_test(copied_inputs_stay),
         cmocka_unit_test(what_nobody_reads_later_is_not_copied),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -5,9 +5,17 @@
 
 #include <omp.h>
 
-/* What each thread has for itself: the step's buffers, and memory for those that are as large as a part. */
-typedef struct chain_thread {
+/* A step's kernel and what it takes, as one thread runs it. */
+typedef struct chain_step {
+    compiled_kernel_fn *kernel;
+    int64_t tasks; /* of a part */
     void **buffers;
+    bool moves; /* some of these differ from part to part */
+} chain_step;
+
+/* What each thread has for itself: the steps, and memory for buffers that are as large as a part. */
+typedef struct chain_thread {
+    chain_step *steps;
     void **parts; /* by the program's buffers; NULL: as everybody's */
 } chain_thread;
 
@@ -16,18 +24,25 @@ struct chain_memory {
     chain_thread *threads;
 };
 
+static bool make_steps(compiled_plan *p, const chain *h, chain_thread *own) {
+    own->steps = arena_make(&p->memory, (size_t)h->n_steps, sizeof *own->steps);
+    bool made = own->steps != NULL;
+    for (int i = 0; made && i < h->n_steps; i++) {
+        size_t n = (size_t)p->program.steps[h->first + i].n_buffers;
+        own->steps[i].buffers = arena_make(&p->memory, n + 1, sizeof *own->steps[i].buffers);
+        made = own->steps[i].buffers != NULL;
+    }
+    return made;
+}
+
 static status prepare_chain(compiled_plan *p, int index, error *err) {
     const chain *h = &p->program.chains[index];
     struct chain_memory *m = &p->chains[index];
-    int most = 0;
-    for (int i = h->first; i < h->first + h->n_steps; i++) {
-        most = p->program.steps[i].n_buffers > most ? p->program.steps[i].n_buffers : most;
-    }
     m->n_threads = omp_get_max_threads();
     m->threads = arena_make(&p->memory, (size_t)m->n_threads, sizeof *m->threads);
     for (int t = 0; m->threads != NULL && t < m->n_threads; t++) {
         chain_thread *own = &m->threads[t];
-        own->buffers = arena_make(&p->memory, (size_t)most + 1, sizeof *own->buffers);
+        bool made = make_steps(p, h, own);
         own->parts = arena_make(&p->memory, (size_t)p->program.n_buffers, sizeof *own->parts);
         for (int b = 0; own->parts != NULL && b < p->program.n_buffers; b++) {
             const compile_buffer *buffer = &p->program.buffers[b];
@@ -44,7 +59,7 @@ static status prepare_chain(compiled_plan *p, int index, error *err) {
                 }
             }
         }
-        if (own->buffers == NULL || own->parts == NULL) {
+        if (!made || own->parts == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
         }
     }
@@ -62,33 +77,47 @@ status compiled_prepare_chains(compiled_plan *p, error *err) {
     return ASSAY_OK;
 }
 
-/* A step's kernel, as chosen, or, where that one's tasks are no parts, the compiler's own choice. */
-static bool run_part(const compiled_plan *p, const compiled_step *s, const chain *h, int64_t part, int thread, chain_thread *own) {
-    compiled_kernel_fn *kernel = s->kernel;
-    int64_t tasks = s->n_tasks / h->parts;
-    if (!s->described->variants[s->variant].in_parts) {
-        kernel = s->in_parts;
-        tasks = s->described->variants[0].n_tasks / h->parts;
-    }
+/* A step's kernel, as chosen, or, where that one's tasks are no parts, the compiler's own choice; and its buffers, for all parts. */
+static void ready_step(const compiled_step *s, const chain *h, int thread, const chain_thread *own, chain_step *out) {
+    bool chosen = s->described->variants[s->variant].in_parts;
+    out->kernel = chosen ? s->kernel : s->in_parts;
+    out->tasks = (chosen ? s->n_tasks : s->described->variants[0].n_tasks) / h->parts;
+    out->moves = false;
     for (int i = 0; i < s->described->n_buffers; i++) {
-        int b = s->described->buffers[i];
-        const compile_buffer *buffer = &p->program.buffers[b];
-        uintptr_t skipped = (uintptr_t)(part * buffer->part_elems) * dtype_size(buffer->dtype);
-        /* The kernel counts elements from part 0 on. */
-        own->buffers[i] = own->parts[b] != NULL ? (void *)((uintptr_t)own->parts[b] - skipped) : s->buffers[i];
+        out->buffers[i] = s->buffers[i];
+        out->moves |= own->parts[s->described->buffers[i]] != NULL;
     }
     if (s->n_rooms > 0) {
-        own->buffers[s->described->n_buffers] = s->rooms[thread][s->described->n_buffers];
+        out->buffers[s->described->n_buffers] = s->rooms[thread][s->described->n_buffers];
     }
-    return kernel(own->buffers, part * tasks, (part + 1) * tasks);
+}
+
+/* Kernels count elements from part 0 on, also in memory of a part alone. */
+static void move_buffers(const compiled_plan *p, const compile_step *s, int64_t part, const chain_thread *own, void **buffers) {
+    for (int i = 0; i < s->n_buffers; i++) {
+        int b = s->buffers[i];
+        const compile_buffer *buffer = &p->program.buffers[b];
+        uintptr_t skipped = (uintptr_t)(part * buffer->part_elems) * dtype_size(buffer->dtype);
+        if (own->parts[b] != NULL) {
+            buffers[i] = (void *)((uintptr_t)own->parts[b] - skipped);
+        }
+    }
 }
 
 static bool run_parts(const compiled_plan *p, int index, int thread, int64_t from, int64_t to) {
     const chain *h = &p->program.chains[index];
+    const chain_thread *own = &p->chains[index].threads[thread];
     bool good = true;
+    for (int i = 0; i < h->n_steps; i++) {
+        ready_step(&p->steps[h->first + i], h, thread, own, &own->steps[i]);
+    }
     for (int64_t part = from; part < to; part++) {
-        for (int i = h->first; i < h->first + h->n_steps; i++) {
-            good &= run_part(p, &p->steps[i], h, part, thread, &p->chains[index].threads[thread]);
+        for (int i = 0; i < h->n_steps; i++) {
+            const chain_step *s = &own->steps[i];
+            if (s->moves) {
+                move_buffers(p, p->steps[h->first + i].described, part, own, s->buffers);
+            }
+            good &= s->kernel(s->buffers, part * s->tasks, (part + 1) * s->tasks);
         }
     }
     return good;

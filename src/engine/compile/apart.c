@@ -122,6 +122,17 @@ static bool is_joined(const compiler *c, const attempt *a, int buffer) {
     return false;
 }
 
+/* Whether what a call in place finds in memory p is an input's that the program does not write there: the call's own tensor began
+   as its copy. */
+static bool is_foreign(const compiler *c, const dag_node *call, int source, const place *p) {
+    const compile_buffer *b = &c->buffers[p->buffer];
+    if (source != 0 || !is_call_in_place(call) || b->role != BUFFER_INPUT) {
+        return false;
+    }
+    const tensor *written = call->call.call->args[0].tensor;
+    return written != b->tensor && (written->storage == NULL || written->storage != b->tensor->storage);
+}
+
 /* Values that the call of step s would overwrite although they are wanted later get to be copied for it. */
 static bool copy_what_is_written(compiler *c, attempt *a, int s) {
     bool any = false;
@@ -135,7 +146,8 @@ static bool copy_what_is_written(compiler *c, attempt *a, int s) {
         /* What a call writes besides its result is to reach the graph's own memory. */
         bool may_move = (x == 0 && is_call_in_place(call)) || c->buffers[p.buffer].role != BUFFER_INPUT;
         const void *memory = memory_at(c, p.buffer);
-        if (may_move && (is_joined(c, a, p.buffer) || is_read_from(c, s, x, memory) || is_kept(c, s, memory))) {
+        if (may_move && (is_foreign(c, call, x, &p) || is_joined(c, a, p.buffer) || is_read_from(c, s, x, memory) ||
+                         is_kept(c, s, memory))) {
             a->promoted[v.id] = true;
             any = true;
         }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { MOST_PARTS_TRIED = 64 };
-/* What a part may touch, so that it stays in a core's own cache. */
-static const double PART_BYTES = 768 * 1024;
+/* What a part may touch, so that it stays in a core's own cache; below that other it is too little for the calls that it takes. */
+static const double PART_BYTES = 768 * 1024, LEAST_PART_BYTES = 32 * 1024;
 
 /* How a kernel's tasks fall into parts: whole variables, from the slowest on, then runs of `run` of one more. */
 typedef struct partition {
@@ -17,9 +17,27 @@ typedef struct partition {
     int variables[KERNEL_MAX_VARIABLES];
     int64_t radix[KERNEL_MAX_VARIABLES]; /* of the part's number, by variable */
     int64_t run;                         /* of the last variable; 1: all of them are whole */
+    int64_t lanes;                       /* of a kernel that is one row of lanes, for the parts to be whole tasks; 0: as they are */
 } partition;
 
-static bool partition_of(const kernel *k, int64_t parts, partition *out) {
+/* A row of lanes without more, of which parts are pieces: it is taken in blocks that make these up. */
+static bool partition_of_row(const kernel *k, int64_t parts, partition *out) {
+    enum { MOST_LANES = 4096, LANES = 1024 };
+    int v = k->vector;
+    bool is_row = k->n_tasks == 1 && k->tasks[0] == v && k->n_loops == 0 && !k->has_classes && !k->is_product;
+    if (!is_row || k->variables[v].size % parts != 0) {
+        return false;
+    }
+    int64_t run = k->variables[v].size / parts;
+    *out = (partition){.parts = parts, .n = 1, .variables = {v}, .run = run, .lanes = run <= MOST_LANES ? run : LANES};
+    out->radix[0] = parts;
+    return run > 1 && run % out->lanes == 0;
+}
+
+static bool partition_of(const kernel *k, int64_t parts, bool of_row, partition *out) {
+    if (of_row && partition_of_row(k, parts, out)) {
+        return true;
+    }
     partition p = {.parts = parts, .run = 1};
     int64_t rest = parts;
     for (int i = 0; i < k->n_tasks && rest > 1; i++) {
@@ -36,6 +54,15 @@ static bool partition_of(const kernel *k, int64_t parts, partition *out) {
     }
     *out = p;
     return rest == 1 && k->n_task_items % parts == 0;
+}
+
+/* The kernel's tasks become such that each part has as many. */
+static void take_parts(kernel *k, int64_t parts, bool of_row) {
+    partition p;
+    if (partition_of(k, parts, of_row, &p) && p.lanes > 0) {
+        k->lanes = p.lanes;
+        k->n_task_items = k->variables[k->vector].size / p.lanes;
+    }
 }
 
 /* The least and the greatest that expression e's offset comes to in part 0, whose variables are replaced by `by`. Where it has
@@ -63,10 +90,32 @@ static void offset_range(compiler *c, const kernel *k, const partition *p, const
     }
 }
 
+/* What a scatter's place comes to besides indices that are read, whose bounds it is seen to that they keep. */
+static index_sum without_data(compiler *c, index_sum at, int64_t *low, int64_t *high) {
+    index_sum rest = index_constant(at.constant);
+    *low = *high = 0;
+    for (int i = 0; i < at.n; i++) {
+        index_sum term = {.n = 1, .terms = &at.terms[i]};
+        int64_t from, to;
+        if (at.terms[i].atom->kind == ATOM_DATA) {
+            index_range(term, &from, &to);
+            *low += from;
+            *high += to;
+        } else {
+            rest = index_add(&c->g.indices, rest, term);
+        }
+    }
+    return rest;
+}
+
 /* Whether what part p touches of a buffer (by expression e, NULL: by a store) are the elements p * extent to
    (p + 1) * extent - 1, or some of them. */
 static bool is_of_part(compiler *c, const kernel *k, const partition *p, const expr *e, index_sum at, int64_t extent) {
     index_sum by[KERNEL_MAX_VARIABLES];
+    int64_t data_low = 0, data_high = 0;
+    if (e == NULL) {
+        at = without_data(c, at, &data_low, &data_high);
+    }
     for (int v = 0; v < k->n_variables; v++) {
         by[v] = index_variable(&c->g.indices, v, k->variables[v].size);
     }
@@ -82,7 +131,7 @@ static bool is_of_part(compiler *c, const kernel *k, const partition *p, const e
     }
     int64_t low, high;
     offset_range(c, k, p, e, at, by, &low, &high);
-    return low >= 0 && high < extent && !c->g.indices.failed;
+    return low + data_low >= 0 && high + data_high < extent && !c->g.indices.failed;
 }
 
 /* Elements of a buffer without gaps; -1: it has some. */
@@ -113,7 +162,13 @@ static bool is_written(const kernel *k, int buffer) {
     return false;
 }
 
+/* A scatter finds what it adds to, or leaves as it is. */
 static bool is_loaded(const kernel *k, int buffer) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCATTER && k->roots[i].buffer == buffer) {
+            return true;
+        }
+    }
     for (int i = 0; i < k->n_exprs; i++) {
         if (k->exprs[i].kind == EXPR_LOAD && k->exprs[i].buffer == buffer) {
             return true;
@@ -128,18 +183,33 @@ static bool may_chain(const compiler *c, const kernel *k) {
         const root *r = &k->roots[i];
         bool elsewhere = r->buffer >= 0 && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
                          c->buffers[r->buffer].tensor->storage != NULL; /* an input lies there as well */
-        if (r->kind == ROOT_SCATTER || r->kind == ROOT_SCAN || elsewhere) {
+        if (r->kind == ROOT_SCAN || elsewhere) {
             return false;
         }
     }
     return k->n_task_items > 0;
 }
 
+/* Whether all that k makes is what scatters begin with. Others are not cut for a chain's sake: they would take the
+   first kernels of another one into theirs. */
+static bool is_base(const compiler *c, const kernel *k) {
+    bool all = k->n_roots > 0;
+    for (int i = 0; i < k->n_roots; i++) {
+        bool scattered = false;
+        for (int s = 0; s < c->n_steps; s++) {
+            const root *r = c->steps[s].kernel != NULL ? &c->steps[s].kernel->roots[0] : NULL;
+            scattered |= r != NULL && r->kind == ROOT_SCATTER && r->buffer == k->roots[i].buffer;
+        }
+        all &= scattered;
+    }
+    return all;
+}
+
 /* Whether kernel k touches what is passed on within the chain (first to last, k among them) by parts alone; *shares becomes
    true when it touches something that another kernel of the chain does. */
 static bool keeps_to_parts(compiler *c, const kernel *k, int64_t parts, int first, int last, bool *shares) {
     partition p;
-    if (!partition_of(k, parts, &p)) {
+    if (!partition_of(k, parts, is_base(c, k), &p)) {
         return false;
     }
     for (int i = 0; i < k->n_buffers; i++) {
@@ -221,6 +291,15 @@ static double bytes_of_part(const compiler *c, int first, int last, int64_t part
     return sum / (double)parts;
 }
 
+/* Two parts made one, as long as they are small. */
+static void make_larger(compiler *c, chain *h) {
+    int last = h->first + h->n_steps - 1;
+    while (h->parts % 2 == 0 && h->parts / 2 >= 8 * c->options->n_threads &&
+           bytes_of_part(c, h->first, last, h->parts / 2) <= LEAST_PART_BYTES && chain_end(c, h->first, h->parts / 2) == last) {
+        h->parts /= 2;
+    }
+}
+
 /* The longest chain from a step on; of equally long ones that of the fewest parts that stay in a cache. */
 static chain best_chain(compiler *c, int first) {
     int64_t list[MOST_PARTS_TRIED];
@@ -243,6 +322,9 @@ static chain best_chain(compiler *c, int first) {
         if (steps > best.n_steps || (fits && !fitted) || (fits == fitted && fits == fewer)) {
             best = (chain){first, steps, list[i]};
         }
+    }
+    if (best.n_steps > 1) {
+        make_larger(c, &best);
     }
     return best;
 }
@@ -286,6 +368,14 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
                     bool shares = false;
                     c->steps[i].variants[v]->in_parts =
                         keeps_to_parts(c, c->steps[i].variants[v], h.parts, h.first, h.first + h.n_steps - 1, &shares);
+                }
+            }
+            for (int i = h.first; i < h.first + h.n_steps; i++) {
+                for (int v = 0; v < c->steps[i].n_variants; v++) {
+                    if (c->steps[i].variants[v]->in_parts) {
+                        kernel *k = c->steps[i].variants[v];
+                        take_parts(k, h.parts, is_base(c, k));
+                    }
                 }
             }
             localise(c, &h);

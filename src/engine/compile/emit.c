@@ -20,6 +20,24 @@ void emit_open_loop(emitter *m, int v) {
     m->depth++;
 }
 
+void emit_drop_unasked(emitter *m, size_t from, const bool *named) {
+    for (int i = m->k->n_exprs - 1; i >= 0 && !m->out.failed; i--) {
+        char line[48];
+        definition d;
+        if (m->k->exprs[i].kind != EXPR_WITHIN || !m->named[i] || named[i]) {
+            continue;
+        }
+        snprintf(d.name, sizeof d.name, "t%d", i);
+        snprintf(line, sizeof line, "const %s %s = ", dialect_type(ASSAY_B8), d.name);
+        const char *at = strstr(m->out.data + from, line);
+        if (at != NULL) {
+            d.to = (size_t)(strchr(at, '\n') + 1 - m->out.data);
+            d.from = (size_t)(at - m->out.data) - 4 * (size_t)m->depth;
+            emit_drop_unused(m, &d);
+        }
+    }
+}
+
 void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
@@ -38,6 +56,7 @@ void emit_loops(emitter *m, int phase) {
     if (k->vector < 0) {
         emit_body(m, phase, false);
     } else {
+        size_t before = m->out.length;
         emit_body(m, phase, true);
         const loop_variable *vector = &k->variables[k->vector];
         int64_t rest = vector->size % k->lanes;
@@ -62,6 +81,7 @@ void emit_loops(emitter *m, int phase) {
                 emit_lanes(m, phase, rest, from);
             }
         }
+        emit_drop_unasked(m, before, named);
     }
     for (int i = 0; i < k->n_loops; i++) {
         m->depth--;
@@ -318,11 +338,15 @@ static char *with_prelude(compiler *c, const text *kernels, const char **body) {
 static bool begin(emitter *m, const kernel *k) {
     size_t n = (size_t)k->n_exprs + 1;
     m->k = k;
+    m->never = -1;
+    m->known = 0;
     m->named = arena_make(m->c->memory, n, 1);
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
     m->widened = arena_make(m->c->memory, n, 1);
     m->turned = arena_make(m->c->memory, n, 1);
+    m->gathered = arena_make(m->c->memory, n, 1);
+    m->follows = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
@@ -332,12 +356,16 @@ static bool begin(emitter *m, const kernel *k) {
     m->room_bytes = 0;
     m->page_tasks = 0;
     m->turns_rows = false;
+    m->singly = k->vector < 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->singly |= emit_is_gathered_half(m, &k->exprs[i]);
+    }
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
     m->streams = !k->is_product && emit_streams_any(m);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
+           m->widened != NULL && m->gathered != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {

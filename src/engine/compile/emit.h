@@ -29,6 +29,9 @@ typedef struct emitter {
     int64_t room_bytes;
     int *versions;   /* of what is saved: for so many tasks in flight */
     bool *widened;   /* casts of halves, random bits and functions that the block at hand has made as a whole, before its lanes */
+    bool *gathered;  /* casts among them of halves that lie here and there */
+    bool *follows;   /* what depends on such */
+    bool singly;     /* halves are converted one by one where no block is: some lie here and there */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
@@ -41,6 +44,9 @@ typedef struct emitter {
     int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
     bool inside;     /* so do the conditions of emit_is_certain */
+    uint64_t known;  /* variables whose values are numbers in the lines at hand: these */
+    int64_t values[KERNEL_MAX_VARIABLES];
+    int never;       /* a condition that holds nowhere in the loop at hand; -1 */
     bool failed;     /* a function that the language lacks */
     int lacking;     /* the expression */
 } emitter;
@@ -117,6 +123,22 @@ void emit_range(emitter *m, int phase, const lane_range *range);
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
 /* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
 void emit_operand(emitter *m, int i, const lane_range *range);
+/* Whether e reads a half that lies wherever an index says, a different one for each lane. */
+bool emit_is_gathered_half(const emitter *m, const expr *e);
+/* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */
+void emit_choose_gathered(emitter *m);
+/* Whether the last block of lanes begins where it ends with the last lane, where `rest` are left: of halves, each of which costs
+   more by itself. */
+bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest);
+/* Whether a root stores halves that blocks can be narrowed to; whether all that a phase does is to narrow what it reads, straight
+   from where that lies; the call that stores root i's block of halves, of what `made` holds or of that. */
+bool emit_can_narrow(const emitter *m, const root *r);
+bool emit_passes_on(const emitter *m, int phase);
+void emit_halves_store(emitter *m, const root *r, int i, bool passes);
+/* Whether the phase at hand computes expression i, rather than read it back. */
+bool emit_is_made(const emitter *m, int i);
+/* A block of halves that lie here and there, side by side, and what they are in f32. */
+void emit_gathered(emitter *m, const lane_range *range);
 /* Where most lanes stay inside of what they look at: those in a loop without their conditions, the others beside it. Answers
    false, and writes nothing, where that is not so. */
 bool emit_inside(emitter *m, int phase, const lane_range *range);
@@ -129,6 +151,8 @@ bool emit_streams_any(const emitter *m);
 bool emit_streams(const emitter *m, int phase);
 /* Lanes of a block. */
 int emit_block_lanes(const emitter *m);
+/* Whether an element of a phase may be computed twice: it is stored, and nothing that is stored is read. */
+bool emit_may_repeat(const emitter *m, int phase);
 /* Whether an expression reads neighbours in memory along the vector, whatever they are. */
 bool emit_is_dense_load(const emitter *m, const expr *e);
 /* A line that names the address of a buffer's element between `before` and `after`. */
@@ -152,6 +176,8 @@ void emit_results(emitter *m, int phase);
 
 /* Which element, or which lanes, each of a task's variables stands for; answers how many definitions that makes. */
 int emit_tasks(emitter *m, definition *made);
+/* Takes conditions out that were given names, other than those, from that place in the text on, before lanes that ask none of them. */
+void emit_drop_unasked(emitter *m, size_t from, const bool *named);
 /* The loops of a phase, which emit_want_phase has marked. */
 void emit_loops(emitter *m, int phase);
 

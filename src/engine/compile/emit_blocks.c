@@ -46,6 +46,16 @@ static bool reads_memory_of(const emitter *m, int buffer) {
     return false;
 }
 
+bool emit_may_repeat(const emitter *m, int phase) {
+    for (int r = 0; r < m->k->n_roots; r++) {
+        const root *stored = &m->k->roots[r];
+        if (stored->phase == phase && (stored->kind != ROOT_STORE || reads_memory_of(m, stored->buffer))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
            r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
@@ -56,8 +66,7 @@ bool emit_is_joined(const emitter *m, int i) {
     return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && is_streamed(m, &m->k->roots[i]);
 }
 
-/* Whether the phase at hand computes expression i, rather than read it back. */
-static bool is_made(const emitter *m, int i) {
+bool emit_is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
@@ -79,7 +88,7 @@ static bool is_block_function(const emitter *m, int i) {
     if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
         return false;
     }
-    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && is_made(m, i) &&
+    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
            emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype) != NULL;
 }
 
@@ -91,18 +100,10 @@ static bool can_widen(const emitter *m, int i) {
         return false;
     }
     if (e->kind == EXPR_RANDOM) {
-        return is_dense(m, e->at) && is_made(m, i);
+        return is_dense(m, e->at) && emit_is_made(m, i);
     }
-    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
+    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
-}
-
-static bool can_narrow(const emitter *m, const root *r) {
-    const expr *e = &m->k->exprs[r->expr];
-    return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
-           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
-           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
-           m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
 
 bool emit_is_narrowed(const emitter *m, int i) {
@@ -156,12 +157,17 @@ static bool choose(emitter *m, int phase) {
     bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
-        m->narrowed[i] = can_narrow(m, r); /* from now on: others may name the half as well */
+        m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
         m->staged[i] = r->phase == phase && (is_streamed(m, r) || m->narrowed[i]);
         any |= m->staged[i];
     }
+    emit_choose_gathered(m);
     for (int i = 0; i < k->n_exprs; i++) {
-        m->widened[i] = m->wanted[i] && !m->named[i] && (can_widen(m, i) || (functions && is_block_function(m, i)));
+        functions &= !m->gathered[i];
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
+                        (m->gathered[i] || can_widen(m, i) || (functions && is_block_function(m, i)));
         any |= m->widened[i];
     }
     return any;
@@ -170,6 +176,7 @@ static bool choose(emitter *m, int phase) {
 static void choose_none(emitter *m) {
     memset(m->staged, 0, (size_t)m->k->n_roots);
     memset(m->widened, 0, (size_t)m->k->n_exprs);
+    memset(m->gathered, 0, (size_t)m->k->n_exprs);
 }
 
 void emit_want_phase(emitter *m, int phase) {
@@ -212,7 +219,7 @@ static void emit_before_block(emitter *m, int phase) {
             m->out.failed |= seed.failed || index.failed;
             text_clear(&seed);
             text_clear(&index);
-        } else if (m->widened[i] && e->kind == EXPR_CAST) {
+        } else if (m->widened[i] && e->kind == EXPR_CAST && !m->gathered[i]) {
             const expr *from = &k->exprs[e->sources[0]];
             char before[64];
             snprintf(before, sizeof before, "f32s_of_f16s(wide%d, ", i);
@@ -221,7 +228,7 @@ static void emit_before_block(emitter *m, int phase) {
     }
 }
 
-static void emit_after_block(emitter *m) {
+static void emit_after_block(emitter *m, bool passes) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
@@ -231,13 +238,12 @@ static void emit_after_block(emitter *m) {
         }
         bool narrowed = m->narrowed[i];
         if (!is_streamed(m, r)) {
-            snprintf(after, sizeof after, ", made%d);", i);
-            emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, after);
+            emit_halves_store(m, r, i, passes);
             continue;
         }
         if (narrowed) {
-            emit_block_room(m, i, "halves", ASSAY_F16);
-            emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
+            emit_block_room(m, i, "halves", r->store_dtype);
+            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype), i, i);
         }
         if (emit_is_joined(m, i)) {
             emit_joined_store(m, i);
@@ -308,8 +314,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
             emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
         }
     }
+    bool passes = emit_passes_on(m, phase);
     for (int i = 0; i < k->n_roots; i++) {
-        if (m->staged[i]) {
+        if (m->staged[i] && !passes) {
             emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
         }
     }
@@ -318,15 +325,18 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     close_scope(m, &start);
     snprintf(last, sizeof last, "%d", emit_block_lanes(m));
     lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
+    emit_gathered(m, &range);
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->widened[i] && k->exprs[i].kind == EXPR_MAP) {
             emit_function(m, i, &range);
         }
     }
     emit_want_phase(m, phase);
-    emit_range(m, phase, &range);
+    if (!passes) {
+        emit_range(m, phase, &range);
+    }
     open_scope(m, from, &start);
-    emit_after_block(m);
+    emit_after_block(m, passes);
     close_scope(m, &start);
 }
 
@@ -414,7 +424,7 @@ int emit_line_lanes(const emitter *m) {
     }
     for (int i = 0; i < k->n_roots; i++) {
         int line = STREAM_LINE_BYTES / (int)dtype_size(k->roots[i].store_dtype);
-        if (can_narrow(m, &k->roots[i])) {
+        if (emit_can_narrow(m, &k->roots[i])) {
             return EMIT_BLOCK_LANES;
         }
         lanes = is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;
@@ -442,6 +452,15 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
     if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
         emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
+        return;
+    }
+    if (n > 0 && emit_takes_lanes_twice(m, phase, n % emit_block_lanes(m))) {
+        emit_line(m, "for (int64_t whole = 0; whole < %s; whole += %d) {", count, emit_block_lanes(m));
+        m->depth++;
+        emit_line(m, "const int64_t block = whole + %d <= %s ? whole : %s - %d;", emit_block_lanes(m), count, count, emit_block_lanes(m));
+        emit_block_at(m, phase, "block", from);
+        m->depth--;
+        emit_line(m, "}");
         return;
     }
     int unaligned = unaligned_root(m);

@@ -45,8 +45,22 @@ static void add_atom(const emitter *m, text *out, const index_atom *atom, int gu
     }
 }
 
+/* With the numbers of variables that are known, but where it reads data: what is read has a name by its coordinates. */
+static index_sum with_known(const emitter *m, index_sum a, int guard) {
+    index_sum by[KERNEL_MAX_VARIABLES];
+    int reads[EXPR_MAX_READS];
+    if ((index_variables(a) & m->known) == 0 || index_reads(m->k, a, guard, reads, 0) > 0) {
+        return a;
+    }
+    for (int v = 0; v < m->k->n_variables; v++) {
+        by[v] = (m->known >> v & 1) != 0 ? index_constant(m->values[v]) : index_variable(&m->c->g.indices, v, m->k->variables[v].size);
+    }
+    return index_replace(&m->c->g.indices, a, m->k->n_variables, by);
+}
+
 void emit_index(const emitter *m, text *out, index_sum a, int guard) {
     bool first = true;
+    a = with_known(m, a, guard);
     for (int i = 0; i < a.n; i++) {
         int64_t factor = a.terms[i].factor;
         text_add(out, first ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ");
@@ -73,6 +87,8 @@ void emit_name(const emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_NUMBER) {
         dialect_number(out, e->dtype, e->number);
+    } else if (i == m->never) {
+        text_add(out, "0");
     } else if (!m->named[i] && emit_is_certain(m, i)) {
         text_add(out, "1");
     } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
@@ -92,12 +108,14 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
         emit_name(m, out, e->guard);
         text_add(out, " && (");
     }
+    bool any = false;
     for (int i = 0; i < e->n_bounds; i++) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
-        index_range(b->at, &low, &high);
+        index_range(with_known(m, b->at, e->guard), &low, &high);
         bool above = low < b->low || (e->asks && high <= b->high);
-        text_add(out, i > 0 ? " & " : "");
+        text_add(out, any && (above || high > b->high) ? " & " : "");
+        any |= above || high > b->high;
         if (above) {
             text_add(out, "(");
             emit_index(m, out, b->at, e->guard);
@@ -110,6 +128,7 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
             text_addf(out, " <= %lld)", (long long)b->high);
         }
     }
+    text_add(out, any ? "" : "1");
     text_add(out, only_where ? ")" : "");
 }
 
@@ -147,6 +166,10 @@ static void add_value(emitter *m, text *out, int i) {
     switch (e->kind) {
     case EXPR_LOAD: {
         bool asks = e->guard >= 0 && !emit_is_certain(m, e->guard);
+        if (asks && e->guard == m->never) {
+            text_add(out, "0");
+            break;
+        }
         if (asks) {
             emit_name(m, out, e->guard);
             text_add(out, " ? ");
@@ -165,8 +188,8 @@ static void add_value(emitter *m, text *out, int i) {
             dialect_quick(out, e->fn, t, operands);
         } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
             break;
-        } else if (e->fn == FN_SELECT && emit_is_certain(m, e->sources[0])) {
-            text_add(out, operands[1]);
+        } else if (e->fn == FN_SELECT && (e->sources[0] == m->never || emit_is_certain(m, e->sources[0]))) {
+            text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
         } else if (chooses_infinity(m, e)) {
             text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
         } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
@@ -177,9 +200,15 @@ static void add_value(emitter *m, text *out, int i) {
         }
         break;
     }
-    case EXPR_CAST:
-        dialect_cast(out, m->k->exprs[e->sources[0]].dtype, e->dtype, operands[0]);
+    case EXPR_CAST: {
+        dtype from = m->k->exprs[e->sources[0]].dtype;
+        if (m->singly && ((from == ASSAY_F16 && e->dtype == ASSAY_F32) || (from == ASSAY_F32 && e->dtype == ASSAY_F16))) {
+            text_addf(out, from == ASSAY_F16 ? "f32_of_one_f16(%s)" : "f16_of_one_f32(%s)", operands[0]);
+        } else {
+            dialect_cast(out, from, e->dtype, operands[0]);
+        }
         break;
+    }
     case EXPR_WITHIN:
         add_condition(m, out, e);
         break;
@@ -242,7 +271,7 @@ static void add_position(const emitter *m, text *out, int versions) {
 
 void emit_expr(emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    if (emit_is_certain(m, i)) {
+    if (i == m->never || emit_is_certain(m, i)) {
         return;
     }
     m->named[i] = true;
@@ -287,7 +316,12 @@ void emit_want(emitter *m, int i) {
     if (m->widened[i] || (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase)) {
         return; /* read back, not computed */
     }
-    int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[i], reads);
+    const expr *e = &m->k->exprs[i];
+    if (m->never >= 0 && e->kind == EXPR_MAP && e->fn == FN_SELECT && e->sources[0] == m->never) {
+        emit_want(m, e->sources[2]);
+        return;
+    }
+    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
     for (int r = 0; r < n; r++) {
         emit_want(m, reads[r]);
     }

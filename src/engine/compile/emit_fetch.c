@@ -95,7 +95,8 @@ void emit_fetches(emitter *m, int phase) {
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS];
-        int64_t ahead = emit_is_dense_load(m, e) ? ahead_of(m, e, phase) : 0;
+        bool is_one = emit_is_dense_load(m, e) && (e->variables & k->beside) == 0;
+        int64_t ahead = is_one ? ahead_of(m, e, phase) : 0;
         bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
         if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
             continue;

@@ -85,6 +85,9 @@ static int kept_form(const emitter *m, int i) {
             return i;
         }
     }
+    for (int r = 0; r < m->k->n_roots; r++) {
+        found = m->k->roots[r].expr == i ? i : found; /* it is stored as it is */
+    }
     return found;
 }
 

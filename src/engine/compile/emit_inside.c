@@ -3,6 +3,7 @@
    are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
 #include "engine/compile/emit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static bool goes_with_lanes(const emitter *m, const view_bound *b) {
 /* The same for all lanes, and not read from data. */
 static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
     int reads[EXPR_MAX_READS];
-    return (index_variables(b->at) >> m->k->vector & 1) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
+    uint64_t lanes = (uint64_t)1 << m->k->vector | m->k->beside;
+    return (index_variables(b->at) & lanes) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
 }
 
 bool emit_is_certain(const emitter *m, int i) {
@@ -38,6 +40,7 @@ bool emit_is_certain(const emitter *m, int i) {
 typedef struct inside {
     int64_t first, last;
     text condition;
+    int only; /* the condition, where there is but this one, which fails wherever the rest does not hold; -1 */
 } inside;
 
 static int64_t divide_up(int64_t a, int64_t b) {
@@ -97,8 +100,8 @@ static void add_certain(emitter *m, int i, inside *in) {
 static bool find_inside(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
-    *in = (inside){.last = size - 1};
-    bool any = false, moves = false;
+    *in = (inside){.last = size - 1, .only = -1};
+    bool any = false, moves = false, several = k->has_classes;
     for (int i = 0; i < k->n_roots; i++) {
         moves |= k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER);
     }
@@ -113,26 +116,15 @@ static bool find_inside(emitter *m, int phase, inside *in) {
         if (condition >= 0 && emit_is_certain(m, condition)) {
             add_certain(m, condition, in);
             any |= e->kind == EXPR_LOAD;
+            several |= k->exprs[condition].kind != EXPR_WITHIN || (in->only >= 0 && in->only != condition);
+            in->only = condition;
         }
     }
     m->inside = false;
+    in->only = several ? -1 : in->only;
+    in->first = in->first < size ? in->first : size;
+    in->last = in->last >= in->first ? in->last : in->first - 1;
     return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
-}
-
-/* Whether an element may be computed twice: it is stored, and nothing that is stored is read. */
-static bool may_repeat(const emitter *m, int phase) {
-    const kernel *k = m->k;
-    for (int r = 0; r < k->n_roots; r++) {
-        if (k->roots[r].phase == phase && k->roots[r].kind != ROOT_STORE) {
-            return false;
-        }
-        for (int i = 0; i < k->n_exprs; i++) {
-            if (k->exprs[i].kind == EXPR_LOAD && k->exprs[i].buffer == k->roots[r].buffer) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
 /* Whether a range is all there is of the vector variable. */
@@ -145,6 +137,77 @@ static void emit_part(emitter *m, int phase, const lane_range *range, bool is_in
     m->inside = is_inside;
     emit_plain_range(m, phase, range);
     m->inside = false;
+}
+
+/* Lanes that are not all inside: with their conditions, or without what fails in all of them. */
+static void emit_outside(emitter *m, int phase, const lane_range *range, int never) {
+    size_t n = (size_t)m->k->n_exprs;
+    bool *wanted = never >= 0 ? malloc(n + 1) : NULL;
+    if (never >= 0 && wanted == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    if (never >= 0) {
+        memcpy(wanted, m->wanted, n);
+        m->never = never;
+        emit_want_phase(m, phase);
+    }
+    emit_plain_range(m, phase, range);
+    if (never >= 0) {
+        memcpy(m->wanted, wanted, n);
+        m->never = -1;
+    }
+    free(wanted);
+}
+
+/* The lanes inside, which `from` counts, from inner_first to before inner_last. */
+static void emit_inner(emitter *m, int phase, const lane_range *range, const char *inner_first, const char *inner_last, bool together) {
+    if (together) {
+        emit_line(m, "for (int64_t block = %s; block < %s; block += %d) {", inner_first, inner_last, TOGETHER);
+        m->depth++;
+        emit_line(m, "const int64_t block_first = block + %d <= %s ? block : %s - %d;", TOGETHER, inner_last, inner_last, TOGETHER);
+        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_part(m, phase, &(lane_range){inner_first, inner_last, range->from, 0, false}, true);
+    }
+}
+
+/* All lanes that there are, where one condition decides: it is known beforehand which are inside. */
+static void emit_whole(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    char first[24], last[24];
+    snprintf(first, sizeof first, "%lld", (long long)in->first);
+    snprintf(last, sizeof last, "%lld", (long long)in->last + 1);
+    if (in->first > 0) {
+        emit_outside(m, phase, &(lane_range){"0", first, range->from, 0, false}, in->only);
+    }
+    emit_inner(m, phase, range, first, last, together);
+    if (in->last + 1 < m->k->variables[m->k->vector].size) {
+        emit_outside(m, phase, &(lane_range){last, range->last, range->from, 0, false}, in->only);
+    }
+}
+
+/* A block of them, which may lie anywhere, or all. */
+static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
+        emit_inner(m, phase, range, range->first, range->last, together);
+        return;
+    }
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
+    const char *from = one_block ? "0" : range->from;
+    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in->first, from, range->first,
+              (long long)in->first, from, range->first);
+    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
+              (long long)in->last + 1, from, range->last);
+    emit_inner(m, phase, range, "inner_first", "inner_last", together);
+    emit_line(m, "for (int side = 0; side < 2; side++) {");
+    m->depth++;
+    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
+    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
+    emit_outside(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, in->only < 0}, in->only);
+    m->depth--;
+    emit_line(m, "}");
 }
 
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
@@ -160,34 +223,17 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
         emit_line(m, "{");
     }
     m->depth++;
-    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
-    const char *from = one_block ? "0" : range->from;
-    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in.first, from, range->first,
-              (long long)in.first, from, range->first);
-    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in.last + 1, from, range->last,
-              (long long)in.last + 1, from, range->last);
-    if (is_whole(m, range) && in.last - in.first + 1 >= TOGETHER && may_repeat(m, phase)) {
-        emit_line(m, "for (int64_t block = inner_first; block < inner_last; block += %d) {", TOGETHER);
-        m->depth++;
-        emit_line(m, "const int64_t block_first = block + %d <= inner_last ? block : inner_last - %d;", TOGETHER, TOGETHER);
-        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
-        m->depth--;
-        emit_line(m, "}");
+    bool whole = is_whole(m, range), together = whole && in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase);
+    if (whole && in.only >= 0) {
+        emit_whole(m, phase, range, &in, together);
     } else {
-        emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
+        emit_some(m, phase, range, &in, together);
     }
-    emit_line(m, "for (int side = 0; side < 2; side++) {");
-    m->depth++;
-    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
-    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
-    emit_part(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, true}, false);
-    m->depth--;
-    emit_line(m, "}");
     m->depth--;
     if (asks) {
         emit_line(m, "} else {");
         m->depth++;
-        emit_part(m, phase, range, false);
+        emit_outside(m, phase, range, in.only);
         m->depth--;
     }
     emit_line(m, "}");

@@ -45,10 +45,26 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
     }
 }
 
+/* Whether an accumulator takes places as they ascend, beginning with the first: equals never beat it. */
+static bool takes_in_order(const emitter *m, const root *r) {
+    const kernel *k = m->k;
+    int64_t stride, least = INT64_MAX;
+    for (int i = 0; i < k->n_loops && m->rows; i++) {
+        if (!index_stride(r->place, k->loops[i], &stride) || stride <= 0 || stride >= least) {
+            return false; /* an inner loop's places lie between the next outer one's */
+        }
+        least = stride;
+    }
+    return m->rows && m->flow == FLOW_NONE;
+}
+
 /* The same where the place counts: the first of equals, and the first NaN before all numbers. */
 static void emit_take_place(emitter *m, const root *r, const char *a, const char *at, const char *x, const char *p) {
     const char *beats = r->how == RED_ARGMAX ? ">" : "<";
-    if (dtype_is_floating(r->dtype)) {
+    if (takes_in_order(m, r)) {
+        emit_line(m, dtype_is_floating(r->dtype) ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
+                  x, beats, a, x, x, a, a);
+    } else if (dtype_is_floating(r->dtype)) {
         emit_line(m, "const int wins = ((%s %s %s) & (%s == %s)) | ((%s != %s) & (%s == %s)) |", x, beats, a, a, a, x, x, a, a);
         emit_line(m, "    (((%s == %s) | ((%s != %s) & (%s != %s))) & (%s < %s));", x, a, x, x, a, a, p, at);
     } else {
@@ -71,7 +87,7 @@ void emit_accumulators(emitter *m, int phase) {
         emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
         emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
         if (is_place(r->how)) {
-            emit_line(m, "    p%d[l] = 0x7fffffffffffffff;", i);
+            emit_line(m, takes_in_order(m, r) ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
         }
         emit_line(m, "}");
     }

@@ -284,15 +284,33 @@ static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_su
     return otherwise < 0 ? -1 : expr_append(c, k, &e, v, at, n->ndim);
 }
 
+/* A half whose sign alone is changed, by way of f32: the half itself, and how; -1: it is not that. */
+static val signed_half(const compiler *c, const dag_node *n, scalar_function *fn) {
+    const val none = {-1};
+    if (n->kind != PRIM_CAST || (n->dtype != ASSAY_F16 && n->dtype != ASSAY_BF16) || c->places[n->sources[0].id].buffer >= 0) {
+        return none;
+    }
+    const dag_node *map = dag_at(&c->g, n->sources[0]);
+    if (map->kind != PRIM_MAP || (map->fn != FN_ABS && map->fn != FN_NEG) || c->places[map->sources[0].id].buffer >= 0) {
+        return none;
+    }
+    const dag_node *wide = dag_at(&c->g, map->sources[0]);
+    *fn = map->fn;
+    return wide->kind == PRIM_CAST && dag_at(&c->g, wide->sources[0])->dtype == n->dtype ? wide->sources[0] : none;
+}
+
 static int of_sources(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
     expr e = {.kind = n->kind == PRIM_CAST ? EXPR_CAST : EXPR_MAP,
               .dtype = n->dtype,
               .fn = n->fn,
               .n_sources = n->n_sources,
               .guard = guard};
+    val half = signed_half(c, n, &e.fn);
+    e.kind = half.id >= 0 ? EXPR_MAP : e.kind;
     for (int i = 0; i < n->n_sources; i++) {
-        bool plain = dag_at(&c->g, n->sources[i])->ndim == 0; /* constants are not expanded */
-        e.sources[i] = expr_of(c, k, n->sources[i], plain ? NULL : at, guard);
+        val source = half.id >= 0 ? half : n->sources[i];
+        bool plain = dag_at(&c->g, source)->ndim == 0; /* constants are not expanded */
+        e.sources[i] = expr_of(c, k, source, plain ? NULL : at, guard);
         if (e.sources[i] < 0) {
             return -1;
         }

@@ -348,6 +348,28 @@ static int64_t lanes_of_lines(const kernel *k, const expr *e, int64_t n_across, 
     return pays && k->variables[k->vector].size >= lanes ? lanes : 0;
 }
 
+/* Of all places, roughly, those where the condition (-1: none) holds. */
+static double share_within(const kernel *k, int condition) {
+    double share = 1;
+    const expr *e = condition >= 0 ? &k->exprs[condition] : NULL;
+    if (e != NULL && e->kind == EXPR_MAP && e->fn == FN_AND) {
+        return share_within(k, e->sources[0]) * share_within(k, e->sources[1]);
+    }
+    for (int i = 0; e != NULL && i < e->n_bounds; i++) {
+        const view_bound *b = &e->bounds[i];
+        int64_t low, high;
+        index_range(b->at, &low, &high);
+        double all = (double)high - (double)low + 1;
+        low = low > b->low ? low : b->low;
+        high = high < b->high ? high : b->high;
+        share *= high < low ? 0 : ((double)high - (double)low + 1) / all;
+    }
+    return share;
+}
+
+/* What is read at fewer of all places is not worth tiles. */
+static const double LEAST_SHARE_TILED = 0.25;
+
 /* Where something runs along another variable in memory than the vector's (a transpose), that one is cut into blocks: the
    lines of memory that a block touches stay near until all of them is used. Its inner part becomes a loop of the task. Large
    results are made of fewer lanes, which are read two lines at a time to their rows' ends. */
@@ -358,7 +380,8 @@ static void tile_loops(compiler *c, kernel *k, loop_choice choice) {
     for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0; i++) {
         const expr *e = &k->exprs[i];
         int64_t along, stride;
-        if (e->kind != EXPR_LOAD || !index_stride(e->at, k->vector, &along) || along <= 1) {
+        if (e->kind != EXPR_LOAD || !index_stride(e->at, k->vector, &along) || along <= 1 ||
+            share_within(k, e->guard) < LEAST_SHARE_TILED) {
             continue;
         }
         for (int v = 0; v < k->n_variables; v++) {
@@ -408,7 +431,7 @@ static void choose_tasks(kernel *k) {
             if (v != k->vector) {
                 k->loops[k->n_loops++] = v;
             }
-        } else if (v != k->vector && k->variables[v].tile == 0) {
+        } else if (v != k->vector && k->variables[v].tile == 0 && (k->beside >> v & 1) == 0) {
             k->tasks[k->n_tasks++] = v;
             k->n_task_items *= k->variables[v].size;
         }
@@ -464,7 +487,10 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return true;
     }
     choose_vector(c, k, choice);
-    tile_loops(c, k, choice);
+    choose_beside(k);
+    if (k->beside == 0) {
+        tile_loops(c, k, choice);
+    }
     choose_tasks(k);
     return !c->failed;
 }

@@ -128,6 +128,7 @@ typedef struct kernel {
     int n_loops, loops[KERNEL_MAX_VARIABLES];
     int vector;         /* -1: none */
     int64_t lanes;      /* elements of the vector variable taken together */
+    uint64_t beside;    /* variables whose few values are computed side by side, for each lane: they lie between lanes in memory */
     bool turns_lines;   /* what runs across the lanes is read a few lines of memory of each at a time, and stored past the caches */
     int64_t n_task_items;
     double bytes, flops; /* one run's, roughly: decides over threads */
@@ -175,6 +176,8 @@ status schedule(compiler *c, error *err);
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* The part of that which chooses the vector's variable and its lanes, once the others are in order. */
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);
+/* And the variables whose values are computed side by side. */
+void choose_beside(kernel *k);
 /* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
 bool choose_streams(compiler *c, kernel *k, loop_choice choice);
 /* What tasks in flight keep, where their rows are lanes, has to fit most of a core's own cache, beside what passes through it. */

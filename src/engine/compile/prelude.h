@@ -89,7 +89,7 @@ VECTOR_INLINE float pow_f32(float x, float y) {
 }
 
 /* Where sin_f32 and cos_f32 have no digits left. */
-VECTOR_INLINE uint64_t angle_is_large(float x) {
+VECTOR_INLINE uint32_t angle_is_large(float x) {
     return !(fabsf(x) <= TRIGONOMETRY_LIMIT);
 }
 
@@ -134,7 +134,7 @@ VECTOR_INLINE float fmod_near_f32(float a, float b) {
 }
 
 /* Where that does not hold; NaN, division by zero and by infinity among it. */
-VECTOR_INLINE uint64_t quotient_is_far(float a, float b) {
+VECTOR_INLINE uint32_t quotient_is_far(float a, float b) {
     return !((fabsf(a) < 0x1p28f * fabsf(b)) & (fabsf(b) < INFINITY));
 }
 
@@ -244,8 +244,17 @@ VECTOR_INLINE int64_t div_near_i64(int64_t a, int64_t b) {
     return (int64_t)((double)a / (double)b);
 }
 
+/* By a number known beforehand: times its inverse, which is one off at most; what is left says so, exactly. */
+VECTOR_INLINE double floor_quotient_f64(double a, double b) {
+    if (!__builtin_constant_p(b)) {
+        return __builtin_floor(a / b);
+    }
+    double q = __builtin_floor(a * (1 / b)), rest = b < 0 ? q * b - a : a - q * b, size = b < 0 ? -b : b;
+    return rest < 0 ? q - 1 : rest >= size ? q + 1 : q;
+}
+
 VECTOR_INLINE int64_t floor_div_near_i64(int64_t a, int64_t b) {
-    return (int64_t)__builtin_floor((double)a / (double)b);
+    return (int64_t)floor_quotient_f64((double)a, (double)b);
 }
 
 VECTOR_INLINE int64_t fmod_near_i64(int64_t a, int64_t b) {
@@ -256,7 +265,7 @@ VECTOR_INLINE int64_t remainder_near_i64(int64_t a, int64_t b) {
     return a - floor_div_near_i64(a, b) * b;
 }
 
-VECTOR_INLINE uint64_t no_near_i32(int32_t a, int32_t b) {
+VECTOR_INLINE uint32_t no_near_i32(int32_t a, int32_t b) {
     (void)a;
     return b == 0;
 }
@@ -266,7 +275,7 @@ VECTOR_INLINE int32_t div_near_i32(int32_t a, int32_t b) {
 }
 
 VECTOR_INLINE int32_t floor_div_near_i32(int32_t a, int32_t b) {
-    return (int32_t)(int64_t)__builtin_floor((double)a / (double)b);
+    return (int32_t)(int64_t)floor_quotient_f64((double)a, (double)b);
 }
 
 VECTOR_INLINE int32_t fmod_near_i32(int32_t a, int32_t b) {
@@ -323,47 +332,6 @@ VECTOR_INLINE uint16_t f16_of_f32(float x) {
     uint32_t sum = bits_of_float(float_of_bits((exponent >> 1) + 0x07800000u) + scaled);
     uint32_t value = (sum >> 13 & 0x7c00u) + (sum & 0xfffu);
     return (uint16_t)((bits >> 16 & 0x8000u) | (doubled > 0xff000000u ? 0x7e00u : value));
-}
-
-/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
-VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
-#if defined(__AVX512F__)
-    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
-    }
-#elif defined(__F16C__)
-    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
-    }
-#else
-    for (int l = 0; l < 64; l++) {
-        to[l] = f32_of_f16(from[l]);
-    }
-#endif
-}
-
-VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
-#if defined(__AVX512F__)
-    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
-    }
-#elif defined(__F16C__)
-    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
-    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
-    }
-#else
-    for (int l = 0; l < 64; l++) {
-        to[l] = f16_of_f32(from[l]);
-    }
-#endif
 }
 
 /* Keeps compilers from making vector code of the loop over i: how far it goes they cannot know. */

@@ -1,6 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A template, like prelude.h: sixteen lanes to one, in halves. What differs from plain loops is the code alone: compilers make
+/* A template, like prelude.h: halves by the processor's instruction, and sixteen lanes to one, in halves. What differs from plain loops is the code alone: compilers make
    scalars of the last sixteen. */
+
+/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
+VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f32_of_f16(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
+    }
+#elif defined(__F16C__)
+    typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 8) {
+        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f16_of_f32(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void bf16s_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512BF16__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(64), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 32) {
+        __asm__("vcvtne2ps2bf16 %1, %2, %0"
+                : "=v"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)), "v"(*(const wide *)(from + l + 16)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = bf16_of_f32(from[l]);
+    }
+#endif
+}
+
+/* One half, where no vector code can be made of what is around it. */
+VECTOR_INLINE float f32_of_one_f16(uint16_t x) {
+#if defined(__F16C__)
+    typedef float four __attribute__((vector_size(16)));
+    typedef uint16_t eight __attribute__((vector_size(16)));
+    four y;
+    __asm__("vcvtph2ps %1, %0" : "=x"(y) : "x"((eight){x}));
+    return y[0];
+#else
+    return f32_of_f16(x);
+#endif
+}
+
+VECTOR_INLINE uint16_t f16_of_one_f32(float x) {
+#if defined(__F16C__)
+    typedef float four __attribute__((vector_size(16)));
+    typedef uint16_t eight __attribute__((vector_size(16)));
+    eight y;
+    __asm__("vcvtps2ph $0, %1, %0" : "=x"(y) : "x"((four){x}));
+    return y[0];
+#else
+    return f16_of_f32(x);
+#endif
+}
 
 VECTOR_INLINE float sum_of_16_f32(const float *a) {
 #if HAS_SHUFFLE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of a kernel's variables runs along the lanes of a vector, and how many lanes are taken together. */
+#include "engine/compile/dialect.h"
 #include "engine/compile/passes.h"
 
 /* index_stride, where what is read from data and does not depend on the variable stands still. */
@@ -30,8 +31,114 @@ static double share_of(const kernel *k, uint64_t variables) {
     return share;
 }
 
+enum { MOST_BESIDE = 8, MOST_TEXT_BESIDE = 256 };
+
+/* Whether nothing but text is in the way of computing several values of a variable beside each other. */
+static bool may_go_beside(const kernel *k) {
+    bool may = !k->has_classes;
+    for (int i = 0; i < k->n_roots; i++) {
+        may &= k->roots[i].kind == ROOT_STORE;
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        bool is_quick = e->kind == EXPR_MAP && dialect_has_quick(e->fn, k->exprs[e->sources[e->n_sources - 1]].dtype);
+        may &= e->kind != EXPR_RANDOM && !is_quick;
+    }
+    return may;
+}
+
+/* The variable along which the root's elements are so far apart; -1. */
+static int variable_of_stride(const kernel *k, const root *r, int64_t wanted) {
+    for (int v = 0; v < k->n_variables; v++) {
+        int64_t stride;
+        if (k->variables[v].size > 1 && index_stride(r->at, v, &stride) && stride == wanted) {
+            return v;
+        }
+    }
+    return -1;
+}
+
+/* The variables whose few elements lie between neighbours along v wherever something is stored; 0: there are none, or others. */
+static uint64_t between(const kernel *k, int v) {
+    uint64_t all = 0;
+    for (int i = 0; i < k->n_roots; i++) {
+        uint64_t set = 0;
+        int64_t run = 1, stride;
+        if (!index_stride(k->roots[i].at, v, &stride) || stride < 2 || stride > MOST_BESIDE) {
+            return 0;
+        }
+        for (int u; run < stride && (u = variable_of_stride(k, &k->roots[i], run)) >= 0 && u != v;) {
+            set |= (uint64_t)1 << u;
+            run *= k->variables[u].size;
+        }
+        if (run != stride || (i > 0 && set != all)) {
+            return 0;
+        }
+        all = set;
+    }
+    return all;
+}
+
+static bool is_divided(index_sum a, int v) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if ((atom->kind == ATOM_QUOTIENT || atom->kind == ATOM_REMAINDER) && (atom->variables >> v & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether indices and conditions are simpler for each value of v: a quotient is made of it. */
+static bool is_simpler_known(const kernel *k, int v) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        bool divided = is_divided(k->exprs[i].at, v);
+        for (int b = 0; b < k->exprs[i].n_bounds && !divided; b++) {
+            divided = is_divided(k->exprs[i].bounds[b].at, v);
+        }
+        if (divided) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Splitting a variable has made each expression of it depend on both parts, whichever it reads. */
+static void find_variables(kernel *k) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        expr *e = &k->exprs[i];
+        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
+        e->variables = index_variables(e->at);
+        for (int b = 0; b < e->n_bounds; b++) {
+            e->variables |= index_variables(e->bounds[b].at);
+        }
+        for (int r = 0; r < n; r++) {
+            e->variables |= k->exprs[reads[r]].variables;
+        }
+    }
+}
+
+void choose_beside(kernel *k) {
+    k->beside = k->vector >= 0 && may_go_beside(k) ? between(k, k->vector) : 0;
+    int64_t values = 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        values *= (k->beside >> v & 1) != 0 ? k->variables[v].size : 1;
+    }
+    for (int v = 0; v < k->n_variables && k->beside != 0; v++) {
+        bool fits = values * k->variables[v].size <= MOST_BESIDE && values * k->variables[v].size * k->n_exprs <= MOST_TEXT_BESIDE;
+        if (v != k->vector && (k->beside >> v & 1) == 0 && fits && is_simpler_known(k, v)) {
+            k->beside |= (uint64_t)1 << v;
+            values *= k->variables[v].size;
+        }
+    }
+    if (k->beside != 0) {
+        find_variables(k);
+    }
+}
+
 static double vector_score(const kernel *k, int v) {
     double score = 0;
+    bool fills = may_go_beside(k) && between(k, v) != 0; /* with what lies between lanes they make whole lines */
     bool scans = false;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
@@ -39,7 +146,7 @@ static double vector_score(const kernel *k, int v) {
         int64_t stride;
         if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
             double weight = share_of(k, r->kind == ROOT_REDUCE ? index_variables(r->at) : r->variables);
-            score += weight * (!stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
+            score += weight * (fills ? 2 : !stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
         }
     }
     if (scans && k->variables[v].is_reduced) {
@@ -75,7 +182,10 @@ static int best_variable(const kernel *k, int not_this) {
         if (v == not_this || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
-        if (score > best || (score == best && k->variables[v].size >= k->variables[found].size)) {
+        /* Where nothing lies along any, as in a column, tasks had better be what is far apart: neighbours' kernels share those. */
+        bool longer = score == best && k->variables[v].size >= k->variables[found].size;
+        bool nearer = score == best && score < 0 && !k->has_classes;
+        if (score > best || longer || nearer) {
             best = score;
             found = v;
         }
@@ -124,8 +234,18 @@ enum { SAVED_BYTES = 256 * 1024 };
 /* Below this much traffic one thread does it all. */
 static const double SHARED_BYTES = 128 * 1024;
 
+/* Whether all that a kernel does is to move elements of one variable that are far apart: as tasks they can be a chain's parts. */
+static bool moves_singly(const kernel *k) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (k->exprs[i].kind != EXPR_LOAD) {
+            return false;
+        }
+    }
+    return k->n_variables == 1 && !k->has_classes && !scatters(k) && vector_score(k, 0) < 0;
+}
+
 void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
-    k->vector = best_variable(k, -1);
+    k->vector = moves_singly(k) ? -1 : best_variable(k, -1);
     k->lanes = 1;
     if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {
         int other = best_variable(k, k->vector);
@@ -136,7 +256,7 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     }
     const loop_variable *v = &k->variables[k->vector];
     /* A single pass down the rows wants long pieces of them; several want what the first has read in the L2 cache. */
-    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
+    int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes && !scatters(k) ? (k->n_phases == 1 ? 2 : 1) * LANES_ROWS : LANES_PLAIN;
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;

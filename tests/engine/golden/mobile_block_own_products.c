@@ -102,7 +102,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             const int64_t inner_last = 27 - 0 < 28 ? 27 - 0 : 28;
             for (int64_t block = inner_first; block < inner_last; block += 16) {
                 const int64_t block_first = block + 16 <= inner_last ? block : inner_last - 16;
-                INDEPENDENT
+                INDEPENDENT FEW
                 for (int64_t i = 0; i < 16; i++) {
                     const int64_t l = block_first + i;
                     const int64_t v3 = first_lane + l;

@@ -30,25 +30,19 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t task = first; task < last; task++) {
         const int64_t first_lane = 1024 * (task);
         {
-            uint64_t rare = 0;
+            uint32_t rare = 0;
             INDEPENDENT
             for (int64_t l = 0; l < 1024; l++) {
                 const int64_t v0 = first_lane + l;
                 const float t0 = b14[v0];
                 rare |= angle_is_large(t0);
                 rare |= angle_is_large(t0);
+                const float t1 = cos_f32(t0);
+                const float t2 = sin_f32(t0);
+                b8[v0] = t1;
+                b9[v0] = t2;
             }
-            if (rare == 0) {
-                INDEPENDENT
-                for (int64_t l = 0; l < 1024; l++) {
-                    const int64_t v0 = first_lane + l;
-                    const float t0 = b14[v0];
-                    const float t1 = cos_f32(t0);
-                    const float t2 = sin_f32(t0);
-                    b8[v0] = t1;
-                    b9[v0] = t2;
-                }
-            } else {
+            if (rare != 0) {
                 INDEPENDENT
                 for (int64_t l = 0; l < 1024; l++) {
                     const int64_t v0 = first_lane + l;
