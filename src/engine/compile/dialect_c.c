@@ -161,6 +161,10 @@ const char *dialect_block(scalar_function f, dtype t) {
     return t == ASSAY_F32 ? block_forms[f] : NULL;
 }
 
+const char *dialect_narrow(dtype t) {
+    return t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
+}
+
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */
 static const char *const forms_below_0[FN_COUNT] = {[FN_EXP] = "exp_below_f32($a)"};
 

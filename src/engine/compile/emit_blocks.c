@@ -97,10 +97,14 @@ static bool can_widen(const emitter *m, int i) {
            m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
+/* The instruction for bf16 takes denormals for 0: what is only rounded on its way keeps them. */
 static bool can_narrow(const emitter *m, const root *r) {
     const expr *e = &m->k->exprs[r->expr];
+    if (e->kind == EXPR_CAST && e->dtype == ASSAY_BF16 && m->k->exprs[e->sources[0]].kind == EXPR_LOAD) {
+        return false;
+    }
     return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) &&
-           e->kind == EXPR_CAST && e->dtype == ASSAY_F16 && r->store_dtype == ASSAY_F16 &&
+           e->kind == EXPR_CAST && dialect_narrow(e->dtype) != NULL && r->store_dtype == e->dtype &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
@@ -225,19 +229,20 @@ static void emit_after_block(emitter *m) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
-        char after[64];
+        char before[32], after[64];
         if (!m->staged[i]) {
             continue;
         }
         bool narrowed = m->narrowed[i];
         if (!is_streamed(m, r)) {
+            snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype));
             snprintf(after, sizeof after, ", made%d);", i);
-            emit_address_call(m, "f16s_of_f32s(", r->buffer, r->at, after);
+            emit_address_call(m, before, r->buffer, r->at, after);
             continue;
         }
         if (narrowed) {
-            emit_block_room(m, i, "halves", ASSAY_F16);
-            emit_line(m, "f16s_of_f32s(halves%d, made%d);", i, i);
+            emit_block_room(m, i, "halves", r->store_dtype);
+            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype), i, i);
         }
         if (emit_is_joined(m, i)) {
             emit_joined_store(m, i);

@@ -64,6 +64,18 @@ static bool reads_parts_of_lines(const kernel *k) {
     return false;
 }
 
+/* A block of each page: whole lines of what is stored and of what is read. */
+static int whole_lines(const emitter *m) {
+    const kernel *k = m->k;
+    int lanes = emit_line_lanes(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int line = e->kind == EXPR_LOAD ? STREAM_LINE_BYTES / (int)dtype_size(e->dtype) : 0;
+        lanes = (e->variables >> k->vector & 1) != 0 && line > lanes ? line : lanes;
+    }
+    return lanes;
+}
+
 void emit_choose_together(emitter *m) {
     const kernel *k = m->k;
     m->page_tasks = 0;
@@ -77,7 +89,7 @@ void emit_choose_together(emitter *m) {
         return;
     }
     int64_t bytes = task_bytes(k);
-    m->together_lanes = emit_line_lanes(m);
+    m->together_lanes = whole_lines(m);
     m->page_tasks = bytes < PAGE_BYTES ? (int)(PAGE_BYTES / bytes) : 1;
 }
 

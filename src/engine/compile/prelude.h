@@ -366,6 +366,21 @@ VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
 #endif
 }
 
+VECTOR_INLINE void bf16s_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512BF16__)
+    typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(64), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 32) {
+        __asm__("vcvtne2ps2bf16 %1, %2, %0"
+                : "=v"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)), "v"(*(const wide *)(from + l + 16)));
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = bf16_of_f32(from[l]);
+    }
+#endif
+}
+
 /* Keeps compilers from making vector code of the loop over i: how far it goes they cannot know. */
 #define ONE_BY_ONE(i) __asm__("" : "+r"(i))
 

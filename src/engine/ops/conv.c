@@ -59,63 +59,105 @@ static void add_term(double term, double *sum, double *norm) {
     *norm += term * term;
 }
 
+/* How elements of one plane come about: the sum over taps and over the other side's planes, of what a tap reads there times its
+   weight. */
+typedef int64_t reach_fn(const conv_shape *s, const int64_t *at, const int64_t *k);
+typedef struct plane_sum {
+    const int64_t *sizes; /* of the elements' own plane */
+    reach_fn *reach;
+    const double *planes; /* plane p begins at planes + p * plane_step, its taps' weights at weights + p * weight_step */
+    const double *weights;
+    int64_t n_planes, plane_step, weight_step;
+} plane_sum;
+
 /* narrow[n, c, o] = sum over taps and the group's wide channels of wide * weight */
-static double narrow_element(const conv_ref *r, int64_t flat, double *norm) {
-    const conv_shape *s = &r->s;
-    int64_t o[3], k[3];
-    unravel(flat % r->narrow_area, s->narrow, o);
-    int64_t c = flat / r->narrow_area % s->narrow_channels, n = flat / r->narrow_area / s->narrow_channels;
-    int64_t first = c / r->narrow_per_group * r->wide_per_group;
-    double sum = 0;
-    for (int64_t tap = 0; tap < r->kernel_area; tap++) {
-        unravel(tap, s->kernel, k);
-        int64_t at = wide_at(s, o, k);
-        for (int64_t w = 0; at >= 0 && w < r->wide_per_group; w++) {
-            add_term(r->wide[(n * s->wide_channels + first + w) * r->wide_area + at] *
-                         r->weight[(c * r->wide_per_group + w) * r->kernel_area + tap],
-                     &sum, norm);
-        }
-    }
-    return sum;
+static plane_sum narrow_plane(const conv_ref *r, int64_t plane) {
+    int64_t c = plane % r->s.narrow_channels, n = plane / r->s.narrow_channels;
+    int64_t first = n * r->s.wide_channels + c / r->narrow_per_group * r->wide_per_group;
+    return (plane_sum){.sizes = r->s.narrow, .reach = wide_at, .n_planes = r->wide_per_group,
+                       .planes = r->wide + first * r->wide_area, .plane_step = r->wide_area,
+                       .weights = r->weight + c * r->wide_per_group * r->kernel_area, .weight_step = r->kernel_area};
 }
 
 /* wide[n, c, i] = sum over taps and the group's narrow channels of narrow * weight */
-static double wide_element(const conv_ref *r, int64_t flat, double *norm) {
-    const conv_shape *s = &r->s;
-    int64_t i[3], k[3];
-    unravel(flat % r->wide_area, s->wide, i);
-    int64_t c = flat / r->wide_area % s->wide_channels, n = flat / r->wide_area / s->wide_channels;
-    int64_t first = c / r->wide_per_group * r->narrow_per_group, in_group = c % r->wide_per_group;
-    double sum = 0;
+static plane_sum wide_plane(const conv_ref *r, int64_t plane) {
+    int64_t c = plane % r->s.wide_channels, n = plane / r->s.wide_channels;
+    int64_t first = c / r->wide_per_group * r->narrow_per_group;
+    return (plane_sum){.sizes = r->s.wide, .reach = narrow_at, .n_planes = r->narrow_per_group,
+                       .planes = r->narrow + (n * r->s.narrow_channels + first) * r->narrow_area,
+                       .plane_step = r->narrow_area,
+                       .weights = r->weight + (first * r->wide_per_group + c % r->wide_per_group) * r->kernel_area,
+                       .weight_step = r->wide_per_group * r->kernel_area};
+}
+
+/* The n <= OP_RUN elements of a plane from `flat` on; adds to their sums and square sums, tap after tap, plane after plane.
+   Neighbours lie near each other on the other side as well, whose planes are far apart: so they go through these together. */
+static void sum_planes(const conv_ref *r, const plane_sum *p, int64_t flat, int64_t n, double *sums, double *squares) {
+    int64_t own[OP_RUN][WINDOW_DIMS], from[OP_RUN], where[OP_RUN], k[WINDOW_DIMS];
+    for (int64_t j = 0; j < n; j++) {
+        unravel(flat + j, p->sizes, own[j]);
+    }
     for (int64_t tap = 0; tap < r->kernel_area; tap++) {
-        unravel(tap, s->kernel, k);
-        int64_t at = narrow_at(s, i, k);
-        for (int64_t m = first; at >= 0 && m < first + r->narrow_per_group; m++) {
-            add_term(r->narrow[(n * s->narrow_channels + m) * r->narrow_area + at] *
-                         r->weight[(m * r->wide_per_group + in_group) * r->kernel_area + tap],
-                     &sum, norm);
+        int64_t inside = 0;
+        unravel(tap, r->s.kernel, k);
+        for (int64_t j = 0; j < n; j++) {
+            from[inside] = p->reach(&r->s, own[j], k);
+            where[inside] = j;
+            inside += from[inside] >= 0;
+        }
+        for (int64_t i = 0; inside > 0 && i < p->n_planes; i++) {
+            const double *plane = p->planes + i * p->plane_step, weight = p->weights[i * p->weight_step + tap];
+            for (int64_t j = 0; j < inside; j++) {
+                add_term(plane[from[j]] * weight, &sums[where[j]], &squares[where[j]]);
+            }
         }
     }
-    return sum;
+}
+
+/* Elements of the wide or of the narrow side from `flat` on, in pieces within a plane. */
+static void sum_side(const conv_ref *r, bool wide, int64_t flat, int64_t n, double *sums, double *squares) {
+    int64_t size = wide ? r->wide_area : r->narrow_area, piece;
+    for (int64_t done = 0; done < n; done += piece) {
+        int64_t at = flat + done, left = size - at % size;
+        plane_sum p = wide ? wide_plane(r, at / size) : narrow_plane(r, at / size);
+        piece = n - done < left ? n - done : left;
+        sum_planes(r, &p, at % size, piece, sums + done, squares + done);
+    }
+}
+
+/* The windows o of a line whose tap at `shift` from their start lies inside the wide line: [*from, *to). */
+static void windows_inside(const conv_shape *s, int64_t shift, int64_t *from, int64_t *to) {
+    int64_t stride = s->stride[2], last = s->wide[2] - 1 - shift;
+    *from = shift < 0 ? (-shift + stride - 1) / stride : 0;
+    *to = last < 0 ? 0 : last / stride + 1;
+    *to = *to < s->narrow[2] ? *to : s->narrow[2];
 }
 
 /* weight[m, w, k] = sum over batch and windows of narrow * wide */
 static double weight_element(const conv_ref *r, int64_t flat, double *norm) {
     const conv_shape *s = &r->s;
-    int64_t o[3], k[3];
+    int64_t o[3] = {0}, k[3], from, to;
     unravel(flat % r->kernel_area, s->kernel, k);
     int64_t m = flat / r->kernel_area / r->wide_per_group;
     int64_t c = m / r->narrow_per_group * r->wide_per_group + flat / r->kernel_area % r->wide_per_group;
-    double sum = 0;
-    for (int64_t window = 0; window < r->narrow_area; window++) {
-        unravel(window, s->narrow, o);
+    int64_t shift = k[2] * s->dilation[2] - s->pad[2], lines = s->narrow[0] * s->narrow[1];
+    double sum = 0, squares = 0;
+    windows_inside(s, shift, &from, &to);
+    for (int64_t line = 0; from < to && line < s->batch * lines; line++) {
+        o[0] = line % lines / s->narrow[1];
+        o[1] = line % s->narrow[1];
+        o[2] = from;
         int64_t at = wide_at(s, o, k);
-        for (int64_t n = 0; at >= 0 && n < s->batch; n++) {
-            add_term(r->narrow[(n * s->narrow_channels + m) * r->narrow_area + window] *
-                         r->wide[(n * s->wide_channels + c) * r->wide_area + at],
-                     &sum, norm);
+        if (at < 0) {
+            continue;
+        }
+        const double *x = r->narrow + (line / lines * s->narrow_channels + m) * r->narrow_area + line % lines * s->narrow[2];
+        const double *y = r->wide + (line / lines * s->wide_channels + c) * r->wide_area + at;
+        for (int64_t i = from; i < to; i++) {
+            add_term(x[i] * y[(i - from) * s->stride[2]], &sum, &squares);
         }
     }
+    *norm += squares;
     return sum;
 }
 
@@ -158,23 +200,31 @@ static status convolution_infer(const op_call *call, outputs *out, error *err) {
     return outputs_push_format(out, input->dtype, ndim, sizes, s.channels_last, err);
 }
 
-static double convolution_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+static bool convolution_neighbours(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *values, double *squares) {
     const conv_ref *r = reference_of(ctx, 0, 3);
-    if (r == NULL) {
-        return 0;
+    const tensor *o = &ctx->out->items[out];
+    if (r == NULL || dtype_is_integral(o->dtype)) {
+        return false;
     }
-    double sum = r->s.transposed ? wide_element(r, flat, norm) : narrow_element(r, flat, norm);
-    if (r->bias != NULL) {
-        const tensor *o = &ctx->out->items[out];
-        int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area;
-        add_term(r->bias[flat / plane % o->sizes[1]], &sum, norm);
+    sum_side(r, r->s.transposed, flat, n, values, squares);
+    int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area;
+    for (int64_t i = 0; r->bias != NULL && i < n; i++) {
+        add_term(r->bias[(flat + i) / plane % o->sizes[1]], &values[i], &squares[i]);
     }
-    if (dtype_is_integral(ctx->out->items[out].dtype)) { /* kernels' integers wrap */
-        int64_t stored = 0;
-        element_store_int(ctx->out->items[out].dtype, &stored, (int64_t)sum);
-        return (double)element_load_int(ctx->out->items[out].dtype, &stored);
+    return true;
+}
+
+static double convolution_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
+    double sum = 0;
+    const conv_ref *r = reference_of(ctx, 0, 3);
+    if (r == NULL || convolution_neighbours(ctx, out, flat, 1, &sum, norm)) {
+        return sum;
     }
-    return sum;
+    int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area, stored = 0; /* kernels' integers wrap */
+    sum_side(r, r->s.transposed, flat, 1, &sum, norm);
+    sum += r->bias != NULL ? r->bias[flat / plane % ctx->out->items[out].sizes[1]] : 0;
+    element_store_int(ctx->out->items[out].dtype, &stored, (int64_t)sum);
+    return (double)element_load_int(ctx->out->items[out].dtype, &stored);
 }
 
 /* Multiplications and additions of one of the three sums; taps in the padding are counted like any other. */
@@ -238,18 +288,22 @@ static double bias_gradient(ref_ctx *ctx, const conv_ref *r, int64_t channel, do
     return sum;
 }
 
+static bool backward_neighbours(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *values, double *squares) {
+    const conv_ref *r = reference_of(ctx, 1, 4);
+    if (r == NULL || out != 0) {
+        return false;
+    }
+    sum_side(r, !r->s.transposed, flat, n, values, squares);
+    return true;
+}
+
 static double backward_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     const conv_ref *r = reference_of(ctx, 1, 4);
-    if (r == NULL) {
-        return 0;
+    double sum = 0;
+    if (r == NULL || backward_neighbours(ctx, out, flat, 1, &sum, norm)) {
+        return sum;
     }
-    if (out == 2) {
-        return bias_gradient(ctx, r, flat, norm);
-    }
-    if (out == 1) {
-        return weight_element(r, flat, norm);
-    }
-    return r->s.transposed ? narrow_element(r, flat, norm) : wide_element(r, flat, norm);
+    return out == 2 ? bias_gradient(ctx, r, flat, norm) : weight_element(r, flat, norm);
 }
 
 static void backward_cost(const op_call *call, const outputs *out, op_cost *cost) {
@@ -283,7 +337,8 @@ static const op_row rows[] = {
      .infer = convolution_infer,
      .cost = convolution_cost,
      .decompose = convolution_parts,
-     .reference_element = convolution_element},
+     .reference_element = convolution_element,
+     .reference_run = convolution_neighbours},
     {.signature = "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] "
                   "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
                   "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
@@ -292,7 +347,8 @@ static const op_row rows[] = {
      .infer = backward_infer,
      .cost = backward_cost,
      .decompose = v_library,
-     .reference_element = backward_element},
+     .reference_element = backward_element,
+     .reference_run = backward_neighbours},
 };
 
 const op_rows rows_conv = {rows, countof(rows)};

@@ -138,6 +138,36 @@ static double product_real(ref_ctx *ctx, int a_arg, int out, int64_t flat, doubl
     return dot_real(&p.terms, norm);
 }
 
+/* Neighbours in a row of the output read one row of the left factor and neighbours in the right one's rows: term by term in the
+   order that dot_real adds them. */
+static bool product_run(ref_ctx *ctx, int a_arg, int out, int64_t flat, int64_t n, double *values, double *squares) {
+    const tensor *right = call_tensor(ctx->call, a_arg + 1);
+    if (dtype_is_integral(ctx->out->items[out].dtype) || right->ndim < 2) {
+        return false;
+    }
+    const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
+    int64_t width = right->sizes[right->ndim - 1], columns;
+    for (int64_t done = 0; a != NULL && b != NULL && done < n; done += columns) {
+        dot_place p = place_of(ctx, a_arg, flat + done);
+        int64_t left = width - (flat + done) % width;
+        columns = n - done < left ? n - done : left;
+        double *restrict sum = values + done, *restrict square = squares + done;
+        for (int64_t k = 0; k < p.terms.n; k++) {
+            const double *row = b + p.b + k * width, x = a[p.a + k];
+            for (int64_t j = 0; j < columns; j++) {
+                double term = x * row[j];
+                sum[j] += term;
+                square[j] += term * term;
+            }
+        }
+    }
+    return true;
+}
+
+static bool product_neighbours(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *values, double *squares) {
+    return product_run(ctx, 0, out, flat, n, values, squares);
+}
+
 static double complex product_complex(ref_ctx *ctx, int a_arg, int64_t flat, double *norm) {
     dot_place p = place_of(ctx, a_arg, flat);
     const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
@@ -190,6 +220,15 @@ static double complex sum_complex(ref_ctx *ctx, int out, int64_t flat, double *n
     return summand + product;
 }
 
+/* sum_element's last step: beta * self on top of the product, whose square sum *norm holds. */
+static double add_summand(ref_ctx *ctx, int out, int64_t flat, double product, double *norm) {
+    double beta = call_number(ctx->call, 3).f, alpha = call_number(ctx->call, 4).f;
+    const double *s = beta != 0 ? ref_real(ctx, 0) : NULL;
+    double summand = s != NULL ? beta * s[summand_at(call_tensor(ctx->call, 0), &ctx->out->items[out], flat)] : 0;
+    *norm = alpha * alpha * *norm + summand * summand;
+    return summand + alpha * product;
+}
+
 /* beta * self + alpha * (product); arguments: self, factor, factor, beta, alpha. With beta 0 self is not read, so that
    its NaN do not matter. Scalars are integers for integer tensors. */
 static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
@@ -199,21 +238,27 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         double complex value = sum_complex(ctx, out, flat / 2, &both);
         return part_of(value, flat, both, norm);
     }
-    number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
-    int64_t at = summand_at(self, o, flat);
     if (dtype_is_integral(o->dtype)) {
+        number beta = call_number(ctx->call, 3), alpha = call_number(ctx->call, 4);
+        int64_t at = summand_at(self, o, flat);
         const int64_t *s = ref_ints(ctx, 0);
         double product = product_real(ctx, 1, out, flat, norm);
         return s == NULL ? 0
                          : wrapped(o, (uint64_t)(int64_t)beta.f * (uint64_t)s[at] +
                                           (uint64_t)(int64_t)alpha.f * (uint64_t)(int64_t)product);
     }
-    double squares = 0;
-    double product = alpha.f * product_real(ctx, 1, out, flat, &squares);
-    const double *s = beta.f != 0 ? ref_real(ctx, 0) : NULL;
-    double summand = s != NULL ? beta.f * s[at] : 0;
-    *norm += alpha.f * alpha.f * squares + summand * summand;
-    return summand + product;
+    double product = product_real(ctx, 1, out, flat, norm);
+    return add_summand(ctx, out, flat, product, norm);
+}
+
+static bool sum_neighbours(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *values, double *squares) {
+    if (!product_run(ctx, 1, out, flat, n, values, squares)) {
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = add_summand(ctx, out, flat + i, values[i], &squares[i]);
+    }
+    return true;
 }
 
 /* --- shapes ----------------------------------------------------------------------------------------------------------- */
@@ -360,43 +405,50 @@ static const op_row rows[] = {
      .family = &family_product,
      .infer = mm_infer,
      .decompose = product_parts,
-     .reference_element = product_element},
+     .reference_element = product_element,
+     .reference_run = product_neighbours},
     {.signature = "bmm(Tensor self, Tensor mat2) -> Tensor",
      .doc = "A matrix product for each batch: self [B, M, K], mat2 [B, K, N].",
      .family = &family_product,
      .infer = bmm_infer,
      .decompose = product_parts,
-     .reference_element = product_element},
+     .reference_element = product_element,
+     .reference_run = product_neighbours},
     {.signature = "mv(Tensor self, Tensor vec) -> Tensor",
      .doc = "The matrix self [M, K] times the vector vec [K].",
      .family = &family_product,
      .infer = mv_infer,
      .decompose = vector_product_parts,
-     .reference_element = product_element},
+     .reference_element = product_element,
+     .reference_run = product_neighbours},
     {.signature = "dot(Tensor self, Tensor tensor) -> Tensor",
      .doc = "The sum of products of two vectors, without conjugation.",
      .family = &family_product,
      .infer = dot_infer,
      .decompose = vector_product_parts,
-     .reference_element = product_element},
+     .reference_element = product_element,
+     .reference_run = product_neighbours},
     {.signature = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat1 times mat2), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmm_infer,
      .decompose = product_sum_parts,
-     .reference_element = sum_element},
+     .reference_element = sum_element,
+     .reference_run = sum_neighbours},
     {.signature = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "addmm for each batch.",
      .family = &family_product_sum,
      .infer = baddbmm_infer,
      .decompose = product_sum_parts,
-     .reference_element = sum_element},
+     .reference_element = sum_element,
+     .reference_run = sum_neighbours},
     {.signature = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .doc = "beta * self + alpha * (mat times vec), self broadcast; self is not read when beta is 0.",
      .family = &family_product_sum,
      .infer = addmv_infer,
      .decompose = vector_sum_parts,
-     .reference_element = sum_element},
+     .reference_element = sum_element,
+     .reference_run = sum_neighbours},
 };
 
 const op_rows rows_matmul = {rows, countof(rows)};

@@ -73,6 +73,28 @@ static void add(double *sum, double *squares, double term, double size) {
     *squares += size * size;
 }
 
+/* What rounding of x - mean is relative to: its parts. */
+static double size_of(double x, double mean) {
+    return sqrt(x * x + mean * mean);
+}
+
+/* Rows share their statistic, and either share their weight too (channels) or have one each (layer norm). */
+static void add_rows(backward_cache *c, const double *dy, const double *x, const double *weight, int64_t numel) {
+    int64_t step = c->v.weight_div > 1 ? 0 : 1, most = step == 0 ? c->v.weight_div : c->v.n_weights;
+    most = most < c->v.stat_div ? most : c->v.stat_div;
+    for (int64_t row = 0; row < numel; row += most) {
+        int64_t s = row / c->v.stat_div % c->v.n_stats, w = row / c->v.weight_div % c->v.n_weights;
+        for (int64_t i = row; i < row + most; i++, w += step) {
+            double g = dy[i] * (weight != NULL ? weight[w] : 1), normal = (x[i] - c->mean[s]) * c->rstd[s];
+            double size = size_of(x[i], c->mean[s]) * c->rstd[s];
+            add(&c->g[s], &c->g_squares[s], g, g);
+            add(&c->gx[s], &c->gx_squares[s], g * normal, g * size);
+            add(&c->bias[w], &c->bias_squares[w], dy[i], dy[i]);
+            add(&c->weight[w], &c->weight_squares[w], dy[i] * normal, dy[i] * size);
+        }
+    }
+}
+
 static backward_cache *backward_of(ref_ctx *ctx) {
     if (ctx->scratch != NULL) {
         return ctx->scratch;
@@ -85,17 +107,7 @@ static backward_cache *backward_of(ref_ctx *ctx) {
     if (dy == NULL || x == NULL || ctx->failed != ASSAY_OK) {
         return NULL;
     }
-    int64_t numel = tensor_numel(call_tensor(ctx->call, c->v.input_arg));
-    for (int64_t i = 0; i < numel; i++) {
-        int64_t s = i / c->v.stat_div % c->v.n_stats, w = i / c->v.weight_div % c->v.n_weights;
-        double g = dy[i] * (weight != NULL ? weight[w] : 1), normal = (x[i] - c->mean[s]) * c->rstd[s];
-        /* The difference x - mean rounds relative to its parts. */
-        double size = hypot(x[i], c->mean[s]) * c->rstd[s];
-        add(&c->g[s], &c->g_squares[s], g, g);
-        add(&c->gx[s], &c->gx_squares[s], g * normal, g * size);
-        add(&c->bias[w], &c->bias_squares[w], dy[i], dy[i]);
-        add(&c->weight[w], &c->weight_squares[w], dy[i] * normal, dy[i] * size);
-    }
+    add_rows(c, dy, x, weight, tensor_numel(call_tensor(ctx->call, c->v.input_arg)));
     ctx->scratch = c;
     return c;
 }
@@ -116,7 +128,7 @@ static double backward_element(ref_ctx *ctx, int out, int64_t flat, double *norm
         return g * rstd;
     }
     double n = (double)c->v.per_stat, normal = (x[flat] - c->mean[s]) * rstd;
-    double size = hypot(x[flat], c->mean[s]) * rstd;
+    double size = size_of(x[flat], c->mean[s]) * rstd;
     *norm += rstd * rstd * (g * g + c->g_squares[s] / (n * n) + normal * normal * c->gx_squares[s] / (n * n) +
                             size * size * c->gx[s] * c->gx[s] / (n * n));
     return rstd * (g - c->g[s] / n - normal * c->gx[s] / n);

@@ -163,21 +163,40 @@ dtype norm_stat_type(const op_call *call, const norm_view *v) {
     return t;
 }
 
-void norm_statistics(const norm_view *v, const double *x, int64_t numel, double *mean, double *variance) {
+/* The sum over a row of x - shift, or of its squares. Four sums in turn, as one would wait for itself. */
+static double row_sum(const double *x, int64_t n, double shift, bool squared) {
+    enum { SUMS = 4 };
+    double sums[SUMS] = {0};
+    int64_t i = 0;
+    for (; i + SUMS <= n; i += SUMS) {
+        for (int k = 0; k < SUMS; k++) {
+            double term = x[i + k] - shift;
+            sums[k] += squared ? term * term : term;
+        }
+    }
+    for (; i < n; i++) {
+        double term = x[i] - shift;
+        sums[i % SUMS] += squared ? term * term : term;
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* out[s] = sum over statistic s of x - shift[s] (0 where shift is NULL), or of its squares, over per_stat. */
+static void statistics_mean(const norm_view *v, const double *x, int64_t numel, const double *shift, double *out) {
     for (int64_t s = 0; s < v->n_stats; s++) {
-        mean[s] = 0;
+        out[s] = 0;
     }
     for (int64_t i = 0, s = 0; i < numel; i += v->stat_div, s = s + 1 < v->n_stats ? s + 1 : 0) {
-        for (int64_t k = 0; k < v->stat_div; k++) {
-            mean[s] += x[i + k] / (double)v->per_stat;
-        }
+        out[s] += row_sum(x + i, v->stat_div, shift != NULL ? shift[s] : 0, shift != NULL);
     }
-    for (int64_t s = 0; variance != NULL && s < v->n_stats; s++) {
-        variance[s] = 0;
+    for (int64_t s = 0; numel > 0 && s < v->n_stats; s++) {
+        out[s] /= (double)v->per_stat;
     }
-    for (int64_t i = 0, s = 0; variance != NULL && i < numel; i += v->stat_div, s = s + 1 < v->n_stats ? s + 1 : 0) {
-        for (int64_t k = 0; k < v->stat_div; k++) {
-            variance[s] += (x[i + k] - mean[s]) * (x[i + k] - mean[s]) / (double)v->per_stat;
-        }
+}
+
+void norm_statistics(const norm_view *v, const double *x, int64_t numel, double *mean, double *variance) {
+    statistics_mean(v, x, numel, NULL, mean);
+    if (variance != NULL) {
+        statistics_mean(v, x, numel, mean, variance);
     }
 }

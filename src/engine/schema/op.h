@@ -74,7 +74,9 @@ typedef void op_cost_fn(const op_call *call, const outputs *out, op_cost *cost);
      them the numbers that promote); its integer twin where 2^53 is not enough or the meaning differs; its complex twin.
    - element: output `out`, flat row-major index `flat`, from ref_real() and ref_ints(); may add to *norm the square sum
      of what was added up, so that cancellation does not read as error. Of a complex output its complex twin; without one
-     `flat` counts parts: 2 i is element i's real part, 2 i + 1 its imaginary one.
+     `flat` counts parts: 2 i is element i's real part, 2 i + 1 its imaginary one. Where neighbours read nearly the same memory,
+     its twin for a run of them: n <= OP_RUN elements from `flat` on, values and square sums zeroed beforehand; false when it
+     does not serve this call (then nothing is written).
    - whole: fills ref_output() for every output. Beside an element reference it serves complex outputs alone.
    - moves: for operators that only bring elements to another place (copies, pads, views, scatters turned round): an output
      element is the sum of the terms named. The driver loads, adds up and converts, whatever the types are. */
@@ -83,6 +85,8 @@ typedef int64_t op_scalar_int_fn(const int64_t *x, const op_call *call);
 typedef double complex op_scalar_complex_fn(const double complex *x, const op_call *call);
 typedef double op_element_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
 typedef double complex op_element_complex_fn(ref_ctx *ctx, int out, int64_t flat, double *norm);
+enum { OP_RUN = 64 };
+typedef bool op_run_fn(ref_ctx *ctx, int out, int64_t flat, int64_t n, double *values, double *squares);
 typedef status op_whole_fn(ref_ctx *ctx, error *err);
 
 /* One term of an output element: the element at `at`, or a number where that is NULL. */
@@ -150,6 +154,7 @@ struct op_row {
     op_scalar_complex_fn *reference_complex;
     op_element_fn *reference_element;
     op_element_complex_fn *reference_element_complex;
+    op_run_fn *reference_run;
     op_whole_fn *reference;
     op_moves_fn *reference_moves;
     op_element_fn *reference_written; /* of written_args: as element, `out` being the argument; its old value where it stays */

@@ -54,6 +54,14 @@ static void gather_row(dtype t, const char *data, int64_t stride, int64_t n, dou
         for (int64_t i = 0; i < n; i++, data += step) {
             values[i] = *(const float *)data;
         }
+    } else if (t == ASSAY_BF16) {
+        for (int64_t i = 0; i < n; i++, data += step) {
+            values[i] = bf16_to_float(*(const uint16_t *)data);
+        }
+    } else if (t == ASSAY_F16) {
+        for (int64_t i = 0; i < n; i++, data += step) {
+            values[i] = f16_to_float(*(const uint16_t *)data);
+        }
     } else if (dtype_is_complex(t)) {
         for (int64_t i = 0; i < n; i++, data += step) {
             double complex z = element_load_complex(t, data);
@@ -237,10 +245,45 @@ static void run_parts(ref_ctx *ctx, int out, const ref_request *request, part_fn
     }
 }
 
+/* How many of the elements from the i-th on, which end before `to`, lie side by side: at most OP_RUN. */
+static int64_t run_length(const ref_request *request, int64_t i, int64_t to) {
+    int64_t most = to - i < OP_RUN ? to - i : OP_RUN, n = 1;
+    if (request->flat == NULL) {
+        return most;
+    }
+    while (n < most && request->flat[i + n] == request->flat[i] + n) {
+        n++;
+    }
+    return n;
+}
+
+/* Elements from the i-th on by the row's reference for neighbours; how many it did, 0 when it does not serve them. */
+static int64_t run_of_elements(ref_ctx *ctx, int out, const ref_request *request, int64_t i, int64_t to) {
+    op_run_fn *run = ctx->call->op->row->reference_run;
+    int64_t n = run_length(request, i, to);
+    double squares[OP_RUN] = {0};
+    if (run == NULL || n < 2 || dtype_is_complex(ctx->out->items[out].dtype)) {
+        return 0;
+    }
+    memset(request->value + i, 0, (size_t)n * sizeof *request->value);
+    if (!run(ctx, out, request->flat != NULL ? request->flat[i] : i, n, request->value + i, squares)) {
+        return 0;
+    }
+    for (int64_t k = 0; request->norm != NULL && k < n; k++) {
+        request->norm[i + k] = sqrt(squares[k]);
+    }
+    return n;
+}
+
 static void elements_part(ref_ctx *ctx, int out, const ref_request *request, int64_t from, int64_t to) {
     const op_row *row = ctx->call->op->row;
     bool is_complex = dtype_is_complex(ctx->out->items[out].dtype);
     for (int64_t i = from; i < to && ctx->failed == ASSAY_OK; i++) {
+        int64_t done = run_of_elements(ctx, out, request, i, to);
+        if (done > 0) {
+            i += done - 1;
+            continue;
+        }
         int64_t flat = request->flat != NULL ? request->flat[i] : i;
         double squares = 0;
         if (is_complex && row->reference_element_complex != NULL) {

@@ -176,6 +176,24 @@ void agree_tolerances(dtype t, int64_t n, const double *expected, const double *
     }
 }
 
+/* Where element `flat` lies, asked for elements in ascending order: neighbours of a row are a stride apart. */
+typedef struct cursor {
+    int64_t flat, offset, left; /* the last one asked for, and how many follow it in its row */
+} cursor;
+
+static int64_t cursor_offset(cursor *c, const tensor *t, int64_t flat) {
+    if (c->left > 0 && flat == c->flat + 1) {
+        c->offset += t->strides[t->ndim - 1];
+        c->left--;
+    } else {
+        int64_t row = t->ndim > 0 ? t->sizes[t->ndim - 1] : 1;
+        c->offset = tensor_offset_of(t, flat);
+        c->left = row - 1 - flat % row;
+    }
+    c->flat = flat;
+    return c->offset;
+}
+
 void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const double *expected, const double *norm,
                    const agree_rule *rule, agreement *out) {
     *out = (agreement){.checked = n, .worst = -1};
@@ -185,10 +203,10 @@ void agree_compare(const tensor *actual, const int64_t *flat, int64_t n, const d
     c.out = out;
     const char *data = tensor_data(actual);
     int64_t size = (int64_t)dtype_size(t);
-    bool contiguous = tensor_is_contiguous(actual);
+    cursor here = {.left = 0};
     for (int64_t i = 0; i < n; i++) {
         int64_t index = flat != NULL ? flat[i] : i;
-        const char *at = data + (contiguous ? index : tensor_offset_of(actual, index)) * size;
+        const char *at = data + cursor_offset(&here, actual, index) * size;
         compare_element(&c, t, at, index, expected + i * width, norm != NULL ? norm[i] : 0,
                         rule->slack != NULL ? rule->slack + i * width : NULL);
     }

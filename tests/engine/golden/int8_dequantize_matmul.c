@@ -11,14 +11,23 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t first_lane = 1024 * (task % 2);
         const uint16_t t2 = b1[v0];
         const float t3 = f32_of_bf16(t2);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v1 = first_lane + l;
-            const int8_t t0 = b0[2048 * v0 + v1];
-            const float t1 = (float)(t0);
-            const float t4 = t1 * t3;
-            const uint16_t t5 = bf16_of_f32(t4);
-            b4[2048 * v0 + v1] = t5;
+        {
+            for (int64_t block = 0; block < 1024; block += 64) {
+                float made0[64];
+                INDEPENDENT
+                for (int64_t i = 0; i < 64; i++) {
+                    const int64_t l = block + i;
+                    const int64_t v1 = first_lane + l;
+                    const int8_t t0 = b0[2048 * v0 + v1];
+                    const float t1 = (float)(t0);
+                    const float t4 = t1 * t3;
+                    made0[i] = t4;
+                }
+                {
+                    const int64_t v1 = first_lane + block;
+                    bf16s_of_f32s(b4 + 2048 * v0 + v1, made0);
+                }
+            }
         }
     }
     return 1;

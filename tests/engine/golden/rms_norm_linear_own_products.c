@@ -32,17 +32,23 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float t9 = __builtin_sqrtf(t8);
         const float t10 = 1.0f / t9;
         for (int64_t lane = 0; lane < 1024; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const uint16_t t0 = b0[1024 * v0 + v1];
-                const float t1 = f32_of_bf16(t0);
-                const float t11 = t1 * t10;
-                const uint16_t t12 = b1[v1];
-                const float t13 = f32_of_bf16(t12);
-                const float t14 = t11 * t13;
-                const uint16_t t15 = bf16_of_f32(t14);
-                b3[1024 * v0 + v1] = t15;
+            {
+                float made1[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const uint16_t t0 = b0[1024 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t11 = t1 * t10;
+                    const uint16_t t12 = b1[v1];
+                    const float t13 = f32_of_bf16(t12);
+                    const float t14 = t11 * t13;
+                    made1[l] = t14;
+                }
+                {
+                    const int64_t v1 = lane;
+                    bf16s_of_f32s(b3 + 1024 * v0 + v1, made1);
+                }
             }
         }
     }

@@ -82,13 +82,19 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float r1 = a1_1_0;
         const float t7 = 1.0f / r1;
         for (int64_t lane = 0; lane < 960; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const float t4 = saved4[v1];
-                const float t8 = t4 * t7;
-                const uint16_t t9 = bf16_of_f32(t8);
-                b1[1000 * v0 + v1] = t9;
+            {
+                float made2[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const float t4 = saved4[v1];
+                    const float t8 = t4 * t7;
+                    made2[l] = t8;
+                }
+                {
+                    const int64_t v1 = lane;
+                    bf16s_of_f32s(b1 + 1000 * v0 + v1, made2);
+                }
             }
         }
         INDEPENDENT

@@ -47,18 +47,19 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 if (does2) {
                     const int64_t task = step - 2;
                     const int64_t v0 = task;
-                    uint16_t made2[64];
+                    float made2[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = head + block + l;
                         const float t4 = saved4[v1];
                         const float t8 = t4 * t7_2;
-                        const uint16_t t9 = bf16_of_f32(t8);
-                        made2[l] = t9;
+                        made2[l] = t8;
                     }
                     {
                         const int64_t v1 = head + block;
-                        stream_lines(b1 + 1000 * v0 + v1, made2, 128);
+                        uint16_t halves2[64];
+                        bf16s_of_f32s(halves2, made2);
+                        stream_lines(b1 + 1000 * v0 + v1, halves2, 128);
                     }
                 }
                 if (does1) {
