@@ -390,7 +390,10 @@ static status grid_backward_reference(ref_ctx *ctx, error *err) {
         grid_point_of(axes, xy, &p);
         for (int64_t c = 0; c < channels; c++) {
             int64_t plane = i / per_batch * channels + c, first = plane * area;
-            grid_rounding of_plane = {rounding.squares + (wants_input ? first : 0), rounding.moves + (wants_input ? first : 0), NULL};
+            grid_rounding of_plane = {0};
+            if (wants_input) {
+                of_plane = (grid_rounding){.squares = rounding.squares + first, .moves = rounding.moves + first};
+            }
             grid_backward_point(axes, &p, grad[plane * per_batch + i % per_batch], x + first, wants_input ? grad_input + first : NULL,
                                 &of_plane, xy, grad_grid + 2 * i, squares + 2 * i, &turn);
         }
