@@ -3,7 +3,9 @@
 on; `assay compile` and `assay cache`."""
 import os
 import resource
+import signal
 import subprocess
+import time
 
 from cli_case import ASSAY, QUICK, RELU, SANITIZER, SOURCE, Case, main, records_of
 
@@ -203,6 +205,71 @@ class Compile(Case):
                                "4", code=1, env={**self.env, "ASSAY_CC": compiler})
         status = {(r["backend"], r["status"]) for r in records}
         self.assertEqual(status, {("eager", "ok"), ("compiled", "timeout")})
+
+    # --- what a build that does not end leaves ---------------------------------------------------------------------------
+
+    def build_folders(self):
+        return [n for n in os.listdir(self.path("tmp")) if n.startswith("assay-build-")]
+
+    def start_slow_build(self):
+        """A run whose compiler sleeps, in a group of its own, once it has come that far; TMPDIR is the folder tmp."""
+        os.makedirs(self.path("tmp"), exist_ok=True)
+        env = {**os.environ, **self.env, "TMPDIR": self.path("tmp"), "ASSAY_CC": self.script("slow", "exec sleep 20\n")}
+        run = subprocess.Popen([ASSAY, "operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, env=env,
+                               start_new_session=True)
+        self.addCleanup(run.wait, 60)
+        deadline = time.monotonic() + 60
+        while not any(os.listdir(os.path.join(self.path("tmp"), f)) for f in self.build_folders()):
+            self.assertLess(time.monotonic(), deadline, "nothing is built")
+            time.sleep(0.02)
+        return run
+
+    def children(self, pid):
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(p) for p in f.read().split()]
+
+    def run_with_tmp(self, *arguments, **options):
+        return self.run_assay("operators", *QUICK, "--inputs", self.inputs, "--backend", "compiled", "--backend", "eager",
+                              *arguments, **options, env={**self.env, "TMPDIR": self.path("tmp")})
+
+    def test_late_build_is_tidied_up(self):
+        os.mkdir(self.path("tmp"))
+        self.env["ASSAY_CC"] = self.script("slow", "exec sleep 20\n")
+        self.run_with_tmp("--sample-timeout", "4", code=1)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_interrupted_build_is_tidied_up(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                run = self.start_slow_build()
+                os.kill(run.pid, number)
+                self.assertEqual(run.wait(60), 130)
+                self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_killed_worker_is_tidied_up_after(self):
+        run = self.start_slow_build()
+        old = self.build_folders()
+        self.write("slow", '#!/bin/sh\nexec cc "$@"\n')
+        for worker in self.children(run.pid):
+            os.kill(worker, signal.SIGKILL)
+        self.assertEqual(run.wait(120), 1)
+        self.assertEqual(len(old), 1)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
+    def test_killed_run_is_tidied_up_by_the_next(self):
+        run = self.start_slow_build()
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait(60)
+        self.assertEqual(len(self.build_folders()), 1)
+        foreign = os.path.join(self.path("tmp"), "assay-build-notes")  # somebody's own: another name, or open to others
+        shared = os.path.join(self.path("tmp"), "assay-build-abcdef")
+        os.mkdir(foreign, 0o700)
+        os.mkdir(shared)
+        os.chmod(shared, 0o755)
+        os.symlink(self.folder, os.path.join(self.path("tmp"), "assay-build-ABCDEF"))
+        self.run_with_tmp()
+        self.assertEqual(sorted(self.build_folders()), ["assay-build-ABCDEF", "assay-build-abcdef", "assay-build-notes"])
 
     def test_kernel_crashes(self):
         compiler = self.script("cc5", """\

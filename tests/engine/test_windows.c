@@ -248,6 +248,33 @@ static void grids_agree(void **state) {
     check_close(&k);
 }
 
+/* All points of a grid in one place, near an edge between elements as well: what falls on few elements is a sum of many terms,
+   and a position that is off by its rounding moves them all the same way. */
+static void points_in_one_place_agree(void **state) {
+    (void)state;
+    static const double places[][2] = {{0, 0}, {0.3125, -0.71875}, {0.0078130, 0.0117193}, {-0.9843740, 0.9921870}};
+    enum { ROWS = 512, COLUMNS = 384 };
+    static const int64_t images[][4] = {{1, 2, 8, 9}, {2, 1, 64, 128}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(floats) * countof(places) * 4; i++) {
+        dtype t = floats[i / countof(places) / 4];
+        const int64_t *sizes = images[i & 1];
+        arg x = check_tensor(&k, t, 4, sizes, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){sizes[0], ROWS, COLUMNS, 2}, NULL);
+        arg grad = check_tensor(&k, t, 4, (const int64_t[]){sizes[0], sizes[1], ROWS, COLUMNS}, NULL);
+        arg mask = {.kind = ARG_BOOLS, .n = 2, .bools = (const bool[]){true, true}};
+        arg args[] = {grad, x, grid, {.kind = ARG_INT, .i = i & 2 ? 2 : 0}, {.kind = ARG_INT, .i = (int64_t)(i % 3)}, a_bool(i & 4), mask};
+        op_call call = check_call(&k, "grid_sampler_2d_backward", args);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        for (int64_t at = 0; at < tensor_numel(grid.tensor); at++) {
+            element_store(t, tensor_data(grid.tensor) + at * (int64_t)dtype_size(t), places[i / 4 % countof(places)][at & 1]);
+        }
+        check_agrees(&k, "grid_sampler_2d_backward", args, true);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* The same number everywhere has no slope: what is left is rounding, and judged as that. */
 static void plain_images_have_no_slope(void **state) {
     (void)state;
@@ -315,6 +342,7 @@ int main(void) {
         cmocka_unit_test(bad_index_is_reported), cmocka_unit_test(bad_pools),
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
         cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
+        cmocka_unit_test(points_in_one_place_agree),
         cmocka_unit_test(bad_resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -401,11 +401,56 @@ static void kernels_agree_with_references(void **state) {
     assert_int_equal(failed, 0);
 }
 
+/* Infers the input with argument i's elements of one dimension laid in one place. False: it has none to lay so. */
+static bool infers_on_itself(fixture *f, const inputs_operator *recorded, size_t k, int i, status *result, error *err) {
+    trial t = {.f = f, .v = &variants[0], .o = op_table_find(f->table, recorded->name), .in = recorded->items[k]};
+    bool tried = false;
+    if (bind_trial(&t, err) == ASSAY_OK) {
+        tensor *written = t.bound.call.args[i].kind == ARG_TENSOR ? t.bound.call.args[i].tensor : NULL;
+        for (int d = 0; written != NULL && tensor_numel(written) > 1 && !tried && d < written->ndim; d++) {
+            tried = written->sizes[d] > 1;
+            written->strides[d] = tried ? 0 : written->strides[d];
+        }
+        *result = tried ? op_infer(&t.bound.call, &t.out, err) : ASSAY_OK;
+        clear_trial(&t);
+    } else {
+        arena_clear(&t.memory);
+    }
+    return tried;
+}
+
+/* What an in-place operator writes has no two elements in one place; only what one number fills may. */
+static void nothing_is_written_onto_itself(void **state) {
+    fixture *f = *state;
+    int refused = 0;
+    for (size_t k = 0; k < f->set.n_operators; k++) {
+        const inputs_operator *recorded = &f->set.operators[k];
+        const op *o = op_table_find(f->table, recorded->name);
+        for (int i = 0; o != NULL && o->in_place && !o->row->is_view && i < o->signature.n_params; i++) {
+            status result;
+            error err = {0};
+            if (!o->signature.params[i].is_written || !infers_on_itself(f, recorded, 0, i, &result, &err)) {
+                continue;
+            }
+            bool may = o->row->writes_one_value;
+            bool told = result == ASSAY_INVALID && strstr(err.message, "lie in one place") != NULL;
+            if (may ? result != ASSAY_OK : !told) {
+                print_error("%s, argument %d: %s\n", o->signature.full, i, err.message);
+            }
+            assert_true(may ? result == ASSAY_OK : told);
+            refused += told;
+        }
+    }
+    print_message("%d written arguments refused\n", refused);
+    assert_true(refused > 15);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures_are_atens),         cmocka_unit_test(signatures_round_trip),
         cmocka_unit_test(in_place_variants_exist),      cmocka_unit_test(recorded_operators_are_found),
         cmocka_unit_test(eager_covers_them),            cmocka_unit_test(kernels_agree_with_references),
+        cmocka_unit_test(nothing_is_written_onto_itself),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "base/scratch.h"
 #include "engine/compile/cache.h"
 
 #if defined(__x86_64__)
@@ -26,6 +27,8 @@ struct module {
 };
 
 enum { COMPILER_TIMEOUT_S = 120, COMPILER_OUTPUT_LIMIT = 1 << 16, PATH_BYTES = 4096, OBJECT_LIMIT = 64 << 20 };
+
+static const char FOLDER_NAME[] = "assay-build";
 
 /* No -ffast-math: sums may only be reordered where the emitter says so, by its lanes. errno and floating-point traps are
    nobody's business here, and integers wrap. */
@@ -166,21 +169,20 @@ static status store_and_load(const cache_key *key, const char *object, module **
 
 /* key NULL: not to be kept. */
 static status build_anew(const char *source, build_purpose purpose, const cache_key *key, module **out, error *err) {
-    const char *base = getenv("TMPDIR");
-    char folder[PATH_BYTES], path[PATH_BYTES + 32], object[PATH_BYTES + 32];
-    snprintf(folder, sizeof folder, "%s/assay-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
-    if (mkdtemp(folder) == NULL) {
-        return fail(err, ASSAY_IO, "cannot make a folder for compiled code like %s: name another place in TMPDIR", folder);
-    }
-    snprintf(path, sizeof path, "%s/program.c", folder);
-    snprintf(object, sizeof object, "%s/program.so", folder);
+    scratch folder;
+    char path[PATH_BYTES + 32], object[PATH_BYTES + 32];
+    TRY(scratch_make(FOLDER_NAME, &folder, err));
+    snprintf(path, sizeof path, "%s/program.c", folder.path);
+    snprintf(object, sizeof object, "%s/program.so", folder.path);
     status result = file_write(path, source, strlen(source), err);
     result = result == ASSAY_OK ? compile_file(path, object, purpose, err) : result;
     result = result == ASSAY_OK ? (key != NULL ? store_and_load(key, object, out, err) : load(object, out, err)) : result;
-    unlink(path); /* what is loaded stays mapped */
-    unlink(object);
-    rmdir(folder);
+    scratch_remove(&folder); /* what is loaded stays mapped */
     return result;
+}
+
+void module_sweep(void) {
+    scratch_sweep(FOLDER_NAME);
 }
 
 status module_build(const char *source, build_purpose purpose, module **out, error *err) {

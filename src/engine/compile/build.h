@@ -17,8 +17,11 @@ typedef enum build_purpose {
 
 /* Builds source (one self-contained C file) by $ASSAY_CC, else cc, for the CPU that runs this, and loads it; or
    loads what an earlier run has kept (cache.h) of the same text, flags, compiler and CPU. Errors name the compiler and
-   what it said: NOT_FOUND, IO (it failed too), TIMEOUT, OUT_OF_MEMORY. Threads: any. */
+   what it said. It works in a folder of its own in $TMPDIR (or /tmp): NOT_FOUND, IO (it failed too), TIMEOUT, OUT_OF_MEMORY. Threads: any. */
 status module_build(const char *source, build_purpose purpose, module **out, error *err);
+/* Removes what builds of processes that are gone have left in $TMPDIR (scratch.h). Each build does so as it begins; a supervisor does
+   when a process has died. Threads: any. */
+void module_sweep(void);
 /* One more holder of it, who calls module_free as well. */
 module *module_share(module *m);
 /* NULL when there is no such kernel. */

@@ -61,15 +61,6 @@ static status to_copy_infer(const op_call *call, outputs *out, error *err) {
     return init_formatted(t, call_dtype(call, 1, self->dtype), self, call, 6, err);
 }
 
-static bool overlaps_itself(const tensor *t) {
-    for (int d = 0; d < t->ndim; d++) {
-        if (t->strides[d] == 0 && t->sizes[d] > 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* copy(self, src, non_blocking): src's values, broadcast, in self's type and layout. */
 static status copy_infer(const op_call *call, outputs *out, error *err) {
     const tensor *self = call_tensor(call, 0), *src = call_tensor(call, 1);
@@ -84,14 +75,8 @@ static status copy_infer(const op_call *call, outputs *out, error *err) {
     }
     tensor *t;
     TRY(outputs_next(out, &t, err));
-    if (!overlaps_itself(self)) {
-        return tensor_init_strided(t, self->dtype, ndim, sizes, self->strides, err);
-    }
-    if (call->op->in_place) {
-        return fail(err, ASSAY_INVALID, "%s: several elements of self share one place in memory; copy it first",
-                    call->op->signature.full);
-    }
-    return tensor_init_like(t, self->dtype, self, err);
+    return tensor_overlaps_itself(self) ? tensor_init_like(t, self->dtype, self, err)
+                                        : tensor_init_strided(t, self->dtype, ndim, sizes, self->strides, err);
 }
 
 static int64_t copy_moves(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_term *term) {

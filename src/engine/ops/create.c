@@ -190,6 +190,7 @@ static const op_row rows[] = {
      .doc = "A number in place of every element of self.",
      .family = &family_fill,
      .infer = fill_scalar_infer,
+     .writes_one_value = true,
      .decompose = fill_scalar_parts,
      .reference_moves = fill_scalar_moves},
     {.signature = "fill.Tensor(Tensor self, Tensor value) -> Tensor",

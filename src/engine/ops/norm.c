@@ -26,6 +26,9 @@ static status add_like_input(const op_call *call, const norm_view *v, outputs *o
 static status forward_infer(const op_call *call, outputs *out, error *err) {
     norm_view v;
     TRY(norm_analyse(call, &v, err));
+    for (int i = 0; v.trains && i < call->op->signature.n_params; i++) {
+        TRY(op_writes(call->op, i) ? call_check_written(call, i, err) : ASSAY_OK);
+    }
     const tensor *x = call_tensor(call, v.input_arg);
     dtype t = norm_stat_type(call, &v);
     int64_t sizes[TENSOR_MAX_DIMS] = {v.trains ? v.n_stats : 0};

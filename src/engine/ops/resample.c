@@ -66,7 +66,7 @@ static status bicubic_infer(const op_call *call, outputs *out, error *err) {
 
 /* A position is three roundings away from exact: its step, the product, the difference, each eps / 2 of its size. The
    tolerance counts at least 2 (1 + sqrt terms) eps of `norm`, so that this much of it is the position's part. */
-static double share_of_positions(double by_rows, double by_columns, int terms) {
+static double share_of_positions(double by_rows, double by_columns, double terms) {
     double part = 1.5 / (2 * (1 + sqrt(terms)));
     return part * part * (by_rows * by_rows + by_columns * by_columns);
 }
@@ -307,10 +307,19 @@ static status grid_backward_infer(const op_call *call, outputs *out, error *err)
     return outputs_push_format(out, grid->dtype, 4, grid->sizes, false, err);
 }
 
+/* What rounding may do to the image's gradient. Any number of points may fall on an element, all in one place, so that neither the
+   number of its terms nor how far they move is the same for all. */
+typedef struct grid_rounding {
+    double *squares; /* of an element's terms */
+    double *moves;   /* the sizes of what its terms move by as points do: points in one place all move the same way */
+    double *counts;  /* its terms; one plane for all channels of a sample */
+} grid_rounding;
+
 /* One channel of one grid point: adds to grad_input's plane and to the point's gradient xy[2], with the squares of its terms: the
-   slopes' sum is 0, so that what a plain part of an image adds cancels. */
-static void grid_backward_point(const grid_axis axes[2], const grid_point *p, double grad, const double *plane,
-                                double *grad_plane, double *xy, double *squares) {
+   slopes' sum is 0, so that what a plain part of an image adds cancels. *turn: how each coordinate's gradient changes with the
+   other coordinate. */
+static void grid_backward_point(const grid_axis axes[2], const grid_point *p, double grad, const double *plane, double *grad_plane,
+                                const grid_rounding *rounding, const double *at_xy, double *xy, double *squares, double *turn) {
     for (int i = 0; i < p->n * p->n; i++) {
         int r = i / p->n, c = i % p->n;
         if (p->row[r] < 0 || p->column[c] < 0) {
@@ -318,7 +327,11 @@ static void grid_backward_point(const grid_axis axes[2], const grid_point *p, do
         }
         int64_t at = p->row[r] * axes[1].size + p->column[c];
         if (grad_plane != NULL) {
-            grad_plane[at] += grad * p->row_weight[r] * p->column_weight[c];
+            double term = grad * p->row_weight[r] * p->column_weight[c];
+            grad_plane[at] += term;
+            rounding->squares[at] += term * term;
+            rounding->moves[at] += fabs(grad * (at_xy[1] + 1) * p->row_slope[r] * p->column_weight[c]) +
+                                   fabs(grad * (at_xy[0] + 1) * p->row_weight[r] * p->column_slope[c]);
         }
         double x = grad * plane[at] * p->row_weight[r] * p->column_slope[c];
         double y = grad * plane[at] * p->row_slope[r] * p->column_weight[c];
@@ -326,6 +339,27 @@ static void grid_backward_point(const grid_axis axes[2], const grid_point *p, do
         xy[1] += y;
         squares[0] += x * x;
         squares[1] += y * y;
+        *turn += grad * plane[at] * p->row_slope[r] * p->column_slope[c];
+    }
+}
+
+static void count_terms(const grid_axis axes[2], const grid_point *p, double *counts) {
+    for (int i = 0; i < p->n * p->n; i++) {
+        if (p->row[i / p->n] >= 0 && p->column[i % p->n] >= 0) {
+            counts[p->row[i / p->n] * axes[1].size + p->column[i % p->n]]++;
+        }
+    }
+}
+
+/* The tolerance is told one number of terms for all. Where an element has more, its norm says so: it is then the larger of the
+   terms' and the sum's, which is what the tolerance would take for that many. */
+static void finish_rounding(const grid_rounding *r, const double *sums, int64_t planes, int64_t channels, int64_t area, double terms) {
+    for (int64_t i = 0; i < planes * area; i++) {
+        double more = (1 + sqrt(r->counts[i / area / channels * area + i % area])) / (1 + sqrt(terms));
+        if (more > 1) {
+            r->squares[i] = fmax(r->squares[i], sums[i] * sums[i]) * more * more;
+        }
+        r->squares[i] += share_of_positions(r->moves[i], 0, terms);
     }
 }
 
@@ -336,19 +370,41 @@ static status grid_backward_reference(ref_ctx *ctx, error *err) {
     double *grad_input = ref_output(ctx, 0), *grad_grid = ref_output(ctx, 1), *squares = ref_squares(ctx, 1);
     grid_axis axes[2];
     TRY(grid_axes(ctx->call, 1, 3, axes, err));
+    int64_t per_batch = points->sizes[1] * points->sizes[2], area = axes[0].size * axes[1].size;
+    int64_t channels = input->sizes[1], planes = input->sizes[0] * channels;
+    grid_rounding rounding = {0};
+    if (wants_input) {
+        rounding = (grid_rounding){.squares = ref_squares(ctx, 0),
+                                   .moves = ref_make(ctx, (size_t)(planes * area), sizeof(double)),
+                                   .counts = ref_make(ctx, (size_t)(input->sizes[0] * area), sizeof(double))};
+    }
     if (ctx->failed != ASSAY_OK) {
         return ASSAY_OK; /* ref_run says it */
     }
-    int64_t per_batch = points->sizes[1] * points->sizes[2], area = axes[0].size * axes[1].size;
-    int64_t channels = input->sizes[1];
+    op_cost cost;
+    op_cost_of(ctx->call, ctx->out, &cost);
     for (int64_t i = 0; i < points->sizes[0] * per_batch; i++) {
+        const double *xy = grid + 2 * i;
+        double turn = 0;
         grid_point p;
-        grid_point_of(axes, grid + 2 * i, &p);
+        grid_point_of(axes, xy, &p);
         for (int64_t c = 0; c < channels; c++) {
-            int64_t plane = i / per_batch * channels + c;
-            grid_backward_point(axes, &p, grad[plane * per_batch + i % per_batch], x + plane * area,
-                                wants_input ? grad_input + plane * area : NULL, grad_grid + 2 * i, squares + 2 * i);
+            int64_t plane = i / per_batch * channels + c, first = plane * area;
+            grid_rounding of_plane = {0};
+            if (wants_input) {
+                of_plane = (grid_rounding){.squares = rounding.squares + first, .moves = rounding.moves + first};
+            }
+            grid_backward_point(axes, &p, grad[plane * per_batch + i % per_batch], x + first, wants_input ? grad_input + first : NULL,
+                                &of_plane, xy, grad_grid + 2 * i, squares + 2 * i, &turn);
         }
+        squares[2 * i] += share_of_positions((xy[1] + 1) * turn, 0, cost.reduction);
+        squares[2 * i + 1] += share_of_positions(0, (xy[0] + 1) * turn, cost.reduction);
+        if (wants_input) {
+            count_terms(axes, &p, rounding.counts + i / per_batch * area);
+        }
+    }
+    if (wants_input) {
+        finish_rounding(&rounding, grad_input, planes, channels, area, cost.reduction);
     }
     return ASSAY_OK;
 }

@@ -178,10 +178,25 @@ static status infer_in_place(const op_call *call, outputs *out, error *err) {
     return ASSAY_OK;
 }
 
+status call_check_written(const op_call *call, int i, error *err) {
+    const op *o = call->op;
+    const arg *a = &call->args[i];
+    if (a->kind != ARG_TENSOR || !tensor_overlaps_itself(a->tensor)) {
+        return ASSAY_OK;
+    }
+    char has[TENSOR_TEXT_BYTES];
+    return fail(err, ASSAY_INVALID, "%s: several elements of %s, which is written to, lie in one place: %.160s; clone it first",
+                o->signature.full, o->signature.params[i].name, tensor_describe(has, a->tensor));
+}
+
 status op_infer(const op_call *call, outputs *out, error *err) {
     const op_row *row = call->op->row;
     op_infer_fn *infer = row->infer != NULL ? row->infer : row->family->infer;
     outputs_init(out);
+    bool must_lie_apart = call->op->in_place && !row->is_view && !row->writes_one_value;
+    for (int i = 0; must_lie_apart && i < call->op->signature.n_params; i++) {
+        TRY(call->op->signature.params[i].is_written ? call_check_written(call, i, err) : ASSAY_OK);
+    }
     status result = infer(call, out, err);
     if (result == ASSAY_OK && call->op->in_place && !row->is_view && !row->is_in_place) {
         result = infer_in_place(call, out, err);

@@ -172,6 +172,8 @@ struct op_row {
     const char *in_place_overload; /* where ATen names it otherwise: pow.Tensor_Scalar has pow_.Scalar */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
     uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */
+    /* In place, every element written gets the same value, whatever was there: several of them may lie in one place. */
+    bool writes_one_value;
     double flops_per_element; /* of output 0; comparisons, selections and moves count 0 */
     /* Roundings to the output's type along the way, where the definition itself has several steps in that type (an RNN's
        hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
@@ -209,10 +211,17 @@ int call_all_tensors(const op_call *call, tensor **out, int max);
    values restores these in between. */
 bool op_writes(const op *o, int i);
 
+/* INVALID where several elements of argument i, which the call writes, lie in one place (tensor_overlaps_itself): what is written to
+   one would be seen in the others, and which is written last is up to each kernel. ATen's assert_no_internal_overlap; the few of
+   its operators that do without are undetermined then. op_infer asks it of in-place operators; a row with written_args asks it
+   itself, where the call writes them. */
+status call_check_written(const op_call *call, int i, error *err);
+
 /* --- by rule, from row and family ---------------------------------------------------------------------------------- */
 
 /* Shapes of the outputs. For an in-place operator the one output is argument 0 itself (shared), after checking that the
-   functional result has its sizes and can be cast to its type. On failure `out` is cleared. */
+   functional result has its sizes and can be cast to its type; and that call_check_written accepts what it writes, unless the
+   row says writes_one_value. On failure `out` is cleared. */
 status op_infer(const op_call *call, outputs *out, error *err);
 void op_cost_of(const op_call *call, const outputs *out, op_cost *cost);
 /* Fills every tensor argument with valid values: storage by default filling, then the row's say. Each argument has its

@@ -423,6 +423,17 @@ bool tensor_same_strides(const tensor *a, const tensor *b) {
     return true;
 }
 
+bool tensor_overlaps_itself(const tensor *t) {
+    bool found = false;
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->sizes[d] == 0) {
+            return false;
+        }
+        found = found || (t->strides[d] == 0 && t->sizes[d] > 1);
+    }
+    return found;
+}
+
 bool tensor_may_overlap(const tensor *a, const tensor *b) {
     if (a->storage == NULL || a->storage != b->storage) {
         return false;

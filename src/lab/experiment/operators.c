@@ -2,6 +2,7 @@
 /* The supervisor: chooses points, keeps a worker alive, turns its deaths into records. */
 #include "lab/experiment/operators.h"
 
+#include "engine/compile/build.h"
 #include "lab/experiment/operators_point.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/save.h"
@@ -414,6 +415,7 @@ status operators_run(arena *memory, const operators_options *options, const oper
     if (result == ASSAY_OK) {
         result = supervise(&s, excluded, &outcome, err);
     }
+    module_sweep(); /* what workers that died while they compiled have left */
     munmap(shared, sizeof *shared);
     if (result == ASSAY_OK) {
         *out = outcome;

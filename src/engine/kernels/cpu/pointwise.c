@@ -386,12 +386,6 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
 /* An in-place result must lie on its own input and on nothing else (ATen's assert_no_partial_overlap). */
 static status check_overlap(const kernel_plan *plan, const pointwise_spec *spec, error *err) {
     const tensor *out = &plan->out->items[0];
-    for (int d = 0; d < out->ndim; d++) {
-        if (out->strides[d] == 0 && out->sizes[d] > 1) {
-            return fail(err, ASSAY_INVALID, "%s: the tensor written to has several elements in one place",
-                        plan->call->op->signature.full);
-        }
-    }
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = pointwise_operand(plan->call, spec, k);
         if (t == NULL || t == out || !tensor_may_overlap(t, out) || !tensor_is_dense(t) || !tensor_is_dense(out)) {

@@ -40,6 +40,7 @@ enum { STREAM_LEAST = 128 };
 
 /* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
 #define SOFTMAX_REACH 60
+#define EXP_REACH ((value)1.142e26) /* e^60 */
 
 /* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
 typedef struct softmax_step {
@@ -73,18 +74,21 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
-enum { COLUMNS_GROUP = 32 }; /* rows, at most */
+enum { COLUMNS_GROUP = 16 }; /* rows */
 typedef struct columns_step {
     columns_kind kind;
-    int64_t rows, group;
+    int64_t rows;
     int64_t room;     /* a multiple of 128 bytes, at least n and out_n */
     int64_t margin;   /* 64 bytes, where a row of the output may begin within a line; else 0, and all of them are on lines */
     void *kept;       /* exponentials, or for the logarithm what was read [the output's gradient] */
     void *kept_other; /* [the output, for the logarithm its exponential]; not NULL */
     void *shift;      /* a row for each group: what was subtracted, not less than for the group before [not read] */
     int64_t out_n;    /* columns of the block that is finished; 0: none */
+    bool out_lags;    /* whether exponentials of a group may be less by something else than finish_shift */
     bool out_begins, out_ends; /* whether nothing that was stored before, or is next, lies before, or behind, it in its rows. Only
                                   a block that ends them may be no multiple of 128 bytes */
+    void *heads;      /* NULL, or 64 bytes a row: where rows of the output follow each other, for what they begin with within a line.
+                         The blocks that begin and end them have the same */
     void *to;
     int64_t to_stride;
     const void *factor, *finish_shift; /* 1 over the sums of exponentials less finish_shift, or their logarithms [sums] */
@@ -93,7 +97,8 @@ typedef struct columns_step {
     int64_t next_stride, other_stride;
     int64_t ahead;    /* as many rows further on, memory is asked for */
     double lowest;    /* the lowest number that is finite */
-    void *largest;    /* answer: NaN aside */
+    void *largest;    /* answer, for the logarithm: NaN aside */
+    bool *lags;       /* set where a group's shift is another than that of the group before */
     void *sum;        /* answer: of exponentials less the last group's shift [of gradients, times the output but for the logarithm] */
 } columns_step;
 

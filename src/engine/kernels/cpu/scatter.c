@@ -43,23 +43,10 @@ static status check_apart(const kernel_plan *plan, const tensor *t, error *err) 
                                     "clone them first", plan->call->op->signature.full);
 }
 
-/* Nor may several elements of what is written lie in one place (ATen's assert_no_internal_overlap). */
-static status check_single(const kernel_plan *plan, error *err) {
-    const tensor *out = &plan->out->items[0];
-    for (int d = 0; d < out->ndim; d++) {
-        if (out->strides[d] == 0 && out->sizes[d] > 1) {
-            return fail(err, ASSAY_INVALID, "%s: the tensor written to has several elements in one place",
-                        plan->call->op->signature.full);
-        }
-    }
-    return ASSAY_OK;
-}
-
 static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *values, const int64_t *value_strides,
                           const put_options *options, error *err) {
     const tensor *self = call_tensor(plan->call, 0), *out = &plan->out->items[0];
     put_state *s = arena_make(plan->memory, 1, sizeof *s);
-    TRY(check_single(plan, err));
     TRY(check_apart(plan, values, err));
     for (int k = 0; k < ix->n; k++) {
         TRY(check_apart(plan, ix->source[k].t, err));
@@ -272,7 +259,6 @@ static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const 
     tensor target;
     int dim;
     TRY(dim_wrap(call_int(plan->call, 1), out->ndim, &dim, err));
-    TRY(check_single(plan, err));
     TRY(check_apart(plan, index, err));
     TRY(check_apart(plan, src, err));
     if (s == NULL) {

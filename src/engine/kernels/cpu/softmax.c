@@ -100,7 +100,7 @@ static void forward_long_lines(const softmax *s, int64_t from, int64_t to, char 
     }
 }
 
-int64_t softmax_seek_block(const softmax *s, int64_t u, int64_t *offset) {
+static int64_t seek_block(const softmax *s, int64_t u, int64_t *offset) {
     int64_t columns = s->lines.sizes[0], blocks = (columns + s->columns - 1) / s->columns, index[TENSOR_MAX_DIMS];
     int64_t first = u % blocks * s->columns;
     loop_seek(&s->lines, u / blocks * columns + first, index, offset);
@@ -122,7 +122,7 @@ static void store_block(const softmax *s, char *at, const char *block, int64_t n
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     for (int64_t u = from; u < to; u++) {
-        int64_t offset[LOOP_MAX_OPERANDS], n = softmax_seek_block(s, u, offset);
+        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
         load_block(s, X, block, s->lines.data[X] + offset[X], n);
         s->l->softmax_columns(block, s->n, n, s->logarithm, work);
         store_block(s, s->lines.data[Y] + offset[Y], block, n);
@@ -196,7 +196,7 @@ static void backward_columns(const softmax *s, int64_t from, int64_t to, char *w
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
     for (int64_t u = from; u < to; u++) {
-        int64_t offset[LOOP_MAX_OPERANDS], n = softmax_seek_block(s, u, offset);
+        int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
         load_block(s, X, block, s->lines.data[X] + offset[X], n);
         load_block(s, G, outputs_block, s->lines.data[G] + offset[G], n);
         s->l->softmax_back_columns(block, outputs_block, s->n, n, s->logarithm, work);

@@ -21,6 +21,7 @@ struct softmax {
     bool logarithm;
     bool is_native;  /* lines that need no conversion, and go past the caches */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
+    int64_t column_blocks;  /* of softmax_stream.c: so many, no wider */
     int64_t columns_margin; /* as in columns_step */
     columns_kind columns_kind;
     int64_t units;   /* lines, or blocks of columns */
@@ -33,8 +34,5 @@ struct softmax {
 /* Sets the way to run a call whose result goes past the caches, its units and a thread's work_bytes. False, with nothing
    settled, when the result is too small or there is no such way for its layout. */
 bool softmax_choose_stream(softmax *s, bool backward);
-
-/* Seeks block u of columns; answers how many it has. */
-int64_t softmax_seek_block(const softmax *s, int64_t u, int64_t *offset);
 
 #endif

@@ -16,16 +16,13 @@
 enum { STAGES = 3, FEW = 64 };
 
 /* A block of columns takes up half of a cache of 1 MiB, its groups' largest and factors included: lines read from memory pass
-   through it as well. Rows below 1 KiB cost memory a change of row each, which is worse than a block that takes up most of the
-   cache. */
+   through it as well. Rows below 1 KiB cost memory a change of row each, and below 768 bytes twice the time, which is worse than a
+   block that takes up most of the cache. Rows that begin within lines are read further ahead (Sapphire Rapids, 2026-11). */
 enum {
-    BLOCK_BYTES = 600 << 10,
-    MOST_BLOCK_BYTES = 1300 << 10,
-    WIDE_BYTES = 1 << 10,
-    GROUP_ROWS = 16,
-    ROWS_AHEAD = 4,
-    LEAST_COLUMNS = 64,
-    MOST_COLUMNS = 1024
+    BLOCK_BYTES = 600 << 10, LARGE_BLOCK_BYTES = 900 << 10, MOST_BLOCK_BYTES = 1300 << 10,
+    WIDE_BYTES = 1 << 10, LEAST_WIDE_BYTES = 768,
+    ROWS_AHEAD = 4, ROWS_AHEAD_SHIFTED = 8,
+    LEAST_COLUMNS = 64, COLUMNS_STEP = 32, MOST_COLUMNS = 1024
 };
 
 /* A line on its way. */
@@ -212,6 +209,10 @@ static void stream_native_lines(const softmax *s, int64_t from, int64_t to, char
     }
 }
 
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* --- columns ------------------------------------------------------------------------------------------------------------- */
 
 /* A block of columns, and what it leaves behind besides its exponentials. */
@@ -220,6 +221,8 @@ typedef struct block {
     char *largest, *sum; /* a row each */
     int64_t n;           /* columns; 0: no block */
     bool begins, ends;   /* its rows, as far as this thread stores them */
+    bool lags;           /* as in columns_step */
+    bool joins;          /* its rows with the next ones */
 } block;
 
 /* A thread's room. A block's exponentials come to lie where those of the block before are finished, so that no more than one
@@ -229,6 +232,7 @@ typedef struct columns_room {
     char *kept[2];
     char *shift;   /* what each group is less by */
     char *made[2];
+    char *heads;   /* 64 bytes a row */
     block blocks[2];
 } columns_room;
 
@@ -243,7 +247,7 @@ static int64_t room_row_bytes(const softmax *s) {
 
 /* Rows of a room: kept ones, what the groups are less by, largest and sum of two blocks, two more. */
 static int64_t columns_room_rows(int64_t n, bool backward) {
-    return (backward ? 2 : 1) * n + (n + GROUP_ROWS - 1) / GROUP_ROWS + 6;
+    return (backward ? 2 : 1) * n + (n + COLUMNS_GROUP - 1) / COLUMNS_GROUP + 6;
 }
 
 /* The first place from `at` on that is half of APART's double away from where x lies in its page. */
@@ -252,7 +256,7 @@ static char *apart_from(const char *x, char *at) {
 }
 
 static columns_room room_of(const softmax *s, char *work) {
-    int64_t row_bytes = room_row_bytes(s), groups = (s->n + GROUP_ROWS - 1) / GROUP_ROWS;
+    int64_t row_bytes = room_row_bytes(s), groups = (s->n + COLUMNS_GROUP - 1) / COLUMNS_GROUP;
     int64_t margin_bytes = s->columns_margin * (int64_t)s->l->size;
     columns_room room;
     char *next = apart_from(s->lines.data[X], work + margin_bytes);
@@ -269,13 +273,14 @@ static columns_room room_of(const softmax *s, char *work) {
         room.blocks[k] = (block){.largest = next, .sum = next + row_bytes};
         room.made[k] = next + 2 * row_bytes;
     }
+    room.heads = next;
     return room;
 }
 
 /* What waits finished in a margin is finished again, which is to leave it as it is. */
 static void fill_margins(const softmax *s, const columns_room *room) {
     int64_t row_bytes = room_row_bytes(s), margin = s->columns_margin, back = margin * (int64_t)s->l->size;
-    for (int64_t g = 0; g * GROUP_ROWS < s->n; g++) {
+    for (int64_t g = 0; g * COLUMNS_GROUP < s->n; g++) {
         s->l->fill(room->shift + g * row_bytes - back, 0, margin);
     }
     for (int64_t r = 0; r < s->n && s->columns_kind > COLUMNS_LOG_SOFTMAX; r++) {
@@ -288,10 +293,14 @@ static void fill_margins(const softmax *s, const columns_room *room) {
 }
 
 static void start_block(const softmax *s, int64_t u, int64_t from, int64_t to, block *b) {
-    int64_t blocks = (s->lines.sizes[0] + s->columns - 1) / s->columns;
-    b->n = softmax_seek_block(s, u, b->offset);
+    int64_t blocks = s->column_blocks, columns = s->lines.sizes[0], index[TENSOR_MAX_DIMS];
+    int64_t steps = (columns + COLUMNS_STEP - 1) / COLUMNS_STEP, at = u % blocks;
+    int64_t first = steps * at / blocks * COLUMNS_STEP, end = steps * (at + 1) / blocks * COLUMNS_STEP;
+    loop_seek(&s->lines, u / blocks * columns + first, index, b->offset);
+    b->n = least_of(end, columns) - first;
     b->begins = u == from || u % blocks == 0;
     b->ends = u == to - 1 || u % blocks == blocks - 1;
+    b->joins = u - at >= from && u - at + blocks <= to && s->stride[Y] == columns * (int64_t)s->l->size;
 }
 
 /* Of the sums, 1 over them or their logarithms (see log_of_sum), now that all rows are in; largest becomes what is taken off
@@ -300,7 +309,7 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
     if (s->columns_kind > COLUMNS_LOG_SOFTMAX) {
         return;
     }
-    const char *shift = room->shift + (s->n - 1) / GROUP_ROWS * room_row_bytes(s);
+    const char *shift = room->shift + (s->n - 1) / COLUMNS_GROUP * room_row_bytes(s);
     bool is_float = s->l->type == ASSAY_F32;
     float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made[0];
     double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made[0];
@@ -323,31 +332,26 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
 }
 
 /* The block before is finished while this one is read into its place. */
-static void step_block(const softmax *s, const block *now, const block *before, const columns_room *room) {
+static void step_block(const softmax *s, block *now, const block *before, const columns_room *room) {
     int64_t size = (int64_t)s->l->size;
     bool backward = s->columns_kind > COLUMNS_LOG_SOFTMAX;
     columns_step step = {.kind = s->columns_kind,
-                         .rows = s->n,
-                         .group = GROUP_ROWS,
-                         .room = s->columns,
-                         .margin = s->columns_margin,
-                         .kept = room->kept[0],
-                         .kept_other = room->kept[1],
-                         .shift = room->shift,
+                         .rows = s->n, .room = s->columns, .margin = s->columns_margin,
+                         .kept = room->kept[0], .kept_other = room->kept[1], .shift = room->shift,
                          .out_n = before->n,
-                         .out_begins = before->begins,
-                         .out_ends = before->ends,
+                         .out_lags = before->lags, .heads = before->joins ? room->heads : NULL,
+                         .out_begins = before->begins, .out_ends = before->ends,
                          .to = s->lines.data[Y] + before->offset[Y],
                          .to_stride = s->stride[Y] / size,
-                         .factor = before->sum,
-                         .finish_shift = before->largest,
+                         .factor = before->sum, .finish_shift = before->largest,
                          .n = now->n,
                          .next = s->lines.data[X] + now->offset[X],
                          .next_other = backward ? s->lines.data[G] + now->offset[G] : NULL,
                          .next_stride = s->stride[X] / size,
                          .other_stride = backward ? s->stride[G] / size : 0,
-                         .ahead = ROWS_AHEAD,
+                         .ahead = s->columns_margin > 0 ? ROWS_AHEAD_SHIFTED : ROWS_AHEAD,
                          .lowest = lowest(s),
+                         .lags = &now->lags,
                          .largest = now->largest,
                          .sum = now->sum};
     s->l->columns_stream(&step);
@@ -370,6 +374,7 @@ static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *
     for (int64_t u = from; u <= to && from < to; u++) {
         block *now = &room.blocks[u % 2], *before = &room.blocks[(u + 1) % 2];
         now->n = 0;
+        now->lags = false;
         if (u < to) {
             start_block(s, u, from, to, now);
         }
@@ -460,20 +465,26 @@ static bool choose_columns(softmax *s, bool backward) {
             return false;
         }
     }
-    int64_t column_bytes = columns_room_rows(s->n, backward) * size, least = WIDE_BYTES / size;
-    int64_t fitting = BLOCK_BYTES / column_bytes, most = MOST_BLOCK_BYTES / column_bytes;
-    fitting = fitting < least && columns > fitting ? (most < least ? most : least) : fitting;
-    fitting = (fitting > MOST_COLUMNS ? MOST_COLUMNS : fitting) / LEAST_COLUMNS * LEAST_COLUMNS;
-    if (fitting == 0 || columns < LEAST_COLUMNS || s->n < 2) {
+    int64_t column_bytes = columns_room_rows(s->n, backward) * size, fitting = BLOCK_BYTES / column_bytes;
+    if (fitting * size < WIDE_BYTES && columns > fitting) {
+        fitting = least_of(LARGE_BLOCK_BYTES / column_bytes, WIDE_BYTES / size);
+    }
+    if (fitting * size < LEAST_WIDE_BYTES && columns > fitting) {
+        fitting = least_of(MOST_BLOCK_BYTES / column_bytes, LEAST_WIDE_BYTES / size);
+    }
+    fitting = least_of(fitting, MOST_COLUMNS) / COLUMNS_STEP * COLUMNS_STEP;
+    if (fitting < LEAST_COLUMNS || columns < LEAST_COLUMNS || s->n < 2) {
         return false;
     }
-    int64_t rounded = (columns + LEAST_COLUMNS - 1) / LEAST_COLUMNS * LEAST_COLUMNS;
-    s->columns = fitting < rounded ? fitting : rounded;
+    /* Blocks of a width, or one more step. */
+    int64_t steps = (columns + COLUMNS_STEP - 1) / COLUMNS_STEP, blocks = (columns + fitting - 1) / fitting;
+    s->columns = (steps + blocks - 1) / blocks * COLUMNS_STEP;
+    s->column_blocks = blocks;
     s->columns_margin = STREAM_LINE_BYTES / size; /* or none, when it runs */
     s->columns_kind = backward ? (s->logarithm ? COLUMNS_LOG_SOFTMAX_BACK : COLUMNS_SOFTMAX_BACK)
                                : (s->logarithm ? COLUMNS_LOG_SOFTMAX : COLUMNS_SOFTMAX);
-    s->units = s->lines.numel / columns * ((columns + s->columns - 1) / s->columns);
-    s->work_bytes = columns_room_rows(s->n, backward) * room_row_bytes(s) + 4 * APART + 2 * STREAM_LINE_BYTES;
+    s->units = s->lines.numel / columns * blocks;
+    s->work_bytes = columns_room_rows(s->n, backward) * room_row_bytes(s) + (s->n + 1) * STREAM_LINE_BYTES + 4 * APART + 2 * STREAM_LINE_BYTES;
     s->run_units = stream_columns;
     return s->units >= 2;
 }

@@ -87,11 +87,10 @@ static inline pack pack_most(pack a, pack b) {
 }
 
 static inline bool pack_any(pack_mask mask) {
-    value lane[PACK]; /* all bits set is NaN, or -1 */
-    int any = 0;
-    memcpy(lane, &mask, sizeof lane);
-    for (int i = 0; i < PACK; i++) {
-        any |= lane[i] != 0;
+    uint64_t word[sizeof mask / 8], any = 0; /* by numbers the compiler would look at one after the other */
+    memcpy(word, &mask, sizeof word);
+    for (size_t i = 0; i < sizeof mask / 8; i++) {
+        any |= word[i];
     }
     return any != 0;
 }

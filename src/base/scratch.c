@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A folder's lock (flock) is taken on the folder itself: there is no moment in which it exists and its lock cannot be asked for. */
+#include "base/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RANDOM_LETTERS = 6, TRIES = 100 };
+
+static const char *base_folder(void) {
+    const char *set = getenv("TMPDIR");
+    return set != NULL && set[0] != '\0' ? set : "/tmp";
+}
+
+/* Whether the name still stands for the folder that fd is, and it is this user's alone. */
+static bool is_own(int base, const char *name, int fd) {
+    struct stat there, here;
+    return fstatat(base, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &here) == 0 && there.st_dev == here.st_dev &&
+           there.st_ino == here.st_ino && here.st_uid == geteuid() && (here.st_mode & 0777) == 0700;
+}
+
+static void remove_files(int fd) {
+    int second = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir closes its own */
+    DIR *files = second >= 0 ? fdopendir(second) : NULL;
+    for (struct dirent *e = files != NULL ? readdir(files) : NULL; e != NULL; e = readdir(files)) {
+        unlinkat(fd, e->d_name, 0); /* refuses folders, "." and ".." with them */
+    }
+    if (files != NULL) {
+        closedir(files);
+    } else if (second >= 0) {
+        close(second);
+    }
+}
+
+static bool is_named_so(const char *entry, const char *name) {
+    size_t n = strlen(name);
+    return strncmp(entry, name, n) == 0 && entry[n] == '-' && strlen(entry + n + 1) == RANDOM_LETTERS;
+}
+
+static void sweep_one(int base, const char *entry) {
+    int fd = openat(base, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    /* A maker that has not come to its lock yet will find its folder gone and make another. */
+    if (is_own(base, entry, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_own(base, entry, fd)) {
+        remove_files(fd);
+        unlinkat(base, entry, AT_REMOVEDIR);
+    }
+    close(fd);
+}
+
+void scratch_sweep(const char *name) {
+    DIR *base = opendir(base_folder());
+    for (struct dirent *e = base != NULL ? readdir(base) : NULL; e != NULL; e = readdir(base)) {
+        if (is_named_so(e->d_name, name)) {
+            sweep_one(dirfd(base), e->d_name);
+        }
+    }
+    if (base != NULL) {
+        closedir(base);
+    }
+}
+
+/* True: the folder is there and held. A file system without locks has none that could be swept either. */
+static bool hold(scratch *s) {
+    s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (s->fd >= 0 && flock(s->fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (s->fd >= 0 && is_own(AT_FDCWD, s->path, s->fd)) {
+        return true;
+    }
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    return false;
+}
+
+status scratch_make(const char *name, scratch *out, error *err) {
+    scratch_sweep(name);
+    for (int i = 0; i < TRIES; i++) {
+        int n = snprintf(out->path, sizeof out->path, "%s/%s-XXXXXX", base_folder(), name);
+        if (n < 0 || (size_t)n >= sizeof out->path || mkdtemp(out->path) == NULL) {
+            break;
+        }
+        if (hold(out)) {
+            return ASSAY_OK;
+        }
+    }
+    return fail(err, ASSAY_IO, "no folder like %s/%s-XXXXXX can be made: name another place in TMPDIR", base_folder(), name);
+}
+
+void scratch_remove(scratch *s) {
+    remove_files(s->fd);
+    rmdir(s->path);
+    close(s->fd);
+}
