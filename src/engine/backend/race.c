@@ -69,6 +69,16 @@ static const double ROUND_S = 0.0005;
 /* So much slower than the fastest in its best run, a candidate is not asked again: noise does not make up for it. */
 static const double OUT_OF_REACH = 1.5;
 
+/* A product may take a second a run. Then the noise is little beside it, and a choice is to take seconds, not minutes: rounds end
+   sooner, and what other candidates left in the caches does not matter. */
+static const double LONG_CHOICE_S = 3, LONG_RUN_S = 0.02;
+
+/* Whether a race that began then goes on to another round. */
+static bool goes_on(double began_s, int round, int least, int least_if_long) {
+    double spent = race_now_s() - began_s;
+    return round < least_if_long || spent < RACE_CHOICE_S || (round < least && spent < LONG_CHOICE_S);
+}
+
 static double least_of(const double *best_s, int n) {
     double least = best_s[0];
     for (int i = 1; i < n; i++) {
@@ -100,7 +110,7 @@ status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, co
         TRY(i < n_cold ? run(self, i, err) : ASSAY_OK);
     }
     double began = race_now_s(), least = 0;
-    for (int round = 0; round < rounds && (round < 2 || race_now_s() - began < RACE_CHOICE_S); round++) {
+    for (int round = 0; round < rounds && goes_on(began, round, 2, 1); round++) {
         for (int i = 0; i < n; i++) {
             if (round > 1 && best_s[i] > OUT_OF_REACH * least) {
                 continue;
@@ -132,14 +142,19 @@ bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
     return 4 * wins >= 3 * rounds;
 }
 
-/* The mean of the runs that fit into FINAL_S. One run before them is not counted: the candidate before it has left its own data
-   in the caches. */
+/* The mean of the runs that fit into FINAL_S. One run before them is not counted unless it is long: the candidate before it has left
+   its own data in the caches. */
 static status mean_turn(candidate_fn *run, void *self, int candidate, const saved_inputs *saved, double *mean_s, error *err) {
     static const double FINAL_S = 0.00025;
     double spent = 0, sum = 0;
     int runs = 0;
     race_restore(saved);
+    double began = race_now_s();
     TRY(run(self, candidate, err));
+    *mean_s = race_now_s() - began;
+    if (*mean_s > LONG_RUN_S) {
+        return ASSAY_OK;
+    }
     while (runs == 0 || spent < FINAL_S) {
         double before = race_now_s();
         race_restore(saved);
@@ -155,12 +170,12 @@ static status mean_turn(candidate_fn *run, void *self, int candidate, const save
 }
 
 status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err) {
-    enum { ROUNDS = 32, LEAST_ROUNDS = 8 };
+    enum { ROUNDS = 32, LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
     double took_s[RACE_FINALISTS][ROUNDS];
     assert(n <= RACE_FINALISTS);
     double began = race_now_s();
     int rounds = 0;
-    for (; rounds < ROUNDS && (rounds < LEAST_ROUNDS || race_now_s() - began < RACE_CHOICE_S); rounds++) {
+    for (; rounds < ROUNDS && goes_on(began, rounds, LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds++) {
         for (int k = 0; k < n; k++) {
             int i = rounds % 2 == 0 ? k : n - 1 - k;
             TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));

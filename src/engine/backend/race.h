@@ -24,7 +24,7 @@ status race_save_storage(saved_inputs *s, const storage *memory, error *err);
 void race_restore(const saved_inputs *s);
 void race_forget(saved_inputs *s);
 
-/* The most seconds that all rounds of one choice may take. */
+/* The most seconds that all rounds of one choice may take, unless the least number of rounds takes longer. */
 #define RACE_CHOICE_S 0.25
 /* Of a clock that only goes forward. */
 double race_now_s(void);
