@@ -71,7 +71,8 @@ static void add_bounds(emitter *m, const expr *e, inside *in) {
         index_range(b->at, &low, &high);
         if (goes_with_lanes(m, b)) {
             int64_t factor = b->at.terms[0].factor;
-            int64_t first = divide_up(b->low - b->at.constant, factor), last = divide_down(b->high - b->at.constant, factor);
+            int64_t first = b->low > INT64_MIN ? divide_up(b->low - b->at.constant, factor) : 0;
+            int64_t last = b->high < INT64_MAX ? divide_down(b->high - b->at.constant, factor) : in->last;
             in->first = first > in->first ? first : in->first;
             in->last = last < in->last ? last : in->last;
             continue;
