@@ -374,6 +374,7 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
     choose_places(p, loop_can_stream);
     const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
     p->loop = loops->op[c->op];
+    p->function = p->halves ? (*pointwise_half_functions[p->isa])[c->op] : NULL;
     if (loops->number[c->op] != NULL && second_is_a_number(p)) {
         p->loop = loops->number[c->op];
         p->in[1].is_row = true; /* as much of one as is read */

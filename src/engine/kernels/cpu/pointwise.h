@@ -138,6 +138,8 @@ typedef struct pointwise_halves {
 
 typedef void pointwise_halves_loop(const pointwise_halves *h);
 extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;
+extern pointwise_halves_loop *const pointwise_half_functions_baseline[PW_COUNT], *const pointwise_half_functions_avx2[PW_COUNT],
+    *const pointwise_half_functions_avx512[PW_COUNT];
 
 /* Moves that ask no type, only a size. */
 typedef struct pointwise_moves {

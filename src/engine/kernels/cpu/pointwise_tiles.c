@@ -26,6 +26,8 @@ const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(point
 
 pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT] = ISA_TABLES(pointwise_halves_run);
 
+pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
+
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
     [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
     [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
@@ -200,13 +202,16 @@ static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halve
         return;
     }
     pointwise_halves h = {.chunk = *c, .loop = p->loop, .type = p->compute, .n = p->n};
+    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
+    bool all_halves = h.out_step == 2;
     for (int k = 0; k < p->n; k++) {
         h.step[k] = p->in[k].is_half && (p->by_tile ? p->in[k].is_flat : p->in[k].is_row) ? 2 : (int)sizeof(float);
+        all_halves &= h.step[k] == 2;
     }
-    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
     h.streams = p->loop_streams;
     h.fetches = p->streams;
-    pointwise_halves_runs[p->isa](&h);
+    pointwise_halves_loop *run = all_halves && p->function != NULL ? p->function : pointwise_halves_runs[p->isa];
+    run(&h);
 }
 
 static void run_rows(tiled *p, const tile *t, blocks *b) {

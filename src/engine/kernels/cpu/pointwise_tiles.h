@@ -26,6 +26,9 @@ typedef struct class_facts {
 extern const class_facts pointwise_classes[CLASS_COUNT];
 extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
 extern pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT];
+
+/* Loops from halves to halves (every step 2), by operator; NULL: the instruction set has none that is quicker than those above. */
+extern pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT];
 extern const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT]; /* a pointwise_class */
 
 /* Whether elements of t lie in memory as the class's loops compute with them. */
@@ -74,6 +77,7 @@ typedef struct tiled {
     const pointwise_loops *out_loops;
     const pointwise_moves *move;
     pointwise_loop *loop;
+    pointwise_halves_loop *function; /* from halves to halves; NULL: there is none */
     number s[POINTWISE_SCALARS];
     source in[POINTWISE_INPUTS];
     int n;
