@@ -33,6 +33,7 @@ typedef struct emitter {
     bool *follows;   /* what depends on such */
     bool singly;     /* halves are converted one by one where no block is: some lie here and there */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
+    bool pairs;      /* the block at hand takes its lanes two by two (emit_pairs.c) */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
     const char *block; /* the lane that the block at hand begins with */
@@ -164,6 +165,16 @@ void emit_fetches(emitter *m, int phase);
 void emit_open_loop(emitter *m, int v);
 /* Reads what runs across the vector into arrays that run along it. */
 void emit_turned(emitter *m);
+/* The type whose digits are all that comes of expression i: f16 or bf16 where it is only cast to that, itself or in a product or
+   quotient, which keep its error what it is in proportion; else f32. */
+dtype emit_digits_of(const emitter *m, int i);
+
+/* A function of which a block of lanes is cheaper than each. */
+bool emit_is_block_function(const emitter *m, int i);
+
+/* Whether the phase's blocks, with functions of a block among them, make bf16 of bf16 in lanes of any order. */
+bool emit_takes_pairs(const emitter *m, int phase);
+
 /* Whether the root's element is a half that the block at hand is narrowed to as a whole: then it is its source that is staged. */
 bool emit_is_narrowed(const emitter *m, int root);
 /* Where in a block's arrays the lane at hand stands. */
