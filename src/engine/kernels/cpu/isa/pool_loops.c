@@ -13,6 +13,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 
 #define TYPE       float
 #define INDEX      int32_t /* as wide as TYPE, so that both select by one mask; planes stay below 2^31 elements */
+#define INDEX_LAST INT32_MAX
 #define NAME(x)    x##_f32
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
@@ -24,6 +25,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       double
 #define INDEX      int64_t
+#define INDEX_LAST INT64_MAX
 #define NAME(x)    x##_f64
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
@@ -35,6 +37,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       int64_t
 #define INDEX      int64_t
+#define INDEX_LAST INT64_MAX
 #define NAME(x)    x##_i64
 #define LOWEST     INT64_MIN
 #define IS_REAL    0
