@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/isa/pool_loops.h"
 
 #include "engine/kernels/cpu/isa/convert_loops.h"
+#include "engine/kernels/cpu/isa/gather.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define NAME(x)    x##_f32
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
+#define GATHERS    1
 #define OWN_DTYPE  ASSAY_F32
 #define INTO       to_f32
 #define OUT_OF     from_f32
@@ -29,6 +31,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define NAME(x)    x##_f64
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
+#define GATHERS    0
 #define OWN_DTYPE  ASSAY_F64
 #define INTO       to_f64
 #define OUT_OF     from_f64
@@ -41,6 +44,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define NAME(x)    x##_i64
 #define LOWEST     INT64_MIN
 #define IS_REAL    0
+#define GATHERS    0
 #define OWN_DTYPE  ASSAY_I64
 #define INTO       to_i64
 #define OUT_OF     from_i64

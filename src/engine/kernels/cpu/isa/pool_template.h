@@ -227,15 +227,22 @@ static inline void NAME(add)(const TYPE *restrict from, int64_t stride, bool is_
 
 /* to[j] = the sum of the numbers that column j's taps name. */
 static void NAME(add_taps)(const pool_block *b, const TYPE *restrict from, int64_t n, TYPE *restrict to) {
-    const int32_t *restrict tap = b->tap;
-    for (int64_t j = 0; j < n; j++) {
-        to[j] = from[tap[j]];
-    }
-    for (int64_t k = 1; k < b->taps; k++) {
-        tap += b->rows * b->outs;
-        for (int64_t j = 0; j < n; j++) {
-            to[j] += from[tap[j]];
+    int64_t next = b->rows * b->outs, j = 0;
+#if GATHERS
+    for (; j + GATHER_LANES <= n; j += GATHER_LANES) {
+        gather_lanes sum = gather_f32(from, b->tap + j);
+        for (int64_t k = 1; k < b->taps; k++) {
+            sum += gather_f32(from, b->tap + k * next + j);
         }
+        memcpy(to + j, &sum, sizeof sum);
+    }
+#endif
+    for (; j < n; j++) {
+        TYPE sum = from[b->tap[j]];
+        for (int64_t k = 1; k < b->taps; k++) {
+            sum += from[b->tap[k * next + j]];
+        }
+        to[j] = sum;
     }
 }
 
@@ -459,6 +466,7 @@ static void NAME(avg_back_channels)(const pool_job *job, int64_t n, int64_t y, v
 #undef NAME
 #undef LOWEST
 #undef IS_REAL
+#undef GATHERS
 #undef OWN_DTYPE
 #undef INTO
 #undef OUT_OF

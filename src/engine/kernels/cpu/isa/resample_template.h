@@ -39,13 +39,35 @@ static inline void NAME(accumulate)(const TYPE *restrict from, TYPE weight, bool
 static inline void NAME(add_taps)(const resample_lanes *t, int taps, const TYPE *restrict row, TYPE *restrict out, int64_t n) {
     const TYPE *restrict w = t->WEIGHTS;
     const int32_t *restrict s = t->source;
-    int64_t lanes = t->lanes;
-    for (int64_t i = 0; i < n; i++) {
+    int64_t lanes = t->lanes, first = 0;
+#if GATHERS
+    for (; first + GATHER_LANES <= n; first += GATHER_LANES) {
+        gather_lanes sum = gather_load(w + first) * gather_f32(row, s + first);
+        for (int k = 1; k < taps; k++) {
+            sum += gather_load(w + k * lanes + first) * gather_f32(row, s + k * lanes + first);
+        }
+        memcpy(out + first, &sum, sizeof sum);
+    }
+#endif
+    for (int64_t i = first; i < n; i++) {
         TYPE sum = w[i] * row[s[i]];
         for (int k = 1; k < taps; k++) {
             sum += w[k * lanes + i] * row[s[k * lanes + i]];
         }
         out[i] = sum;
+    }
+}
+
+static inline void NAME(copy_taps)(const resample_lanes *t, const TYPE *restrict row, TYPE *restrict out, int64_t n) {
+    int64_t i = 0;
+#if GATHERS
+    for (; i + GATHER_LANES <= n; i += GATHER_LANES) {
+        gather_lanes v = gather_f32(row, t->source + i);
+        memcpy(out + i, &v, sizeof v);
+    }
+#endif
+    for (; i < n; i++) {
+        out[i] = row[t->source[i]];
     }
 }
 
@@ -98,9 +120,7 @@ static void NAME(across)(const resample_job *job, const TYPE *restrict row, TYPE
             NAME(add_taps)(l, 1, row, out, n);
             break;
         }
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = row[l->source[i]];
-        }
+        NAME(copy_taps)(l, row, out, n);
         break;
     case 2:
         NAME(add_taps)(l, 2, row, out, n);
@@ -284,3 +304,4 @@ static void NAME(grid_back)(const grid_job *job, int64_t n, int64_t c, void *wor
 #undef OUT_OF
 #undef LOAD
 #undef STORE
+#undef GATHERS
