@@ -230,9 +230,11 @@ static void NAME(add_taps)(const pool_block *b, const TYPE *restrict from, int64
     int64_t next = b->rows * b->outs, j = 0;
 #if GATHERS
     for (; j + GATHER_LANES <= n; j += GATHER_LANES) {
-        gather_lanes sum = gather_f32(from, b->tap + j);
+        gather_lanes sum, more;
+        gather_f32(&sum, from, b->tap + j);
         for (int64_t k = 1; k < b->taps; k++) {
-            sum += gather_f32(from, b->tap + k * next + j);
+            gather_f32(&more, from, b->tap + k * next + j);
+            sum += more;
         }
         memcpy(to + j, &sum, sizeof sum);
     }

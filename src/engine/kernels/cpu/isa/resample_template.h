@@ -42,9 +42,14 @@ static inline void NAME(add_taps)(const resample_lanes *t, int taps, const TYPE 
     int64_t lanes = t->lanes, first = 0;
 #if GATHERS
     for (; first + GATHER_LANES <= n; first += GATHER_LANES) {
-        gather_lanes sum = gather_load(w + first) * gather_f32(row, s + first);
+        gather_lanes sum, weight, more;
+        gather_f32(&sum, row, s + first);
+        memcpy(&weight, w + first, sizeof weight);
+        sum *= weight;
         for (int k = 1; k < taps; k++) {
-            sum += gather_load(w + k * lanes + first) * gather_f32(row, s + k * lanes + first);
+            gather_f32(&more, row, s + k * lanes + first);
+            memcpy(&weight, w + k * lanes + first, sizeof weight);
+            sum += weight * more;
         }
         memcpy(out + first, &sum, sizeof sum);
     }
@@ -62,7 +67,8 @@ static inline void NAME(copy_taps)(const resample_lanes *t, const TYPE *restrict
     int64_t i = 0;
 #if GATHERS
     for (; i + GATHER_LANES <= n; i += GATHER_LANES) {
-        gather_lanes v = gather_f32(row, t->source + i);
+        gather_lanes v;
+        gather_f32(&v, row, t->source + i);
         memcpy(out + i, &v, sizeof v);
     }
 #endif
