@@ -247,7 +247,7 @@ static int64_t room_row_bytes(const softmax *s) {
 
 /* Rows of a room: kept ones, what the groups are less by, largest and sum of two blocks, two more. */
 static int64_t columns_room_rows(int64_t n, bool backward) {
-    return (backward ? 2 : 1) * n + (n + COLUMNS_GROUP - 1) / COLUMNS_GROUP + 6;
+    return (backward ? 2 : 1) * n + (n + COLUMNS_GROUP_BACK - 1) / COLUMNS_GROUP_BACK + 6;
 }
 
 /* The first place from `at` on that is half of APART's double away from where x lies in its page. */
@@ -256,7 +256,7 @@ static char *apart_from(const char *x, char *at) {
 }
 
 static columns_room room_of(const softmax *s, char *work) {
-    int64_t row_bytes = room_row_bytes(s), groups = (s->n + COLUMNS_GROUP - 1) / COLUMNS_GROUP;
+    int64_t row_bytes = room_row_bytes(s), group = columns_group(s->columns_kind), groups = (s->n + group - 1) / group;
     int64_t margin_bytes = s->columns_margin * (int64_t)s->l->size;
     columns_room room;
     char *next = apart_from(s->lines.data[X], work + margin_bytes);
@@ -280,7 +280,7 @@ static columns_room room_of(const softmax *s, char *work) {
 /* What waits finished in a margin is finished again, which is to leave it as it is. */
 static void fill_margins(const softmax *s, const columns_room *room) {
     int64_t row_bytes = room_row_bytes(s), margin = s->columns_margin, back = margin * (int64_t)s->l->size;
-    for (int64_t g = 0; g * COLUMNS_GROUP < s->n; g++) {
+    for (int64_t g = 0; g * columns_group(s->columns_kind) < s->n; g++) {
         s->l->fill(room->shift + g * row_bytes - back, 0, margin);
     }
     for (int64_t r = 0; r < s->n && s->columns_kind > COLUMNS_LOG_SOFTMAX; r++) {
@@ -309,7 +309,7 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
     if (s->columns_kind > COLUMNS_LOG_SOFTMAX) {
         return;
     }
-    const char *shift = room->shift + (s->n - 1) / COLUMNS_GROUP * room_row_bytes(s);
+    const char *shift = room->shift + (s->n - 1) / columns_group(s->columns_kind) * room_row_bytes(s);
     bool is_float = s->l->type == ASSAY_F32;
     float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made[0];
     double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made[0];
