@@ -171,6 +171,8 @@ dtype emit_digits_of(const emitter *m, int i);
 
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i);
+/* Whether one takes expression i: what else reads that would widen it once more. */
+bool emit_is_for_function(const emitter *m, int i);
 
 /* Whether the phase's blocks, with functions of a block among them, make bf16 of bf16 in lanes of any order. */
 bool emit_takes_pairs(const emitter *m, int phase);

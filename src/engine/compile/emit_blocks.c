@@ -92,15 +92,6 @@ bool emit_is_block_function(const emitter *m, int i) {
            emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
 }
 
-/* Whether a function of a block takes expression i: what else reads it would widen it once more. */
-static bool is_for_function(const emitter *m, int i) {
-    bool is = false;
-    for (int f = i + 1; f < m->k->n_exprs; f++) {
-        is |= m->wanted[f] && !m->named[f] && m->k->exprs[f].sources[0] == i && emit_is_block_function(m, f);
-    }
-    return is;
-}
-
 /* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
    written. */
 static bool can_widen(const emitter *m, int i, bool functions) {
@@ -113,7 +104,7 @@ static bool can_widen(const emitter *m, int i, bool functions) {
     }
     dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
     return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
-           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || is_for_function(m, i)))) &&
+           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
            emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 

@@ -35,6 +35,14 @@ static bool is_of_function(const emitter *m, int i, int depth) {
            (e->fn == FN_MUL && (is_of_function(m, e->sources[0], depth + 1) || is_of_function(m, e->sources[1], depth + 1)));
 }
 
+bool emit_is_for_function(const emitter *m, int i) {
+    bool is = false;
+    for (int f = i + 1; f < m->k->n_exprs; f++) {
+        is |= m->wanted[f] && !m->named[f] && m->k->exprs[f].sources[0] == i && emit_is_block_function(m, f);
+    }
+    return is;
+}
+
 bool emit_takes_pairs(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
