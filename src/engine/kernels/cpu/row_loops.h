@@ -189,6 +189,8 @@ typedef struct row_loops {
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
     /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
     void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* Runs of n <= ROW_BLOCK elements, run_stride elements apart, into one total; NULL where there is none. */
+    void (*fold_runs[ROW_KINDS])(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
     /* The first largest (smallest) or first NaN of a row. */
@@ -196,7 +198,9 @@ typedef struct row_loops {
     /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
     void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
     void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
+    void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* the same into no sums before; rows > 0 */
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n); /* running sums from *total on */
+    void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */
 
     /* Float and double only from here. */
     double (*dot)(const void *x, const void *y, int64_t n);

@@ -3,18 +3,28 @@
 
 /* The sum of (x - c)^2 over one block. */
 static inline value block_distances(const value *x, value c, int64_t n) {
-    pack a = {0}, b = {0};
-    value rest = 0;
+    partial_sums s = {.rest = 0};
     int64_t i = 0;
-    for (; i + 2 * PACK <= n; i += 2 * PACK) {
+    for (; i + 4 * PACK <= n; i += 4 * PACK) {
         pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
-        a += p * p;
-        b += q * q;
+        pack r = pack_at(x + i + 2 * PACK) - c, t = pack_at(x + i + 3 * PACK) - c;
+        s.a += p * p;
+        s.b += q * q;
+        s.c += r * r;
+        s.d += t * t;
     }
-    for (; i < n; i++) {
-        rest += (x[i] - c) * (x[i] - c);
+    for (; i + PACK <= n; i += PACK) {
+        pack p = pack_at(x + i) - c;
+        s.a += p * p;
     }
-    return n >= 2 * PACK ? pack_sum(a + b) + rest : rest;
+    if (PACK_PARTS && i < n) {
+        pack p = pack_keep(pack_start(x + i, n - i) - c, n - i);
+        s.b += p * p;
+    }
+    for (; !PACK_PARTS && i < n; i++) {
+        s.rest += (x[i] - c) * (x[i] - c);
+    }
+    return sums_total(&s);
 }
 
 /* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
