@@ -68,7 +68,7 @@ static void check_line(const tensor *x, const tensor *y, const big *b, int64_t l
         double wanted = logarithm ? v - log(sum) : exp(v) / sum;
         bool same = isnan(wanted) ? isnan(made) : made == wanted || fabs(made - wanted) <= ulp * (fabs(wanted) + 1e-30) ||
                                                       (!logarithm && fabs(wanted) < 1e-37 && fabs(made) < 1e-37) ||
-                                                      (b->type == ASSAY_F16 && fabs(made - wanted) <= 0x1p-25);
+                                                      (b->type == ASSAY_F16 && fabs(made - wanted) <= 0x1.1p-25);
         if (!same) {
             print_error("%s [%lld, %lld, %lld], line %lld, element %lld: %g, not %g\n", logarithm ? "log" : "softmax",
                         (long long)b->outer, (long long)b->n, (long long)b->inner, (long long)line, (long long)i, made, wanted);
