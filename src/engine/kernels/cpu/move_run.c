@@ -7,8 +7,9 @@
 
 #include <stdalign.h>
 
-/* Moves run side by side in steps of this many bytes, read and written, which L1 holds. */
-enum { STEP_BYTES = 32 * 1024 };
+/* Moves run side by side in steps of so many bytes for each, read and written, which L1 holds where there are few. Of many moves
+   L2 holds a step: in smaller ones there would be nothing to do for most. */
+enum { STEP_BYTES = 16 * 1024, MOST_STEP_BYTES = 256 * 1024 };
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -249,7 +250,8 @@ static void run_one_after_the_other(const move *moves, int64_t n, double total, 
 /* This thread's share of every move, in steps. */
 static void run_together(const move *moves, int64_t n, double total, int thread, int threads) {
     const copy_loops *loops = copy_loops_best();
-    int64_t steps = (int64_t)(total / threads / STEP_BYTES) + 1, all = steps * threads;
+    int64_t step_bytes = n < MOST_STEP_BYTES / STEP_BYTES ? n * STEP_BYTES : MOST_STEP_BYTES;
+    int64_t steps = (int64_t)(total / threads / (double)step_bytes) + 1, all = steps * threads;
     for (int64_t step = steps * thread; step < steps * (thread + 1); step++) {
         for (int64_t i = 0; i < n; i++) {
             const move *m = &moves[i];
