@@ -10,10 +10,13 @@ typedef struct softmax_shift {
     value shift, scale, offset;
 } softmax_shift;
 
-/* Of a shift so large that its product could be infinite, as of bf16's lowest number, any other number is too far off to count: with
-   a scale that multiplies exactly its exponential comes out as 1, theirs as 0. *shift: becomes what is taken off. */
+/* The scale is 1 / ln 2. Its product with a number of bf16, however large, is not rounded: it has 15 digits for that, and is 4.9e-6 off
+   as a share. For f16, whose numbers are smaller, it has 24, and the product of the shift, rounded, is what is taken off: a factor of
+   all exponentials. Of a shift so large that its product could be infinite, as of bf16's lowest number, any other number is too far
+   off to count: with a scale that is a power of 2 its exponential comes out as 1, theirs as 0. *shift: becomes what is taken off. */
 static inline softmax_shift softmax_shift_of(dtype t, double *shift) {
-    softmax_shift s = {row_number(*shift), fabs(*shift) < 0x1p100 ? (value)0x1.715476p+0 : (value)0x1p-10, 0};
+    double scale = t == ASSAY_BF16 ? 0x1.7154p+0 : 0x1.715476p+0;
+    softmax_shift s = {row_number(*shift), (value)(fabs(*shift) < 0x1p100 ? scale : 0x1p-10), 0};
 #if defined(PACK_EXP_HALF)
     if (row_is_half(t)) {
         s.offset = row_number(*shift * (double)s.scale);
