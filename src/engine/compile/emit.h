@@ -40,6 +40,8 @@ typedef struct emitter {
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool streams;    /* something goes past the caches */
     bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
+    bool pairs;      /* tasks in flight go in pairs, whose texts are each other's but for the names of what is a task's own */
+    int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
     int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
@@ -189,6 +191,12 @@ int emit_flow_lag(const emitter *m, int phase);
 void emit_want_all(emitter *m, int phase);
 /* All tasks of such a kernel. */
 void emit_flow(emitter *m);
+/* Whether its rows of whole blocks lie apart, each from a line of memory on, so that they can be taken in turns. */
+bool emit_turns_rows(emitter *m);
+/* Decides whether tasks in flight go in pairs, where twice the room is there for that. */
+void emit_choose_pairs(emitter *m, bool has_room);
+/* What has been written from that place in the text on, once more for the other task of a pair. */
+void emit_twin(emitter *m, size_t from);
 /* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many
    lanes come before the first whole one, as `head`. */
 void emit_flow_block(emitter *m, int phase, const char *from);
@@ -205,6 +213,8 @@ void emit_together(emitter *m);
 int64_t emit_ahead_together(const emitter *m, const expr *e);
 /* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
 int emit_line_lanes(const emitter *m);
+/* The same of what is read as well. */
+int emit_whole_lines(const emitter *m);
 /* A phase's block of lanes: `block`, counted from `from`, is its first. */
 void emit_block_at(emitter *m, int phase, const char *block, const char *from);
 

@@ -15,6 +15,7 @@ enum {
 /* Lanes of a block: a task's, where those are but a line or two of what is stored; a line of each task in a group. */
 int emit_block_lanes(const emitter *m) {
     return m->page_tasks > 0 ? m->together_lanes
+           : m->flow_lanes > 0 ? m->flow_lanes
            : m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
 }
 

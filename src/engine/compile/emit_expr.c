@@ -265,7 +265,7 @@ static void add_position(const emitter *m, text *out, int versions) {
     }
     text_add(out, out->length == 0 ? "0" : "");
     if (versions > 1) {
-        text_addf(out, " + %lld * (task %% %d)", (long long)emit_visited(m), versions);
+        text_addf(out, m->pairs ? " + %lld * (task / 2 %% %d)" : " + %lld * (task %% %d)", (long long)emit_visited(m), versions);
     }
 }
 
@@ -414,6 +414,7 @@ void emit_choose_saved(emitter *m, int64_t most_bytes) {
 }
 
 void emit_declare_saved(emitter *m) {
+    size_t from = m->out.length;
     for (int i = 0; i < m->k->n_exprs; i++) {
         const char *type = dialect_type(m->k->exprs[i].dtype);
         int64_t n = m->versions[i] * emit_visited(m);
@@ -425,6 +426,7 @@ void emit_declare_saved(emitter *m) {
             emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
         }
     }
+    emit_twin(m, from);
     emit_joined_room(m);
 }
 

@@ -74,6 +74,7 @@ static void declare(emitter *m, const char *type, char letter, int i, int phase)
 
 static void declare_rows(emitter *m) {
     const kernel *k = m->k;
+    size_t from = m->out.length;
     for (int p = 0; p < k->n_phases; p++) {
         for (int i = 0; i < k->n_roots; i++) {
             if (has_result(m, i, p)) {
@@ -87,6 +88,11 @@ static void declare_rows(emitter *m) {
             }
         }
     }
+    emit_twin(m, from);
+}
+
+static int tasks_of_step(const emitter *m) {
+    return m->pairs ? 2 : 1;
 }
 
 /* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
@@ -103,7 +109,7 @@ static void open_task(emitter *m, int phase, task_scope *s) {
     emit_line(m, "if (does%d) {", lag);
     m->depth++;
     s->inside = m->out.length;
-    emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag);
+    emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag * tasks_of_step(m));
     s->n = 1 + emit_tasks(m, s->made + 1);
 }
 
@@ -281,7 +287,8 @@ static void emit_piece_of(emitter *m, int phase, const char *n, const char *from
 static void emit_blocks(emitter *m) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
-    int last = k->n_phases - 1;
+    int last = k->n_phases - 1, lanes = emit_block_lanes(m);
+    size_t from = m->out.length;
     bool aligned = emit_is_aligned(m, last);
     if (!aligned) {
         task_scope s;
@@ -291,38 +298,44 @@ static void emit_blocks(emitter *m) {
         emit_flow_head(m, last);
         close_task(m, &s);
         emit_piece_of(m, last, "head", "0");
+        emit_twin(m, from);
     }
-    emit_line(m, aligned ? "for (int64_t block = 0; block <= %lld; block += %d) {"
-                         : "for (int64_t block = 0; block <= %lld - head; block += %d) {",
-              (long long)size - EMIT_BLOCK_LANES, EMIT_BLOCK_LANES);
+    emit_line(m, "for (int64_t block = 0; block <= %lld; block += %d) {", (long long)size - lanes, lanes);
     m->depth++;
+    from = m->out.length;
     for (int p = last; p >= 0; p--) {
-        if (is_fused(m, p)) {
-            emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
+        bool ahead = p == last && !aligned;
+        if (!is_fused(m, p)) {
+            continue;
+        }
+        if (ahead) {
+            emit_line(m, "if (block <= %lld - head) {", (long long)size - lanes);
+            m->depth++;
+        }
+        emit_piece_of(m, p, NULL, ahead ? "head + block" : "block");
+        if (ahead) {
+            m->depth--;
+            emit_line(m, "}");
         }
     }
+    emit_twin(m, from);
     m->depth--;
     emit_line(m, "}");
-    if (aligned && size % EMIT_BLOCK_LANES == 0) {
-        return;
+    from = m->out.length;
+    char n[64], first[128];
+    if (!aligned) {
+        snprintf(n, sizeof n, "(%lld - head) %% %d", (long long)size, lanes);
+        snprintf(first, sizeof first, "%lld - %s", (long long)size, n);
+        emit_piece_of(m, last, n, first);
     }
-    char n[64], from[128];
-    snprintf(n, sizeof n, aligned ? "%lld" : "(%lld - head) %% %d", (long long)(aligned ? size % EMIT_BLOCK_LANES : size),
-             EMIT_BLOCK_LANES);
-    snprintf(from, sizeof from, "%lld - %s", (long long)size, n);
-    emit_piece_of(m, last, n, from);
-    emit_line(m, "for (int64_t rest = %lld - %s%s; rest < %lld; rest += %d) {", (long long)size, n, aligned ? "" : " - head",
-              (long long)size, EMIT_BLOCK_LANES);
-    m->depth++;
-    emit_line(m, "const int64_t n_rest = %lld - rest < %d ? %lld - rest : %d;", (long long)size, EMIT_BLOCK_LANES, (long long)size,
-              EMIT_BLOCK_LANES);
-    for (int p = last - 1; p >= 0; p--) {
+    snprintf(n, sizeof n, "%lld", (long long)(size % lanes));
+    snprintf(first, sizeof first, "%lld", (long long)(size - size % lanes));
+    for (int p = aligned ? last : last - 1; p >= 0 && size % lanes > 0; p--) {
         if (is_fused(m, p)) {
-            emit_piece_of(m, p, "n_rest", "rest");
+            emit_piece_of(m, p, n, first);
         }
     }
-    m->depth--;
-    emit_line(m, "}");
+    emit_twin(m, from);
 }
 
 /* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in emit_together.c, for the same reason. */
@@ -383,6 +396,7 @@ static void emit_side_by_side(emitter *m) {
 static void emit_step(emitter *m) {
     const kernel *k = m->k;
     task_scope s;
+    size_t from = m->out.length;
     for (int p = 0; p < k->n_phases; p++) {
         if (is_fused(m, p)) {
             open_task(m, p, &s);
@@ -391,13 +405,16 @@ static void emit_step(emitter *m) {
             emit_accumulators(m, p);
         }
     }
+    emit_twin(m, from);
     emit_side_by_side(m);
+    from = m->out.length;
     emit_handing_on(m);
     for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
         open_task(m, p, &s);
         emit_phase_results(m, p);
         close_task(m, &s);
     }
+    emit_twin(m, from);
     if (m->flow != FLOW_ENDS) {
         return;
     }
@@ -414,8 +431,7 @@ static void emit_step(emitter *m) {
     close_task(m, &s);
 }
 
-/* Whether rows of whole blocks lie apart, each from a line of memory on. */
-static bool takes_turns(emitter *m) {
+bool emit_turns_rows(emitter *m) {
     const kernel *k = m->k;
     if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
         return false;
@@ -424,16 +440,27 @@ static bool takes_turns(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-void emit_flow(emitter *m) {
-    int lags = emit_flow_lag(m, m->k->n_phases - 1);
-    m->turns_rows = takes_turns(m);
-    declare_rows(m);
-    emit_line(m, "for (int64_t step = first; step < last + %d; step++) {", lags);
-    m->depth++;
+/* Which tasks a step has: `step` less so many, and `next` less as many. */
+static void emit_which(emitter *m, int lags) {
+    int n = tasks_of_step(m);
     emit_line(m, "const _Bool does0 = step < last;");
     for (int lag = 1; lag <= lags; lag++) {
-        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag, lag);
+        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
     }
+}
+
+void emit_flow(emitter *m) {
+    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = tasks_of_step(m);
+    declare_rows(m);
+    emit_line(m, m->pairs ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
+              lags * n);
+    m->depth++;
+    if (m->pairs) {
+        emit_line(m, "const int64_t next = step + 1;");
+    }
+    size_t from = m->out.length;
+    emit_which(m, lags);
+    emit_twin(m, from);
     emit_step(m);
     m->depth--;
     emit_line(m, "}");

@@ -160,7 +160,7 @@ static void choose_groups(emitter *m) {
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k;
     m->flow = FLOW_NONE;
-    m->in_room = m->by_groups = m->joins = false;
+    m->in_room = m->by_groups = m->joins = m->turns_rows = false;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
     }
@@ -180,6 +180,9 @@ void emit_choose_flow(emitter *m) {
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);
         if (m->flow == FLOW_NONE) {
             emit_choose_saved(m, EMIT_SAVED_BYTES);
+        } else {
+            m->turns_rows = emit_turns_rows(m);
+            emit_choose_pairs(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }
     m->phase = 0;

@@ -102,7 +102,7 @@ enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
 /* Whether these lanes are such a loop, and go to memory: accumulators are to lie in registers, not in an array. */
 static bool are_few(const emitter *m, const lane_range *range) {
-    if (m->page_tasks > 0) {
+    if (m->page_tasks > 0 || m->flow_lanes > 0) {
         return emit_block_lanes(m) <= MOST_UNROLLED;
     }
     long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
