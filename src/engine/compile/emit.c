@@ -357,6 +357,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->page_tasks = 0;
     m->turns_rows = m->pairs = false;
     m->flow_lanes = 0;
+    m->guessed = -1;
     m->singly = k->vector < 0;
     for (int i = 0; i < k->n_exprs; i++) {
         m->singly |= emit_is_gathered_half(m, &k->exprs[i]);

@@ -6,6 +6,7 @@
    into its place, and the phases between have the cache to themselves. */
 #include "engine/compile/emit.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static bool uses_result(emitter *m, int of, int phase) {
 /* Whether a root's result has a name in this phase: it is used there, or handed on to a phase of an earlier task. */
 static bool has_result(emitter *m, int of, int phase) {
     const root_kind kind = m->k->roots[of].kind;
-    if (kind != ROOT_REDUCE || phase <= m->k->roots[of].phase) {
+    if (kind != ROOT_REDUCE || phase < m->k->roots[of].phase + (of != m->guessed)) {
         return false;
     }
     for (int p = phase; p < (m->flow == FLOW_ALL ? m->k->n_phases : phase + 1); p++) {
@@ -180,20 +181,41 @@ static void emit_rows(emitter *m, int phase) {
     emit_line(m, "}");
 }
 
+/* The phase of a task whose largest number lies far above what stood for it, once more. */
+static void emit_redo(emitter *m, int phase) {
+    root *guessed = &m->k->roots[m->guessed];
+    emit_open_redo(m, phase);
+    guessed->phase = INT_MIN; /* its result is known */
+    emit_rows(m, phase);
+    emit_starts(m, phase);
+    enter_rows(m, phase);
+    emit_want_phase(m, phase);
+    emit_loops(m, phase);
+    guessed->phase = phase;
+    m->depth--;
+    emit_line(m, "}");
+    enter_rows(m, phase);
+}
+
 /* What a phase's reductions come to: written, and named for the phases that need it. */
 static void emit_phase_results(emitter *m, int phase) {
     const kernel *k = m->k;
     enter_rows(m, phase);
+    if (emit_guesses_in(m, phase)) {
+        emit_redo(m, phase);
+    }
     emit_results(m, phase);
     for (int i = 0; i < k->n_roots; i++) {
         for (int p = phase + 1; p < (m->flow == FLOW_ALL ? phase + 2 : k->n_phases); p++) {
             if (k->roots[i].phase != phase || !has_result(m, i, p)) {
                 continue;
             }
+            char from[32];
+            snprintf(from, sizeof from, i == m->guessed ? "r%d_%d" : "r%d", i, phase);
             if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, r%d, sizeof r%d_%d);", i, p, i, i, p);
+                emit_line(m, "memcpy(r%d_%d, %s, sizeof r%d_%d);", i, p, from, i, p);
             } else {
-                emit_line(m, "r%d_%d = r%d;", i, p, i);
+                emit_line(m, "r%d_%d = %s;", i, p, from);
             }
         }
     }
@@ -400,6 +422,9 @@ static void emit_step(emitter *m) {
     for (int p = 0; p < k->n_phases; p++) {
         if (is_fused(m, p)) {
             open_task(m, p, &s);
+            if (emit_guesses_in(m, p)) {
+                emit_guess(m, p);
+            }
             emit_rows(m, p);
             close_task(m, &s);
             emit_accumulators(m, p);
