@@ -98,6 +98,8 @@ int64_t emit_visited(const emitter *m);
 bool emit_in_loops(const emitter *m, const root *r);
 /* Lanes of a block: a task's, where those are but a line or two of what is stored. */
 int emit_block_lanes(const emitter *m);
+/* Whether the kernel reads the memory of a buffer that it writes: an element is in the cache already then. */
+bool emit_reads_memory_of(const emitter *m, int buffer);
 /* A line that hands the address of an element to a function: before, the address, after. */
 void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after);
 /* Whether what a root stores makes whole lines across blocks: its rows begin anywhere within one. */

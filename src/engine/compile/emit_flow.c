@@ -92,10 +92,6 @@ static void declare_rows(emitter *m) {
     emit_twin(m, from);
 }
 
-static int tasks_of_step(const emitter *m) {
-    return m->pairs ? 2 : 1;
-}
-
 /* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
 
 typedef struct task_scope {
@@ -110,7 +106,7 @@ static void open_task(emitter *m, int phase, task_scope *s) {
     emit_line(m, "if (does%d) {", lag);
     m->depth++;
     s->inside = m->out.length;
-    emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag * tasks_of_step(m));
+    emit_define(m, &s->made[0], "const int64_t ", m->pairs ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
     s->n = 1 + emit_tasks(m, s->made + 1);
 }
 
@@ -305,13 +301,15 @@ static void emit_piece_of(emitter *m, int phase, const char *n, const char *from
     close_task(m, &s);
 }
 
-/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. */
+/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
+   whatever comes before the first line. */
 static void emit_blocks(emitter *m) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
     int last = k->n_phases - 1, lanes = emit_block_lanes(m);
     size_t from = m->out.length;
     bool aligned = emit_is_aligned(m, last);
+    int64_t least = aligned ? lanes : 2 * lanes - 1, whole = size < least ? 0 : (size - least) / lanes * lanes + lanes;
     if (!aligned) {
         task_scope s;
         emit_line(m, "int64_t head = 0;");
@@ -322,37 +320,23 @@ static void emit_blocks(emitter *m) {
         emit_piece_of(m, last, "head", "0");
         emit_twin(m, from);
     }
-    emit_line(m, "for (int64_t block = 0; block <= %lld; block += %d) {", (long long)size - lanes, lanes);
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
     m->depth++;
     from = m->out.length;
     for (int p = last; p >= 0; p--) {
-        bool ahead = p == last && !aligned;
-        if (!is_fused(m, p)) {
-            continue;
-        }
-        if (ahead) {
-            emit_line(m, "if (block <= %lld - head) {", (long long)size - lanes);
-            m->depth++;
-        }
-        emit_piece_of(m, p, NULL, ahead ? "head + block" : "block");
-        if (ahead) {
-            m->depth--;
-            emit_line(m, "}");
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
         }
     }
     emit_twin(m, from);
     m->depth--;
     emit_line(m, "}");
     from = m->out.length;
-    char n[64], first[128];
-    if (!aligned) {
-        snprintf(n, sizeof n, "(%lld - head) %% %d", (long long)size, lanes);
-        snprintf(first, sizeof first, "%lld - %s", (long long)size, n);
-        emit_piece_of(m, last, n, first);
-    }
-    snprintf(n, sizeof n, "%lld", (long long)(size % lanes));
-    snprintf(first, sizeof first, "%lld", (long long)(size - size % lanes));
-    for (int p = aligned ? last : last - 1; p >= 0 && size % lanes > 0; p--) {
+    for (int p = last; p >= 0 && whole < size; p--) {
+        char n[64], first[64];
+        bool ahead = p == last && !aligned;
+        snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - whole));
+        snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)whole);
         if (is_fused(m, p)) {
             emit_piece_of(m, p, n, first);
         }
@@ -465,27 +449,27 @@ bool emit_turns_rows(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-/* Which tasks a step has: `step` less so many, and `next` less as many. */
+/* Which tasks a step has, for each lag. The last pair of an odd number is the same task twice: what the two do hangs on the same
+   conditions then, so that compilers take one's instructions between the other's (softmax takes a tenth longer where each has its
+   own). */
 static void emit_which(emitter *m, int lags) {
-    int n = tasks_of_step(m);
+    int n = m->pairs ? 2 : 1;
     emit_line(m, "const _Bool does0 = step < last;");
     for (int lag = 1; lag <= lags; lag++) {
         emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
     }
+    for (int lag = 0; m->pairs && lag <= lags; lag++) {
+        emit_line(m, "const int64_t at%d = step - %d, at%db = at%d + (at%d + 1 < last);", lag, lag * n, lag, lag, lag);
+    }
 }
 
 void emit_flow(emitter *m) {
-    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = tasks_of_step(m);
+    int lags = emit_flow_lag(m, m->k->n_phases - 1);
     declare_rows(m);
     emit_line(m, m->pairs ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
-              lags * n);
+              m->pairs ? 2 * lags : lags);
     m->depth++;
-    if (m->pairs) {
-        emit_line(m, "const int64_t next = step + 1;");
-    }
-    size_t from = m->out.length;
     emit_which(m, lags);
-    emit_twin(m, from);
     emit_step(m);
     m->depth--;
     emit_line(m, "}");

@@ -10,6 +10,9 @@
 
 void emit_choose_pairs(emitter *m, bool has_room) {
     m->pairs = m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
+    for (int i = 0; i < m->k->n_roots; i++) { /* the last task may be done twice */
+        m->pairs &= m->k->roots[i].buffer < 0 || !emit_reads_memory_of(m, m->k->roots[i].buffer);
+    }
     if (!m->pairs) {
         return;
     }
@@ -25,10 +28,10 @@ void emit_choose_pairs(emitter *m, bool has_room) {
     m->flow_lanes = lanes;
 }
 
-/* Whether a word names what each task of a pair has for itself: what its lanes are gathered in, results and what follows from them,
-   what is kept, whether there is such a task, and where its lines begin. */
+/* Whether a word names what each task of a pair has for itself: its number, what its lanes are gathered in, results and what follows
+   from them, what is kept, and where its lines begin. */
 static bool is_own(const char *word, size_t n) {
-    static const char *const letters[] = {"a", "p", "r", "t", "saved", "does"};
+    static const char *const letters[] = {"at", "a", "p", "r", "t", "saved"};
     if (n == strlen("head") && memcmp(word, "head", n) == 0) {
         return true;
     }
@@ -55,11 +58,7 @@ void emit_twin(emitter *m, size_t from) {
         while (at + n < end && is_of_word(at[n])) {
             n++;
         }
-        if (n == strlen("step") && memcmp(at, "step", n) == 0) {
-            text_add(&copy, "next");
-        } else {
-            text_add_bytes(&copy, at, n > 0 ? n : 1);
-        }
+        text_add_bytes(&copy, at, n > 0 ? n : 1);
         if (is_own(at, n)) {
             text_add(&copy, "b");
         }
