@@ -358,6 +358,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->turns_rows = m->pairs = false;
     m->flow_lanes = 0;
     m->guessed = -1;
+    m->guesses = false;
     m->singly = k->vector < 0;
     for (int i = 0; i < k->n_exprs; i++) {
         m->singly |= emit_is_gathered_half(m, &k->exprs[i]);

@@ -42,6 +42,7 @@ typedef struct emitter {
     bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
     bool pairs;      /* tasks in flight go in pairs, whose texts are each other's but for the names of what is a task's own */
     int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
+    bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
     int together_lanes; /* of a block then */

@@ -299,7 +299,7 @@ void emit_expr(emitter *m, int i) {
     } else {
         emit_line(m, "const %s t%d = %s;", dialect_type(e->dtype), i, text_get(&value));
     }
-    if (m->saved_in[i] == m->phase) {
+    if (m->saved_in[i] == m->phase && !m->guesses) {
         emit_line(m, "saved%d[%s] = t%d;", i, text_get(&position), i);
     }
     m->out.failed |= value.failed || position.failed;

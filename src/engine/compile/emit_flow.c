@@ -449,7 +449,7 @@ bool emit_turns_rows(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-/* Which tasks a step has, for each lag. The last pair of an odd number is the same task twice: what the two do hangs on the same
+/* Which tasks a step has. The last pair of an odd number is the same task twice: what the two do hangs on the same
    conditions then, so that compilers take one's instructions between the other's (softmax takes a tenth longer where each has its
    own). */
 static void emit_which(emitter *m, int lags) {
@@ -458,19 +458,35 @@ static void emit_which(emitter *m, int lags) {
     for (int lag = 1; lag <= lags; lag++) {
         emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
     }
-    for (int lag = 0; m->pairs && lag <= lags; lag++) {
-        emit_line(m, "const int64_t at%d = step - %d, at%db = at%d + (at%d + 1 < last);", lag, lag * n, lag, lag, lag);
+}
+
+/* Their numbers, for each lag. */
+static void emit_numbers(emitter *m, int lags, definition *made) {
+    for (int lag = 0; lag <= lags; lag++) {
+        emit_define(m, &made[2 * lag], "const int64_t ", "at%d = step - %d", lag, 2 * lag);
+        emit_define(m, &made[2 * lag + 1], "const int64_t ", "at%db = step - %d + (step + %d < last)", lag, 2 * lag, 1 - 2 * lag);
     }
 }
 
 void emit_flow(emitter *m) {
-    int lags = emit_flow_lag(m, m->k->n_phases - 1);
+    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = m->pairs ? 2 * (lags + 1) : 0;
+    definition *made = arena_make(m->c->memory, (size_t)n + 1, sizeof *made);
+    if (made == NULL) {
+        m->out.failed = true;
+        return;
+    }
     declare_rows(m);
     emit_line(m, m->pairs ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
               m->pairs ? 2 * lags : lags);
     m->depth++;
     emit_which(m, lags);
+    if (m->pairs) {
+        emit_numbers(m, lags, made);
+    }
     emit_step(m);
+    while (n-- > 0) {
+        emit_drop_unused(m, &made[n]);
+    }
     m->depth--;
     emit_line(m, "}");
 }

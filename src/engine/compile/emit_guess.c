@@ -188,6 +188,7 @@ void emit_guess(emitter *m, int phase) {
     memset(m->wanted, 0, (size_t)k->n_exprs);
     emit_want(m, r->expr);
     m->block = "0";
+    m->guesses = true;
     if (m->rows) {
         bool all = k->variables[k->vector].size % k->lanes == 0;
         snprintf(lanes, sizeof lanes, "%lld", (long long)k->lanes);
@@ -200,6 +201,7 @@ void emit_guess(emitter *m, int phase) {
         emit_lanes_to(m, r->expr, name, &(lane_range){"0", lanes, "0", 0, false});
         emit_line(m, several ? "r%d_%d = largest_of_16_f32(%s);" : "r%d_%d = %s[0];", m->guessed, phase, name);
     }
+    m->guesses = false;
     memset(m->named, 0, (size_t)k->n_exprs);
     while (n-- > 0) {
         emit_drop_unused(m, &made[n]);
