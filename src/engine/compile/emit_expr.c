@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 void emit_line(emitter *m, const char *format, ...) {
@@ -265,7 +266,9 @@ static void add_position(const emitter *m, text *out, int versions) {
     }
     text_add(out, out->length == 0 ? "0" : "");
     if (versions > 1) {
-        text_addf(out, m->pairs ? " + %lld * (task / 2 %% %d)" : " + %lld * (task %% %d)", (long long)emit_visited(m), versions);
+        char turn[32]; /* a pair has one, also where it is the same task twice */
+        snprintf(turn, sizeof turn, m->pairs ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
+        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
     }
 }
 

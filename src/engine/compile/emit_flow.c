@@ -334,10 +334,19 @@ static void emit_blocks(emitter *m) {
     from = m->out.length;
     for (int p = last; p >= 0 && whole < size; p--) {
         char n[64], first[64];
+        int64_t begin = whole;
         bool ahead = p == last && !aligned;
-        snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - whole));
-        snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)whole);
-        if (is_fused(m, p)) {
+        if (!is_fused(m, p)) {
+            continue;
+        }
+        if (!ahead && size - begin >= lanes) { /* a block more than what is stored has */
+            snprintf(first, sizeof first, "%lld", (long long)begin);
+            emit_piece_of(m, p, NULL, first);
+            begin += lanes;
+        }
+        snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - begin));
+        snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)begin);
+        if (ahead || begin < size) {
             emit_piece_of(m, p, n, first);
         }
     }
@@ -463,8 +472,8 @@ static void emit_which(emitter *m, int lags) {
 /* Their numbers, for each lag. */
 static void emit_numbers(emitter *m, int lags, definition *made) {
     for (int lag = 0; lag <= lags; lag++) {
-        emit_define(m, &made[2 * lag], "const int64_t ", "at%d = step - %d", lag, 2 * lag);
-        emit_define(m, &made[2 * lag + 1], "const int64_t ", "at%db = step - %d + (step + %d < last)", lag, 2 * lag, 1 - 2 * lag);
+        emit_define(m, &made[2 * lag], "const int64_t ", lag > 0 ? "at%d = step - %d" : "at%d = step", lag, 2 * lag);
+        emit_define(m, &made[2 * lag + 1], "const int64_t ", "at%db = at%d + (at%d + 1 < last)", lag, lag, lag);
     }
 }
 
