@@ -60,8 +60,8 @@ static int unknown_option(const cli_verb *verb, const char *given, size_t length
     names[n++] = "--help";
     snprintf(name, sizeof name, "%.*s", (int)length, given);
     const char *near = text_nearest(name, names, n);
-    fprintf(stderr, "assay %s: no option is called '%s'%s%s%s; `assay %s --help` lists them\n", verb->name, name,
-            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "", verb->name);
+    fprintf(stderr, "assay %s: no option is called '%s'%s%s%s `assay %s --help` lists them\n", verb->name, name,
+            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : ";", verb->name);
     return EXIT_USAGE;
 }
 

@@ -57,8 +57,8 @@ static int run(int argc, char **argv) {
         }
     }
     const char *near = text_nearest(argv[1], names, countof(names));
-    fprintf(stderr, "assay: no verb is called '%s'%s%s%s; `assay --help` lists them\n", argv[1],
-            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+    fprintf(stderr, "assay: no verb is called '%s'%s%s%s `assay --help` lists them\n", argv[1],
+            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : ";");
     return EXIT_USAGE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions over long rows, which are cut into parts; sums of very many equal terms; weights that are not finite. */
+/* Convolutions over long rows, which are cut into parts, and over small images; sums of very many equal terms; weights that are not finite. */
 #include "engine/kernel_check.h"
 
 #include <math.h>
@@ -40,6 +40,37 @@ static void long_rows_agree(void **state) {
         arg args[9], back[11];
         row_lists lists;
         row_args(&k, &cases[i], &lists, args);
+        check_agrees(&k, "convolution", args, false);
+        check_backward_args(&k, args, mask, back);
+        check_agrees(&k, "convolution_backward", back, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Channels each by itself, on images whose rows fill no vector, one, or a little more. */
+static void small_images_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{7, 7}, {5, 16}, {14, 17}, {9, 31}, {6, 33}, {3, 49}, {33, 5}};
+    static const int64_t kernels[][2] = {{3, 3}, {5, 5}, {1, 4}}, steps[] = {1, 2, 3};
+    static const bool mask[] = {true, true, true};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(sizes) * countof(kernels) * countof(steps) * 2; i++) {
+        const int64_t *size = sizes[i % countof(sizes)], *kernel = kernels[i / countof(sizes) % countof(kernels)];
+        int64_t step = steps[i / countof(sizes) / countof(kernels) % countof(steps)], each = i % 2 ? 2 : 1;
+        int64_t stride[] = {step, step}, pad[] = {kernel[0] / 2, kernel[1] / 2}, dilation[] = {1, i % 5 == 0 ? 2 : 1}, zero[] = {0, 0};
+        pad[1] += dilation[1] - 1;
+        arg args[9] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 3, size[0], size[1]}, NULL),
+                       check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){3 * each, 1, kernel[0], kernel[1]}, NULL),
+                       check_tensor(&k, ASSAY_F32, 1, (const int64_t[]){3 * each}, NULL),
+                       check_ints(2, stride),
+                       check_ints(2, pad),
+                       check_ints(2, dilation),
+                       {.kind = ARG_BOOL},
+                       check_ints(2, zero),
+                       {.kind = ARG_INT, .i = 3}};
+        arg back[11];
         check_agrees(&k, "convolution", args, false);
         check_backward_args(&k, args, mask, back);
         check_agrees(&k, "convolution_backward", back, false);
@@ -132,6 +163,7 @@ static void infinite_weights_stay_where_they_are(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(long_rows_agree),
+        cmocka_unit_test(small_images_agree),
                                        cmocka_unit_test(many_equal_terms_keep_their_digits),
                                        cmocka_unit_test(infinite_weights_stay_where_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ static const golden files[] = {
     {GOLDEN, "padding", false, false},
     {GOLDEN, "windows", false, false},
     {GOLDEN, "gathered_halves", false, false},
+    {GOLDEN, "swiglu_halves", false, false},
     {SUITE, "attention", false, false},
     {SUITE, "batch_norm_relu_conv_backward", false, false},
     {SUITE, "bias_dropout_residual_layer_norm", false, false},

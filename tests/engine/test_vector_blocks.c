@@ -27,16 +27,29 @@ static double normal_cdf_exact(double x) {
 
 typedef struct function {
     scalar_function fn;
+    dtype digits; /* what results are rounded to afterwards */
     double (*exact)(double);
     double most_ulp;  /* measured over all floats, 2026-11, rounded up; with tables and without */
     double least;     /* below this size results may have no digits */
 } function;
 
+/* In units in the last place of f32. */
+#define RELATIVE(error) ((error)*0x1p24)
+
 static const function functions[] = {
-    {FN_EXP, exp, 1.5, 0},
-    {FN_SIGMOID, sigmoid_exact, 3.5, FLT_MIN},
-    {FN_TANH, tanh, 3, 0},
-    {FN_NORMAL_CDF, normal_cdf_exact, 8, FLT_MIN},
+    {FN_EXP, ASSAY_F32, exp, 1.5, 0},
+    {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN},
+    {FN_TANH, ASSAY_F32, tanh, 3, 0},
+    {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN},
+    /* relative errors, of which half a unit in the last place is 2^-9 to 2^-8 in bf16 and 2^-12 to 2^-11 in f16 */
+    {FN_EXP, ASSAY_BF16, exp, RELATIVE(9.5e-5), 0},
+    {FN_SIGMOID, ASSAY_BF16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN},
+    {FN_TANH, ASSAY_BF16, tanh, RELATIVE(7e-4), 0},
+    {FN_NORMAL_CDF, ASSAY_BF16, normal_cdf_exact, RELATIVE(3.3e-4), 2.5e-38},
+    {FN_EXP, ASSAY_F16, exp, RELATIVE(1.2e-5), 0},
+    {FN_SIGMOID, ASSAY_F16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN},
+    {FN_TANH, ASSAY_F16, tanh, RELATIVE(2.2e-4), 0},
+    {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9},
 };
 
 enum { LANES = 64 };
@@ -65,7 +78,7 @@ static void check_function(const function *f) {
     module *m;
     error err = {0};
     text_addf(&body, "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n    (void)first;\n    %s(buffers[0], buffers[1], last);\n"
-                     "    return 1;\n}\n", dialect_block(f->fn, ASSAY_F32));
+                     "    return 1;\n}\n", dialect_block(f->fn, ASSAY_F32, f->digits));
     dialect_prelude(&source, text_get(&body));
     text_add(&source, text_get(&body));
     assert_int_equal(module_build(text_get(&source), BUILD_TO_LAST, &m, &err), ASSAY_OK);
@@ -87,7 +100,8 @@ static void check_function(const function *f) {
         probe(buffers, 0, LANES);
         for (int l = 0; l < LANES; l++) {
             if (!is_right(f, x[l], y[l])) {
-                print_error("%s(%a) is %a, expected %a\n", scalar_function_name(f->fn), x[l], y[l], f->exact(x[l]));
+                print_error("%s(%a) for %s is %a, expected %a\n", scalar_function_name(f->fn), x[l], assay_dtype_name(f->digits), y[l],
+                            f->exact(x[l]));
                 wrong++;
             }
         }
@@ -116,8 +130,8 @@ static void stay_within_their_error(void **state) {
 
 static void others_have_none(void **state) {
     (void)state;
-    assert_null(dialect_block(FN_EXP, ASSAY_F64));
-    assert_null(dialect_block(FN_ADD, ASSAY_F32));
+    assert_null(dialect_block(FN_EXP, ASSAY_F64, ASSAY_F64));
+    assert_null(dialect_block(FN_ADD, ASSAY_F32, ASSAY_BF16));
 }
 
 int main(void) {

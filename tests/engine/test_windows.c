@@ -17,7 +17,9 @@ typedef struct pool_case {
 static const pool_case pools[] = {
     {{2, 5, 13, 11}, 3, 2, 1, 1, true}, {{1, 3, 9, 40}, 2, 2, 0, 1, false}, {{2, 33, 12, 12}, 3, 1, 1, 1, false},
     {{2, 3, 14, 17}, 3, 3, 1, 2, true}, {{2, 4, 9, 9}, 5, 3, 2, 1, true},   {{0, 3, 9, 9}, 3, 1, 1, 1, false},
-    {{2, 3, 9, 9}, 1, 2, 0, 1, false},
+    {{2, 3, 9, 9}, 1, 2, 0, 1, false},      {{1, 2, 21, 40}, 4, 4, 0, 1, false},  {{1, 1, 5, 5000}, 3, 1, 1, 1, false},
+    {{1, 2, 40, 45}, 20, 2, 9, 1, false},   {{1, 1, 3, 9001}, 2, 2, 1, 1, true},  {{1, 2, 30, 31}, 17, 1, 8, 1, false},
+    {{1, 3, 200, 16}, 2, 2, 0, 1, false},   {{2, 3, 2, 6}, 2, 1, 1, 3, false},
 };
 
 /* A gradient for the first output of a forward call. */
@@ -75,7 +77,7 @@ static void average_pools_agree(void **state) {
 
 static void adaptive_pools_agree(void **state) {
     (void)state;
-    static const int64_t sizes[][2] = {{1, 1}, {3, 4}, {7, 20}};
+    static const int64_t sizes[][2] = {{1, 1}, {3, 4}, {7, 20}, {13, 11}, {26, 22}, {1, 11}};
     kernel_check k;
     check_open(&k);
     for (size_t i = 0; i < countof(sizes) * countof(floats) * 2; i++) {
@@ -120,6 +122,29 @@ static void maxima_of_odd_values(void **state) {
         assert_int_equal(*(int64_t *)tensor_data(&out.items[1]), index[i]);
         outputs_clear(&out);
         arena_clear(&memory);
+    }
+    check_close(&k);
+}
+
+/* Windows full of equals, infinities and NaN: the index that a loop over each window would find. */
+static void maxima_of_few_values(void **state) {
+    (void)state;
+    static const float values[] = {0, 1, 1, -INFINITY, NAN, 1, 0, -INFINITY};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(pools) * 4; i++) {
+        const pool_case *p = &pools[i / 4];
+        arg x = check_tensor(&k, ASSAY_F32, 4, p->sizes, i % 2 ? channels_last : NULL);
+        arg args[6] = {x, check_ints(1, &p->kernel), check_ints(1, &p->stride), check_ints(1, &p->pad),
+                       check_ints(1, &p->dilation), a_bool(p->ceil_mode)};
+        uint32_t random = 12345 + (uint32_t)i, with_nan = i & 2;
+        for (int64_t j = 0; j < tensor_numel(x.tensor); j++) {
+            random = random * 1664525 + 1013904223;
+            float value = values[random >> 29];
+            ((float *)tensor_data(x.tensor))[j] = isnan(value) && !with_nan ? 1 : value;
+        }
+        check_agrees(&k, "max_pool2d_with_indices", args, true);
+        check_drop_tensors(&k);
     }
     check_close(&k);
 }
@@ -172,7 +197,9 @@ typedef struct scale_case {
 } scale_case;
 
 static const scale_case scales[] = {{{26, 22}, {0, 0}}, {{13, 11}, {0, 0}},     {{7, 50}, {0, 0}},
-                                    {{26, 22}, {2, 2}}, {{32, 14}, {2.5, 1.3}}, {{9, 4}, {0.7, 0.4}}};
+                                    {{26, 22}, {2, 2}}, {{32, 14}, {2.5, 1.3}}, {{9, 4}, {0.7, 0.4}},
+                                    {{52, 44}, {0, 0}}, {{39, 33}, {0, 0}},     {{104, 88}, {0, 0}},
+                                    {{130, 110}, {0, 0}}, {{5, 3}, {0, 0}}};
 
 static void upsampling_agrees(void **state) {
     (void)state;
@@ -339,6 +366,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(max_pools_agree),       cmocka_unit_test(average_pools_agree),
         cmocka_unit_test(adaptive_pools_agree),  cmocka_unit_test(maxima_of_odd_values),
+        cmocka_unit_test(maxima_of_few_values),
         cmocka_unit_test(bad_index_is_reported), cmocka_unit_test(bad_pools),
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
         cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),

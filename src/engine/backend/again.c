@@ -3,15 +3,13 @@
    noise. */
 #include "engine/backend/backend.h"
 
-#include "base/text.h"
-
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct again_backend {
     backend base;
     backend *of;
-    char name[64];
+    char name[80];
 } again_backend;
 
 static status prepare(backend *base, const graph *g, plan **out, error *err) {
@@ -29,31 +27,19 @@ static status covers(backend *base, const op *o, error *err) {
 
 static void close_again(backend *base) {
     again_backend *b = (again_backend *)base;
-    if (b->of != NULL) {
-        b->of->close(b->of);
-    }
+    b->of->close(b->of);
     free(b);
 }
 
-status backend_again_open(const op_table *table, const char *name, backend **out, error *err) {
-    size_t n = strlen(name), tail = strlen(BACKEND_AGAIN);
+status backend_again_open(backend *of, backend **out, error *err) {
     again_backend *b = calloc(1, sizeof *b);
     if (b == NULL) {
+        of->close(of);
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a backend");
     }
-    status result = n < sizeof b->name && text_ends_with(name, BACKEND_AGAIN)
-                        ? ASSAY_OK
-                        : fail(err, ASSAY_NOT_FOUND, "expected a backend's name and %s, got '%s'", BACKEND_AGAIN, name);
-    if (result == ASSAY_OK) {
-        memcpy(b->name, name, n - tail);
-        result = backend_open(table, b->name, &b->of, err);
-    }
-    if (result != ASSAY_OK) {
-        close_again(&b->base);
-        return result;
-    }
-    memcpy(b->name, name, n + 1);
-    b->base = (backend){.name = b->name, .doc = b->of->doc, .prepare = prepare, .covers = b->of->covers != NULL ? covers : NULL,
+    b->of = of;
+    snprintf(b->name, sizeof b->name, "%s%s", of->name, BACKEND_AGAIN);
+    b->base = (backend){.name = b->name, .doc = of->doc, .prepare = prepare, .covers = of->covers != NULL ? covers : NULL,
                         .close = close_again};
     *out = &b->base;
     return ASSAY_OK;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef status open_fn(const op_table *table, backend **out, error *err);
@@ -20,12 +21,25 @@ const char *const *backend_names(size_t *n) {
     return names;
 }
 
+/* The backend that is named before ":again", once more. */
+static status open_again(const op_table *table, const char *name, backend **out, error *err) {
+    char of_name[64];
+    backend *of = NULL;
+    int n = (int)(strlen(name) - strlen(BACKEND_AGAIN));
+    if (n >= (int)sizeof of_name) {
+        return fail(err, ASSAY_NOT_FOUND, "expected a backend's name and %s, got '%s'", BACKEND_AGAIN, name);
+    }
+    snprintf(of_name, sizeof of_name, "%.*s", n, name);
+    TRY(backend_open(table, of_name, &of, err));
+    return backend_again_open(of, out, err);
+}
+
 status backend_open(const op_table *table, const char *name, backend **out, error *err) {
     if (strchr(name, '/') != NULL) {
         return backend_plugin_open(name, out, err);
     }
     if (text_ends_with(name, BACKEND_AGAIN)) {
-        return backend_again_open(table, name, out, err);
+        return open_again(table, name, out, err);
     }
     if (text_starts_with(name, "compiled:")) {
         return backend_compiled_open(table, name, out, err);

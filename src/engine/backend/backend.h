@@ -50,9 +50,10 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
    is wrong with it: not there, no such symbol, another ABI version, a refusal in its own words. */
 status backend_plugin_open(const char *path, backend **out, error *err);
 
-/* "NAME:again": the built-in backend NAME once more, for comparing it with itself. NOT_FOUND for others. */
+/* "NAME:again": the built-in backend NAME once more, for comparing it with itself. Takes `of` over, also when it fails.
+   OUT_OF_MEMORY. */
 #define BACKEND_AGAIN ":again"
-status backend_again_open(const op_table *table, const char *name, backend **out, error *err);
+status backend_again_open(backend *of, backend **out, error *err);
 
 /* By name, or a path with a '/' in it. NOT_FOUND names the nearest. */
 status backend_open(const op_table *table, const char *name, backend **out, error *err);

@@ -57,7 +57,10 @@ status compiled_prepare_eager(const compiled_backend *b, const graph *g, plan **
 status compiled_prepare_many(backend *b, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err);
 
 /* What a kernel does, in bytes that take as long to move: short loops of dear functions are shared out among threads as well. */
-double compiled_work(const compile_step *s);
+static inline double compiled_work(const compile_step *s) {
+    static const double FLOPS_PER_BYTE = 4;
+    return s->bytes + s->flops / FLOPS_PER_BYTE;
+}
 /* Each thread's own memory for the program's chains. OUT_OF_MEMORY. */
 status compiled_prepare_chains(compiled_plan *p, error *err);
 /* All steps of a chain, part after part. INVALID when an index is out of range. */

@@ -8,10 +8,6 @@ static const tensor *memory_of(const compiler *c, int buffer) {
     return b->role == BUFFER_SEED || b->role == BUFFER_WORK ? NULL : b->tensor;
 }
 
-bool is_call_in_place(const dag_node *n) {
-    return n->kind == PRIM_CALL && n->call.output == 0 && n->call.call->op->in_place && n->call.call->args[0].kind == ARG_TENSOR;
-}
-
 /* The memory that a buffer is: an address that all buffers there share. */
 static const void *memory_at(compiler *c, int buffer) {
     const compile_buffer *b = &c->buffers[buffer];

@@ -19,10 +19,12 @@ bool dialect_has_quick(scalar_function f, dtype t);
 void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands);
 void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *const *operands);
 /* Some also have a function for a block of lanes, of arguments that lie side by side: NAME(to, from, n), where n is a number of
-   whole lines; from may be to. NULL: f has none for this type. */
-const char *dialect_block(scalar_function f, dtype t);
-/* The function that casts a block of floats to this type of 16 bits: NAME(to, from). NULL: there is none. */
-const char *dialect_narrow(dtype t);
+   whole lines; from may be to. digits: the type whose digits the result is to have, t or a narrower one. NULL: f has none for this
+   type. */
+const char *dialect_block(scalar_function f, dtype t, dtype digits);
+/* The function that casts a block of floats to this type of 16 bits: NAME(to, from). NULL: there is none. pairs: floats that another
+   function made of pairs of bf16. */
+const char *dialect_narrow(dtype t, bool pairs);
 /* x, of type `from`, as one of type `to`. */
 void dialect_cast(text *out, dtype from, dtype to, const char *x);
 /* A constant of type t. */

@@ -13,6 +13,7 @@ extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
+extern const char compile_vector_halves[];
 
 const char *dialect_type(dtype t) {
     static const char *const types[ASSAY_DTYPE_COUNT] = {
@@ -150,19 +151,19 @@ bool dialect_has_quick(scalar_function f, dtype t) {
 }
 
 /* Functions of f32 that are cheaper for a block of lanes than for each. */
-static const char *const block_forms[FN_COUNT] = {
-    [FN_EXP] = "exp_block_f32",
-    [FN_SIGMOID] = "sigmoid_block_f32",
-    [FN_TANH] = "tanh_block_f32",
-    [FN_NORMAL_CDF] = "normal_cdf_block_f32",
+static const char *const block_forms[FN_COUNT][3] = {
+    [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
+    [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
+    [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
+    [FN_NORMAL_CDF] = {"normal_cdf_block_f32", "normal_cdf_block_f16", "normal_cdf_block_bf16"},
 };
 
-const char *dialect_block(scalar_function f, dtype t) {
-    return t == ASSAY_F32 ? block_forms[f] : NULL;
+const char *dialect_block(scalar_function f, dtype t, dtype digits) {
+    return t == ASSAY_F32 ? block_forms[f][digits == ASSAY_BF16 ? 2 : digits == ASSAY_F16 ? 1 : 0] : NULL;
 }
 
-const char *dialect_narrow(dtype t) {
-    return t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
+const char *dialect_narrow(dtype t, bool pairs) {
+    return pairs ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
 }
 
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */
@@ -403,6 +404,7 @@ void dialect_prelude(text *out, const char *body) {
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
+    n = paragraphs_of(compile_vector_halves, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);

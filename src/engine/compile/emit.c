@@ -355,7 +355,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->reduced = 0;
     m->room_bytes = 0;
     m->page_tasks = 0;
-    m->turns_rows = m->pairs = false;
+    m->turns_rows = m->twins = false;
     m->flow_lanes = 0;
     m->guessed = -1;
     m->guesses = false;

@@ -33,6 +33,7 @@ typedef struct emitter {
     bool *follows;   /* what depends on such */
     bool singly;     /* halves are converted one by one where no block is: some lie here and there */
     bool *staged;    /* roots whose elements of the block at hand are put together first */
+    bool pairs;      /* the block at hand takes its lanes two by two (emit_pairs.c) */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool *turned;    /* loads that an array holds, turned round */
     const char *block; /* the lane that the block at hand begins with */
@@ -40,7 +41,7 @@ typedef struct emitter {
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool streams;    /* something goes past the caches */
     bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
-    bool pairs;      /* tasks in flight go in pairs, whose texts are each other's but for the names of what is a task's own */
+    bool twins;      /* tasks in flight go in pairs, whose texts are each other's but for the names of what is a task's own */
     int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
     bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
@@ -172,6 +173,18 @@ void emit_fetches(emitter *m, int phase);
 void emit_open_loop(emitter *m, int v);
 /* Reads what runs across the vector into arrays that run along it. */
 void emit_turned(emitter *m);
+/* The type whose digits are all that comes of expression i: f16 or bf16 where it is only cast to that, itself or in a product or
+   quotient, which keep its error what it is in proportion; else f32. */
+dtype emit_digits_of(const emitter *m, int i);
+
+/* A function of which a block of lanes is cheaper than each. */
+bool emit_is_block_function(const emitter *m, int i);
+/* Whether one takes expression i: what else reads that would widen it once more. */
+bool emit_is_for_function(const emitter *m, int i);
+
+/* Whether the phase's blocks, with functions of a block among them, make bf16 of bf16 in lanes of any order. */
+bool emit_takes_pairs(const emitter *m, int phase);
+
 /* Whether the root's element is a half that the block at hand is narrowed to as a whole: then it is its source that is staged. */
 bool emit_is_narrowed(const emitter *m, int root);
 /* Where in a block's arrays the lane at hand stands. */
@@ -210,7 +223,7 @@ bool emit_guesses_in(const emitter *m, int phase);
 void emit_guess(emitter *m, int phase);
 void emit_open_redo(emitter *m, int phase);
 /* Decides whether tasks in flight go in pairs, where twice the room is there for that. */
-void emit_choose_pairs(emitter *m, bool has_room);
+void emit_choose_twins(emitter *m, bool has_room);
 /* What has been written from that place in the text on, once more for the other task of a pair. */
 void emit_twin(emitter *m, size_t from);
 /* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many

@@ -83,18 +83,18 @@ static bool needs_of_same(const emitter *m, int i, scalar_function f) {
 
 /* A function of which a block of lanes is cheaper than each. The normal distribution's share and density have an exponential in
    common where they are computed side by side. */
-static bool is_block_function(const emitter *m, int i) {
+bool emit_is_block_function(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
         return false;
     }
     return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
-           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype) != NULL;
+           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
 }
 
 /* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
    written. */
-static bool can_widen(const emitter *m, int i) {
+static bool can_widen(const emitter *m, int i, bool functions) {
     const expr *e = &m->k->exprs[i];
     if (emit_block_lanes(m) != EMIT_BLOCK_LANES) {
         return false;
@@ -102,8 +102,10 @@ static bool can_widen(const emitter *m, int i) {
     if (e->kind == EXPR_RANDOM) {
         return is_dense(m, e->at) && emit_is_made(m, i);
     }
+    dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
     return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
-           m->k->exprs[e->sources[0]].dtype == ASSAY_F16 && emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
+           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
+           emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
 bool emit_is_narrowed(const emitter *m, int i) {
@@ -165,9 +167,10 @@ static bool choose(emitter *m, int phase) {
     for (int i = 0; i < k->n_exprs; i++) {
         functions &= !m->gathered[i];
     }
+    m->pairs = functions && emit_takes_pairs(m, phase);
     for (int i = 0; i < k->n_exprs; i++) {
         m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
-                        (m->gathered[i] || can_widen(m, i) || (functions && is_block_function(m, i)));
+                        (m->gathered[i] || can_widen(m, i, functions) || (functions && emit_is_block_function(m, i)));
         any |= m->widened[i];
     }
     return any;
@@ -222,7 +225,7 @@ static void emit_before_block(emitter *m, int phase) {
         } else if (m->widened[i] && e->kind == EXPR_CAST && !m->gathered[i]) {
             const expr *from = &k->exprs[e->sources[0]];
             char before[64];
-            snprintf(before, sizeof before, "f32s_of_f16s(wide%d, ", i);
+            snprintf(before, sizeof before, "f32s_of_%s%s(wide%d, ", assay_dtype_name(from->dtype), m->pairs ? "_pairs" : "s", i);
             emit_address_call(m, before, from->buffer, from->at, ");");
         }
     }
@@ -243,7 +246,7 @@ static void emit_after_block(emitter *m, bool passes) {
         }
         if (narrowed) {
             emit_block_room(m, i, "halves", r->store_dtype);
-            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype), i, i);
+            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, m->pairs), i, i);
         }
         if (emit_is_joined(m, i)) {
             emit_joined_store(m, i);
@@ -286,7 +289,7 @@ static void close_scope(emitter *m, const scope *s) {
 /* A function of a block, of what is read, of another one, or of what the lanes compute first, in place. */
 static void emit_function(emitter *m, int i, const lane_range *range) {
     const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
-    const char *name = dialect_block(e->fn, of->dtype);
+    const char *name = dialect_block(e->fn, of->dtype, emit_digits_of(m, i));
     char before[64], after[24];
     if (emit_is_dense_load(m, of) && m->saved_in[e->sources[0]] < 0) {
         scope start;
@@ -418,7 +421,7 @@ int emit_line_lanes(const emitter *m) {
     const kernel *k = m->k;
     int lanes = STREAM_LINE_BYTES / 8;
     for (int i = 0; i < k->n_exprs; i++) {
-        if (can_widen(m, i)) {
+        if (can_widen(m, i, false)) {
             return EMIT_BLOCK_LANES;
         }
     }

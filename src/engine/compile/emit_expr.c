@@ -267,7 +267,7 @@ static void add_position(const emitter *m, text *out, int versions) {
     text_add(out, out->length == 0 ? "0" : "");
     if (versions > 1) {
         char turn[32]; /* a pair has one, also where it is the same task twice */
-        snprintf(turn, sizeof turn, m->pairs ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
+        snprintf(turn, sizeof turn, m->twins ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
         text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
     }
 }

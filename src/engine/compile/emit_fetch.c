@@ -79,11 +79,11 @@ static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size, stride;
     int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
-    int rows = m->turns_rows ? EMIT_PAGES : m->pairs && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
+    int rows = m->turns_rows ? EMIT_PAGES : m->twins && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
     if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size) {
         return ahead;
     }
-    return size > ahead ? stride * rows - size + ahead : m->pairs ? rows * ahead : ahead;
+    return size > ahead ? stride * rows - size + ahead : m->twins ? rows * ahead : ahead;
 }
 
 void emit_fetches(emitter *m, int phase) {

@@ -106,7 +106,7 @@ static void open_task(emitter *m, int phase, task_scope *s) {
     emit_line(m, "if (does%d) {", lag);
     m->depth++;
     s->inside = m->out.length;
-    emit_define(m, &s->made[0], "const int64_t ", m->pairs ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
+    emit_define(m, &s->made[0], "const int64_t ", m->twins ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
     s->n = 1 + emit_tasks(m, s->made + 1);
 }
 
@@ -462,7 +462,7 @@ bool emit_turns_rows(emitter *m) {
    conditions then, so that compilers take one's instructions between the other's (softmax takes a tenth longer where each has its
    own). */
 static void emit_which(emitter *m, int lags) {
-    int n = m->pairs ? 2 : 1;
+    int n = m->twins ? 2 : 1;
     emit_line(m, "const _Bool does0 = step < last;");
     for (int lag = 1; lag <= lags; lag++) {
         emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
@@ -478,18 +478,18 @@ static void emit_numbers(emitter *m, int lags, definition *made) {
 }
 
 void emit_flow(emitter *m) {
-    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = m->pairs ? 2 * (lags + 1) : 0;
+    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = m->twins ? 2 * (lags + 1) : 0;
     definition *made = arena_make(m->c->memory, (size_t)n + 1, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;
         return;
     }
     declare_rows(m);
-    emit_line(m, m->pairs ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
-              m->pairs ? 2 * lags : lags);
+    emit_line(m, m->twins ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
+              m->twins ? 2 * lags : lags);
     m->depth++;
     emit_which(m, lags);
-    if (m->pairs) {
+    if (m->twins) {
         emit_numbers(m, lags, made);
     }
     emit_step(m);

@@ -186,7 +186,7 @@ void emit_choose_flow(emitter *m) {
             emit_choose_saved(m, EMIT_SAVED_BYTES);
         } else {
             m->turns_rows = emit_turns_rows(m);
-            emit_choose_pairs(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
+            emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }
     m->phase = 0;

@@ -35,13 +35,52 @@ bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
     enum { LEAST_REST = 32, LEAST_GATHERED = 8 };
     bool halves = false, gathered = false;
     for (int i = 0; i < m->k->n_exprs; i++) {
-        halves |= m->widened[i] && m->k->exprs[i].kind == EXPR_CAST;
+        const expr *e = &m->k->exprs[i];
+        halves |= m->widened[i] && e->kind == EXPR_CAST && m->k->exprs[e->sources[0]].dtype == ASSAY_F16;
         gathered |= m->gathered[i];
     }
     for (int i = 0; i < m->k->n_roots; i++) {
         halves |= m->staged[i] && m->narrowed[i] && m->k->roots[i].store_dtype == ASSAY_F16;
     }
     return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
+}
+
+/* As many digits as both ask. */
+static dtype more_digits(dtype a, dtype b) {
+    return a == ASSAY_F32 || b == ASSAY_F32 ? ASSAY_F32 : a == ASSAY_F16 || b == ASSAY_F16 ? ASSAY_F16 : ASSAY_BF16;
+}
+
+static dtype digits_for(const emitter *m, int i, int depth) {
+    enum { MOST_PRODUCTS = 4 }; /* one behind the other */
+    const kernel *k = m->k;
+    dtype digits = ASSAY_BF16;
+    bool any = false;
+    for (int r = 0; r < k->n_roots; r++) {
+        if (k->roots[r].expr == i) {
+            return ASSAY_F32;
+        }
+    }
+    for (int u = 0; u < k->n_exprs && digits != ASSAY_F32; u++) {
+        const expr *e = &k->exprs[u];
+        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
+        bool uses = false;
+        for (int r = 0; r < n; r++) {
+            uses |= reads[r] == i;
+        }
+        if (!uses) {
+            continue;
+        }
+        any = true;
+        bool narrows = e->kind == EXPR_CAST && (e->dtype == ASSAY_F16 || e->dtype == ASSAY_BF16);
+        bool keeps = e->kind == EXPR_MAP && e->dtype == ASSAY_F32 && (e->fn == FN_MUL || e->fn == FN_DIV || e->fn == FN_NEG);
+        dtype want = narrows ? e->dtype : keeps && depth < MOST_PRODUCTS ? digits_for(m, u, depth + 1) : ASSAY_F32;
+        digits = more_digits(digits, want);
+    }
+    return any ? digits : ASSAY_F32;
+}
+
+dtype emit_digits_of(const emitter *m, int i) {
+    return digits_for(m, i, 0);
 }
 
 /* The instruction for bf16 takes denormals for 0: what is only rounded on its way keeps them. */
@@ -53,7 +92,7 @@ bool emit_can_narrow(const emitter *m, const root *r) {
         return false;
     }
     return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && dense &&
-           e->kind == EXPR_CAST && dialect_narrow(e->dtype) != NULL && r->store_dtype == e->dtype &&
+           e->kind == EXPR_CAST && dialect_narrow(e->dtype, false) != NULL && r->store_dtype == e->dtype &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }
@@ -84,7 +123,7 @@ void emit_halves_store(emitter *m, const root *r, int i, bool passes) {
         text_addf(&source, ", made%d);", i);
     }
     char before[32];
-    snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype));
+    snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, m->pairs));
     emit_address_call(m, before, r->buffer, r->at, text_get(&source));
     m->out.failed |= source.failed;
     text_clear(&source);

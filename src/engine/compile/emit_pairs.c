@@ -1,70 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks in flight, two at a time. A thread that reads one row and stores another has two pages of memory open, in which lines wait
-   for each other; with two of either, a line of each in turn, softmax and layer norm over rows take a tenth less time. Of four the
-   first cache holds too few lines where rows lie a page apart, and they come out slower. (Two cores of a Sapphire Rapids Xeon,
-   2026-11.) */
+/* Blocks whose lanes may stand in any order: functions of bf16, alone or in products, that become bf16. Two of these lie in a word,
+   so those in even places are brought to f32 by a shift and those in odd ones by a mask, and go back as cheaply; to keep them in
+   order takes twice the instructions, where arithmetic is what such loops wait for. */
 #include "engine/compile/emit.h"
 
-#include <ctype.h>
-#include <string.h>
-
-void emit_choose_pairs(emitter *m, bool has_room) {
-    m->pairs = m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
-    for (int i = 0; i < m->k->n_roots; i++) { /* the last task may be done twice */
-        m->pairs &= m->k->roots[i].buffer < 0 || !emit_reads_memory_of(m, m->k->roots[i].buffer);
-    }
-    if (!m->pairs) {
-        return;
-    }
-    int lanes = emit_whole_lines(m);
-    kernel *own = arena_make(m->c->memory, 1, sizeof *own);
-    if (own == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    *own = *m->k; /* its accumulators are a block's */
-    own->lanes = lanes;
-    m->k = own;
-    m->flow_lanes = lanes;
+static bool varies(const emitter *m, int i) {
+    return (m->k->exprs[i].variables >> m->k->vector & 1) != 0;
 }
 
-/* Whether a word names what each task of a pair has for itself: its number, what its lanes are gathered in, results and what follows
-   from them, what is kept, and where its lines begin. */
-static bool is_own(const char *word, size_t n) {
-    static const char *const letters[] = {"at", "a", "p", "r", "t", "saved"};
-    if (n == strlen("head") && memcmp(word, "head", n) == 0) {
+/* Expression i, all of it made in the lanes, of numbers and bf16 that lie side by side: its NaN have no digits below bf16's. */
+static bool is_lane_wise(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_NUMBER) {
         return true;
     }
-    for (size_t i = 0; i < countof(letters); i++) {
-        size_t l = strlen(letters[i]);
-        if (n > l && memcmp(word, letters[i], l) == 0 && isdigit((unsigned char)word[l])) {
-            return word[0] != 't' || memchr(word, '_', n) != NULL; /* else it is a block's */
-        }
+    if (m->named[i] || !varies(m, i) || e->guard >= 0 || m->saved_in[i] >= 0) {
+        return false;
     }
-    return false;
+    if (e->kind == EXPR_CAST) {
+        const expr *from = &m->k->exprs[e->sources[0]];
+        return e->dtype == ASSAY_F32 && from->dtype == ASSAY_BF16 && emit_is_dense_load(m, from) && m->saved_in[e->sources[0]] < 0;
+    }
+    return e->kind == EXPR_MAP && e->dtype == ASSAY_F32;
 }
 
-static bool is_of_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
+/* A function's result, or a product with one: halfway between two bf16 it is but by chance, and may be rounded either way then. */
+static bool is_of_function(const emitter *m, int i, int depth) {
+    enum { MOST_PRODUCTS = 4 };
+    const expr *e = &m->k->exprs[i];
+    if (e->kind != EXPR_MAP || m->named[i] || depth == MOST_PRODUCTS) {
+        return false;
+    }
+    return emit_is_block_function(m, i) ||
+           (e->fn == FN_MUL && (is_of_function(m, e->sources[0], depth + 1) || is_of_function(m, e->sources[1], depth + 1)));
 }
 
-void emit_twin(emitter *m, size_t from) {
-    if (!m->pairs || m->out.failed) {
-        return;
+bool emit_is_for_function(const emitter *m, int i) {
+    bool is = false;
+    for (int f = i + 1; f < m->k->n_exprs; f++) {
+        is |= m->wanted[f] && !m->named[f] && m->k->exprs[f].sources[0] == i && emit_is_block_function(m, f);
     }
-    text copy = {0};
-    for (const char *at = m->out.data + from, *end = m->out.data + m->out.length; at < end;) {
-        size_t n = 0;
-        while (at + n < end && is_of_word(at[n])) {
-            n++;
+    return is;
+}
+
+bool emit_takes_pairs(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool any = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->phase != phase || !emit_in_loops(m, r)) {
+            continue;
         }
-        text_add_bytes(&copy, at, n > 0 ? n : 1);
-        if (is_own(at, n)) {
-            text_add(&copy, "b");
+        if (!emit_is_narrowed(m, i) || r->store_dtype != ASSAY_BF16 || !is_of_function(m, k->exprs[r->expr].sources[0], 0)) {
+            return false;
         }
-        at += n > 0 ? n : 1;
+        any = true;
     }
-    text_add(&m->out, text_get(&copy));
-    m->out.failed |= copy.failed;
-    text_clear(&copy);
+    for (int i = 0; i < k->n_exprs && any; i++) {
+        const expr *e = &k->exprs[i];
+        bool is_end = e->kind == EXPR_CAST && e->dtype == ASSAY_BF16; /* a root's: nothing else reads it, or that is told below */
+        if (m->wanted[i] && e->kind != EXPR_LOAD && !is_end && !is_lane_wise(m, i)) {
+            return false;
+        }
+        for (int s = 0; s < e->n_sources && m->wanted[i] && e->kind == EXPR_MAP; s++) {
+            if (!is_lane_wise(m, e->sources[s])) {
+                return false;
+            }
+        }
+    }
+    return any;
 }

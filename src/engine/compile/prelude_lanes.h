@@ -23,6 +23,36 @@ VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
 #endif
 }
 
+/* Sixteen at a time straight from memory: gcc loads twice as many and moves the upper ones down. */
+VECTOR_INLINE void f32s_of_bf16s(float *to, const uint16_t *from) {
+#if defined(__AVX512F__)
+    typedef uint32_t wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 16) {
+        __asm__("vpmovzxwd %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+        *(wide *)(to + l) <<= 16;
+    }
+#else
+    for (int l = 0; l < 64; l++) {
+        to[l] = f32_of_bf16(from[l]);
+    }
+#endif
+}
+
+/* 32 at a time, those in even places first: a word holds two. */
+VECTOR_INLINE void f32s_of_bf16_pairs(float *to, const uint16_t *from) {
+#if defined(__AVX512F__)
+    typedef uint32_t wide __attribute__((vector_size(64), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 32) {
+        const wide words = *(const wide *)(from + l);
+        *(wide *)(to + l) = words << 16;
+        *(wide *)(to + l + 16) = words & 0xffff0000u;
+    }
+#else
+    f32s_of_bf16s(to, from);
+#endif
+}
+
 VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
 #if defined(__AVX512F__)
     typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
@@ -55,6 +85,19 @@ VECTOR_INLINE void bf16s_of_f32s(uint16_t *to, const float *from) {
     for (int l = 0; l < 64; l++) {
         to[l] = bf16_of_f32(from[l]);
     }
+#endif
+}
+
+/* Back to nearest, ties away from 0; a NaN is one of bf16's. */
+VECTOR_INLINE void bf16_pairs_of_f32s(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef uint32_t wide __attribute__((vector_size(64), aligned(2), may_alias));
+    for (int l = 0; l < 64; l += 32) {
+        const wide even = *(const wide *)(from + l) + 0x8000u, odd = *(const wide *)(from + l + 16) + 0x8000u;
+        *(wide *)(to + l) = (even >> 16) | (odd & 0xffff0000u);
+    }
+#else
+    bf16s_of_f32s(to, from);
 #endif
 }
 

@@ -90,8 +90,9 @@ static int64_t end_tap(const pool_shape *s, int d, int64_t o) {
     return end < s->in[d] ? end : s->in[d];
 }
 
-/* Index in its plane of the largest element of a window: the first of equals, the last NaN if there is one (ATen's). */
-static int64_t argmax(const pool_shape *s, const double *plane, int64_t oy, int64_t ox) {
+/* Index in its plane of the largest element of a window, and *largest, that element: the first of equals, the last NaN if there is
+   one (ATen's). A dilated window may have no element inside: minus infinity, by ATen at an index that may lie outside. */
+static int64_t argmax(const pool_shape *s, const double *plane, int64_t oy, int64_t ox, double *largest) {
     int64_t y0 = first_tap(s, 0, oy), x0 = first_tap(s, 1, ox);
     int64_t best = y0 * s->in[1] + x0;
     double most = -INFINITY;
@@ -104,6 +105,7 @@ static int64_t argmax(const pool_shape *s, const double *plane, int64_t oy, int6
             }
         }
     }
+    *largest = most;
     return best;
 }
 
@@ -116,8 +118,9 @@ static double max_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
     }
     place at = place_of(flat, s->out);
     const double *plane = x + at.plane * s->in[0] * s->in[1];
-    int64_t index = argmax(s, plane, at.y, at.x);
-    return out == 0 ? plane[index] : (double)index;
+    double most;
+    int64_t index = argmax(s, plane, at.y, at.x, &most);
+    return out == 0 ? most : (double)index;
 }
 
 /* --- max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices) --- */
@@ -166,7 +169,9 @@ static status max_backward_inputs(const op_call *call, rng *r, error *err) {
     ref_gather(self, values);
     for (int64_t flat = 0; flat < tensor_numel(indices); flat++) {
         place at = place_of(flat, s.out);
-        found[flat] = (double)argmax(&s, values + at.plane * s.in[0] * s.in[1], at.y, at.x);
+        double most;
+        int64_t area = s.in[0] * s.in[1], index = argmax(&s, values + at.plane * area, at.y, at.x, &most);
+        found[flat] = (double)(index < area ? index : area - 1); /* of a window without elements: the backward refuses others */
     }
     fill_from(indices, found);
     free(values);

@@ -2,6 +2,7 @@
 /* Lines for direct convolutions: rows of an image with the zeros that windows see around them. */
 #include "engine/kernels/cpu/conv_lines.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Lines that the windows of so many rows touch. */
@@ -66,23 +67,21 @@ int64_t conv_lines_row(const conv_lines *p) {
     return p->stride[0] * line_elements(p);
 }
 
-/* All parts of a line, but for the zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
-static void fill_line(const conv_lines *p, const conv_loops *l, const float *row, int64_t column, float *line) {
-    int64_t stride = p->stride[1], spread = p->spread[1];
-    if (p->columns_most < p->out[1]) { /* zeros lie elsewhere in each part of a row */
-        memset(line, 0, (size_t)line_elements(p) * sizeof *line);
+/* Part q of the lines of the image's rows [from, from + n), which are `apart` elements from each other in the strip, but for the
+   zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
+static void fill_part(const conv_lines *p, const conv_loops *l, const float *rows, int64_t n, int64_t q, int64_t column, float *part,
+                      int64_t apart) {
+    /* element j is the image's i = (column + j) * stride + q - pad, spread apart */
+    int64_t stride = p->stride[1], spread = p->spread[1], first = p->pad[1] - q - column * stride;
+    int64_t from = first > 0 ? (first + stride - 1) / stride : 0;
+    int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
+    end = end < p->pitch ? end : p->pitch;
+    for (int64_t k = 0; spread == 1 && k < n && end > from; k++) {
+        l->gather(part + k * apart + from, rows + k * p->step + from * stride - first, stride, end - from);
     }
-    for (int64_t q = 0; q < stride; q++, line += p->pitch) {
-        /* element j is the image's i = (column + j) * stride + q - pad, spread apart */
-        int64_t first = p->pad[1] - q - column * stride, from = first > 0 ? (first + stride - 1) / stride : 0;
-        if (spread == 1) {
-            int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
-            end = end < p->pitch ? end : p->pitch;
-            if (end > from) {
-                l->gather(line + from, row + from * stride - first, stride, end - from);
-            }
-            continue;
-        }
+    for (int64_t k = 0; spread > 1 && k < n; k++) {
+        float *line = part + k * apart;
+        const float *row = rows + k * p->step;
         for (int64_t i = first < 0 ? (-first + spread - 1) / spread : 0; i < p->size[1] && i * spread + first < p->pitch; i++) {
             line[i * spread + first] = row[i];
         }
@@ -91,13 +90,21 @@ static void fill_line(const conv_lines *p, const conv_loops *l, const float *row
 
 void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *image, int64_t row, int64_t rows, int64_t column,
                      float *strip) {
-    int64_t n = lines_of(p, rows), bytes = line_elements(p) * (int64_t)sizeof(float);
-    for (int64_t k = 0; k < n; k++, strip += line_elements(p)) {
-        int64_t at = row * p->stride[0] - p->pad[0] + k, i = at / p->spread[0];
-        if (at < 0 || at % p->spread[0] != 0 || i >= p->size[0]) {
-            memset(strip, 0, (size_t)bytes);
-        } else {
-            fill_line(p, l, image + i * p->step, column, strip);
+    /* Line k is the image's row (top + k) / spread, where that is whole and one of its rows: lines [from, end). */
+    int64_t n = lines_of(p, rows), line = line_elements(p), top = row * p->stride[0] - p->pad[0], spread = p->spread[0];
+    int64_t from = top > 0 ? (spread - top % spread) % spread : -top;
+    int64_t first = (top + from) / spread, left = n > from ? (n - from + spread - 1) / spread : 0;
+    int64_t images = left < p->size[0] - first ? left : p->size[0] - first;
+    images = images > 0 ? images : 0;
+    /* Zeros lie in the same places each time where one strip serves all windows. */
+    bool parts = p->columns_most < p->out[1];
+    for (int64_t k = 0; (parts || p->rows_most < p->out[0]) && k < n; k++) {
+        bool is_image = k >= from && (k - from) % spread == 0 && (k - from) / spread < images;
+        if (parts || !is_image) {
+            memset(strip + k * line, 0, (size_t)line * sizeof *strip);
         }
+    }
+    for (int64_t q = 0; q < p->stride[1] && images > 0; q++) {
+        fill_part(p, l, image + first * p->step, images, q, column, strip + from * line + q * p->pitch, spread * line);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows to columns as moves; columns to images, unfold_backward and reflection_pad2d_backward as sums of rows, each
+/* Windows to columns as moves; columns to images and unfold_backward as sums of rows, each
    output row by one thread, so that nothing is added by two at once and the order of the sum is fixed. Accumulators are
    f32 (f16, bf16, f32) or f64. */
 #include "engine/kernels/cpu/kernels.h"
@@ -130,15 +130,10 @@ static void col2im_band(const col2im *k, int64_t item) {
     row_sum_store(&k->sum, acc, k->image + (plane * w->image[0] + top) * width * size, size, (end - top) * width);
 }
 
-static int team_for(const row_sum *sum, double bytes) {
-    int threads = parallel_threads(bytes);
-    return threads < sum->threads ? threads : sum->threads;
-}
-
 static status run_col2im(kernel_plan *plan) {
     const col2im *k = plan->state;
     const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
+#pragma omp parallel num_threads(row_sum_threads(&k->sum, k->bytes))
     {
         parallel_enter(watch);
         int64_t from, to;
@@ -208,11 +203,16 @@ static status prepare_apart(kernel_plan *plan, int dim, int64_t size, int64_t st
     return ASSAY_OK;
 }
 
+/* Elements of windows that are loaded at a time: what L1 and L2 hold. */
+enum { TOGETHER_MOST = 1 << 15 };
+
 typedef struct unfold {
     row_sum sum;
     const tensor *grad, *dst;
     int dim;
     int64_t size, step, n_lines;
+    bool is_native; /* windows lie as they are added */
+    bool is_dense;  /* or one behind the other, to be loaded together */
     double bytes;
 } unfold;
 
@@ -229,9 +229,14 @@ static void unfold_line(const unfold *k, int64_t line) {
         }
     }
     void *acc = row_sum_start(&k->sum, length);
-    for (int64_t window = 0; window < grad->sizes[k->dim]; window++) {
-        const char *at = tensor_data(grad) + (from + window * grad->strides[k->dim]) * size;
-        row_sum_add(&k->sum, acc, window * k->step, 1, at, grad->strides[dst->ndim] * size, k->size);
+    const char *first = tensor_data(grad) + from * size;
+    int64_t n = grad->sizes[k->dim], next = grad->strides[k->dim];
+    if (k->is_native || k->is_dense) { /* all windows at once */
+        const void *loaded = k->is_native ? first : row_sum_load(&k->sum, first, size, n * k->size);
+        row_sum_add_rows(&k->sum, acc, 0, k->step, 1, loaded, 0, next, k->size, n);
+    }
+    for (int64_t window = k->is_native || k->is_dense ? n : 0; window < n; window++) {
+        row_sum_add(&k->sum, acc, window * k->step, 1, first + window * next * size, grad->strides[dst->ndim] * size, k->size);
     }
     row_sum_store(&k->sum, acc, tensor_data(dst) + to * size, dst->strides[k->dim] * size, length);
 }
@@ -239,7 +244,7 @@ static void unfold_line(const unfold *k, int64_t line) {
 static status run_unfold(kernel_plan *plan) {
     const unfold *k = plan->state;
     const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
+#pragma omp parallel num_threads(row_sum_threads(&k->sum, k->bytes))
     {
         parallel_enter(watch);
         int64_t from, to;
@@ -264,7 +269,11 @@ static status prepare_unfold(kernel_plan *plan, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plan of %s", plan->call->op->signature.full);
     }
     *k = (unfold){.grad = grad, .dst = dst, .dim = (int)dim, .size = size, .step = step};
-    TRY(row_sum_make(&k->sum, dst->dtype, dst->sizes[dim], plan->memory, err));
+    int64_t n = grad->sizes[dim], together = 0, room = dst->sizes[dim];
+    bool is_run = grad->strides[dst->ndim] == 1 || size == 1;
+    k->is_native = is_run && (dst->dtype == ASSAY_F32 || dst->dtype == ASSAY_F64);
+    k->is_dense = is_run && grad->strides[dim] == size && mul_i64(n, size, &together) && together <= TOGETHER_MOST;
+    TRY(row_sum_make(&k->sum, dst->dtype, k->is_dense && together > room ? together : room, plan->memory, err));
     k->n_lines = dst->sizes[dim] > 0 ? tensor_numel(dst) / dst->sizes[dim] : 0;
     k->bytes = (double)dtype_size(dst->dtype) * (double)(tensor_numel(grad) + tensor_numel(dst));
     plan->state = k;
@@ -272,110 +281,10 @@ static status prepare_unfold(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-/* --- reflection_pad2d_backward
- * ---------------------------------------------------------------------------------------------------- */
-
-/* A row is W groups of G elements: one each in row-major images, all channels in channels-last ones. */
-typedef struct mirror {
-    row_sum sum;
-    const tensor *grad, *dst;
-    int64_t groups;  /* G */
-    int64_t pads[2]; /* left, top */
-    int64_t n_rows;
-    double bytes;
-} mirror;
-
-/* Adds n of the gradient row's positions from o on to positions x, x + direction, ... */
-static void add_positions(const mirror *k, void *acc, const char *row, int64_t o, int64_t x, int direction, int64_t n) {
-    const tensor *grad = k->grad;
-    int w = grad->ndim - 1, c = grad->ndim - 3;
-    ptrdiff_t size = (ptrdiff_t)1 << k->sum.log2, across = grad->strides[w] * size, channel = grad->strides[c] * size;
-    row += o * across;
-    if (n <= 0) {
-        return;
-    }
-    if (k->groups == 1) {
-        row_sum_add(&k->sum, acc, x, direction, row, across, n);
-    } else if (direction == 1 && channel == size && across == k->groups * size) {
-        row_sum_add(&k->sum, acc, x * k->groups, 1, row, size, n * k->groups);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            row_sum_add(&k->sum, acc, (x + i * direction) * k->groups, 1, row + i * across, channel, k->groups);
-        }
-    }
-}
-
-/* Adds row oy of the padded gradient to the accumulators of the input row it shows. */
-static void add_padded_row(const mirror *k, void *acc, const char *row) {
-    int64_t width = k->dst->sizes[k->dst->ndim - 1], padded = k->grad->sizes[k->grad->ndim - 1], left = k->pads[0];
-    int64_t from = left > 0 ? left : 0, end = left + width < padded ? left + width : padded;
-    add_positions(k, acc, row, 0, left, -1, from);
-    add_positions(k, acc, row, from, from - left, 1, end - from);
-    add_positions(k, acc, row, end, width - 2, -1, padded - end);
-}
-
-static void mirror_row(const mirror *k, int64_t index) {
-    const tensor *grad = k->grad, *dst = k->dst;
-    int h = dst->ndim - 2, w = dst->ndim - 1, c = dst->ndim - 3;
-    ptrdiff_t size = (ptrdiff_t)1 << k->sum.log2;
-    int64_t height = dst->sizes[h], padded = grad->sizes[h], y = index % height, plane = index / height;
-    int64_t channels = k->groups == 1 ? dst->sizes[c] : 1, channel = plane % channels, batch = plane / channels;
-    int64_t from = channel * grad->strides[c] + (c > 0 ? batch * grad->strides[0] : 0);
-    int64_t to = channel * dst->strides[c] + (c > 0 ? batch * dst->strides[0] : 0) + y * dst->strides[h];
-    int64_t shown[3] = {y + k->pads[1], y > 0 ? k->pads[1] - y : -1,
-                        y < height - 1 ? k->pads[1] + 2 * (height - 1) - y : -1};
-    void *acc = row_sum_start(&k->sum, dst->sizes[w] * k->groups);
-    for (int i = 0; i < 3; i++) {
-        if (shown[i] >= 0 && shown[i] < padded) {
-            add_padded_row(k, acc, tensor_data(grad) + (from + shown[i] * grad->strides[h]) * size);
-        }
-    }
-    /* A row of the output is contiguous in either layout. */
-    row_sum_store(&k->sum, acc, tensor_data(dst) + to * size, size, dst->sizes[w] * k->groups);
-}
-
-static status run_mirror(kernel_plan *plan) {
-    const mirror *k = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(team_for(&k->sum, k->bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(k->n_rows, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            mirror_row(k, i);
-        }
-        parallel_leave(watch);
-    }
-    return ASSAY_OK;
-}
-
-static status prepare_mirror(kernel_plan *plan, error *err) {
-    const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
-    mirror *k = arena_make(plan->memory, 1, sizeof *k);
-    if (k == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the plan of %s", plan->call->op->signature.full);
-    }
-    *k = (mirror){
-        .grad = grad, .dst = dst, .pads = {call_int_at(plan->call, 2, 0, 0), call_int_at(plan->call, 2, 2, 0)}};
-    int w = dst->ndim - 1, c = dst->ndim - 3;
-    k->groups = tensor_is_channels_last(dst) ? dst->sizes[c] : 1;
-    int64_t widest = dst->sizes[w] > grad->sizes[w] ? dst->sizes[w] : grad->sizes[w], capacity = 0;
-    if (!mul_i64(widest, k->groups, &capacity)) {
-        return fail(err, ASSAY_TOO_LARGE, "%s: rows are too long", plan->call->op->signature.full);
-    }
-    TRY(row_sum_make(&k->sum, dst->dtype, capacity, plan->memory, err));
-    k->n_rows = tensor_numel(dst) / (dst->sizes[w] * k->groups);
-    k->bytes = (double)dtype_size(dst->dtype) * (double)(tensor_numel(grad) + tensor_numel(dst));
-    plan->state = k;
-    plan->run = run_mirror;
-    return ASSAY_OK;
-}
-
 static const kernel_row rows[] = {
     {"im2col.default", prepare_im2col, NULL},          {"col2im_backward.default", prepare_im2col, NULL},
     {"col2im.default", prepare_col2im, NULL},          {"im2col_backward.default", prepare_col2im, NULL},
-    {"unfold_backward.default", prepare_unfold, NULL}, {"reflection_pad2d_backward.default", prepare_mirror, NULL},
+    {"unfold_backward.default", prepare_unfold, NULL},
 };
 
 const kernel_rows kernels_fold = {rows, countof(rows)};

@@ -15,6 +15,7 @@ extern const kernel_rows kernels_copy;
 extern const kernel_rows kernels_shape;
 extern const kernel_rows kernels_reflect;
 extern const kernel_rows kernels_fold;
+extern const kernel_rows kernels_reflect_back;
 extern const kernel_rows kernels_triangle;
 extern const kernel_rows kernels_create;
 extern const kernel_rows kernels_random;

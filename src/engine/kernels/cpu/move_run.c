@@ -7,8 +7,8 @@
 
 #include <stdalign.h>
 
-/* Moves run side by side in steps of this many bytes, which L2 holds. */
-enum { STEP_BYTES = 256 * 1024 };
+/* Moves run side by side in steps of this many bytes, read and written, which L1 holds. */
+enum { STEP_BYTES = 32 * 1024 };
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;

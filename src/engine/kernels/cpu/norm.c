@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer norm and its backward. A row is brought in once and gone over in cache: for its mean, for its distances from it
    (two passes: nothing cancels), for its output. Accumulators: see row_loops.h; the parameters' gradients add up 256 rows
-   in float, then go into double, for each thread, and threads add up in order. */
+   in float, then go into double, for each thread, and threads add up in order. What goes past the caches is read and written in one
+   type, a line read while the one before it is finished; it is gone over for its mean and its distances at once, about the mean of the
+   line before it, and once more where that lies too far off. */
 #include "engine/kernels/cpu/norm.h"
 
 #include "engine/kernels/cpu/kernels.h"
@@ -9,11 +11,12 @@
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>
 
-enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256, LAYER_STAGES = 3 };
+enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256 };
 
 typedef struct layer {
     const row_loops *l;
@@ -31,7 +34,7 @@ typedef struct layer {
     int64_t work_bytes;
     int64_t line_bytes; /* one line in the computing type, padded */
     bool streams;       /* the result goes past the caches */
-    bool is_native;     /* all operands are of the computing type */
+    bool in_flight;     /* and several lines, of one type, are on their way at once */
 } layer;
 
 /* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
@@ -64,6 +67,15 @@ static const void *params_in(const layer *s, const tensor *t, char *buffer) {
     return buffer;
 }
 
+/* A parameter beside rows in flight; NULL for none. */
+static const void *params_beside(const layer *s, const tensor *t, char *room) {
+    for (int64_t i = 0; t != NULL && i < s->v.n_weights; i++) {
+        double x = norm_read(t, i);
+        s->l->fill(room + row_beside(s->type[X], i, s->v.n_weights) * (int64_t)s->l->size, isnan(x) ? (double)NAN : x, 1);
+    }
+    return t != NULL ? room : NULL;
+}
+
 /* Where line i starts in each operand. */
 static void seek_line(const layer *s, int64_t i, int64_t *offset) {
     int64_t index[TENSOR_MAX_DIMS];
@@ -87,10 +99,9 @@ static void stream_piece(const layer *s, char *out, const void *made, int64_t n)
     s->l->stream(out, made, (size_t)n * size);
 }
 
-/* Writes a line's output. What goes past the caches goes piece by piece, and asks for as much of the next line each time:
-   so the memory reads while it writes. */
+/* Writes a line's output; what goes past the caches piece by piece. */
 static void put_centred(const layer *s, char *out, const void *x, double mean, double rstd, const void *weight,
-                        const void *bias, bool has_next, char *buffer) {
+                        const void *bias, char *buffer) {
     const row_loops *l = s->l;
     int64_t n = s->v.per_stat, size = (int64_t)l->size;
     if (!s->streams) {
@@ -103,9 +114,6 @@ static void put_centred(const layer *s, char *out, const void *x, double mean, d
         alignas(64) char made[STREAM_PIECE * sizeof(double)];
         int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
         const char *from = (const char *)x + at * size;
-        if (has_next && s->is_native) { /* else what converts the next line asks for it */
-            fetch_soon(from + n * size, (size_t)(part * size));
-        }
         l->centre(made, from, mean, rstd, weight != NULL ? (const char *)weight + at * size : NULL,
                   bias != NULL ? (const char *)bias + at * size : NULL, part);
         stream_piece(s, out + at * (int64_t)dtype_size(s->type[OUT]), made, part);
@@ -123,62 +131,56 @@ static bool can_stream(const layer *s, int n_operands) {
     return can;
 }
 
-/* Whether all operands are of the computing type. */
-static bool are_native(const layer *s, int n_operands) {
-    bool are = true;
+/* Whether lines are of one type, and as many as are on their way stay in L2, beside what is read ahead. */
+static bool can_fly(const layer *s, int n_operands) {
+    bool can = s->streams && s->v.per_stat >= STREAM_LEAST && 4 * s->v.per_stat * (int64_t)s->l->size <= FLIGHT_BYTES;
     for (int k = 0; k < n_operands; k++) {
-        are = are && s->type[k] == s->l->type;
+        bool is_half = s->l->type == ASSAY_F32 && dtype_size(s->type[k]) == 2;
+        can = can && s->type[k] == s->type[X] && (s->type[k] == s->l->type || is_half);
     }
-    return are;
+    return can;
 }
 
-/* A line on its way. */
-typedef struct layer_line {
-    const char *x;
-    char *out;
-    double mean, rstd;
-} layer_line;
-
-/* The sum of squared distances from the mean, from that of distances from the mean as the computing type has it. */
-static double layer_m2(const layer *s, double mean, double squares) {
-    double rest = s->l->type == ASSAY_F32 ? mean - (double)(float)mean : 0;
-    squares -= (double)s->v.per_stat * rest * rest;
-    return squares < 0 ? 0 : squares; /* NaN stays */
+/* The sum of squared distances from a line's mean, which *mean becomes, from sums about the step's centre. Where the centre lies so
+   far off that most of the squares' sum is taken off again, the line, which is in cache still, is gone over about its own mean. */
+static double finish_moments(const layer *s, const layer_step *step, char *buffer, double *mean) {
+    double n = (double)step->n, off = step->sum / n, m2 = step->squares - n * off * off, average = step->centre + off;
+    if (!(m2 > step->squares / 16)) {
+        double again, again_m2;
+        s->l->moments(line_in(s, X, buffer, step->x), step->n, &again, &again_m2);
+        average = again;
+        m2 = again_m2;
+    }
+    *mean = average;
+    return m2;
 }
 
-/* Of lines that go past the caches, one is read for its mean while the line before it is gone over for its distances from it
-   and the one before that is finished. */
-static void stream_lines(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias) {
-    layer_line ring[LAYER_STAGES] = {{NULL}};
-    for (int64_t i = from; i < to + LAYER_STAGES - 1; i++) {
-        layer_line *first = &ring[i % 3], *second = &ring[(i + 2) % 3], *third = &ring[(i + 1) % 3];
-        bool reads = i < to, measures = i > from && i <= to, stores = i > from + 1;
-        layer_step step = {.n = s->v.per_stat, .weight = weight, .bias = bias};
-        if (reads) {
+/* Of lines that go past the caches, one is read for its sums, about the mean of the line before it, while that one is finished.
+   What is known of a line stands in variables of its own: the compiler reads neighbours in a struct as one, and such a load waits
+   until what wrote them apart has left for memory, behind all that was stored past the caches before. */
+static void stream_lines(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias, char *buffer) {
+    const char *x = NULL;
+    char *out = NULL;
+    double mean = 0, rstd = 0;
+    for (int64_t i = from; i <= to && from < to; i++) {
+        double centre = fabs(mean) <= FLT_MAX ? mean : 0; /* as the step has it: in float for float */
+        layer_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .bias = bias, .from = x, .to = out,
+                           .centre = s->l->type == ASSAY_F32 ? (double)(float)centre : centre, .mean = mean, .rstd = rstd};
+        if (i < to) {
             int64_t offset[LOOP_MAX_OPERANDS];
             seek_line(s, i, offset);
-            first->x = s->lines.data[X] + offset[X];
-            first->out = s->lines.data[OUT] + offset[OUT];
-            step.next = first->x;
-        }
-        if (measures) {
-            step.x = second->x;
-            step.centre = second->mean;
-        }
-        if (stores) {
-            step.from = third->x;
-            step.to = third->out;
-            step.mean = third->mean;
-            step.rstd = third->rstd;
+            x = s->lines.data[X] + offset[X];
+            out = s->lines.data[OUT] + offset[OUT];
+            step.x = x;
         }
         s->l->layer_stream(&step);
-        if (measures) {
-            double m2 = layer_m2(s, second->mean, step.squares);
-            second->rstd = 1 / sqrt(m2 / (double)step.n + s->v.eps);
-            norm_write(s->mean_out, i - 1, second->mean);
-            norm_write(s->rstd_out, i - 1, second->rstd);
+        if (i < to) {
+            double next_mean, m2 = finish_moments(s, &step, buffer, &next_mean);
+            mean = next_mean;
+            rstd = 1 / sqrt(m2 / (double)step.n + s->v.eps);
+            norm_write(s->mean_out, i, mean);
+            norm_write(s->rstd_out, i, rstd);
         }
-        first->mean = step.sum / (double)step.n;
     }
 }
 
@@ -193,7 +195,7 @@ static void run_lines(const layer *s, int64_t from, int64_t to, const void *weig
             const void *x = line_in(s, X, buffer, s->lines.data[X] + offset[X]);
             s->l->moments(x, n, &mean, &m2);
             m2 /= (double)n;
-            put_centred(s, out, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, i + 1 < to, buffer);
+            put_centred(s, out, x, mean, 1 / sqrt(m2 + s->v.eps), weight, bias, buffer);
         }
         norm_write(s->mean_out, i, mean);
         norm_write(s->rstd_out, i, n > 0 ? 1 / sqrt(m2 + s->v.eps) : NAN);
@@ -202,19 +204,19 @@ static void run_lines(const layer *s, int64_t from, int64_t to, const void *weig
 
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
-    const void *weight = params_in(s, s->weight, s->params), *bias = params_in(s, s->bias, s->params + s->line_bytes);
-    /* Lines in flight stay in L2, beside what is read ahead. */
-    bool pipelined = s->streams && s->is_native && s->v.per_stat >= STREAM_LEAST && 4 * s->line_bytes <= FLIGHT_BYTES;
+    const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
+    const void *bias = (s->in_flight ? params_beside : params_in)(s, s->bias, s->params + s->line_bytes);
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     {
         parallel_enter(watch);
+        char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
         int64_t from, to;
         parallel_share(s->v.n_stats, 1, &from, &to);
-        if (pipelined) {
-            stream_lines(s, from, to, weight, bias);
+        if (s->in_flight) {
+            stream_lines(s, from, to, weight, bias, buffer);
         } else {
-            run_lines(s, from, to, weight, bias, s->work + omp_get_thread_num() * s->work_bytes);
+            run_lines(s, from, to, weight, bias, buffer);
         }
         s->l->settle();
         parallel_leave(watch);
@@ -240,8 +242,9 @@ static param_sums sums_of(const layer *s, int thread) {
 static void flush(const layer *s, const param_sums *p) {
     for (int64_t i = 0; i < s->v.n_weights; i++) {
         bool is_float = s->l->type == ASSAY_F32;
-        p->weight_total[i] += is_float ? (double)((float *)(void *)p->weight)[i] : ((double *)(void *)p->weight)[i];
-        p->bias_total[i] += is_float ? (double)((float *)(void *)p->bias)[i] : ((double *)(void *)p->bias)[i];
+        int64_t at = s->in_flight ? row_beside(s->type[X], i, s->v.n_weights) : i;
+        p->weight_total[i] += is_float ? (double)((float *)(void *)p->weight)[at] : ((double *)(void *)p->weight)[at];
+        p->bias_total[i] += is_float ? (double)((float *)(void *)p->bias)[at] : ((double *)(void *)p->bias)[at];
     }
     memset(p->weight, 0, (size_t)s->line_bytes);
     memset(p->bias, 0, (size_t)s->line_bytes);
@@ -249,15 +252,11 @@ static void flush(const layer *s, const param_sums *p) {
 
 /* As put_centred. */
 static void put_gradient(const layer *s, char *out, const char *dy, const char *x, const char *weight, double mean,
-                         double rstd, double g, double gx, bool has_next) {
+                         double rstd, double g, double gx) {
     int64_t n = s->v.per_stat, size = (int64_t)s->l->size;
     for (int64_t at = 0; at < n; at += STREAM_PIECE) {
         alignas(64) char made[STREAM_PIECE * sizeof(double)];
         int64_t part = n - at < STREAM_PIECE ? n - at : STREAM_PIECE;
-        if (has_next && s->is_native) {
-            fetch_soon(dy + (n + at) * size, (size_t)(part * size));
-            fetch_soon(x + (n + at) * size, (size_t)(part * size));
-        }
         /* the means of g and gx over the line: as many times less for a part as it is shorter */
         double share = (double)part / (double)n;
         s->l->layer_grad(made, dy + at * size, x + at * size, weight != NULL ? weight + at * size : NULL, mean, rstd, g * share,
@@ -266,7 +265,7 @@ static void put_gradient(const layer *s, char *out, const char *dy, const char *
     }
 }
 
-static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p, bool has_next) {
+static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p) {
     const row_loops *l = s->l;
     int64_t n = s->v.per_stat, offset[LOOP_MAX_OPERANDS];
     seek_line(s, i, offset);
@@ -278,7 +277,7 @@ static void backward_line(const layer *s, int64_t i, const void *weight, char *b
     }
     if (s->wants_input && s->streams) {
         l->layer_sums(dy, x, weight, mean, rstd, n, &g, &gx);
-        put_gradient(s, s->lines.data[OUT] + offset[OUT], dy, x, weight, mean, rstd, g, gx, has_next);
+        put_gradient(s, s->lines.data[OUT] + offset[OUT], dy, x, weight, mean, rstd, g, gx);
     } else if (s->wants_input) {
         char *out = s->lines.data[OUT] + offset[OUT];
         void *to = row_target(l, buffers + 2 * s->line_bytes, out, s->type[OUT], s->line.strides[OUT][0]);
@@ -288,10 +287,51 @@ static void backward_line(const layer *s, int64_t i, const void *weight, char *b
     }
 }
 
+static void backward_lines(const layer *s, int64_t from, int64_t to, const void *weight, char *buffers, const param_sums *p) {
+    for (int64_t i = from; i < to; i++) {
+        backward_line(s, i, weight, buffers, p);
+        if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
+            flush(s, p);
+        }
+    }
+}
+
+/* As stream_lines: one is read for its sums while the line before it is finished. */
+static void stream_backward(const layer *s, int64_t from, int64_t to, const void *weight, const param_sums *p) {
+    const char *x = NULL, *dy = NULL;
+    char *out = NULL;
+    double mean = 0, rstd = 0, g = 0, gx = 0, n = (double)s->v.per_stat;
+    for (int64_t i = from; i <= to && from < to; i++) {
+        layer_back_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .from_dy = dy, .from_x = x, .to = out,
+                                .from_mean = mean, .from_rstd = rstd, .from_g = g, .from_gx = gx};
+        if (i < to) {
+            int64_t offset[LOOP_MAX_OPERANDS];
+            seek_line(s, i, offset);
+            out = s->lines.data[OUT] + offset[OUT];
+            dy = s->lines.data[DY] + offset[DY];
+            x = s->lines.data[X] + offset[X];
+            mean = norm_read(s->mean_in, i);
+            rstd = norm_read(s->rstd_in, i);
+            step.dy = dy;
+            step.x = x;
+            step.mean = mean;
+            step.rstd = rstd;
+            step.weight_sums = s->wants_params ? p->weight : NULL;
+            step.bias_sums = s->wants_params ? p->bias : NULL;
+        }
+        s->l->layer_back_stream(&step);
+        g = step.g / n;
+        gx = step.gx / n;
+        if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to)) {
+            flush(s, p);
+        }
+    }
+}
+
 static status run_backward(kernel_plan *plan) {
     const layer *s = plan->state;
     int64_t n = s->v.n_weights;
-    const void *weight = params_in(s, s->weight, s->params);
+    const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
     int team = 1;
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
@@ -306,11 +346,10 @@ static status run_backward(kernel_plan *plan) {
             memset(p.weight, 0, (size_t)(2 * s->line_bytes) + 2 * (size_t)n * sizeof(double));
         }
         parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            backward_line(s, i, weight, buffers, &p, i + 1 < to);
-            if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
-                flush(s, &p);
-            }
+        if (s->in_flight) {
+            stream_backward(s, from, to, weight, &p);
+        } else {
+            backward_lines(s, from, to, weight, buffers, &p);
         }
         s->l->settle();
         parallel_leave(watch);
@@ -371,12 +410,12 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
     s->streams = can_stream(s, n_operands);
-    s->is_native = are_native(s, n_operands);
+    s->in_flight = can_fly(s, n_operands);
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->threads = parallel_threads(bytes);
     s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
-    s->line_bytes = (s->v.per_stat * (int64_t)s->l->size + 63) / 64 * 64;
+    s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
     s->work_bytes = s->line_bytes;
     if (is_backward) {
         s->mean_in = as_line(call_tensor(call, s->v.mean_arg), &s->mean_view);

@@ -259,7 +259,8 @@ static bool rows_are_dense(const loop *l, int slot, int64_t size) {
     return l->strides[slot][0] == size || l->sizes[0] == 1;
 }
 
-static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
+/* least_row: shorter rows are put together in blocks. */
+static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream, int least_row) {
     loop *l = &p->nest;
     int64_t out_size = (int64_t)dtype_size(p->out_dtype);
     p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
@@ -273,7 +274,7 @@ static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream) {
     bool stages = p->streams && !((p->out_is_native || p->halves) && loop_can_stream);
     int64_t block = (stages ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
     bool turned = bring_dense_dimension(p);
-    if (l->sizes[0] < MIN_ROW) {
+    if (l->sizes[0] < least_row) {
         p->by_tile = true;
         p->tile[0] = l->sizes[0];
         p->tile[1] = smaller(l->sizes[1], block / l->sizes[0]);
@@ -332,11 +333,29 @@ static void choose_places(tiled *p, bool loop_can_stream) {
     p->out_is_row = loop_stores && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
 }
 
-/* Whether each row has one number of the loop's own type for its second operand. */
-static bool second_is_a_number(const tiled *p) {
-    const source *in = &p->in[1];
-    return p->n == 2 && !p->by_tile && in->slot != CONSTANT && p->nest.strides[in->slot][0] == 0 &&
-           pointwise_is_native(in->class, in->dtype);
+/* Whether an operand is one number in each row. */
+static bool is_number_of_row(const tiled *p, int k) {
+    int slot = p->in[k].slot;
+    return slot == CONSTANT || p->nest.strides[slot][0] == 0;
+}
+
+/* The loop that takes one of two operands, a number in each row, as such; NULL where there is none. */
+static pointwise_loop *find_number_loop(const tiled *p, const pointwise_loops *loops, pointwise_op id, int *which) {
+    if (p->n != 2 || p->halves || is_number_of_row(p, 0) == is_number_of_row(p, 1)) {
+        return NULL;
+    }
+    *which = is_number_of_row(p, 0) ? 0 : 1;
+    bool spares = p->in[*which].slot == CONSTANT || p->nest.sizes[0] >= MIN_NUMBER_ROW;
+    return spares ? (*which == 0 ? loops->number_first : loops->number)[id] : NULL;
+}
+
+/* Whether rows of results hold one number each: it is made once. What goes past the caches takes as long either way. */
+static bool rows_repeat(const tiled *p) {
+    bool all = p->nest.sizes[0] >= MIN_REPEATED;
+    for (int k = 0; k < p->n; k++) {
+        all = all && is_number_of_row(p, k);
+    }
+    return all && !p->streams && !p->halves && rows_are_dense(&p->nest, 0, (int64_t)dtype_size(p->out_dtype));
 }
 
 static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const choice *c, error *err) {
@@ -370,13 +389,19 @@ static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const
                 tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES &&
                 (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
     bool loop_can_stream = p->halves || pointwise_classes[c->class].streaming[p->isa] != NULL;
-    choose_tiles(p, plan->call->op->in_place, loop_can_stream);
+    int which = 0;
+    bool has_number = find_number_loop(p, p->loops, c->op, &which) != NULL;
+    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
     choose_places(p, loop_can_stream);
     const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
     p->loop = loops->op[c->op];
-    if (loops->number[c->op] != NULL && second_is_a_number(p)) {
-        p->loop = loops->number[c->op];
-        p->in[1].is_row = true; /* as much of one as is read */
+    p->function = p->halves ? (*pointwise_half_functions[p->isa])[c->op] : NULL;
+    p->repeats = rows_repeat(p);
+    source *in = &p->in[which];
+    if (has_number && (!p->by_tile || in->slot == CONSTANT)) {
+        p->loop = find_number_loop(p, loops, c->op, &which);
+        in->is_row = in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype); /* as much of one as is read */
+        in->is_number = !in->is_row;
     }
     plan->state = p;
     plan->run = pointwise_run_tiled;

@@ -114,6 +114,7 @@ typedef void pointwise_loop(const pointwise_chunk *c);
 typedef struct pointwise_loops {
     pointwise_loop *op[PW_COUNT]; /* NULL where the class does not know the operator */
     pointwise_loop *number[PW_COUNT]; /* the second of two operands is one number for all elements; NULL: there is no such loop */
+    pointwise_loop *number_first[PW_COUNT]; /* the first is */
     /* n elements of dtype t, stride_bytes apart, to the class's type, and back. */
     void (*load)(void *to, dtype t, const char *from, int64_t stride_bytes, int64_t n);
     void (*store)(dtype t, char *to, int64_t stride_bytes, const void *from, int64_t n);
@@ -138,6 +139,8 @@ typedef struct pointwise_halves {
 
 typedef void pointwise_halves_loop(const pointwise_halves *h);
 extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;
+extern pointwise_halves_loop *const pointwise_half_functions_baseline[PW_COUNT], *const pointwise_half_functions_avx2[PW_COUNT],
+    *const pointwise_half_functions_avx512[PW_COUNT];
 
 /* Moves that ask no type, only a size. */
 typedef struct pointwise_moves {

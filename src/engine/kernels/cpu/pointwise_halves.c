@@ -10,6 +10,7 @@
 /* Fits the plan's inline state. */
 typedef struct half_plan {
     pointwise_halves h;
+    pointwise_halves_loop *run;
     number s[POINTWISE_SCALARS];
     int operand[POINTWISE_INPUTS]; /* positions among the arguments */
     bool has_constant;             /* the last operand is this number: */
@@ -55,7 +56,7 @@ static void run_part(const kernel_plan *plan, int64_t from, int64_t to) {
         pointwise_classes[CLASS_F32].loops[isa_best()]->fill(numbers[k], read_number(plan, k), most);
         part.chunk.in[k] = numbers[k];
     }
-    pointwise_halves_runs[isa_best()](&part);
+    p->run(&part);
 }
 
 static status run(kernel_plan *plan) {
@@ -89,6 +90,7 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
         return false;
     }
     memset(p, 0, sizeof *p);
+    bool all_halves = !makes_b8;
     p->h.chunk.n = tensor_numel(out);
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = pointwise_operand(plan->call, spec, k);
@@ -97,12 +99,15 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
             return false;
         }
         p->h.step[k] = is_number ? 0 : 2;
+        all_halves &= !is_number;
         p->operand[k] = spec->operand[k];
     }
     p->h.n = spec->n;
     p->h.type = compute;
     p->h.out_step = (int)dtype_size(out->dtype);
     p->h.loop = pointwise_classes[CLASS_F32].loops[isa_best()]->op[id];
+    pointwise_halves_loop *function = all_halves ? (*pointwise_half_functions[isa_best()])[id] : NULL;
+    p->run = function != NULL ? function : pointwise_halves_runs[isa_best()];
     p->bytes = (double)p->h.chunk.n * (p->h.out_step + 2.0 * spec->n);
     p->h.fetches = p->bytes >= STREAM_MIN_BYTES;
     p->h.streams = !plan->call->op->in_place && p->h.chunk.n * p->h.out_step >= STREAM_MIN_BYTES &&

@@ -26,6 +26,8 @@ const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(point
 
 pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT] = ISA_TABLES(pointwise_halves_run);
 
+pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
+
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
     [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
     [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
@@ -96,7 +98,8 @@ static void fill_constants(const tiled *p, blocks *b) {
         if (in->slot == CONSTANT) {
             number value = in->cell != NULL ? pointwise_read_cell(in->cell) : in->constant;
             value = pointwise_constant(p->compute, in->class, p->rounds_numbers, value);
-            int64_t most = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
+            int64_t row = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
+            int64_t most = in->is_number ? 1 : p->repeats ? p->tile[1] : row;
             loops_of(p, in->class)->fill(b->in[k], value, most);
         }
     }
@@ -150,6 +153,10 @@ static void gather(const tiled *p, const source *in, const tile *t, char *raw, c
     int64_t size = (int64_t)dtype_size(in->dtype);
     bool converts = !pointwise_is_native(in->class, in->dtype);
     const pointwise_loops *loops = loops_of(p, in->class);
+    if (in->is_number || p->repeats) {
+        loops->load(to, in->dtype, from, strides[1], t->n1);
+        return;
+    }
     if (converts && strides[0] == size && (t->n1 == 1 || strides[1] == t->n0 * size)) {
         loops->load(to, in->dtype, from, size, t->n0 * t->n1);
         return;
@@ -200,13 +207,16 @@ static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halve
         return;
     }
     pointwise_halves h = {.chunk = *c, .loop = p->loop, .type = p->compute, .n = p->n};
+    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
+    bool all_halves = h.out_step == 2;
     for (int k = 0; k < p->n; k++) {
         h.step[k] = p->in[k].is_half && (p->by_tile ? p->in[k].is_flat : p->in[k].is_row) ? 2 : (int)sizeof(float);
+        all_halves &= h.step[k] == 2;
     }
-    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
     h.streams = p->loop_streams;
     h.fetches = p->streams;
-    pointwise_halves_runs[p->isa](&h);
+    pointwise_halves_loop *run = all_halves && p->function != NULL ? p->function : pointwise_halves_runs[p->isa];
+    run(&h);
 }
 
 static void run_rows(tiled *p, const tile *t, blocks *b) {
@@ -218,7 +228,7 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
             const source *in = &p->in[k];
             c.in[k] = in->slot == CONSTANT ? b->in[k]
                       : in->is_row ? p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1]
-                                   : b->in[k] + r * t->n0 * pointwise_classes[in->class].size;
+                                   : b->in[k] + r * (in->is_number ? 1 : t->n0) * pointwise_classes[in->class].size;
         }
         c.out = p->out_is_row ? out : b->out;
         call_loop(p, &c, p->out_is_row);
@@ -249,6 +259,25 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
     for (int64_t r = 0; r < t->n1; r++) {
         put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * pointwise_classes[p->out_class].size,
             b->raw, t->n0);
+    }
+}
+
+/* One result for each row, written as often as the row has elements. */
+static void run_repeated(tiled *p, const tile *t, blocks *b) {
+    const int64_t *out_strides = p->nest.strides[0];
+    int64_t size = (int64_t)dtype_size(p->out_dtype);
+    pointwise_chunk c = {.out = b->out, .n = t->n1, .s = p->s, .is_fault = &p->is_fault};
+    for (int k = 0; k < p->n; k++) {
+        c.in[k] = b->in[k];
+    }
+    p->loop(&c);
+    char *out = p->nest.data[0] + t->offset[0], *made = b->out;
+    if (!p->out_is_native) {
+        p->out_loops->store(p->out_dtype, b->raw, size, b->out, t->n1);
+        made = b->raw;
+    }
+    for (int64_t r = 0; r < t->n1; r++) {
+        p->move->copy_rows(out + r * out_strides[1], made + r * size, 0, 0, t->n0, 1, size);
     }
 }
 
@@ -297,12 +326,14 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
         }
         for (int k = 0; k < p->n; k++) {
             const source *in = &p->in[k];
-            bool in_place = in->slot == CONSTANT || (p->by_tile ? in->is_flat : in->is_row);
+            bool in_place = in->slot == CONSTANT || (!p->repeats && (p->by_tile ? in->is_flat : in->is_row));
             if (!in_place && !is_kept(&kept[k], &t, in->slot)) {
                 gather(p, in, &t, b.raw, b.in[k]);
             }
         }
-        if (p->by_tile) {
+        if (p->repeats) {
+            run_repeated(p, &t, &b);
+        } else if (p->by_tile) {
             run_whole(p, &t, &b);
         } else {
             run_rows(p, &t, &b);

@@ -12,6 +12,8 @@ enum {
     STREAM_BYTES = 2048, /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
     LEAST_TILES = 16,    /* that many rows make before tiles take several */
     MIN_ROW = 512,       /* shorter rows are put together in blocks before the loop sees them */
+    MIN_NUMBER_ROW = 128, /* the same of rows that have one number each for an operand: in blocks it would be written out */
+    MIN_REPEATED = 8,    /* elements of a row that are the same number, to make it once */
     TILE_ROWS = 16,      /* of a tile turned round: a cache line of f32 */
     CONSTANT = -1,       /* the slot of an operand that is one value */
 };
@@ -26,6 +28,9 @@ typedef struct class_facts {
 extern const class_facts pointwise_classes[CLASS_COUNT];
 extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
 extern pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT];
+
+/* Loops from halves to halves (every step 2), by operator; NULL: the instruction set has none that is quicker than those above. */
+extern pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT];
 extern const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT]; /* a pointwise_class */
 
 /* Whether elements of t lie in memory as the class's loops compute with them. */
@@ -65,6 +70,7 @@ typedef struct source {
     int slot;     /* in the loop nest, CONSTANT for none */
     bool is_row;  /* rows can be read where they lie */
     bool is_flat; /* whole tiles can */
+    bool is_number; /* one for each row, brought into blocks as such */
     bool is_half; /* they are read as f16 or bf16, not as f32 */
 } source;
 
@@ -74,6 +80,7 @@ typedef struct tiled {
     const pointwise_loops *out_loops;
     const pointwise_moves *move;
     pointwise_loop *loop;
+    pointwise_halves_loop *function; /* from halves to halves; NULL: there is none */
     number s[POINTWISE_SCALARS];
     source in[POINTWISE_INPUTS];
     int n;
@@ -86,6 +93,7 @@ typedef struct tiled {
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
     bool streams;      /* results go past the caches: */
     bool loop_streams; /* by the loop itself, else block by block behind it */
+    bool repeats;      /* each row of results is one number many times */
     bool by_tile; /* the loop takes tiles whole: rows are too short to be worth a call each */
     bool is_fault;
     int64_t tile[2];  /* elements along dimensions 0 and 1 */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools: rows of windows shared out among threads; planes where columns lie innermost, all channels at once where those
-   do. Backwards of averages gather, so that no two threads add to one element; those by whole planes are in pool_back.c. */
+/* Pools: rows of windows shared out among threads; blocks of a plane's rows where columns lie innermost, all channels at once
+   where those do. Backwards of averages gather, so that no two threads add to one element; those of maxima are in pool_back.c. */
 #include "engine/kernels/cpu/isa/pool_loops.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/pool_back.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 typedef struct pool_state {
     pool_job job;
     pool_shape shape;
     const tensor *x, *out, *index; /* index: of a maximum's indices */
-    pool_plane_row_fn *plane_row;
+    pool_plane_rows_fn *plane_rows;
     pool_channels_row_fn *channels_row; /* NULL: by planes */
     int64_t batch, rows;                /* of what a run writes */
     int n_threads;
@@ -82,9 +83,16 @@ static void set_dilated(pool_windows *w) {
 
 /* Averages: counts multiply to what a window divides by; never 0, so that an empty window answers 0. */
 static void set_average(const pool_shape *s, int dim, bool count_padding, pool_windows *w) {
+    enum { FEW = 4 };
+    bool is_adaptive = w->kernel == 0;
+    if (is_adaptive && w->n > 0 && w->in % w->n == 0 && w->in / w->n <= FEW) { /* they all have one size */
+        w->kernel = w->stride = w->in / w->n;
+        w->dilation = 1;
+        w->pad = 0;
+    }
     for (int64_t o = 0; o < w->n; o++) {
         int64_t padded;
-        if (w->kernel > 0) {
+        if (!is_adaptive) {
             pool_window(s, dim, o, &w->from[o], &w->to[o], &padded);
         } else {
             pool_window_adaptive(s, dim, o, &w->from[o], &w->to[o]);
@@ -97,16 +105,99 @@ static void set_average(const pool_shape *s, int dim, bool count_padding, pool_w
     set_covers(w);
 }
 
-/* --- running by rows ------------------------------------------------------------------------------------------------------- */
+/* --- blocks of rows -------------------------------------------------------------------------------------------------------- */
+
+/* Numbers of a block: they stay in the first caches. */
+enum { BLOCK_ELEMENTS = 4096, MOST_TAPS = 8 };
+
+static int64_t block_rows(const pool_state *p) {
+    const pool_block *b = &p->job.block;
+    int64_t widest = b->width > b->outs ? b->width : b->outs, fit = BLOCK_ELEMENTS / (widest > 0 ? widest : 1);
+    return fit < 1 ? 1 : fit < p->rows ? fit : p->rows > 0 ? p->rows : 1;
+}
+
+/* Taps [from, to) of each of n columns, of a block's rows. */
+static status make_taps(kernel_plan *plan, pool_block *b, int64_t n, const int64_t *from, const int64_t *to, error *err) {
+    int64_t most = 1;
+    for (int64_t i = 0; i < n; i++) {
+        most = to[i] - from[i] > most ? to[i] - from[i] : most;
+    }
+    if (most > MOST_TAPS) {
+        return ASSAY_OK;
+    }
+    b->taps = most;
+    b->tap = arena_make(plan->memory, (size_t)(most * b->rows * n) + 1, sizeof *b->tap);
+    for (int64_t k = 0; b->tap != NULL && k < most; k++) {
+        for (int64_t o = 0; o < b->rows * n; o++) {
+            int64_t row = o / n, i = o % n;
+            b->tap[k * b->rows * n + o] = (int32_t)(row * b->width + (k < to[i] - from[i] ? from[i] + k : b->width - 1));
+        }
+    }
+    return b->tap != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool's windows");
+}
+
+static status make_work(kernel_plan *plan, int64_t elements, error *err) {
+    pool_state *p = plan->state;
+    p->work_bytes = parallel_room((size_t)elements * 8);
+    p->work = arena_make(plan->memory, (size_t)p->n_threads, p->work_bytes);
+    return p->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
+}
+
+/* Blocks of rows of windows. */
+static status block_forward(kernel_plan *plan, error *err) {
+    pool_state *p = plan->state;
+    pool_block *b = &p->job.block;
+    const pool_windows *w = &p->job.columns;
+    int64_t stride = w->kernel > 0 ? w->stride : 1, taps = w->kernel > 0 ? (w->kernel - 1) * w->dilation : 0;
+    int64_t reach = (w->n - 1) * stride + taps + 1, padded = w->pad + w->in;
+    b->outs = w->kernel > 0 ? ((reach > padded ? reach : padded) + stride - 1) / stride : w->n;
+    b->width = w->kernel > 0 ? b->outs * stride : w->in + 1;
+    b->rows = block_rows(p);
+    if (w->kernel == 0) {
+        TRY(make_taps(plan, b, w->n, w->from, w->to, err));
+    }
+    int64_t plane = 2 * (b->rows * (b->width + b->outs) + w->kernel * w->dilation + stride + 3 * POOL_LANES + w->in);
+    int64_t pixel = 4 * p->job.channels;
+    return make_work(plan, (plane > pixel ? plane : pixel) + 64, err);
+}
+
+/* Blocks of input rows. */
+static status block_back(kernel_plan *plan, error *err) {
+    pool_state *p = plan->state;
+    pool_block *b = &p->job.block;
+    const pool_windows *r = &p->job.rows, *w = &p->job.columns;
+    b->slides = w->kernel > 0 && w->stride == 1;
+    b->margin = b->slides ? w->kernel - 1 : 0;
+    b->width = b->margin + (w->n > w->in + w->pad ? w->n : w->in + w->pad) + 1;
+    b->each = !b->slides && w->n > 0 && w->in % w->n == 0 ? w->in / w->n : 0;
+    for (int64_t x = 0; b->each > 0 && x < w->in; x++) {
+        b->each = w->first[x] == x / b->each && w->last[x] == w->first[x] + 1 ? b->each : 0;
+    }
+    b->width = b->slides ? b->width : b->each > 0 ? w->n : w->n + 1;
+    b->outs = b->slides ? b->width : w->in;
+    b->rows = block_rows(p);
+    for (int64_t y = 0; y < r->in; y += b->rows) {
+        int64_t last = y + b->rows < r->in ? y + b->rows : r->in, windows = r->last[last - 1] - r->first[y];
+        b->inner_rows = windows > b->inner_rows ? windows : b->inner_rows;
+    }
+    if (!b->slides && b->each == 0) {
+        TRY(make_taps(plan, b, w->in, w->first, w->last, err));
+    }
+    int64_t plane = b->inner_rows * w->n + b->rows * (b->width + b->outs) + w->pad + w->kernel, pixel = 4 * p->job.channels;
+    return make_work(plan, (plane > pixel ? plane : pixel) + 64, err);
+}
+
+/* --- running --------------------------------------------------------------------------------------------------------------- */
 
 static void run_share(const pool_state *p, int64_t from, int64_t to) {
     void *work = p->work + (size_t)omp_get_thread_num() * p->work_bytes;
+    int64_t each = p->channels_row != NULL ? 1 : p->job.block.rows, blocks = (p->rows + each - 1) / each;
     for (int64_t i = from; i < to; i++) {
-        int64_t y = i % p->rows, plane = i / p->rows;
+        int64_t y = i % blocks * each, plane = i / blocks, end = y + each < p->rows ? y + each : p->rows;
         if (p->channels_row != NULL) {
             p->channels_row(&p->job, plane, y, work);
         } else {
-            p->plane_row(&p->job, plane / p->job.channels, plane % p->job.channels, y, work);
+            p->plane_rows(&p->job, plane / p->job.channels, plane % p->job.channels, y, end, work);
         }
     }
 }
@@ -116,7 +207,8 @@ static status run(kernel_plan *plan) {
     p->job.x = tensor_data(p->x);
     p->job.out = tensor_data(p->out);
     p->job.index = p->index != NULL ? (int64_t *)tensor_data(p->index) : NULL;
-    int64_t n = p->batch * (p->channels_row != NULL ? 1 : p->job.channels) * p->rows;
+    int64_t each = p->job.block.rows;
+    int64_t n = p->channels_row != NULL ? p->batch * p->rows : p->batch * p->job.channels * ((p->rows + each - 1) / each);
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(p->n_threads)
     {
@@ -143,6 +235,7 @@ static status start(kernel_plan *plan, const pool_shape *shape, const tensor *x,
     p->batch = shape->batch;
     p->rows = rows;
     p->job.dtype = p->out->dtype;
+    p->job.size = (int64_t)dtype_size(p->job.dtype);
     p->job.channels = shape->channels;
     pool_four_strides(p->x, p->job.x_step);
     pool_four_strides(p->out, p->job.out_step);
@@ -150,12 +243,7 @@ static status start(kernel_plan *plan, const pool_shape *shape, const tensor *x,
         TRY(make_windows(shape, d, plan->memory, d == 0 ? &p->job.rows : &p->job.columns, err));
     }
     p->n_threads = parallel_threads(tensor_bytes(p->x) + tensor_bytes(p->out));
-    const pool_windows *w = &p->job.columns;
-    int64_t reach = w->n * (w->stride + 1) + w->kernel * (w->dilation + 1) + w->in + w->pad;
-    int64_t elements = shape->channels > reach + 2 * w->in + 2 * w->n ? shape->channels : reach + 2 * w->in + 2 * w->n;
-    p->work_bytes = parallel_room((size_t)elements * 4 * 8);
-    p->work = arena_make(plan->memory, (size_t)p->n_threads, p->work_bytes);
-    return p->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
+    return ASSAY_OK;
 }
 
 static bool by_channels(const pool_state *p) {
@@ -176,20 +264,27 @@ static status prepare_max(kernel_plan *plan, error *err) {
     pool_four_strides(p->index, p->job.index_step);
     set_dilated(&p->job.rows);
     set_dilated(&p->job.columns);
-    p->plane_row = loops_pick()->max_plane[computed_in(x->dtype)];
+    p->plane_rows = loops_pick()->max_plane[computed_in(x->dtype)];
     p->channels_row = by_channels(p) ? loops_pick()->max_channels[computed_in(x->dtype)] : NULL;
-    return ASSAY_OK;
+    return block_forward(plan, err);
 }
 
 static void set_averages(pool_state *p, bool count_padding, double divisor) {
-    set_average(&p->shape, 0, count_padding, &p->job.rows);
-    set_average(&p->shape, 1, count_padding, &p->job.columns);
-    for (int64_t o = 0; divisor != 0 && o < p->job.rows.n; o++) {
-        p->job.rows.count[o] = divisor;
+    pool_windows *both[2] = {&p->job.rows, &p->job.columns};
+    p->job.divisor = 1;
+    for (int d = 0; d < 2; d++) {
+        set_average(&p->shape, d, count_padding, both[d]);
+        for (int64_t o = 0; divisor != 0 && o < both[d]->n; o++) {
+            both[d]->count[o] = d == 0 ? divisor : 1;
+        }
+        for (int64_t o = 0; o < both[d]->n; o++) {
+            p->job.divisor = both[d]->count[o] == both[d]->count[0] ? p->job.divisor : 0;
+        }
+        p->job.divisor *= both[d]->n > 0 ? both[d]->count[0] : 1;
     }
-    for (int64_t o = 0; divisor != 0 && o < p->job.columns.n; o++) {
-        p->job.columns.count[o] = 1;
-    }
+    p->job.divisor = p->job.divisor > 0 ? p->job.divisor : 0; /* one below 0 stays with the counts */
+    int exponent;
+    p->job.divisor_is_power = frexp(p->job.divisor, &exponent) == 0.5 && exponent < 64;
 }
 
 static status prepare_average(kernel_plan *plan, const pool_shape *s, bool count_padding, double divisor, error *err) {
@@ -197,9 +292,9 @@ static status prepare_average(kernel_plan *plan, const pool_shape *s, bool count
     TRY(start(plan, s, x, s->out[0], err));
     pool_state *p = plan->state;
     set_averages(p, count_padding, divisor);
-    p->plane_row = loops_pick()->avg_plane[computed_in(x->dtype)];
+    p->plane_rows = loops_pick()->avg_plane[computed_in(x->dtype)];
     p->channels_row = by_channels(p) ? loops_pick()->avg_channels[computed_in(x->dtype)] : NULL;
-    return ASSAY_OK;
+    return block_forward(plan, err);
 }
 
 static status prepare_average_back(kernel_plan *plan, const pool_shape *s, bool count_padding, double divisor, error *err) {
@@ -207,12 +302,9 @@ static status prepare_average_back(kernel_plan *plan, const pool_shape *s, bool 
     TRY(start(plan, s, grad, s->in[0], err));
     pool_state *p = plan->state;
     set_averages(p, count_padding, divisor);
-    if (!p->shape.channels_last && dtype_is_floating(grad->dtype) && pool_windows_are_apart(&p->job.rows, &p->job.columns)) {
-        return pool_spread_prepare(plan, &p->job, &p->shape, grad, err);
-    }
-    p->plane_row = loops_pick()->avg_back_plane[computed_in(grad->dtype)];
+    p->plane_rows = loops_pick()->avg_back_plane[computed_in(grad->dtype)];
     p->channels_row = p->shape.channels_last ? loops_pick()->avg_back_channels[computed_in(grad->dtype)] : NULL;
-    return ASSAY_OK;
+    return block_back(plan, err);
 }
 
 static double divisor_at(const op_call *call, int arg_index) {

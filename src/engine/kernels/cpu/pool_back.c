@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backwards of pools, a plane at a time: maxima add each gradient at its index, averages whose windows lie apart copy it
-   to its window. No two threads write to one plane. f16 and bf16 add in f32. */
+/* Backwards of maxima, a plane at a time: each gradient is added at its index. No two threads write to one plane. f16 and
+   bf16 add in f32. */
 #include "engine/kernels/cpu/pool_back.h"
 
 #include "engine/kernels/cpu/isa/convert_loops.h"
@@ -17,8 +17,6 @@ void pool_four_strides(const tensor *t, int64_t *out) {
         out[1 + i] = t->strides[lead + i];
     }
 }
-
-/* --- max_pool2d_with_indices_backward ------------------------------------------------------------------------------------- */
 
 /* Channels that one pass over a channels-last image serves: their sums stay in a cache. */
 enum { CHANNEL_BLOCK = 64 };
@@ -222,133 +220,4 @@ status max_pool_back_prepare(kernel_plan *plan, error *err) {
     plan->state = m;
     plan->run = run_max_back;
     return m->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
-}
-
-/* --- averages whose windows lie apart --------------------------------------------------------------------------------------- */
-
-typedef struct spread {
-    pool_job job;
-    pool_shape shape;
-    const tensor *grad, *out;
-    int32_t *window;       /* of each column, columns.n for none */
-    convert_fn *to, *from; /* to and from the computing type */
-    const copy_loops *copies;
-    size_t size, wide;     /* bytes of an element, of a number computed */
-    int threads;
-    char *work;
-    size_t work_bytes;     /* per thread */
-} spread;
-
-bool pool_windows_are_apart(const pool_windows *rows, const pool_windows *columns) {
-    const pool_windows *both[2] = {rows, columns};
-    for (int d = 0; d < 2; d++) {
-        for (int64_t i = 0; i < both[d]->in; i++) {
-            if (both[d]->last[i] - both[d]->first[i] > 1) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void widen_columns(void *to, const void *from, const int32_t *window, int64_t n, size_t size) {
-    for (int64_t i = 0; i < n; i++) {
-        if (size == 2) {
-            ((uint16_t *)to)[i] = ((const uint16_t *)from)[window[i]];
-        } else if (size == 4) {
-            ((uint32_t *)to)[i] = ((const uint32_t *)from)[window[i]];
-        } else {
-            ((uint64_t *)to)[i] = ((const uint64_t *)from)[window[i]];
-        }
-    }
-}
-
-/* One row of windows: its gradients over their counts, in the output's type, then as wide as the output. */
-static void make_row(const spread *s, const char *grad, int64_t y, char *numbers, char *values, char *row) {
-    const pool_windows *r = &s->job.rows, *w = &s->job.columns;
-    int log2 = s->size == 2 ? 1 : s->size == 4 ? 2 : 3;
-    s->copies->strided(values, grad + y * s->job.x_step[2] * (int64_t)s->size, log2, w->n, (ptrdiff_t)s->size,
-                       (ptrdiff_t)(s->job.x_step[3] * (int64_t)s->size));
-    s->to(numbers, values, w->n);
-    for (int64_t j = 0; j < w->n; j++) {
-        if (s->wide == 4) {
-            ((float *)(void *)numbers)[j] /= (float)(r->count[y] * w->count[j]);
-        } else {
-            ((double *)(void *)numbers)[j] /= r->count[y] * w->count[j];
-        }
-    }
-    s->from(values, numbers, w->n);
-    if (s->size == 2) {
-        widen_columns(row, values, s->window, w->in, 2);
-    } else if (s->size == 4) {
-        widen_columns(row, values, s->window, w->in, 4);
-    } else {
-        widen_columns(row, values, s->window, w->in, 8);
-    }
-}
-
-static void spread_plane(const spread *s, const char *grad, char *out, char *work) {
-    const pool_windows *r = &s->job.rows, *w = &s->job.columns;
-    char *numbers = work, *values = numbers + (size_t)(w->n + 1) * 8, *row = values + (size_t)(w->n + 1) * 8;
-    int64_t made = -1, step = s->job.out_step[2] * (int64_t)s->size;
-    int log2 = s->size == 2 ? 1 : s->size == 4 ? 2 : 3;
-    memset(values + (size_t)w->n * s->size, 0, s->size); /* what columns without a window get */
-    for (int64_t y = 0; y < r->in; y++) {
-        int64_t window = r->last[y] > r->first[y] ? r->first[y] : r->n;
-        if (window != made && window < r->n) {
-            make_row(s, grad, window, numbers, values, row);
-        } else if (window != made) {
-            memset(row, 0, (size_t)w->in * s->size);
-        }
-        made = window;
-        if (s->job.out_step[3] == 1) {
-            memcpy(out + y * step, row, (size_t)w->in * s->size);
-        } else {
-            s->copies->strided(out + y * step, row, log2, w->in, (ptrdiff_t)(s->job.out_step[3] * (int64_t)s->size),
-                               (ptrdiff_t)s->size);
-        }
-    }
-}
-
-static status run_spread(kernel_plan *plan) {
-    const spread *s = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to, size = (int64_t)s->size;
-        char *work = s->work + (size_t)omp_get_thread_num() * s->work_bytes;
-        parallel_share(s->shape.batch * s->shape.channels, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            int64_t n = i / s->shape.channels, c = i % s->shape.channels;
-            spread_plane(s, tensor_data(s->grad) + (n * s->job.x_step[0] + c * s->job.x_step[1]) * size,
-                         tensor_data(s->out) + (n * s->job.out_step[0] + c * s->job.out_step[1]) * size, work);
-        }
-        parallel_leave(watch);
-    }
-    return ASSAY_OK;
-}
-
-status pool_spread_prepare(kernel_plan *plan, const pool_job *job, const pool_shape *shape, const tensor *grad, error *err) {
-    spread *s = arena_make(plan->memory, 1, sizeof *s);
-    const pool_windows *w = &job->columns;
-    int32_t *window = arena_make(plan->memory, (size_t)w->in + 1, sizeof *window);
-    if (s == NULL || window == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
-    }
-    for (int64_t x = 0; x < w->in; x++) {
-        window[x] = (int32_t)(w->last[x] > w->first[x] ? w->first[x] : w->n);
-    }
-    const convert_loops *convert = convert_loops_best();
-    bool is_double = job->dtype == ASSAY_F64;
-    *s = (spread){.job = *job, .shape = *shape, .grad = grad, .out = &plan->out->items[0], .window = window,
-                  .to = is_double ? convert->to_f64[job->dtype] : convert->to_f32[job->dtype],
-                  .from = is_double ? convert->from_f64[job->dtype] : convert->from_f32[job->dtype],
-                  .copies = copy_loops_best(), .size = dtype_size(job->dtype), .wide = is_double ? 8 : 4};
-    s->threads = parallel_threads(tensor_bytes(s->grad) + tensor_bytes(s->out));
-    s->work_bytes = parallel_room(((size_t)(2 * w->n + w->in) + 8) * 8);
-    s->work = arena_make(plan->memory, (size_t)s->threads, s->work_bytes);
-    plan->state = s;
-    plan->run = run_spread;
-    return s->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
 }

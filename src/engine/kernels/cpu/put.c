@@ -47,6 +47,7 @@ struct put {
     int64_t run_n;       /* the inner plain dimension */
     ptrdiff_t run_dst, run_src;
     bool is_run;         /* it is contiguous on both sides */
+    bool is_same;        /* one number goes to places that are all different: see put_same */
     double bytes;
 };
 
@@ -153,6 +154,18 @@ static status value_offsets(put *p, const indexing *ix, const int64_t *value_str
     return ASSAY_OK;
 }
 
+/* Whether one number is written wherever a mask is true. */
+static bool writes_one_number(const put *p, const indexing *ix, const int64_t *value_strides) {
+    bool same = p->options.mode == PUT_REPLACE && ix->n == 1 && ix->source[0].is_mask && (p->run_n == 1 || p->run_src == 0);
+    for (int d = 0; d < p->ndim; d++) {
+        same = same && p->src_strides[d] == 0;
+    }
+    for (int d = 0; d < ix->index_ndim; d++) {
+        same = same && (ix->index_sizes[d] == 1 || value_strides[ix->at + d] == 0);
+    }
+    return same;
+}
+
 status put_make(put **out, const kernel_plan *plan, const indexing *ix, const tensor *dst, const tensor *values,
                 const int64_t *value_strides, const put_options *options, error *err) {
     put *p = arena_make(plan->memory, 1, sizeof *p);
@@ -173,22 +186,25 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
     plain_dims(p, ix, dst, value_strides);
     slot_dims(p, ix, dst, steps);
     TRY(places_init(&p->at, plan, ix, dst, steps, err));
-    size_t n = (size_t)ix->index_numel;
+    p->is_same = writes_one_number(p, ix, value_strides);
+    size_t n = p->is_same ? 0 : (size_t)ix->index_numel, n_slots = p->is_same ? 0 : (size_t)p->n_slots;
     p->slot_of = arena_make(plan->memory, n, sizeof *p->slot_of);
     p->order = arena_make(plan->memory, n, sizeof *p->order);
     p->k_offsets = arena_make(plan->memory, n, sizeof *p->k_offsets);
-    p->starts = arena_make(plan->memory, (size_t)p->n_slots + 2, sizeof *p->starts);
-    p->touched = arena_make(plan->memory, options->mode == PUT_SUM ? 0 : n < (size_t)p->n_slots ? n : (size_t)p->n_slots,
+    p->starts = arena_make(plan->memory, n_slots + 2, sizeof *p->starts);
+    p->touched = arena_make(plan->memory, options->mode == PUT_SUM ? 0 : n < n_slots ? n : n_slots,
                             sizeof *p->touched);
     bool by_lists = options->mode == PUT_ADD && p->run_n == 1 && p->sums.parts == 1 && p->loops->add_lists[dst->dtype] != NULL;
     if (by_lists) {
-        p->places = arena_make(plan->memory, n < (size_t)p->n_slots ? n : (size_t)p->n_slots, sizeof *p->places);
+        p->places = arena_make(plan->memory, n < n_slots ? n : n_slots, sizeof *p->places);
         p->slot_of = p->places != NULL ? p->slot_of : NULL;
     }
     if (p->slot_of == NULL || p->order == NULL || p->k_offsets == NULL || p->starts == NULL || p->touched == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to sort the indices of %s", plan->call->op->signature.full);
     }
-    TRY(value_offsets(p, ix, value_strides));
+    if (!p->is_same) {
+        TRY(value_offsets(p, ix, value_strides));
+    }
     double slices = (double)ix->index_numel * (double)p->units * (double)p->run_n * (double)size;
     p->bytes = slices * 3 + (options->mode == PUT_SUM ? tensor_bytes(dst) : 0);
     *out = p;
@@ -322,8 +338,56 @@ static void write_part(const put *p, int64_t unit, int64_t from, int64_t n) {
     }
 }
 
+enum { SAME_BYTES = 4096 };
+
+/* Slots of a mask are named once each: nothing needs sorting. row: a run full of the number, or NULL. */
+static void write_same(const put *p, const int64_t *slots, int64_t n, const char *row) {
+    for (int64_t unit = 0; unit < p->units; unit++) {
+        char *dst = p->dst;
+        int64_t left = unit;
+        for (int d = p->ndim - 1; d >= 0; d--) {
+            dst += left % p->sizes[d] * p->dst_strides[d];
+            left /= p->sizes[d];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            char *to = slot_place(p, dst, slots[i]);
+            if (row != NULL) {
+                p->copies->rows(to, row, (size_t)p->run_n << p->log2, 1, 0, 0);
+            } else {
+                p->copies->strided(to, p->values, p->log2, p->run_n, p->run_dst, 0);
+            }
+        }
+    }
+}
+
+static status put_same(const put *p) {
+    const observer *watch = observer_of_thread;
+    bool has_row = (p->run_n == 1 || p->run_dst == (ptrdiff_t)1 << p->log2) && p->run_n <= SAME_BYTES >> p->log2;
+#pragma omp parallel num_threads(parallel_threads(p->bytes))
+    {
+        parallel_enter(watch);
+        char row[SAME_BYTES];
+        int64_t from, to, slots[BLOCK];
+        if (has_row) {
+            p->copies->strided(row, p->values, p->log2, p->run_n, (ptrdiff_t)1 << p->log2, 0);
+        }
+        parallel_share(p->at.numel, 16, &from, &to);
+        for (; from < to; from += BLOCK) {
+            int64_t n = to - from < BLOCK ? to - from : BLOCK;
+            if (places_resolve(&p->at, from, n, slots)) { /* a mask's places are what they are */
+                write_same(p, slots, n, has_row ? row : NULL);
+            }
+        }
+        parallel_leave(watch);
+    }
+    return ASSAY_OK;
+}
+
 status put_run(put *p, error *err) {
     TRY(places_find(&p->at, err));
+    if (p->is_same) {
+        return put_same(p);
+    }
     if (!find_slots(p)) {
         return places_fail(&p->at, err);
     }

@@ -16,6 +16,9 @@ enum { SHORT_RUN = 16 };
 /* The length below which the call for a row shows beside the row. */
 enum { SHORT_ROW = 16 * ROW_BLOCK };
 
+/* The same of runs whose sums come together. */
+enum { SHORT_RUNS = 256 };
+
 /* Elements of short rows that are converted at a time: they stay in L1. */
 enum { SHORT_BLOCK = 2 * ROW_BLOCK };
 
@@ -155,6 +158,23 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     }
 }
 
+/* Whether all of the reduced nest is short runs of the loops' own type, the same distance apart: they are folded in one go. */
+static bool has_short_runs(const reduction *r) {
+    const loop *l = &r->s.reduced;
+    int64_t size = (int64_t)r->s.l->size;
+    return r->s.l->fold_runs[r->kind] != NULL && r->s.in == r->s.l->type && l->ndim > 1 && l->strides[0][0] == size &&
+           l->strides[0][1] % size == 0 && l->sizes[0] <= SHORT_RUNS;
+}
+
+static void fold_short_runs(const reduction *r, const char *in, row_wide *total) {
+    const loop *l = &r->s.reduced;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], together = l->sizes[0] * l->sizes[1];
+    for (int64_t i = 0; i < l->numel; i += together) {
+        loop_seek(l, i, index, offset);
+        r->s.l->fold_runs[r->kind](total, in + offset[0], l->sizes[1], l->strides[0][1] / (int64_t)r->s.l->size, l->sizes[0]);
+    }
+}
+
 /* Rows too short to be called for one by one: as many as lie a constant stride apart are folded in one go. */
 static bool has_short_rows(const reduction *r) {
     const reduce_shape *s = &r->s;
@@ -206,6 +226,7 @@ static void run_rows(const reduction *r) {
         parallel_enter(watch);
         int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         parallel_share(kept->numel, 1, &from, &to);
+        bool has_runs = has_short_runs(r);
         if (has_short_rows(r)) {
             run_short_rows(r, from, to);
             from = to;
@@ -213,7 +234,11 @@ static void run_rows(const reduction *r) {
         for (int64_t i = from; i < to; i++) {
             row_wide total = r->s.l->start[r->kind];
             loop_seek(kept, i, index, offset);
-            fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
+            if (has_runs) {
+                fold_short_runs(r, kept->data[0] + offset[0], &total);
+            } else {
+                fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
+            }
             reduction_put(r, kept->data[1] + offset[1], total);
         }
         parallel_leave(watch);

@@ -118,6 +118,16 @@ static int64_t block_columns(const reduction *r) {
 static void fold_columns_once(const reduction *r, column_work *w, const int64_t *at, int64_t n) {
     const loop *l = &r->s.reduced, *kept = &r->s.kept;
     int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
+    int64_t size = (int64_t)r->s.l->size, row_stride = l->strides[0][0];
+    bool is_direct = r->s.in == r->s.l->type && kept->strides[0][0] == size && row_stride % size == 0 && runs == 1;
+    if (is_direct && l->sizes[0] > 0 && r->out == r->s.in && kept->strides[1][0] == size) {
+        char *to = kept->data[1] + at[1];
+        r->s.l->sum_rows(to, kept->data[0] + at[0], l->sizes[0], row_stride / size, n);
+        if (r->finish == FINISH_DIVIDE) {
+            r->s.l->scale(to, to, 1 / r->divisor, 0, n);
+        }
+        return;
+    }
     start_columns(r, w, n);
     for (int64_t k = 0; k < runs; k++) {
         fold_rows(r, w, kept->data[0] + at[0] + offset[0], l->sizes[0], l->strides[0][0], n);

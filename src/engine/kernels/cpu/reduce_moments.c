@@ -34,11 +34,19 @@ static void merge(moment *m, double n, double mean, double m2) {
     }
 }
 
+static void put_number(const variance *v, char *to, double value) {
+    if (v->out == ASSAY_F32) {
+        *(float *)(void *)to = (float)value;
+    } else {
+        element_store(v->out, to, value);
+    }
+}
+
 static void put(const variance *v, const loop *kept, const int64_t *offset, moment m) {
     double value = m.n > 0 ? m.m2 / v->divisor : NAN;
-    element_store(v->out, kept->data[1] + offset[1], v->root ? sqrt(value) : value);
+    put_number(v, kept->data[1] + offset[1], v->root ? sqrt(value) : value);
     if (v->n_outputs == 2) {
-        element_store(v->out, kept->data[2] + offset[2], m.n > 0 ? m.mean : NAN);
+        put_number(v, kept->data[2] + offset[2], m.n > 0 ? m.mean : NAN);
     }
 }
 
@@ -70,6 +78,35 @@ static moment moments_of_range(const variance *v, const char *in, int64_t from, 
     return m;
 }
 
+/* Short rows one behind the other, of the computing type, are gone over in one call. */
+enum { SHORT_ROWS = 64 };
+static bool has_short_rows(const variance *v) {
+    const reduce_shape *s = &v->s;
+    int64_t n = s->reduced.numel, size = (int64_t)s->l->size;
+    return s->in == s->l->type && nest_runs(&s->reduced) == 1 && n <= ROW_BLOCK && (n == 1 || s->reduced.strides[0][0] == size) &&
+           s->kept.strides[0][0] == n * size;
+}
+
+static void run_short_rows(const variance *v, int64_t from, int64_t to) {
+    const loop *kept = &v->s.kept;
+    double mean[SHORT_ROWS], m2[SHORT_ROWS], n = (double)v->s.reduced.numel;
+    while (from < to) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        loop_seek(kept, from, index, offset);
+        int64_t rows = kept->sizes[0] - index[0];
+        rows = rows < to - from ? rows : to - from;
+        rows = rows < SHORT_ROWS ? rows : SHORT_ROWS;
+        v->s.l->moments_short(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
+        for (int64_t i = 0; i < rows; i++) {
+            put(v, kept, offset, (moment){n, mean[i], m2[i]});
+            for (int o = 1; o < kept->n_operands; o++) {
+                offset[o] += kept->strides[o][0];
+            }
+        }
+        from += rows;
+    }
+}
+
 static void run_rows(const variance *v) {
     const loop *kept = &v->s.kept;
     const observer *watch = observer_of_thread;
@@ -82,6 +119,10 @@ static void run_rows(const variance *v) {
             parallel_share(v->s.reduced.numel, ROW_BLOCK, &low, &high);
         } else {
             parallel_share(kept->numel, 1, &from, &to);
+        }
+        if (!v->splits && has_short_rows(v)) {
+            run_short_rows(v, from, to);
+            from = to;
         }
         for (int64_t i = from; i < to; i++) {
             loop_seek(kept, i, index, offset);

@@ -52,12 +52,12 @@ static void set_entry(resample_table *t, int64_t k, int64_t source, double weigh
 static status forward_table(const resample_axis *axis, arena *memory, resample_table *t, error *err) {
     int64_t index[RESAMPLE_MAX_TAPS];
     double weight[RESAMPLE_MAX_TAPS];
-    t->uniform = (int)axis->mode;
-    TRY(make_table(t, axis->out, axis->out * t->uniform, memory, err));
+    TRY(make_table(t, axis->out, axis->out * (int64_t)axis->mode, memory, err));
     for (int64_t o = 0; o < axis->out; o++) {
-        resample_taps(axis, o, index, weight);
-        for (int k = 0; k < t->uniform; k++) {
-            set_entry(t, k * axis->out + o, index[k], weight[k]);
+        int n = resample_taps(axis, o, index, weight);
+        t->start[o + 1] = t->start[o] + n;
+        for (int k = 0; k < n; k++) {
+            set_entry(t, t->start[o] + k, index[k], weight[k]);
         }
     }
     return ASSAY_OK;
@@ -68,7 +68,6 @@ static status backward_table(const resample_axis *axis, arena *memory, resample_
     int64_t index[RESAMPLE_MAX_TAPS];
     double weight[RESAMPLE_MAX_TAPS];
     TRY(make_table(t, axis->in, axis->out * (int64_t)axis->mode, memory, err));
-    t->uniform = 0;
     for (int64_t o = 0; o < axis->out; o++) {
         int n = resample_taps(axis, o, index, weight);
         for (int k = 0; k < n; k++) {
@@ -87,6 +86,59 @@ static status backward_table(const resample_axis *axis, arena *memory, resample_
     return ASSAY_OK;
 }
 
+/* How many targets in a row read each source, or sources in a row make each target, where all do by weight 1. */
+static void find_neighbours(const resample_table *t, int64_t n_sources, resample_lanes *l) {
+    int64_t each = n_sources > 0 ? t->n / n_sources : 0, sums = t->n > 0 ? n_sources / t->n : 0;
+    bool repeats = each > 1 && each * n_sources == t->n, adds = sums > 1 && sums * t->n == n_sources;
+    for (int64_t i = 0; i < t->n && (repeats || adds); i++) {
+        int64_t n = t->start[i + 1] - t->start[i];
+        repeats = repeats && n == 1 && t->source[t->start[i]] == i / each;
+        adds = adds && n == sums && t->source[t->start[i]] == i * sums;
+        for (int64_t k = t->start[i]; k < t->start[i + 1]; k++) {
+            repeats = repeats && t->weight[k] == 1;
+            adds = adds && t->weight[k] == 1 && t->source[k] == t->source[t->start[i]] + k - t->start[i];
+        }
+    }
+    l->each = repeats && (each == 2 || each == 4) ? (int)each : 0; /* for others there are no loops */
+    l->sums = adds && (sums == 2 || sums == 4) ? (int)sums : 0;
+}
+
+/* The table t, of n_sources elements, tap by tap; where some target has more than MOST_TAPS, they stay in the table. */
+static status make_lanes(const resample_table *t, int64_t n_sources, arena *memory, resample_lanes *l, error *err) {
+    enum { MOST_TAPS = 8 };
+    int64_t most = 1;
+    l->is_plain = true;
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t n = t->start[i + 1] - t->start[i];
+        most = n > most ? n : most;
+        l->is_plain &= n == 0 || t->weight[t->start[i]] == 1;
+    }
+    find_neighbours(t, n_sources, l);
+    l->lanes = (t->n + RESAMPLE_LANES - 1) / RESAMPLE_LANES * RESAMPLE_LANES;
+    l->is_plain &= most == 1;
+    if (most > MOST_TAPS) {
+        return ASSAY_OK;
+    }
+    l->taps = (int)most;
+    size_t n = (size_t)(most * l->lanes) + 1;
+    l->source = arena_make(memory, n, sizeof *l->source);
+    l->weight = arena_make(memory, n, sizeof *l->weight);
+    l->weight_f32 = arena_make(memory, n, sizeof *l->weight_f32);
+    if (l->source == NULL || l->weight == NULL || l->weight_f32 == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling's tables");
+    }
+    for (int64_t i = 0; i < l->lanes; i++) {
+        for (int64_t k = 0; k < most; k++) {
+            int64_t to = k * l->lanes + i, from = i < t->n && k < t->start[i + 1] - t->start[i] ? t->start[i] + k : -1;
+            l->source[to] = from >= 0 ? t->source[from] : i < t->n ? (int32_t)n_sources : 0; /* lanes behind n: anything */
+            l->weight[to] = from >= 0 ? t->weight[from] : 0;
+            l->weight_f32[to] = (float)l->weight[to];
+            l->has_gaps |= from < 0 && i < t->n;
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status run(kernel_plan *plan) {
     resample_state *s = plan->state;
     resample_job *job = &s->job;
@@ -100,12 +152,14 @@ static status run(kernel_plan *plan) {
         void *work = s->work + (size_t)omp_get_thread_num() * s->work_bytes;
         int64_t from, to;
         parallel_share(planes * job->rows.n, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            int64_t plane = i / job->rows.n, y = i % job->rows.n;
+        for (int64_t i = from, y, end; i < to; i += end - y) {
+            int64_t plane = i / job->rows.n;
+            y = i % job->rows.n;
+            end = s->over_channels != NULL ? y + 1 : y + to - i < job->rows.n ? y + to - i : job->rows.n;
             if (s->over_channels != NULL) {
                 s->over_channels(job, plane, y, work);
             } else {
-                s->plane(job, plane / job->channels, plane % job->channels, y, work);
+                s->plane(job, plane / job->channels, plane % job->channels, y, end, work);
             }
         }
         parallel_leave(watch);
@@ -135,6 +189,7 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     memcpy(s->job.out_step, out->strides, sizeof s->job.out_step);
     TRY((backward ? backward_table : forward_table)(&axes[0], plan->memory, &s->job.rows, err));
     TRY((backward ? backward_table : forward_table)(&axes[1], plan->memory, &s->job.columns, err));
+    TRY(make_lanes(&s->job.columns, x->sizes[3], plan->memory, &s->job.across, err));
     int type = x->dtype == ASSAY_F64 ? 1 : 0;
     bool by_channels = tensor_suggests_channels_last(x) && x->strides[1] == 1 && out->strides[1] == 1;
     s->plane = resample_loops_pick()->plane[type];

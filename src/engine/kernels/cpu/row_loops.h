@@ -38,27 +38,48 @@ typedef union row_wide {
 /* The least length of rows that go past the caches three at a time. */
 enum { STREAM_LEAST = 128 };
 
+/* Steps of rows that go past the caches read and write rows of one type: the computing type or, for float, f16 or bf16. What goes
+   with each of a row's n elements in the computing type lies in a room of row_beside_room(n) numbers, on a line of memory: that of
+   element i at row_beside, by even and odd places for bf16. */
+enum { ROW_BESIDE = 16 };
+
+static inline int64_t row_beside_half(int64_t n) {
+    return (n / 2 + 2 * ROW_BESIDE) / ROW_BESIDE * ROW_BESIDE;
+}
+
+static inline int64_t row_beside_room(int64_t n) {
+    return 2 * row_beside_half(n);
+}
+
+static inline int64_t row_beside(dtype t, int64_t i, int64_t n) {
+    return t == ASSAY_BF16 ? (i & 1) * row_beside_half(n) + i / 2 : i;
+}
+
 /* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
 #define SOFTMAX_REACH 60
 #define EXP_REACH ((value)1.142e26) /* e^60 */
 
-/* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
+/* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other. */
 typedef struct softmax_step {
+    dtype type;
     bool logarithm;
+    bool begins;       /* shift is not given: the largest of the line's first elements, if that is finite, is as good */
     int64_t n;
-    const void *x;     /* the line that is read. What lies behind it is asked for */
-    void *made;        /* its exponentials go here, unless only the logarithm is asked for: */
-    double shift;      /* of x less this */
-    double *largest;   /* answer: of x, NaN aside */
-    double *sum;       /* answer: of the exponentials */
-    const void *from;  /* the line that is finished: its exponentials, or x for the logarithm */
-    void *to;          /* past the caches */
+    const void *x;     /* the line that is read; NULL: none. What lies behind it is asked for */
+    void *made;        /* its exponentials go here, beside the line, unless only the logarithm is asked for: */
+    double shift;      /* of x less this. Answer: what it was less by, about that */
+    const void *from;  /* the line that is finished: its exponentials, beside it, or x for the logarithm */
+    double sum;        /* answer: of the exponentials */
+    void *to;          /* past the caches; NULL: none */
     double factor;     /* 1 over its sum, or its logarithm */
+    double largest;    /* answer, for the logarithm: of x, NaN aside */
     double finish_largest; /* is taken off first, for the logarithm */
+    double part;       /* answer, for the logarithm: exponential of the largest */
 } softmax_step;
 
-/* Two lines of its gradient of n >= STREAM_LEAST elements, one after the other; all in the computing type. */
+/* Two lines of its gradient of n >= STREAM_LEAST elements, one after the other. */
 typedef struct softmax_back_step {
+    dtype type;
     bool logarithm;
     int64_t n;
     const void *g, *y; /* the line that is read: the output's gradient and the output. What lies behind is asked for */
@@ -74,7 +95,11 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
-enum { COLUMNS_GROUP = 16 }; /* rows */
+enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16 }; /* rows: gradients read twice as many */
+static inline int64_t columns_group(columns_kind kind) {
+    return kind > COLUMNS_LOG_SOFTMAX ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
+}
+
 typedef struct columns_step {
     columns_kind kind;
     int64_t rows;
@@ -118,18 +143,36 @@ typedef struct ring_step {
     double sum, products;         /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */
 } ring_step;
 
-/* Three rows of layer norm of n >= STREAM_LEAST elements, each at another stage; all in the computing type. */
+/* Two rows of layer norm of n >= STREAM_LEAST elements, one after the other. Answers stand apart from each other: two neighbours may
+   be read as one, which waits for what wrote them apart to leave for memory. */
 typedef struct layer_step {
+    dtype type;
+    double sum;     /* answer: of distances from the centre */
     int64_t n;
-    const void *next; /* the row that is read for its sum; NULL: none. What lies behind it is asked for */
-    double sum;       /* answer */
-    const void *x;    /* the row whose squared distances from centre are added up; NULL: none */
-    double centre, squares; /* squares: answer */
+    const void *x;  /* the row that is read; NULL: none. What lies behind it is asked for */
+    double centre;  /* near its mean, as the computing type has it */
+    double squares; /* answer: of distances from the centre */
     const void *from; /* the row that is finished */
     void *to;         /* past the caches; NULL: none */
     double mean, rstd;
-    const void *weight, *bias; /* NULL: none */
+    const void *weight, *bias; /* NULL: none; beside the row. No NaN but of few digits, as NAN is */
 } layer_step;
+
+/* Two rows of its gradient of n >= STREAM_LEAST elements, one after the other. g = dy * weight. */
+typedef struct layer_back_step {
+    dtype type;
+    double g;           /* answer: sum of g */
+    int64_t n;
+    const void *dy, *x; /* the row that is read; NULL: none. What lies behind it is asked for */
+    double mean, rstd;
+    void *weight_sums, *bias_sums; /* NULL: none; beside the row: += dy (x - mean) rstd and dy */
+    double gx;                     /* answer: sum of g (x - mean) rstd */
+    const void *from_dy, *from_x;  /* the row that is finished */
+    void *to;                      /* past the caches; NULL: none */
+    double from_mean, from_rstd;
+    double from_g, from_gx;        /* its sums, over n */
+    const void *weight;            /* NULL: 1; beside the row. As above */
+} layer_back_step;
 
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
@@ -146,6 +189,8 @@ typedef struct row_loops {
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
     /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
     void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* Runs of n <= ROW_BLOCK elements, run_stride elements apart, into one total; NULL where there is none. */
+    void (*fold_runs[ROW_KINDS])(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
     /* The first largest (smallest) or first NaN of a row. */
@@ -153,7 +198,9 @@ typedef struct row_loops {
     /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
     void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
     void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
+    void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* the same into no sums before; rows > 0 */
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n); /* running sums from *total on */
+    void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */
 
     /* Float and double only from here. */
     double (*dot)(const void *x, const void *y, int64_t n);
@@ -177,7 +224,7 @@ typedef struct row_loops {
     void (*ring_backward)(ring_step *step);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
 
-    void (*softmax_stream)(const softmax_step *step);
+    void (*softmax_stream)(softmax_step *step);
     void (*softmax_back_stream)(softmax_back_step *step);
 
     double (*exp_shifted)(void *to, const void *x, double shift, int64_t n); /* to = exp(x - shift); their sum */
@@ -195,6 +242,7 @@ typedef struct row_loops {
     void (*columns_scale)(void *to, const void *x, const void *a, const void *b, int64_t n);
 
     void (*layer_stream)(layer_step *step);
+    void (*layer_back_stream)(layer_back_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);
     /* One row of layer norm's gradient: g = dy * weight (NULL: 1); sums of g and g (x - mean) rstd. */

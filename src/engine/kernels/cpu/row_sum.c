@@ -31,6 +31,11 @@ status row_sum_make(row_sum *s, dtype type, int64_t capacity, arena *memory, err
                            : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for rows of %lld sums", (long long)capacity);
 }
 
+int row_sum_threads(const row_sum *s, double bytes) {
+    int threads = parallel_threads(bytes);
+    return threads < s->threads ? threads : s->threads;
+}
+
 static char *own_row(const row_sum *s, int which) {
     return s->room + row_bytes(s) * (size_t)(ROWS * omp_get_thread_num() + which);
 }

@@ -26,6 +26,8 @@ typedef struct row_sum {
 
 /* Rows of up to `capacity` elements; room for omp_get_max_threads() threads in `memory`. */
 status row_sum_make(row_sum *s, dtype type, int64_t capacity, arena *memory, error *err);
+/* Threads worth using for work that moves `bytes`, as many as there is room for. */
+int row_sum_threads(const row_sum *s, double bytes);
 /* This thread's accumulators, zeroed for n elements. */
 void *row_sum_start(const row_sum *s, int64_t n);
 /* Adds n elements at src (stride in bytes) to the accumulators from element `at` on, `step` elements apart. */

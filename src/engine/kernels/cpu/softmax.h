@@ -19,7 +19,7 @@ struct softmax {
     int64_t stride[OPERANDS]; /* along the line, in bytes */
     int64_t n;
     bool logarithm;
-    bool is_native;  /* lines that need no conversion, and go past the caches */
+    bool in_steps;   /* lines of one type that go past the caches, as softmax_step takes them */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
     int64_t column_blocks;  /* of softmax_stream.c: so many, no wider */
     int64_t columns_margin; /* as in columns_step */

@@ -2,7 +2,7 @@
 /* Softmax, its logarithm and their backwards with results that no cache holds. Reading from memory, exponentials and
    stores past the caches each take about as long as the others here, so they go on side by side: while one line comes from
    memory and is taken to its exponentials, the line before it is scaled and stored. Exponentials do not wait for the largest
-   number: what is subtracted need only be near it. Lines that are converted are three on their way, a piece at a time: one is
+   number: what is subtracted need only be near it. Lines of two types are three on their way, a piece at a time: one is
    read for its maximum, one is taken to its exponentials, one is stored. Of columns, one block is read into the place of the
    one that is finished. */
 #include "engine/kernels/cpu/softmax.h"
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STAGES = 3, FEW = 64 };
+enum { STAGES = 3 };
 
 /* A block of columns takes up half of a cache of 1 MiB, its groups' largest and factors included: lines read from memory pass
    through it as well. Rows below 1 KiB cost memory a change of row each, and below 768 bytes twice the time, which is worse than a
@@ -87,9 +87,28 @@ static void start_line(const softmax *s, int64_t i, flight *f) {
     f->sum = 0;
 }
 
-/* Bytes of room for a line's exponentials. */
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* How far apart two places lie within a page, wherever in memory. */
+static int64_t page_distance(int64_t bytes) {
+    enum { PAGE = 4096 };
+    int64_t at = ((bytes % PAGE) + PAGE) % PAGE;
+    return at < PAGE - at ? at : PAGE - at;
+}
+
+/* Bytes of room for a line's exponentials, beside it. One line's are read while another's are stored in the next such room: they keep
+   apart as stores and loads in columns do (see APART below). */
 static int64_t line_room(const softmax *s) {
-    return s->n * (int64_t)s->l->size + STREAM_LINE_BYTES;
+    int64_t least = row_beside_room(s->n) * (int64_t)s->l->size, room = least, best = -1;
+    int64_t odd = row_beside(s->type[X], 1, s->n) * (int64_t)s->l->size; /* from even places to odd ones */
+    for (int64_t bytes = least; bytes < least + 4096; bytes += 4 * STREAM_LINE_BYTES) {
+        int64_t distance = least_of(page_distance(bytes), least_of(page_distance(bytes - odd), page_distance(bytes + odd)));
+        room = distance > best ? bytes : room;
+        best = distance > best ? distance : best;
+    }
+    return room;
 }
 
 /* Of a line's sum, 1 over it or its logarithm. */
@@ -98,14 +117,15 @@ static void finish_sum(const softmax *s, flight *f) {
 }
 
 static void stream_lines_forward(const softmax *s, int64_t from, int64_t to, char *work) {
-    char *room = work + 2 * line_room(s);
+    const int64_t line = line_room(s);
+    char *room = work + 2 * line;
     flight ring[STAGES];
     for (int64_t i = from; i < to + STAGES - 1; i++) {
         flight *first = &ring[i % STAGES], *second = &ring[(i + 2) % STAGES], *third = &ring[(i + 1) % STAGES];
         bool reads = i < to, computes = i > from && i <= to, stores = i > from + 1;
         if (reads) {
             start_line(s, i, first);
-            first->made = work + i % 2 * line_room(s);
+            first->made = work + i % 2 * line;
         }
         for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
             int64_t n = s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE;
@@ -131,86 +151,46 @@ static double log_of_sum(double sum, double part, double shift_less_largest) {
     return log1p((sum - part) * exp(shift_less_largest));
 }
 
-/* A number near a line's largest: that of its first ones. */
-static double near_largest(const softmax *s, const flight *f) {
+/* Takes the step's line again, less its largest number. room: a piece. */
+static void step_again(const softmax *s, softmax_step *step, char *room) {
     row_wide largest = {.f = -INFINITY};
-    s->l->fold[ROW_LARGEST](&largest, f->x, FEW);
-    return largest.f > lowest(s) ? largest.f : lowest(s);
-}
-
-/* The exponentials and the sum of a line by its largest number, which is known. */
-static void exp_line(const softmax *s, flight *f, char *room) {
-    f->sum = 0;
     for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
-        exp_piece(s, f, at, s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE, room);
+        int64_t n = least_of(s->n - at, STREAM_PIECE);
+        s->l->fold[ROW_LARGEST](&largest, fetch(s, X, room, step->x, at, n), n);
     }
+    step->shift = largest.f;
+    step->begins = false;
+    step->to = NULL;
+    s->l->softmax_stream(step);
 }
 
-/* Reads a line and takes it to its exponentials, less a number near its largest, while the line before it is finished. Should
-   the largest lie far above that number, exponentials mean nothing, and are taken anew. */
-static void step_lines(const softmax *s, flight *now, const flight *before, char *room) {
-    double shift = near_largest(s, now);
-    softmax_step step = {.logarithm = s->logarithm,
-                         .n = s->n,
-                         .x = now->x,
-                         .made = now->made,
-                         .shift = shift,
-                         .largest = &now->largest,
-                         .sum = &now->sum,
-                         .from = s->logarithm ? before->x : before->made,
-                         .to = before->y,
-                         .factor = before->sum,
-                         .finish_largest = before->largest};
-    s->l->softmax_stream(&step);
-    bool again = now->largest - shift > SOFTMAX_REACH;
-    if (again) {
-        exp_line(s, now, room);
-    }
-    if (s->logarithm && !again) {
-        char *one = room, *largest = room + STREAM_LINE_BYTES, *less = largest + STREAM_LINE_BYTES;
-        s->l->fill(one, 1, 1);
-        s->l->fill(largest, now->largest, 1);
-        s->l->fill(less, shift, 1);
-        s->l->columns_scale(one, one, largest, less, 1);
-        double part = s->l->type == ASSAY_F32 ? (double)*(const float *)(const void *)one : *(const double *)(const void *)one;
-        now->sum = log_of_sum(now->sum, part, shift - now->largest);
-    } else {
-        finish_sum(s, now);
-    }
-}
-
-/* Lines that need no conversion: two on their way. */
-static void stream_native_lines(const softmax *s, int64_t from, int64_t to, char *work) {
-    char *room = work + 2 * line_room(s);
-    flight ring[2];
+/* Lines of one type, two on their way: one is read and taken to its exponentials, less a number near its largest, while the line
+   before it is finished. Should the largest lie far above that number, exponentials mean nothing, and are taken anew. What is known
+   of a line stands in variables: see norm.c. */
+static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work) {
+    const int64_t line = line_room(s);
+    char *room = work + 2 * line, *y = NULL;
+    const char *x = NULL;
+    double factor = 0, largest = 0;
     for (int64_t i = from; i <= to && from < to; i++) {
-        flight *now = &ring[i % 2], *before = &ring[(i + 1) % 2];
+        char *made = work + i % 2 * line, *made_before = work + (i + 1) % 2 * line;
+        softmax_step step = {.type = s->type[X], .logarithm = s->logarithm, .n = s->n, .made = made, .to = y, .factor = factor,
+                             .from = s->logarithm ? x : made_before, .finish_largest = largest};
         if (i < to) {
-            start_line(s, i, now);
-            now->made = work + i % 2 * line_room(s); /* lines of memory begin where those of the output do: */
-            now->made += ((uintptr_t)now->y - (uintptr_t)now->made) % STREAM_LINE_BYTES;
+            int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+            loop_seek(&s->lines, i, index, offset);
+            x = s->lines.data[X] + offset[X];
+            y = s->lines.data[Y] + offset[Y];
+            step.x = x;
+            step.begins = true;
         }
-        if (from < i && i < to) {
-            step_lines(s, now, before, room);
-            continue;
+        s->l->softmax_stream(&step);
+        if (i < to && step.sum > exp(SOFTMAX_REACH)) {
+            step_again(s, &step, room);
         }
-        for (int64_t at = 0; at < s->n; at += STREAM_PIECE) {
-            int64_t n = s->n - at < STREAM_PIECE ? s->n - at : STREAM_PIECE;
-            if (i > from) {
-                finish_piece(s, before, at, n, room);
-            } else {
-                largest_piece(s, now, at, n, room);
-            }
-        }
-        if (i < to) {
-            exp_line(s, now, room);
-            finish_sum(s, now);
-        }
+        largest = step.largest;
+        factor = s->logarithm ? log_of_sum(step.sum, step.part, step.shift - largest) : 1 / step.sum;
     }
-}
-
-static int64_t least_of(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------------- */
@@ -247,7 +227,7 @@ static int64_t room_row_bytes(const softmax *s) {
 
 /* Rows of a room: kept ones, what the groups are less by, largest and sum of two blocks, two more. */
 static int64_t columns_room_rows(int64_t n, bool backward) {
-    return (backward ? 2 : 1) * n + (n + COLUMNS_GROUP - 1) / COLUMNS_GROUP + 6;
+    return (backward ? 2 : 1) * n + (n + COLUMNS_GROUP_BACK - 1) / COLUMNS_GROUP_BACK + 6;
 }
 
 /* The first place from `at` on that is half of APART's double away from where x lies in its page. */
@@ -256,7 +236,7 @@ static char *apart_from(const char *x, char *at) {
 }
 
 static columns_room room_of(const softmax *s, char *work) {
-    int64_t row_bytes = room_row_bytes(s), groups = (s->n + COLUMNS_GROUP - 1) / COLUMNS_GROUP;
+    int64_t row_bytes = room_row_bytes(s), group = columns_group(s->columns_kind), groups = (s->n + group - 1) / group;
     int64_t margin_bytes = s->columns_margin * (int64_t)s->l->size;
     columns_room room;
     char *next = apart_from(s->lines.data[X], work + margin_bytes);
@@ -280,7 +260,7 @@ static columns_room room_of(const softmax *s, char *work) {
 /* What waits finished in a margin is finished again, which is to leave it as it is. */
 static void fill_margins(const softmax *s, const columns_room *room) {
     int64_t row_bytes = room_row_bytes(s), margin = s->columns_margin, back = margin * (int64_t)s->l->size;
-    for (int64_t g = 0; g * COLUMNS_GROUP < s->n; g++) {
+    for (int64_t g = 0; g * columns_group(s->columns_kind) < s->n; g++) {
         s->l->fill(room->shift + g * row_bytes - back, 0, margin);
     }
     for (int64_t r = 0; r < s->n && s->columns_kind > COLUMNS_LOG_SOFTMAX; r++) {
@@ -309,7 +289,7 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
     if (s->columns_kind > COLUMNS_LOG_SOFTMAX) {
         return;
     }
-    const char *shift = room->shift + (s->n - 1) / COLUMNS_GROUP * room_row_bytes(s);
+    const char *shift = room->shift + (s->n - 1) / columns_group(s->columns_kind) * room_row_bytes(s);
     bool is_float = s->l->type == ASSAY_F32;
     float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made[0];
     double *d = (double *)(void *)b->sum, *d_part = (double *)(void *)room->made[0];
@@ -388,7 +368,8 @@ static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *
 /* --- backward ------------------------------------------------------------------------------------------------------------ */
 
 static double step_lines_backward(const softmax *s, const int64_t *now, const int64_t *before, double sum_before) {
-    softmax_back_step step = {.logarithm = s->logarithm,
+    softmax_back_step step = {.type = s->type[X],
+                              .logarithm = s->logarithm,
                               .n = s->n,
                               .g = s->lines.data[X] + now[X],
                               .y = s->lines.data[G] + now[G],
@@ -411,7 +392,7 @@ static void stream_lines_backward(const softmax *s, int64_t from, int64_t to, ch
         if (i < to) {
             loop_seek(&s->lines, i, index, now);
         }
-        if (s->is_native && i > from && i < to) {
+        if (s->in_steps && i > from && i < to) {
             sum_before.f = step_lines_backward(s, now, before, sum_before.f);
             continue;
         }
@@ -452,8 +433,9 @@ static bool choose_lines(softmax *s, bool backward) {
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
-    s->is_native = s->type[X] == s->l->type && s->type[Y] == s->l->type && (!backward || s->type[G] == s->l->type);
-    s->run_units = backward ? stream_lines_backward : s->is_native ? stream_native_lines : stream_lines_forward;
+    s->in_steps = s->type[Y] == s->type[X] && (!backward || s->type[G] == s->type[X]) &&
+                  (s->type[X] == s->l->type || (s->l->type == ASSAY_F32 && dtype_size(s->type[X]) == 2));
+    s->run_units = backward ? stream_lines_backward : s->in_steps ? stream_steps : stream_lines_forward;
     s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
     return true;
 }

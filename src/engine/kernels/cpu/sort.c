@@ -68,23 +68,13 @@ static void cumsum_line(const along *a, const char *x, char *y, void *buffer, vo
 
 /* COLUMNS lines side by side, which lie nearer together than a line's own elements. */
 static void cumsum_columns(const along *a, const char *x, char *y, int64_t n, void *buffer, void *made) {
-    double sums[COLUMNS] = {0};
-    int64_t wholes[COLUMNS] = {0}, in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    row_wide totals[COLUMNS];
+    int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    memset(totals, 0, sizeof totals); /* both 0 and 0.0 */
     for (int64_t k = 0; k < a->n; k++, x += a->in_stride, y += a->out_stride) {
         const void *row = row_fetch(a->l, buffer, x, a->in, in_size, n);
         void *target = row_target(a->l, made, y, a->out, out_size);
-        for (int64_t i = 0; a->l->type == ASSAY_F32 && i < n; i++) {
-            sums[i] += (double)((const float *)row)[i];
-            ((float *)target)[i] = (float)sums[i];
-        }
-        for (int64_t i = 0; a->l->type == ASSAY_F64 && i < n; i++) {
-            sums[i] += ((const double *)row)[i];
-            ((double *)target)[i] = sums[i];
-        }
-        for (int64_t i = 0; a->l->type == ASSAY_I64 && i < n; i++) {
-            wholes[i] = (int64_t)((uint64_t)wholes[i] + (uint64_t)((const int64_t *)row)[i]);
-            ((int64_t *)target)[i] = wholes[i];
-        }
+        a->l->scan_columns(target, row, totals, n);
         row_put(a->l, y, a->out, out_size, target, n);
     }
 }

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
 enum { VECTOR_BYTES = 64, ROWS = 8, VECTORS = 3 };
 #elif defined(__AVX2__)
 enum { VECTOR_BYTES = 32, ROWS = 4, VECTORS = 3 };
@@ -172,16 +176,30 @@ static void pack(float *to, int64_t tile_step, const float *from, int64_t step, 
 }
 
 static void gather(float *to, const float *from, int64_t step, int64_t n) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    for (; step <= 2 && i < n; i += LANES) { /* lines are short: what does not fill a vector goes by masks */
+        int64_t left = n - i < LANES ? n - i : LANES, read = (left - 1) * step + 1;
+        uint32_t wanted = (uint32_t)((1ull << read) - 1);
+        __m512 v = _mm512_maskz_loadu_ps((__mmask16)wanted, from + i * step);
+        if (step == 2) {
+            __m512 rest = _mm512_maskz_loadu_ps((__mmask16)(wanted >> 16), from + 2 * i + (read > LANES ? LANES : 0));
+            v = _mm512_permutex2var_ps(v, even, rest);
+        }
+        _mm512_mask_storeu_ps(to + i, (__mmask16)((1u << left) - 1), v);
+    }
+#else
     if (step == 1) {
         memcpy(to, from, (size_t)n * sizeof *to);
-    } else if (step == 2) { /* of constant stride: two loads and a shuffle */
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = from[2 * i];
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = from[i * step];
-        }
+        i = n;
+    }
+    for (; step == 2 && i < n; i++) { /* of constant stride: two loads and a shuffle */
+        to[i] = from[2 * i];
+    }
+#endif
+    for (; i < n; i++) {
+        to[i] = from[i * step];
     }
 }
 
@@ -219,25 +237,51 @@ static inline __attribute__((always_inline)) void store_part(float *to, vector v
     }
 }
 
+/* Columns from `from` on, a vector or less, four rows at a time. */
+static void slide_narrow(const conv_rows *r, int64_t from) {
+    for (int64_t row = 0; row < r->rows; row += 4) {
+        const float *in = r->in + row * r->in_step + from;
+        int64_t left = r->rows - row, second = left > 1 ? r->in_step : 0, third = left > 2 ? 2 * r->in_step : 0,
+                fourth = left > 3 ? 3 * r->in_step : 0;
+        vector a = (vector){0} + r->bias, b = a, c = a, d = a;
+        for (int64_t t = 0; t < r->taps; t++) {
+            const float *at = in + r->tap[t];
+            float w = r->weight[t];
+            a += w * vector_at(at);
+            b += w * vector_at(at + second);
+            c += w * vector_at(at + third);
+            d += w * vector_at(at + fourth);
+        }
+        float *out = r->out + row * r->out_step + from;
+        vector sums[4] = {a, b, c, d};
+        for (int64_t k = 0; k < 4 && k < left; k++) {
+            store_part(out + k * r->out_step, sums[k], r->n - from);
+        }
+    }
+}
+
 static void slide(const conv_rows *r) {
+    int64_t whole = 0; /* columns for two vectors */
+    while (r->n - whole > LANES) {
+        whole += 2 * LANES;
+    }
     for (int64_t row = 0; row < r->rows; row += 2) {
         bool two = row + 1 < r->rows;
         const float *in = r->in + row * r->in_step;
         float *out = r->out + row * r->out_step;
-        for (int64_t i = 0; i < r->n; i += 2 * LANES) {
+        for (int64_t i = 0; i < whole; i += 2 * LANES) {
             vector sum[4];
             slide_block(r, in + i, two ? r->in_step : 0, sum);
             store_part(out + i, sum[0], r->n - i);
-            if (r->n - i > LANES) {
-                store_part(out + i + LANES, sum[1], r->n - i - LANES);
-            }
+            store_part(out + i + LANES, sum[1], r->n - i - LANES);
             if (two) {
                 store_part(out + r->out_step + i, sum[2], r->n - i);
-            }
-            if (two && r->n - i > LANES) {
                 store_part(out + r->out_step + i + LANES, sum[3], r->n - i - LANES);
             }
         }
+    }
+    if (whole < r->n) {
+        slide_narrow(r, whole);
     }
 }
 

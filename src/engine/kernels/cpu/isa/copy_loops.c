@@ -103,6 +103,32 @@ static void rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdif
 /* --- single elements
  * --------------------------------------------------------------------------------------------------------- */
 
+/* A dense row to every second place, vectors at a time: answers how many elements are done. */
+#if defined(__AVX512BW__)
+static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
+    const __m512i twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+    int64_t some = 32 >> log2, i = 0;
+    for (; i + some <= n; i += some, src += 32, dst += 64) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)src);
+        if (log2 == 0) {
+            _mm512_mask_storeu_epi8(dst, 0x5555555555555555, _mm512_cvtepu8_epi16(x));
+        } else if (log2 == 1) {
+            _mm512_mask_storeu_epi16(dst, 0x55555555, _mm512_cvtepu16_epi32(x));
+        } else if (log2 == 2) {
+            _mm512_mask_storeu_epi32(dst, 0x5555, _mm512_cvtepu32_epi64(x));
+        } else {
+            _mm512_mask_storeu_epi64(dst, 0x55, _mm512_permutexvar_epi64(twice, _mm512_castsi256_si512(x)));
+        }
+    }
+    return i;
+}
+#else
+static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
+    (void)dst, (void)src, (void)log2, (void)n;
+    return 0;
+}
+#endif
+
 /* Each type twice: backwards onto a contiguous row (flips), which vectorises, and any strides. */
 static inline void strided_8(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
     if (ds == 1 && ss == -1) {
@@ -241,6 +267,12 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
         }
         fill(dst, value, log2, n, 0);
         return;
+    }
+    if (log2 < 4 && ss == (ptrdiff_t)1 << log2 && ds == 2 * ss) {
+        int64_t done = log2 == 0 ? spread(dst, src, 0, n) : log2 == 1 ? spread(dst, src, 1, n) : log2 == 2 ? spread(dst, src, 2, n) : spread(dst, src, 3, n);
+        dst += done * ds;
+        src += done * ss;
+        n -= done;
     }
     switch (log2) {
     case 0:

@@ -2,6 +2,7 @@
 /* Indices to offsets, gathers, scatters and sums of rows, built once for each instruction set. */
 #include "engine/kernels/cpu/isa/index_loops.h"
 
+#include "engine/kernels/cpu/isa/gather_many.h"
 #include "engine/kernels/cpu/isa/half.h"
 
 #include <stdbool.h>
@@ -70,13 +71,15 @@ static void gather_2(char *dst, ptrdiff_t dst_stride, const char *src, const int
 }
 
 static void gather_4(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    for (int64_t i = 0; i < n; i++) {
+    int64_t done = dst_stride == 4 ? gather_many_4(dst, src, offsets, n, src_step) : 0;
+    for (int64_t i = done; i < n; i++) {
         *(uint32_t *)(void *)(dst + i * dst_stride) = *(const uint32_t *)(const void *)(src + offsets[i] + i * src_step);
     }
 }
 
 static void gather_8(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    for (int64_t i = 0; i < n; i++) {
+    int64_t done = dst_stride == 8 ? gather_many_8(dst, src, offsets, n, src_step) : 0;
+    for (int64_t i = done; i < n; i++) {
         *(uint64_t *)(void *)(dst + i * dst_stride) = *(const uint64_t *)(const void *)(src + offsets[i] + i * src_step);
     }
 }

@@ -104,25 +104,6 @@ ALWAYS_INLINE elem clamp(elem x, elem low, elem high) {
     return minimum(maximum(x, low), high);
 }
 
-/* A divisor of 0 was told of before; -1 apart, because the smallest integer over -1 traps. */
-ALWAYS_INLINE elem quotient_trunc(elem x, elem y) {
-    return y == 0 ? 0 : y == (elem)-1 && (elem)-1 < 0 ? neg(x) : x / y;
-}
-
-ALWAYS_INLINE elem rest_of(elem x, elem y) {
-    return y == 0 || (y == (elem)-1 && (elem)-1 < 0) ? 0 : x % y;
-}
-
-ALWAYS_INLINE elem quotient_floor(elem x, elem y) {
-    elem rest = rest_of(x, y);
-    return quotient_trunc(x, y) - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0);
-}
-
-ALWAYS_INLINE elem rest_floor(elem x, elem y) {
-    elem rest = rest_of(x, y);
-    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
-
 /* Wraps around; of negative exponents only 1 and -1 leave anything (ATen's powi). */
 ALWAYS_INLINE elem power(elem base, elem exponent) {
     if (exponent < 0) {
@@ -136,65 +117,7 @@ ALWAYS_INLINE elem power(elem base, elem exponent) {
     return (elem)result;
 }
 
-static bool has_zero(const elem *y, int64_t n) {
-    int zeros = 0;
-#pragma omp simd reduction(| : zeros)
-    for (int64_t i = 0; i < n; i++) {
-        zeros |= y[i] == 0;
-    }
-    return zeros != 0;
-}
-
-/* Whether all numbers lie within 2^52: their quotients then round down, or towards 0, in double as they should. One that is
-   no whole number lies 1 / |y| or more from the next, and rounding it moves it by less. */
-static bool fit_double(const elem *x, int64_t n) {
-    const uint64_t most = UINT64_C(1) << 52;
-    int beyond = 0;
-#pragma omp simd reduction(| : beyond)
-    for (int64_t i = 0; i < n; i++) {
-        beyond |= (uint64_t)(int64_t)x[i] + most > 2 * most; /* unsigned: both sides at once */
-    }
-    return beyond == 0;
-}
-
-/* Quotients in double, for which there are vector instructions, where numbers are small enough: a block at a time. */
-ALWAYS_INLINE void quotients(const pointwise_chunk *c, elem (*f)(elem x, elem y), double (*round_off)(double)) {
-    enum { BLOCK = 256 };
-    elem *out = c->out;
-    const elem *x = c->in[0], *y = c->in[1];
-    int zeros = 0;
-    for (int64_t from = 0; from < c->n; from += BLOCK) {
-        int64_t to = c->n - from < BLOCK ? c->n : from + BLOCK;
-        bool is_wide = sizeof(elem) == 8 && !(fit_double(x + from, to - from) && fit_double(y + from, to - from));
-        for (int64_t i = is_wide ? from : to; i < to; i++) {
-            zeros |= y[i] == 0;
-            out[i] = f(x[i], y[i]);
-        }
-#pragma omp simd reduction(| : zeros)
-        for (int64_t i = is_wide ? to : from; i < to; i++) {
-            int is_zero = y[i] == 0;
-            double quotient = (double)x[i] / (double)(y[i] + is_zero);
-            zeros |= is_zero;
-            out[i] = is_zero ? 0 : (elem)(int64_t)round_off(quotient);
-        }
-    }
-    if (zeros != 0) {
-#pragma omp atomic write
-        *c->is_fault = true;
-    }
-}
-
-ALWAYS_INLINE void division(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
-    elem *out = c->out;
-    const elem *x = c->in[0], *y = c->in[1];
-    if (has_zero(y, c->n)) {
-#pragma omp atomic write
-        *c->is_fault = true;
-    }
-    for (int64_t i = 0; i < c->n; i++) {
-        out[i] = f(x[i], y[i]);
-    }
-}
+#include "engine/kernels/cpu/isa/pointwise_quotients.h"
 
 static void add_scaled_loop(const pointwise_chunk *c) {
     elem *out = c->out;
@@ -351,25 +274,11 @@ static void logical_xor_loop(const pointwise_chunk *c) {
     binary_test(c, logical_xor);
 }
 
-static void quotient_trunc_loop(const pointwise_chunk *c) {
-    quotients(c, quotient_trunc, trunc);
-}
-
-static void quotient_floor_loop(const pointwise_chunk *c) {
-    quotients(c, quotient_floor, floor);
-}
-
-static void rest_floor_loop(const pointwise_chunk *c) {
-    division(c, rest_floor);
-}
-
-static void rest_of_loop(const pointwise_chunk *c) {
-    division(c, rest_of);
-}
-
 static void clamp_loop(const pointwise_chunk *c) {
     ternary(c, clamp);
 }
+
+#include "engine/kernels/cpu/isa/pointwise_number.h"
 
 const pointwise_loops INTEGER_LOOPS = {
     .op =
@@ -414,6 +323,15 @@ const pointwise_loops INTEGER_LOOPS = {
             [PW_ADDCMUL] = addcmul_loop,
             [PW_WHERE] = where_loop,
         },
+    .number =
+        {
+            NUMBER_LOOPS,
+            [PW_DIV_TRUNC] = quotient_trunc_number_loop,
+            [PW_DIV_FLOOR] = quotient_floor_number_loop,
+            [PW_REMAINDER] = rest_floor_number_loop,
+            [PW_FMOD] = rest_of_number_loop,
+        },
+    .number_first = NUMBER_FIRST_LOOPS,
     .load = load,
     .store = store,
     .fill = fill,

@@ -7,12 +7,12 @@
 
 /* Reads run along the outer dimension, where the source is dense or nearly so; what they scatter stays in L1. */
 static void turn_1(uint8_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+    for (int64_t o = 0; (inner <= outer || n_outer == 1) && o < n_outer; o++) { /* the row's elements lie nearer together */
         for (int64_t i = 0; i < n_inner; i++) {
             to[o * n_inner + i] = *(const uint8_t *)(const void *)(from + i * inner + o * outer);
         }
     }
-    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
+    for (int64_t i = 0; inner > outer && n_outer > 1 && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint8_t *)(from + o * outer);
         }
@@ -20,12 +20,12 @@ static void turn_1(uint8_t *to, const char *from, int64_t inner, int64_t outer, 
 }
 
 static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+    for (int64_t o = 0; (inner <= outer || n_outer == 1) && o < n_outer; o++) { /* the row's elements lie nearer together */
         for (int64_t i = 0; i < n_inner; i++) {
             to[o * n_inner + i] = *(const uint16_t *)(const void *)(from + i * inner + o * outer);
         }
     }
-    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
+    for (int64_t i = 0; inner > outer && n_outer > 1 && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint16_t *)(const void *)(from + o * outer);
         }
@@ -33,12 +33,12 @@ static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer,
 }
 
 static void turn_8(uint64_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
-    for (int64_t o = 0; inner <= outer && o < n_outer; o++) { /* the row's elements lie nearer together */
+    for (int64_t o = 0; (inner <= outer || n_outer == 1) && o < n_outer; o++) { /* the row's elements lie nearer together */
         for (int64_t i = 0; i < n_inner; i++) {
             to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + i * inner + o * outer);
         }
     }
-    for (int64_t i = 0; inner > outer && i < n_inner; i++, from += inner) {
+    for (int64_t i = 0; inner > outer && n_outer > 1 && i < n_inner; i++, from += inner) {
         for (int64_t o = 0; o < n_outer; o++) {
             to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + o * outer);
         }
@@ -62,12 +62,12 @@ static void turn_4x4(float *to, int64_t to_row, const char *from, int64_t inner)
 
 static void turn_4(float *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
     int64_t i = 0;
-    for (int64_t o = 0; inner <= outer && o < n_outer; o++) {
+    for (int64_t o = 0; (inner <= outer || n_outer == 1) && o < n_outer; o++) {
         for (int64_t k = 0; k < n_inner; k++) {
             to[o * n_inner + k] = *(const float *)(const void *)(from + k * inner + o * outer);
         }
     }
-    if (inner <= outer) {
+    if (inner <= outer || n_outer == 1) {
         return;
     }
 #if defined(__SSE2__)

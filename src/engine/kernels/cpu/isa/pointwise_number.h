@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A template, part of pointwise_real.h: loops whose second operand is one number. Rows that each have a number of their own
-   would else need it written out as often as they have elements, which takes as long as the row itself. */
+/* A template, part of pointwise_real.h and pointwise_integer.h: loops one of whose two operands is one number. Rows that each
+   have a number of their own would else need it written out as often as they have elements, which takes as long as the row
+   itself. */
 
 ALWAYS_INLINE elem add_number(elem x, elem p, elem q, elem r) {
     (void)q, (void)r;
@@ -12,14 +13,41 @@ ALWAYS_INLINE elem sub_number(elem x, elem p, elem q, elem r) {
     return sub(x, p);
 }
 
+ALWAYS_INLINE elem number_sub(elem x, elem p, elem q, elem r) {
+    (void)q, (void)r;
+    return sub(p, x);
+}
+
 ALWAYS_INLINE elem mul_number(elem x, elem p, elem q, elem r) {
     (void)q, (void)r;
     return mul(x, p);
 }
 
-ALWAYS_INLINE elem divide_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return divide(x, p);
+/* Answers that are b8. */
+ALWAYS_INLINE void number_test(const pointwise_chunk *c, bool (*f)(elem x, elem y), const elem *x, elem p, bool p_first) {
+    uint8_t *out = c->out;
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) uint8_t made[STREAM_BLOCK];
+#pragma omp simd
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = p_first ? f(p, x[from + i]) : f(x[from + i], p);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
+        out[i] = p_first ? f(p, x[i]) : f(x[i], p);
+    }
+}
+
+ALWAYS_INLINE void test_number(const pointwise_chunk *c, bool (*f)(elem x, elem y)) {
+    number_test(c, f, c->in[0], *(const elem *)c->in[1], false);
+}
+
+ALWAYS_INLINE void test_number_first(const pointwise_chunk *c, bool (*f)(elem x, elem y)) {
+    number_test(c, f, c->in[1], *(const elem *)c->in[0], true);
 }
 
 static void add_number_loop(const pointwise_chunk *c) {
@@ -34,6 +62,63 @@ static void mul_number_loop(const pointwise_chunk *c) {
     unary_with(c, mul_number, *(const elem *)c->in[1], 0, 0);
 }
 
-static void divide_number_loop(const pointwise_chunk *c) {
-    unary_with(c, divide_number, *(const elem *)c->in[1], 0, 0);
+/* unary_with reads the first operand: here the second. */
+ALWAYS_INLINE pointwise_chunk second_first(const pointwise_chunk *c) {
+    pointwise_chunk turned = *c;
+    turned.in[0] = c->in[1];
+    return turned;
 }
+
+static void number_add_loop(const pointwise_chunk *c) {
+    pointwise_chunk turned = second_first(c);
+    unary_with(&turned, add_number, *(const elem *)c->in[0], 0, 0);
+}
+
+static void number_sub_loop(const pointwise_chunk *c) {
+    pointwise_chunk turned = second_first(c);
+    unary_with(&turned, number_sub, *(const elem *)c->in[0], 0, 0);
+}
+
+static void number_mul_loop(const pointwise_chunk *c) {
+    pointwise_chunk turned = second_first(c);
+    unary_with(&turned, mul_number, *(const elem *)c->in[0], 0, 0);
+}
+
+static void equal_number_loop(const pointwise_chunk *c) {
+    test_number(c, equal);
+}
+
+static void differ_number_loop(const pointwise_chunk *c) {
+    test_number(c, differ);
+}
+
+static void less_number_loop(const pointwise_chunk *c) {
+    test_number(c, less);
+}
+
+static void at_most_number_loop(const pointwise_chunk *c) {
+    test_number(c, at_most);
+}
+
+static void number_equal_loop(const pointwise_chunk *c) {
+    test_number_first(c, equal);
+}
+
+static void number_differ_loop(const pointwise_chunk *c) {
+    test_number_first(c, differ);
+}
+
+static void number_less_loop(const pointwise_chunk *c) {
+    test_number_first(c, less);
+}
+
+static void number_at_most_loop(const pointwise_chunk *c) {
+    test_number_first(c, at_most);
+}
+
+#define NUMBER_LOOPS                                                                                                      \
+    [PW_ADD] = add_number_loop, [PW_SUB] = sub_number_loop, [PW_MUL] = mul_number_loop, [PW_EQ] = equal_number_loop,      \
+    [PW_NE] = differ_number_loop, [PW_LT] = less_number_loop, [PW_LE] = at_most_number_loop
+#define NUMBER_FIRST_LOOPS                                                                                                \
+    {[PW_ADD] = number_add_loop,    [PW_SUB] = number_sub_loop,   [PW_MUL] = number_mul_loop,  [PW_EQ] = number_equal_loop, \
+     [PW_NE] = number_differ_loop, [PW_LT] = number_less_loop, [PW_LE] = number_at_most_loop}

@@ -448,6 +448,15 @@ static void addcmul_loop(const pointwise_chunk *c) {
 
 #include "engine/kernels/cpu/isa/pointwise_number.h"
 
+ALWAYS_INLINE elem divide_number(elem x, elem p, elem q, elem r) {
+    (void)q, (void)r;
+    return divide(x, p);
+}
+
+static void divide_number_loop(const pointwise_chunk *c) {
+    unary_with(c, divide_number, *(const elem *)c->in[1], 0, 0);
+}
+
 static void fill(void *to, number of, int64_t n) {
     elem *out = to, x = (elem)of.f;
 #pragma omp simd
@@ -524,7 +533,8 @@ const pointwise_loops REAL_LOOPS = {
             [PW_ADDCMUL] = addcmul_loop,
             [PW_WHERE] = where_loop,
         },
-    .number = {[PW_ADD] = add_number_loop, [PW_SUB] = sub_number_loop, [PW_MUL] = mul_number_loop, [PW_DIV] = divide_number_loop},
+    .number = {NUMBER_LOOPS, [PW_DIV] = divide_number_loop},
+    .number_first = NUMBER_FIRST_LOOPS,
     .load = load,
     .store = store,
     .fill = fill,

@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/isa/pool_loops.h"
 
 #include "engine/kernels/cpu/isa/convert_loops.h"
+#include "engine/kernels/cpu/isa/gather.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,9 +14,11 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 
 #define TYPE       float
 #define INDEX      int32_t /* as wide as TYPE, so that both select by one mask; planes stay below 2^31 elements */
+#define INDEX_LAST INT32_MAX
 #define NAME(x)    x##_f32
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
+#define GATHERS    1
 #define OWN_DTYPE  ASSAY_F32
 #define INTO       to_f32
 #define OUT_OF     from_f32
@@ -24,9 +27,11 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       double
 #define INDEX      int64_t
+#define INDEX_LAST INT64_MAX
 #define NAME(x)    x##_f64
 #define LOWEST     (-INFINITY)
 #define IS_REAL    1
+#define GATHERS    0
 #define OWN_DTYPE  ASSAY_F64
 #define INTO       to_f64
 #define OUT_OF     from_f64
@@ -35,9 +40,11 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #include "engine/kernels/cpu/isa/pool_template.h"
 #define TYPE       int64_t
 #define INDEX      int64_t
+#define INDEX_LAST INT64_MAX
 #define NAME(x)    x##_i64
 #define LOWEST     INT64_MIN
 #define IS_REAL    0
+#define GATHERS    0
 #define OWN_DTYPE  ASSAY_I64
 #define INTO       to_i64
 #define OUT_OF     from_i64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included once per TYPE. Rows are brought into the type computed in first, padded, so that the loops over windows are
-   plain and vectorise; a window's rows are summed before its columns. */
+/* Included once per TYPE. A window's rows are brought into the type computed in and added up, or compared, before its columns,
+   several rows of windows one behind the other and padded, so that the loops over windows are plain and vectorise. */
 
 /* n elements, `step` apart, of the tensor's type. */
 static void NAME(load)(dtype t, const char *from, int64_t step, int64_t n, TYPE *to) {
@@ -24,12 +24,6 @@ static void NAME(store)(dtype t, const TYPE *from, int64_t n, char *to, int64_t 
     }
 }
 
-/* Width of a row with its padding, as far as windows reach. */
-static int64_t NAME(reach)(const pool_windows *w) {
-    int64_t end = w->kernel > 0 ? (w->n - 1) * w->stride + (w->kernel - 1) * w->dilation + 1 : w->in;
-    return end > w->in + w->pad ? end : w->in + w->pad;
-}
-
 static inline bool NAME(is_nan)(TYPE value) {
 #if IS_REAL
     return value != value;
@@ -39,54 +33,145 @@ static inline bool NAME(is_nan)(TYPE value) {
 #endif
 }
 
-/* best[j] = the larger of it and from[j * stride]; the first of equals, NaN before all. */
-static inline void NAME(take_larger)(const TYPE *restrict from, int64_t stride, int64_t n, INDEX at, TYPE *restrict best,
-                                     INDEX *restrict index) {
-    for (int64_t j = 0; j < n; j++) {
-        TYPE value = from[j * stride];
-        bool larger = value > best[j] || NAME(is_nan)(value);
-        best[j] = larger ? value : best[j];
-        index[j] = larger ? at + (INDEX)(j * stride) : index[j];
+/* n numbers to a row of the output; is_last: none comes behind it that would be written later, so that it must end where it
+   does. */
+static inline void NAME(store_row)(const pool_job *job, const TYPE *restrict from, int64_t n, bool is_last, char *to) {
+    if (job->dtype != OWN_DTYPE || job->out_step[3] != 1) {
+        NAME(store)(job->dtype, from, n, to, job->out_step[3]);
+        return;
+    }
+    int64_t lanes = pool_lanes(n, !is_last && job->out_step[2] == n);
+    for (int64_t j = 0; j < lanes; j++) {
+        ((TYPE *)to)[j] = from[j];
     }
 }
 
-static void NAME(max_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, void *work) {
+/* Rows of n numbers, `width` apart, to rows of the output. */
+static void NAME(store_rows)(const pool_job *job, const TYPE *from, int64_t width, int64_t n, int64_t rows, char *to) {
+    if (width == n && job->out_step[3] == 1 && job->out_step[2] == n) {
+        NAME(store)(job->dtype, from, rows * n, to, 1);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        NAME(store_row)(job, from + i * width, n, i + 1 == rows, to + i * job->out_step[2] * job->size);
+    }
+}
+
+/* Row i of a plane: where it lies, or as numbers in `row`. *lanes: how many may be read; n, or more for the sake of whole
+   vectors. */
+static inline const TYPE *NAME(row_at)(const pool_job *job, const char *plane, int64_t i, TYPE *row, int64_t *lanes) {
+    int64_t n = job->columns.in;
+    const char *at = plane + i * job->x_step[2] * job->size;
+    if (job->dtype == OWN_DTYPE && job->x_step[3] == 1) {
+        *lanes = pool_lanes(n, i + 1 < job->rows.in && job->x_step[2] == n);
+        return (const TYPE *)at;
+    }
+    *lanes = pool_lanes(n, true);
+    NAME(load)(job->dtype, at, job->x_step[3], n, row);
+    return row;
+}
+
+static inline void NAME(fill)(TYPE *to, int64_t n, TYPE value) {
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = value;
+    }
+}
+
+static inline void NAME(fill_index)(INDEX *to, int64_t n, INDEX value) {
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = value;
+    }
+}
+
+/* --- maxima -------------------------------------------------------------------------------------------------------------- */
+
+/* The largest of each column in the rows of windows y, where it lies in the plane, the first of equals, the last NaN. Columns
+   of padding lie behind all others. */
+static void NAME(max_down)(const pool_job *job, const char *plane, int64_t y, TYPE *best, INDEX *at, TYPE *row) {
     const pool_windows *r = &job->rows, *w = &job->columns;
-    int64_t width = NAME(reach)(w);
-    TYPE *row = work, *best = row + width;
-    INDEX *index = (INDEX *)(best + w->n);
-    int64_t size = (int64_t)dtype_size(job->dtype);
+    int64_t i = r->from[y], n = i < r->to[y] ? w->in : 0, lanes = 0;
+    const TYPE *restrict from = n > 0 ? NAME(row_at)(job, plane, i, row, &lanes) : NULL;
+    TYPE *restrict inside = best + w->pad;
+    INDEX *restrict inside_at = at + w->pad;
+    for (int64_t c = 0; c < lanes; c++) {
+        inside[c] = from[c];
+        inside_at[c] = (INDEX)(i * n + c);
+    }
+    for (i += r->dilation; i < r->to[y]; i += r->dilation) {
+        from = NAME(row_at)(job, plane, i, row, &lanes);
+        for (int64_t c = 0; c < lanes; c++) {
+            bool larger = from[c] > inside[c] || NAME(is_nan)(from[c]);
+            inside[c] = larger ? from[c] : inside[c];
+            inside_at[c] = larger ? (INDEX)(i * n + c) : inside_at[c];
+        }
+    }
+    NAME(fill)(best, w->pad, LOWEST);
+    NAME(fill_index)(at, w->pad, INDEX_LAST);
+    NAME(fill)(inside + n, job->block.width - w->pad - n, LOWEST);
+    NAME(fill_index)(inside_at + n, job->block.width - w->pad - n, INDEX_LAST);
+}
+
+/* best[j] = the larger of it and from[j * stride]; of equals the one that lies first, of NaN, which are before all, the last. */
+static inline void NAME(take_larger)(const TYPE *restrict from, const INDEX *restrict from_at, int64_t stride, int64_t n,
+                                     TYPE *restrict best, INDEX *restrict at) {
+    for (int64_t j = 0; j < n; j++) {
+        TYPE value = from[j * stride], old = best[j];
+        INDEX here = from_at[j * stride], there = at[j];
+        bool takes = (value > old) | ((value == old) & (here < there)) |
+                     (NAME(is_nan)(value) & (!NAME(is_nan)(old) | (here > there)));
+        best[j] = takes ? value : old;
+        at[j] = takes ? here : there;
+    }
+}
+
+static inline void NAME(store_index)(const INDEX *restrict from, int64_t n, int64_t *restrict to, int64_t step) {
+    if (step == 1) {
+        for (int64_t j = 0; j < n; j++) {
+            to[j] = from[j];
+        }
+        return;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        to[j * step] = from[j];
+    }
+}
+
+static void NAME(max_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
+    const pool_windows *r = &job->rows, *w = &job->columns;
+    const pool_block *b = &job->block;
+    int64_t size = job->size, rows = end - y, outs = rows * b->outs;
+    int64_t reach = (w->kernel - 1) * w->dilation + w->stride + POOL_LANES; /* read and written behind the last row */
+    TYPE *down = work, *best = down + b->rows * b->width + reach, *row = best + b->rows * b->outs + POOL_LANES;
+    INDEX *down_at = (INDEX *)(row + w->in + POOL_LANES), *at = down_at + b->rows * b->width + reach;
     const char *plane = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
-    for (int64_t j = 0; j < w->n; j++) {
-        best[j] = LOWEST;
-        index[j] = (INDEX)(r->from[y] * w->in + w->from[j]);
+    for (int64_t i = 0; i < rows; i++) {
+        NAME(max_down)(job, plane, y + i, down + i * b->width, down_at + i * b->width, row);
+        INDEX *restrict begins = at + i * b->outs, row_at = (INDEX)(r->from[y + i] * w->in);
+        const int64_t *restrict first = w->from;
+        for (int64_t j = 0, columns = w->n; j < columns; j++) {
+            begins[j] = row_at + (INDEX)first[j];
+        }
+        NAME(fill_index)(begins + w->n, b->outs - w->n, 0);
     }
-    for (int64_t i = 0; i < w->pad; i++) {
-        row[i] = LOWEST;
-    }
-    for (int64_t i = w->pad + w->in; i < width; i++) {
-        row[i] = LOWEST;
-    }
-    for (int64_t i = r->from[y]; i < r->to[y]; i += r->dilation) {
-        NAME(load)(job->dtype, plane + i * job->x_step[2] * size, job->x_step[3], w->in, row + w->pad);
-        for (int64_t k = 0; k < w->kernel; k++) {
-            INDEX at = (INDEX)(i * w->in + k * w->dilation - w->pad);
-            const TYPE *from = row + k * w->dilation;
-            /* Constant strides vectorise. */
-            if (w->stride == 1) {
-                NAME(take_larger)(from, 1, w->n, at, best, index);
-            } else if (w->stride == 2) {
-                NAME(take_larger)(from, 2, w->n, at, best, index);
-            } else {
-                NAME(take_larger)(from, w->stride, w->n, at, best, index);
-            }
+    NAME(fill)(down + rows * b->width, reach, LOWEST);
+    NAME(fill_index)(down_at + rows * b->width, reach, INDEX_LAST);
+    NAME(fill)(best, outs, LOWEST);
+    for (int64_t k = 0; k < w->kernel * w->dilation; k += w->dilation) {
+        /* Constant strides vectorise. */
+        if (w->stride == 1) {
+            NAME(take_larger)(down + k, down_at + k, 1, outs, best, at);
+        } else if (w->stride == 2) {
+            NAME(take_larger)(down + k, down_at + k, 2, outs, best, at);
+        } else {
+            NAME(take_larger)(down + k, down_at + k, w->stride, outs, best, at);
         }
     }
     int64_t out = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-    NAME(store)(job->dtype, best, w->n, job->out + out * size, job->out_step[3]);
-    int64_t *to = job->index + n * job->index_step[0] + c * job->index_step[1] + y * job->index_step[2];
-    for (int64_t j = 0; j < w->n; j++) {
-        to[j * job->index_step[3]] = index[j];
+    NAME(store_rows)(job, best, b->outs, w->n, rows, job->out + out * size);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t *to = job->index + n * job->index_step[0] + c * job->index_step[1] + (y + i) * job->index_step[2];
+        NAME(store_index)(at + i * b->outs, pool_lanes(w->n, i + 1 < rows && job->index_step[3] == 1 && job->index_step[2] == w->n),
+                          to, job->index_step[3]);
     }
 }
 
@@ -125,15 +210,62 @@ static void NAME(max_channels)(const pool_job *job, int64_t n, int64_t y, void *
     }
 }
 
-static inline void NAME(add)(const TYPE *restrict from, int64_t stride, int64_t n, TYPE *restrict to) {
+/* --- averages ------------------------------------------------------------------------------------------------------------ */
+
+/* to[j] (+)= from[j * stride] */
+static inline void NAME(add)(const TYPE *restrict from, int64_t stride, bool is_first, int64_t n, TYPE *restrict to) {
+    if (is_first) {
+        for (int64_t j = 0; j < n; j++) {
+            to[j] = from[j * stride];
+        }
+        return;
+    }
     for (int64_t j = 0; j < n; j++) {
         to[j] += from[j * stride];
     }
 }
 
-static inline void NAME(add_back)(const TYPE *restrict from, int64_t stride, int64_t n, TYPE *restrict to) {
-    for (int64_t j = 0; j < n; j++) {
-        to[j * stride] += from[j];
+/* to[j] = the sum of the numbers that column j's taps name. */
+static void NAME(add_taps)(const pool_block *b, const TYPE *restrict from, int64_t n, TYPE *restrict to) {
+    int64_t next = b->rows * b->outs, j = 0;
+#if GATHERS
+    for (; j + GATHER_LANES <= n; j += GATHER_LANES) {
+        gather_lanes sum, more;
+        gather_f32(&sum, from, b->tap + j);
+        for (int64_t k = 1; k < b->taps; k++) {
+            gather_f32(&more, from, b->tap + k * next + j);
+            sum += more;
+        }
+        memcpy(to + j, &sum, sizeof sum);
+    }
+#endif
+    for (; j < n; j++) {
+        TYPE sum = from[b->tap[j]];
+        for (int64_t k = 1; k < b->taps; k++) {
+            sum += from[b->tap[k * next + j]];
+        }
+        to[j] = sum;
+    }
+}
+
+/* Rows of one window each, divided by what these count. */
+static void NAME(divide)(const pool_job *job, int64_t y, int64_t rows, int64_t width, TYPE *restrict sums) {
+    const pool_windows *r = &job->rows, *w = &job->columns;
+    if (job->divisor > 0) {
+        TYPE by = (TYPE)job->divisor;
+        for (int64_t j = 0; IS_REAL && job->divisor_is_power && j < rows * width; j++) {
+            sums[j] *= 1 / by;
+        }
+        for (int64_t j = 0; !(IS_REAL && job->divisor_is_power) && j < rows * width; j++) {
+            sums[j] /= by;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        TYPE by = (TYPE)r->count[y + i];
+        for (int64_t j = 0; j < w->n; j++) {
+            sums[i * width + j] /= by * (TYPE)w->count[j];
+        }
     }
 }
 
@@ -156,42 +288,59 @@ static TYPE NAME(sum_run)(const TYPE *from, int64_t n) {
     return sum;
 }
 
-static void NAME(avg_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, void *work) {
+/* The rows of windows y added up, padded as far as windows reach. */
+static void NAME(add_down)(const pool_job *job, const char *plane, int64_t y, TYPE *sum, TYPE *row) {
     const pool_windows *r = &job->rows, *w = &job->columns;
-    int64_t width = NAME(reach)(w), size = (int64_t)dtype_size(job->dtype);
-    TYPE *rows = work, *row = rows + width, *sum = row + w->in;
+    int64_t n = r->from[y] < r->to[y] ? w->in : 0, lanes, other_lanes, i = r->from[y];
+    TYPE *restrict inside = sum + w->pad;
+    if (i + 1 < r->to[y]) {
+        const TYPE *restrict one = NAME(row_at)(job, plane, i, row, &lanes);
+        const TYPE *restrict other = NAME(row_at)(job, plane, i + 1, row + w->in + POOL_LANES, &other_lanes);
+        lanes = other_lanes < lanes ? other_lanes : lanes;
+        for (int64_t j = 0; j < lanes; j++) {
+            inside[j] = one[j] + other[j];
+        }
+        i += 2;
+    }
+    for (; i < r->to[y]; i++) {
+        const TYPE *from = NAME(row_at)(job, plane, i, row, &lanes);
+        NAME(add)(from, 1, i == r->from[y], lanes, inside);
+    }
+    NAME(fill)(sum, w->pad, 0);
+    NAME(fill)(sum + w->pad + n, job->block.width - w->pad - n, 0);
+}
+
+static void NAME(avg_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
+    const pool_windows *w = &job->columns;
+    const pool_block *b = &job->block;
+    int64_t size = job->size, rows = end - y, outs = rows * b->outs, reach = w->kernel + w->stride + POOL_LANES;
+    TYPE *down = work, *sum = down + b->rows * b->width + reach, *row = sum + b->rows * b->outs + POOL_LANES;
     const char *plane = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
-    memset(rows, 0, (size_t)width * sizeof(TYPE));
-    for (int64_t i = r->from[y]; i < r->to[y]; i++) {
-        const char *at = plane + i * job->x_step[2] * size;
-        const TYPE *from = (const TYPE *)at;
-        if (job->dtype != OWN_DTYPE || job->x_step[3] != 1) {
-            NAME(load)(job->dtype, at, job->x_step[3], w->in, row);
-            from = row;
-        }
-        NAME(add)(from, 1, w->in, rows + w->pad);
+    for (int64_t i = 0; i < rows; i++) {
+        NAME(add_down)(job, plane, y + i, down + i * b->width, row);
     }
-    if (w->kernel > 0) {
-        memset(sum, 0, (size_t)w->n * sizeof(TYPE));
-        for (int64_t k = 0; k < w->kernel; k++) {
-            if (w->stride == 1) {
-                NAME(add)(rows + k, 1, w->n, sum);
-            } else if (w->stride == 2) {
-                NAME(add)(rows + k, 2, w->n, sum);
-            } else {
-                NAME(add)(rows + k, w->stride, w->n, sum);
-            }
-        }
-    } else {
-        for (int64_t j = 0; j < w->n; j++) {
-            sum[j] = NAME(sum_run)(rows + w->from[j], w->to[j] - w->from[j]);
+    NAME(fill)(down + rows * b->width, reach, 0);
+    for (int64_t k = 0; k < w->kernel; k++) {
+        if (w->stride == 1) {
+            NAME(add)(down + k, 1, k == 0, outs, sum);
+        } else if (w->stride == 2) {
+            NAME(add)(down + k, 2, k == 0, outs, sum);
+        } else if (w->stride == 4) {
+            NAME(add)(down + k, 4, k == 0, outs, sum);
+        } else {
+            NAME(add)(down + k, w->stride, k == 0, outs, sum);
         }
     }
-    for (int64_t j = 0; j < w->n; j++) {
-        sum[j] /= (TYPE)(r->count[y] * w->count[j]);
+    if (w->kernel == 0 && b->taps > 0) {
+        NAME(add_taps)(b, down, outs, sum);
     }
+    for (int64_t o = 0; w->kernel == 0 && b->taps == 0 && o < outs; o++) {
+        int64_t i = o / w->n, j = o % w->n;
+        sum[o] = NAME(sum_run)(down + i * b->width + w->from[j], w->to[j] - w->from[j]);
+    }
+    NAME(divide)(job, y, rows, b->outs, sum);
     int64_t out = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-    NAME(store)(job->dtype, sum, w->n, job->out + out * size, job->out_step[3]);
+    NAME(store_rows)(job, sum, b->outs, w->n, rows, job->out + out * size);
 }
 
 /* sum[c] += the pixel at `at`, over `by` */
@@ -233,39 +382,67 @@ static void NAME(avg_channels)(const pool_job *job, int64_t n, int64_t y, void *
     }
 }
 
-/* Input row y: the gradients of the window rows over it are added up, then shared out among their columns. */
-static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, void *work) {
+static inline void NAME(repeat)(const TYPE *restrict from, int64_t n, int64_t times, TYPE *restrict to) {
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < times; k++) {
+            to[times * i + k] = from[i];
+        }
+    }
+}
+
+/* Input rows y to end: the gradients of the window rows over each are added up, once where the next rows lie in the same
+   windows, then those of the windows over each column. */
+static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
     const pool_windows *r = &job->rows, *w = &job->columns;
-    int64_t width = NAME(reach)(w), size = (int64_t)dtype_size(job->dtype);
-    TYPE *spread = work, *row = spread + width, *sum = row + w->n;
-    memset(spread, 0, (size_t)width * sizeof(TYPE));
-    memset(sum, 0, (size_t)w->n * sizeof(TYPE));
-    for (int64_t i = r->first[y]; i < r->last[y]; i++) {
-        int64_t from = n * job->x_step[0] + c * job->x_step[1] + i * job->x_step[2];
-        NAME(load)(job->dtype, job->x + from * size, job->x_step[3], w->n, row);
-        for (int64_t j = 0; j < w->n; j++) {
-            sum[j] += row[j] / (TYPE)(r->count[i] * w->count[j]);
+    const pool_block *b = &job->block;
+    int64_t size = job->size, first = r->first[y], last = r->last[end - 1], groups = 0;
+    TYPE *grads = work, *down = grads + b->inner_rows * w->n, *sum = down + b->rows * b->width + w->pad + w->kernel;
+    int64_t from = n * job->x_step[0] + c * job->x_step[1] + first * job->x_step[2];
+    bool is_dense = job->x_step[3] == 1 && job->x_step[2] == w->n;
+    for (int64_t i = 0; i < (is_dense ? 1 : last - first); i++) {
+        int64_t elements = is_dense ? (last - first) * w->n : w->n;
+        NAME(load)(job->dtype, job->x + (from + i * job->x_step[2]) * size, job->x_step[3], elements, grads + i * w->n);
+    }
+    NAME(divide)(job, first, last - first, w->n, grads);
+    for (int64_t i = y; i < end; i++) {
+        if (i > y && r->first[i] == r->first[i - 1] && r->last[i] == r->last[i - 1]) {
+            continue;
+        }
+        TYPE *to = down + groups++ * b->width;
+        int64_t windows = r->first[i] < r->last[i] ? w->n : 0;
+        NAME(fill)(to, b->margin, 0);
+        NAME(fill)(to + b->margin + windows, b->width - b->margin - windows, 0);
+        for (int64_t k = r->first[i]; k < r->last[i]; k++) {
+            NAME(add)(grads + (k - first) * w->n, 1, k == r->first[i], windows, to + b->margin);
         }
     }
-    if (w->kernel > 0) {
+    if (b->slides) {
+        NAME(fill)(down + groups * b->width, w->pad + w->kernel, 0);
         for (int64_t k = 0; k < w->kernel; k++) {
-            if (w->stride == 1) {
-                NAME(add_back)(sum, 1, w->n, spread + k);
-            } else if (w->stride == 2) {
-                NAME(add_back)(sum, 2, w->n, spread + k);
-            } else {
-                NAME(add_back)(sum, w->stride, w->n, spread + k);
-            }
+            NAME(add)(down + w->pad + k, 1, k == 0, groups * b->outs, sum);
         }
-    } else {
-        for (int64_t j = 0; j < w->n; j++) {
-            for (int64_t x = w->from[j]; x < w->to[j]; x++) {
-                spread[x] += sum[j];
-            }
-        }
+    } else if (b->each == 2) {
+        NAME(repeat)(down, groups * b->width, 2, sum);
+    } else if (b->each == 4) {
+        NAME(repeat)(down, groups * b->width, 4, sum);
+    } else if (b->each > 0) {
+        NAME(repeat)(down, groups * b->width, b->each, sum);
+    } else if (b->taps > 0) {
+        NAME(add_taps)(b, down, groups * b->outs, sum);
     }
-    int64_t out = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-    NAME(store)(job->dtype, spread + w->pad, w->in, job->out + out * size, job->out_step[3]);
+    for (int64_t o = 0; !b->slides && b->each == 0 && b->taps == 0 && o < groups * b->outs; o++) {
+        int64_t i = o / w->in, x = o % w->in;
+        sum[o] = NAME(sum_run)(down + i * b->width + w->first[x], w->last[x] - w->first[x]);
+    }
+    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2]) * size;
+    if (groups == end - y) {
+        NAME(store_rows)(job, sum, b->outs, w->in, groups, out);
+        return;
+    }
+    for (int64_t i = y; i < end; i++, out += job->out_step[2] * size) {
+        sum += i > y && (r->first[i] != r->first[i - 1] || r->last[i] != r->last[i - 1]) ? b->outs : 0;
+        NAME(store_row)(job, sum, w->in, i + 1 == end, out);
+    }
 }
 
 static void NAME(avg_back_channels)(const pool_job *job, int64_t n, int64_t y, void *work) {
@@ -287,9 +464,11 @@ static void NAME(avg_back_channels)(const pool_job *job, int64_t n, int64_t y, v
 
 #undef TYPE
 #undef INDEX
+#undef INDEX_LAST
 #undef NAME
 #undef LOWEST
 #undef IS_REAL
+#undef GATHERS
 #undef OWN_DTYPE
 #undef INTO
 #undef OUT_OF

@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/isa/resample_loops.h"
 
 #include "engine/kernels/cpu/isa/convert_loops.h"
+#include "engine/kernels/cpu/isa/gather.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define OUT_OF     from_f32
 #define LOAD       element_load
 #define STORE      element_store
+#define GATHERS    1
 #include "engine/kernels/cpu/isa/resample_template.h"
 #define TYPE      double
 #define NAME(x)   x##_f64
@@ -26,6 +28,7 @@ static const convert_loops *const converters = &ISA_SYMBOL(convert_loops);
 #define OUT_OF     from_f64
 #define LOAD       element_load
 #define STORE      element_store
+#define GATHERS    0
 #include "engine/kernels/cpu/isa/resample_template.h"
 
 /* Loads are made whether they count or not and selections are bits, not branches: so loops become gathers. */

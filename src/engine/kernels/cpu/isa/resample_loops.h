@@ -7,29 +7,45 @@
 #include "engine/kernels/cpu/isa.h"
 #include "engine/tensor/dtype.h"
 
-/* Along one axis, target t is the sum of weight[k] * source[k] for k of [start[t], start[t + 1]). With `uniform` taps per
-   target they lie tap by tap instead: k = tap * n + t. */
+#include <stdbool.h>
+
+/* Along one axis, target t is the sum of weight[k] * source[k] for k of [start[t], start[t + 1]). */
 typedef struct resample_table {
     int64_t n; /* targets */
-    int uniform;
     int64_t *start;
     int32_t *source;
     double *weight;
     float *weight_f32;
 } resample_table;
 
+/* The same tap by tap, for vector code: tap k of target t is at k * lanes + t, where lanes is n in whole groups of
+   RESAMPLE_LANES. Taps that there are not read the element behind the last one, by weight 0. */
+enum { RESAMPLE_LANES = 16 };
+typedef struct resample_lanes {
+    int taps;      /* of each target; 0: too many, take the table */
+    int64_t lanes;
+    bool is_plain; /* one tap at most, by weight 1 */
+    bool has_gaps; /* some taps there are not */
+    int each, sums; /* targets of each source, sources of each target, where these are neighbours, by weight 1; 0: not so */
+    int32_t *source;
+    double *weight;
+    float *weight_f32;
+} resample_lanes;
+
 /* Strides in elements: batch, channel, row, column. */
 typedef struct resample_job {
     dtype dtype;
     int64_t channels, x_rows, x_columns;
     resample_table rows, columns;
+    resample_lanes across; /* columns */
     const char *x;
     char *out;
     int64_t x_step[4], out_step[4];
 } resample_job;
 
-/* Row y of the output: of one plane; of all channels of an image. work: (2 * columns or channels + 64) * 8 bytes. */
-typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, void *work);
+/* Rows [y, end) of one plane of the output; row y of all channels of an image. work: 8 bytes for each of twice the input's
+   columns or channels, the output's columns and 64. */
+typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work);
 typedef void resample_channels_fn(const resample_job *job, int64_t n, int64_t y, void *work);
 
 /* The taps of each grid point of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */

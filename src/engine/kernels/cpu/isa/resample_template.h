@@ -22,18 +22,6 @@ static void NAME(store)(dtype t, const TYPE *from, int64_t n, char *to, int64_t 
     }
 }
 
-/* Where target t's taps lie: *k first, *step from one to the next; how many. */
-static inline int64_t NAME(taps)(const resample_table *t, int64_t target, int64_t *k, int64_t *step) {
-    if (t->uniform > 0) {
-        *k = target;
-        *step = t->n;
-        return t->uniform;
-    }
-    *k = t->start[target];
-    *step = 1;
-    return t->start[target + 1] - t->start[target];
-}
-
 /* to[i] (+)= weight * from[i] */
 static inline void NAME(accumulate)(const TYPE *restrict from, TYPE weight, bool is_first, int64_t n, TYPE *restrict to) {
     if (is_first) {
@@ -47,64 +35,191 @@ static inline void NAME(accumulate)(const TYPE *restrict from, TYPE weight, bool
     }
 }
 
-/* The combined row's columns to the output's. */
-static void NAME(across)(const resample_table *t, const TYPE *restrict row, TYPE *restrict out) {
+/* out[i], i below n, from the combined row; `taps` as a constant, so that they are added without a loop. */
+static inline void NAME(add_taps)(const resample_lanes *t, int taps, const TYPE *restrict row, TYPE *restrict out, int64_t n) {
     const TYPE *restrict w = t->WEIGHTS;
     const int32_t *restrict s = t->source;
-    int64_t n = t->n;
-    if (t->uniform == 1) {
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = row[s[i]];
+    int64_t lanes = t->lanes, first = 0;
+#if GATHERS
+    for (; first + GATHER_LANES <= n; first += GATHER_LANES) {
+        gather_lanes sum, weight, more;
+        gather_f32(&sum, row, s + first);
+        memcpy(&weight, w + first, sizeof weight);
+        sum *= weight;
+        for (int k = 1; k < taps; k++) {
+            gather_f32(&more, row, s + k * lanes + first);
+            memcpy(&weight, w + k * lanes + first, sizeof weight);
+            sum += weight * more;
         }
-    } else if (t->uniform == 2) {
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = w[i] * row[s[i]] + w[n + i] * row[s[n + i]];
+        memcpy(out + first, &sum, sizeof sum);
+    }
+#endif
+    for (int64_t i = first; i < n; i++) {
+        TYPE sum = w[i] * row[s[i]];
+        for (int k = 1; k < taps; k++) {
+            sum += w[k * lanes + i] * row[s[k * lanes + i]];
         }
-    } else if (t->uniform == 4) {
-        for (int64_t i = 0; i < n; i++) {
-            out[i] = (w[i] * row[s[i]] + w[n + i] * row[s[n + i]]) +
-                     (w[2 * n + i] * row[s[2 * n + i]] + w[3 * n + i] * row[s[3 * n + i]]);
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            TYPE sum = 0;
-            for (int64_t k = t->start[i]; k < t->start[i + 1]; k++) {
-                sum += w[k] * row[s[k]];
-            }
-            out[i] = sum;
+        out[i] = sum;
+    }
+}
+
+static inline void NAME(copy_taps)(const resample_lanes *t, const TYPE *restrict row, TYPE *restrict out, int64_t n) {
+    int64_t i = 0;
+#if GATHERS
+    for (; i + GATHER_LANES <= n; i += GATHER_LANES) {
+        gather_lanes v;
+        gather_f32(&v, row, t->source + i);
+        memcpy(out + i, &v, sizeof v);
+    }
+#endif
+    for (; i < n; i++) {
+        out[i] = row[t->source[i]];
+    }
+}
+
+/* Each of n elements `times` times, and the sums of as many; `times` as a constant, for vector code. */
+static inline void NAME(repeat)(const TYPE *restrict row, TYPE *restrict out, int64_t n, int times) {
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < times; k++) {
+            out[times * i + k] = row[i];
         }
     }
 }
 
-static void NAME(plane)(const resample_job *job, int64_t n, int64_t c, int64_t y, void *work) {
-    int64_t size = (int64_t)dtype_size(job->dtype), width = job->x_columns, k, step;
-    TYPE *row = work, *buffer = row + width, *out = buffer + width;
-    int64_t taps = NAME(taps)(&job->rows, y, &k, &step);
-    memset(row, 0, (size_t)width * sizeof(TYPE));
-    for (int64_t i = 0; i < taps; i++, k += step) {
-        int64_t at = n * job->x_step[0] + c * job->x_step[1] + job->rows.source[k] * job->x_step[2];
-        const TYPE *from = (const TYPE *)(job->x + at * size);
-        if (job->dtype != OWN_DTYPE || job->x_step[3] != 1) {
-            NAME(load)(job->dtype, job->x + at * size, job->x_step[3], width, buffer);
+static inline void NAME(sum_each)(const TYPE *restrict row, TYPE *restrict out, int64_t n, int times) {
+    for (int64_t i = 0; i < n; i++) {
+        TYPE sum = row[times * i];
+        for (int k = 1; k < times; k++) {
+            sum += row[times * i + k];
+        }
+        out[i] = sum;
+    }
+}
+
+/* Whether columns are repeated or added up as neighbours, in the few ways that there are loops for; then it is done. */
+static inline bool NAME(across_whole)(const resample_job *job, const TYPE *restrict row, TYPE *restrict out) {
+    const resample_lanes *l = &job->across;
+    if (l->each == 2) {
+        NAME(repeat)(row, out, job->x_columns, 2);
+    } else if (l->each == 4) {
+        NAME(repeat)(row, out, job->x_columns, 4);
+    } else if (l->sums == 2) {
+        NAME(sum_each)(row, out, job->columns.n, 2);
+    } else if (l->sums == 4) {
+        NAME(sum_each)(row, out, job->columns.n, 4);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The combined row's columns to the output's; as many lanes of these as n. */
+static void NAME(across)(const resample_job *job, const TYPE *restrict row, TYPE *restrict out, int64_t n) {
+    const resample_lanes *l = &job->across;
+    const resample_table *t = &job->columns;
+    if (NAME(across_whole)(job, row, out)) {
+        return;
+    }
+    switch (l->taps) {
+    case 1:
+        if (!l->is_plain) {
+            NAME(add_taps)(l, 1, row, out, n);
+            break;
+        }
+        NAME(copy_taps)(l, row, out, n);
+        break;
+    case 2:
+        NAME(add_taps)(l, 2, row, out, n);
+        break;
+    case 3:
+        NAME(add_taps)(l, 3, row, out, n);
+        break;
+    case 4:
+        NAME(add_taps)(l, 4, row, out, n);
+        break;
+    case 0:
+        for (int64_t i = 0; i < t->n; i++) {
+            TYPE sum = 0;
+            for (int64_t k = t->start[i]; k < t->start[i + 1]; k++) {
+                sum += t->WEIGHTS[k] * row[t->source[k]];
+            }
+            out[i] = sum;
+        }
+        break;
+    default:
+        NAME(add_taps)(l, 4, row, out, n);
+        for (int64_t k = 4 * l->lanes; k < l->taps * l->lanes; k += l->lanes) {
+            for (int64_t i = 0; i < n; i++) {
+                out[i] += l->WEIGHTS[k + i] * row[l->source[k + i]];
+            }
+        }
+    }
+}
+
+/* Whether target y of an axis is made of just one source, by weight 1. */
+static inline bool NAME(is_copy)(const resample_table *t, int64_t y) {
+    return t->start[y + 1] - t->start[y] == 1 && t->weight[t->start[y]] == 1;
+}
+
+/* The rows of plane x that row y of the output takes, added up: in `row`, or where the one row lies. An element behind the
+   last column is 0 where some column wants it. */
+static const TYPE *NAME(down)(const resample_job *job, const char *x, int64_t y, TYPE *row, TYPE *buffer) {
+    const resample_table *t = &job->rows;
+    int64_t size = (int64_t)dtype_size(job->dtype), width = job->x_columns;
+    bool is_ready = job->dtype == OWN_DTYPE && job->x_step[3] == 1;
+    if (is_ready && !job->across.has_gaps && NAME(is_copy)(t, y)) {
+        return (const TYPE *)(x + t->source[t->start[y]] * job->x_step[2] * size);
+    }
+    if (t->start[y] == t->start[y + 1]) {
+        memset(row, 0, (size_t)width * sizeof(TYPE));
+    }
+    for (int64_t k = t->start[y]; k < t->start[y + 1]; k++) {
+        const char *at = x + t->source[k] * job->x_step[2] * size;
+        const TYPE *from = (const TYPE *)at;
+        if (!is_ready) {
+            NAME(load)(job->dtype, at, job->x_step[3], width, buffer);
             from = buffer;
         }
-        NAME(accumulate)(from, job->rows.WEIGHTS[k], i == 0, width, row);
+        NAME(accumulate)(from, t->WEIGHTS[k], k == t->start[y], width, row);
     }
-    NAME(across)(&job->columns, row, out);
-    int64_t to = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-    NAME(store)(job->dtype, out, job->columns.n, job->out + to * size, job->out_step[3]);
+    row[width] = 0;
+    return row;
+}
+
+static void NAME(plane)(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
+    const resample_table *t = &job->rows;
+    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns.n, lanes = job->across.lanes;
+    TYPE *row = work, *buffer = row + job->x_columns + 1, *made = buffer + job->x_columns;
+    const char *x = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
+    bool is_dense = job->out_step[3] == 1, is_own = is_dense && job->dtype == OWN_DTYPE;
+    for (int64_t first = y; y < end; y++) {
+        int64_t at = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
+        char *to = job->out + at * size;
+        if (is_dense && y > first && NAME(is_copy)(t, y) && NAME(is_copy)(t, y - 1) &&
+            t->source[t->start[y]] == t->source[t->start[y - 1]]) {
+            memcpy(to, to - job->out_step[2] * size, (size_t)(columns * size));
+            continue;
+        }
+        const TYPE *from = NAME(down)(job, x, y, row, buffer);
+        /* All lanes may go where the row lies if what is behind it is a row that is still to come. */
+        bool has_room = y + 1 < end && job->out_step[2] == columns && lanes - columns <= columns;
+        if (is_own && (lanes == columns || has_room || job->across.each + job->across.sums > 0)) {
+            NAME(across)(job, from, (TYPE *)to, lanes);
+            continue;
+        }
+        NAME(across)(job, from, made, lanes);
+        NAME(store)(job->dtype, made, columns, to, job->out_step[3]);
+    }
 }
 
 static void NAME(channels)(const resample_job *job, int64_t n, int64_t y, void *work) {
     int64_t size = (int64_t)dtype_size(job->dtype), channels = job->channels;
     TYPE *sum = work, *buffer = sum + channels;
     for (int64_t x = 0; x < job->columns.n; x++) {
-        int64_t r, r_step, c, c_step;
-        int64_t r_taps = NAME(taps)(&job->rows, y, &r, &r_step);
+        bool is_first = true;
         memset(sum, 0, (size_t)channels * sizeof(TYPE));
-        for (int64_t i = 0; i < r_taps; i++, r += r_step) {
-            int64_t c_taps = NAME(taps)(&job->columns, x, &c, &c_step);
-            for (int64_t j = 0; j < c_taps; j++, c += c_step) {
+        for (int64_t r = job->rows.start[y]; r < job->rows.start[y + 1]; r++) {
+            for (int64_t c = job->columns.start[x]; c < job->columns.start[x + 1]; c++) {
                 int64_t at = n * job->x_step[0] + job->rows.source[r] * job->x_step[2] +
                              job->columns.source[c] * job->x_step[3];
                 const TYPE *from = (const TYPE *)(job->x + at * size);
@@ -112,7 +227,8 @@ static void NAME(channels)(const resample_job *job, int64_t n, int64_t y, void *
                     NAME(load)(job->dtype, job->x + at * size, 1, channels, buffer);
                     from = buffer;
                 }
-                NAME(accumulate)(from, job->rows.WEIGHTS[r] * job->columns.WEIGHTS[c], i + j == 0, channels, sum);
+                NAME(accumulate)(from, job->rows.WEIGHTS[r] * job->columns.WEIGHTS[c], is_first, channels, sum);
+                is_first = false;
             }
         }
         int64_t to = n * job->out_step[0] + y * job->out_step[2] + x * job->out_step[3];
@@ -194,3 +310,4 @@ static void NAME(grid_back)(const grid_job *job, int64_t n, int64_t c, void *wor
 #undef OUT_OF
 #undef LOAD
 #undef STORE
+#undef GATHERS

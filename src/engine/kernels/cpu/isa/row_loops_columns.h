@@ -30,9 +30,9 @@ static void columns_scale(void *to, const void *x, const void *a, const void *b,
     }
 }
 
-static inline int64_t rows_of_group(const columns_step *s, int64_t g) {
-    int64_t left = s->rows - g * COLUMNS_GROUP;
-    return left < 0 ? 0 : left < COLUMNS_GROUP ? left : COLUMNS_GROUP;
+static inline __attribute__((always_inline)) int64_t rows_of_group(const columns_step *s, int64_t g, columns_kind kind) {
+    int64_t all = columns_group(kind), left = s->rows - g * all;
+    return left < 0 ? 0 : left < all ? left : all;
 }
 
 static inline pack at_least(pack p, double least) {
@@ -105,14 +105,14 @@ static inline void join_rows(const columns_step *s, int64_t r, value *made, cons
 
 /* A chunk at an end of what is stored, where a line is not whole, or the chunk is not; or one that lags. */
 static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t g, int64_t at, columns_kind kind) {
-    int64_t row = s->room + s->margin, before = s->margin, from = g * COLUMNS_GROUP;
+    int64_t row = s->room + s->margin, before = s->margin, from = g * columns_group(kind);
     const value *kept = (const value *)s->kept + from * row + at;
     const value *other = (const value *)s->kept_other + from * row + at;
     value *to = (value *)s->to + from * s->to_stride + at;
     bool is_last = at + CHUNK >= s->out_n;
     chunk_factors c;
     take_factors(s, g, at, kind, before, &c);
-    for (int64_t r = 0; r < rows_of_group(s, g); r++, kept += row, other += row, to += s->to_stride) {
+    for (int64_t r = 0; r < rows_of_group(s, g, kind); r++, kept += row, other += row, to += s->to_stride) {
         value made[PACK + CHUNK + PACK];
         int64_t lag = before > 0 ? lag_of(to) : 0;
         int64_t first = at == 0 && s->out_begins ? 0 : -lag, last = is_last && s->out_ends ? s->out_n - at : CHUNK - lag;
@@ -168,7 +168,7 @@ static __attribute__((noinline)) void stage_chunk(chunk_source *c, value *room, 
 /* A chunk once more, less the largest numbers so far. */
 static __attribute__((noinline)) void read_again(const columns_step *s, int64_t g, int64_t at, const chunk_source *c,
                                                  bool logarithm) {
-    int64_t row = s->room + s->margin, rows = rows_of_group(s, g);
+    int64_t row = s->room + s->margin, rows = rows_of_group(s, g, COLUMNS_SOFTMAX);
     value *kept = (value *)s->kept + g * COLUMNS_GROUP * row + at, *shift = (value *)s->shift + g * row + at;
     value *sum = (value *)s->sum + at, before[CHUNK];
     memcpy(before, shift, sizeof before);
@@ -341,8 +341,8 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     int64_t widest = s->n > s->out_n ? s->n : s->out_n, row = s->room + (shifted ? s->margin : 0);
     bool same_group = at + CHUNK < widest, reads = at >= 0 && at < s->n;
     int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group ? g : g + 1;
-    int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g) : 0;
-    int64_t from = g * COLUMNS_GROUP, out_from = out_g * COLUMNS_GROUP;
+    int64_t rows = reads ? rows_of_group(s, g, kind) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g, kind) : 0;
+    const int64_t all = columns_group(kind), from = g * all, out_from = out_g * all;
     chunk_places c = {.source = {(const value *)s->next + from * s->next_stride + at,
                                  back ? (const value *)s->next_other + from * s->other_stride + at : NULL, s->next_stride,
                                  s->other_stride, s->ahead * s->next_stride, s->ahead * s->other_stride},
@@ -357,7 +357,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
                       .row = row,
                       .out_at = out_at};
     value staged[2 * COLUMNS_GROUP * CHUNK];
-    bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + COLUMNS_GROUP < s->rows;
+    bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + all < s->rows;
     if (rows > 0 && at + CHUNK > s->n && !has_next) { /* what lies behind a row is the next one: it does no harm */
         stage_chunk(&c.source, staged, rows, s->n - at);
     }
@@ -372,10 +372,10 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         take_totals(s, g, at, &c.source, row, kind, &t);
     }
     const chunk_totals before = t;
-    if (rows == COLUMNS_GROUP && out_rows == COLUMNS_GROUP && keeps_tail) {
-        pass_rows(&c, &t, COLUMNS_GROUP, COLUMNS_GROUP, kind, shifted, true);
-    } else if (rows == COLUMNS_GROUP && out_rows == COLUMNS_GROUP) {
-        pass_rows(&c, &t, COLUMNS_GROUP, COLUMNS_GROUP, kind, shifted, false);
+    if (rows == all && out_rows == all && keeps_tail) {
+        pass_rows(&c, &t, all, all, kind, shifted, true);
+    } else if (rows == all && out_rows == all) {
+        pass_rows(&c, &t, all, all, kind, shifted, false);
     } else {
         pass_rows(&c, &t, rows, out_rows, kind, shifted, keeps_tail);
     }
@@ -387,7 +387,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
 static inline __attribute__((always_inline)) void columns_step_with(const columns_step *step, columns_kind kind, bool shifted) {
     const columns_step of = *step, *s = &of;
     int64_t widest = s->n > s->out_n ? s->n : s->out_n;
-    for (int64_t g = 0; g * COLUMNS_GROUP < s->rows; g++) {
+    for (int64_t g = 0; g * columns_group(kind) < s->rows; g++) {
         for (int64_t at = g == 0 ? -CHUNK : 0; at < widest; at += CHUNK) {
             step_chunk(s, g, at, kind, shifted); /* the one before the first: the first is finished */
         }

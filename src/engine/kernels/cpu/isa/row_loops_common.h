@@ -3,6 +3,7 @@
      value  the computing type,        wide    what its sums run up in (double or int64_t),
      WIDE   the row_wide member,       place_t the type of places kept by columns,
      ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
+     PACK_WRAPS  where packs must not be added up by +,
      PACK_IS_NAN a mask of what is NaN in a pack.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "engine/kernels/cpu/isa/stream.h"
@@ -64,10 +65,6 @@ static inline value plus(value total, value x) {
     return ADD(total, x);
 }
 
-static inline value pack_sum(pack p) {
-    return pack_fold(p, plus);
-}
-
 typedef __typeof__((pack){0} < (pack){0}) pack_mask;
 
 static inline pack pack_choose(pack_mask mask, pack a, pack b) {
@@ -111,73 +108,7 @@ static inline pack pack_square(pack x) {
     return x * x;
 }
 
-/* One block's sum: four packs side by side, since one alone would wait for each addition, then what is left. */
-static inline __attribute__((always_inline)) value block_sum(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
-    pack a = {0}, b = {0}, c = {0}, d = {0};
-    int64_t i = 0;
-    for (; i + 4 * PACK <= n; i += 4 * PACK) {
-        a = PACK_ADD(a, f(pack_at(x + i)));
-        b = PACK_ADD(b, f(pack_at(x + i + PACK)));
-        c = PACK_ADD(c, f(pack_at(x + i + 2 * PACK)));
-        d = PACK_ADD(d, f(pack_at(x + i + 3 * PACK)));
-    }
-    for (; i + PACK <= n; i += PACK) {
-        a = PACK_ADD(a, f(pack_at(x + i)));
-    }
-    value sum = n >= PACK ? pack_sum(PACK_ADD(PACK_ADD(a, b), PACK_ADD(c, d))) : 0;
-    for (; i < n; i++) {
-        sum = ADD(sum, g(x[i]));
-    }
-    return sum;
-}
-
-static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, pack (*f)(pack),
-                                                           value (*g)(value)) {
-    wide sum = total->WIDE;
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        sum = ADD(sum, (wide)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f, g));
-    }
-    total->WIDE = sum;
-}
-
-/* Many short rows: totals[r] is row r's sum. */
-static inline __attribute__((always_inline)) void fold_short(row_wide *totals, const value *x, int64_t rows,
-                                                             int64_t row_stride, int64_t n, pack (*f)(pack),
-                                                             value (*g)(value)) {
-    for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        totals[r].WIDE = 0;
-        fold_sum(&totals[r], x, n, f, g);
-    }
-}
-
-static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, pack_identity, identity);
-}
-
-static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, pack_square, square);
-}
-
-static void fold_values(row_wide *total, const void *x, int64_t n) {
-    fold_sum(total, x, n, pack_identity, identity);
-}
-
-static void fold_squares(row_wide *total, const void *x, int64_t n) {
-    fold_sum(total, x, n, pack_square, square);
-}
-
-static void fold_sizes(row_wide *total, const void *row, int64_t n) {
-    const value *x = row;
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n;
-        value sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = from; i < to; i++) {
-            sum = ADD(sum, size_of_value(x[i]));
-        }
-        total->WIDE = ADD(total->WIDE, (wide)sum);
-    }
-}
+#include "engine/kernels/cpu/isa/row_loops_sums.h"
 
 static void fold_nonzero(row_wide *total, const void *row, int64_t n) {
     const value *x = row;
@@ -285,29 +216,21 @@ static void into_zero(void *total, const void *x, int64_t n) {
     into_with(total, x, n, or_zero);
 }
 
-/* Four rows at a time: the sums are loaded and stored once for all four. */
-static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
-    value *sums = totals;
-    const value *x = rows_at;
-    int64_t r = 0;
-    for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
-        const value *a = x, *b = a + row_stride, *c = b + row_stride, *d = c + row_stride;
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            sums[i] = ADD(sums[i], ADD(ADD(a[i], b[i]), ADD(c[i], d[i])));
-        }
-    }
-    for (; r < rows; r++, x += row_stride) {
-        into_with(sums, x, n, plus);
-    }
-}
-
 static int64_t place_of_extreme(const void *row, int64_t n, bool smallest) {
     const value *x = row;
     row_wide best = {.WIDE = (wide)x[0]};
     (smallest ? fold_smallest : fold_largest)(&best, x, n);
     value wanted = (value)best.WIDE;
-    for (int64_t i = 0; i < n; i++) {
+    const pack sought = (pack){0} + wanted;
+    int64_t i = 0;
+    for (; i + 4 * PACK <= n; i += 4 * PACK) { /* packs without it are passed over */
+        pack a = pack_at(x + i), b = pack_at(x + i + PACK), c = pack_at(x + i + 2 * PACK), d = pack_at(x + i + 3 * PACK);
+        if (pack_any((a == sought) | (b == sought) | (c == sought) | (d == sought) | PACK_IS_NAN(a) | PACK_IS_NAN(b) |
+                     PACK_IS_NAN(c) | PACK_IS_NAN(d))) {
+            break;
+        }
+    }
+    for (; i < n; i++) {
         if (x[i] == wanted || IS_NAN(x[i])) {
             return i;
         }
@@ -356,6 +279,8 @@ static void settle(void) {
 #define COMMON_ROW_LOOPS                                                                                                  \
     .size = sizeof(value), .load = load, .store = store, .fill = fill, .stream = stream_row, .settle = settle,            \
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},                \
-    .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares},                                     \
+    .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares, [ROW_SIZES] = fold_short_sizes},      \
+    .fold_runs = {[ROW_SUM] = fold_value_runs, [ROW_SQUARES] = fold_square_runs, [ROW_SIZES] = fold_size_runs},            \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
-    .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .scan = scan
+    .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .sum_rows = sum_rows,               \
+    .scan = scan, .scan_columns = scan_columns

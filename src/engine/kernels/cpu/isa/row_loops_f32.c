@@ -36,6 +36,12 @@ static inline __attribute__((always_inline)) pack exp_pack(pack p) {
 static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
     return exp_pack(p);
 }
+
+/* 2^p with the digits that type t needs. */
+#define PACK_EXP_HALF 1
+static inline __attribute__((always_inline)) pack exp2_half_pack(dtype t, pack p) {
+    return (pack)(t == ASSAY_BF16 ? exp2_by_scaling_bf16((__m512)p) : exp2_by_scaling_f16((__m512)p));
+}
 #endif
 
 /* Elements a stride apart gather in a small buffer, so that conversion stays a vector loop. Of others, memory is asked for the

@@ -9,6 +9,7 @@ typedef int64_t place_t;
 #define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 typedef uint64_t bits_pack __attribute__((vector_size(64)));
 #define PACK_ADD(a, b) ((pack)((bits_pack)(a) + (bits_pack)(b)))
+#define PACK_WRAPS 1
 #define PACK_IS_NAN(a) ((pack){0} & (a))
 
 #include "engine/kernels/cpu/row_loops.h"

@@ -3,18 +3,28 @@
 
 /* The sum of (x - c)^2 over one block. */
 static inline value block_distances(const value *x, value c, int64_t n) {
-    pack a = {0}, b = {0};
-    value rest = 0;
+    partial_sums s = {.rest = 0};
     int64_t i = 0;
-    for (; i + 2 * PACK <= n; i += 2 * PACK) {
+    for (; i + 4 * PACK <= n; i += 4 * PACK) {
         pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
-        a += p * p;
-        b += q * q;
+        pack r = pack_at(x + i + 2 * PACK) - c, t = pack_at(x + i + 3 * PACK) - c;
+        s.a += p * p;
+        s.b += q * q;
+        s.c += r * r;
+        s.d += t * t;
     }
-    for (; i < n; i++) {
-        rest += (x[i] - c) * (x[i] - c);
+    for (; i + PACK <= n; i += PACK) {
+        pack p = pack_at(x + i) - c;
+        s.a += p * p;
     }
-    return n >= 2 * PACK ? pack_sum(a + b) + rest : rest;
+    if (PACK_PARTS && i < n) {
+        pack p = pack_keep(pack_start(x + i, n - i) - c, n - i);
+        s.b += p * p;
+    }
+    for (; !PACK_PARTS && i < n; i++) {
+        s.rest += (x[i] - c) * (x[i] - c);
+    }
+    return sums_total(&s);
 }
 
 /* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
@@ -94,99 +104,7 @@ static void channel_grad_short(void *to, const void *grads, const void *at, cons
 
 /* --- rings: see ring_step ------------------------------------------------------------------------------------------------- */
 
-enum { RING_BLOCK = 4 * PACK, RING_AHEAD = 2048 / sizeof(value) }; /* the CPU itself reads ahead within a page only */
-
 #include "engine/kernels/cpu/isa/row_loops_ring.h"
-
-/* --- rows of layer norm that go past the caches ---------------------------------------------------------------------------- */
-
-/* What finishes a row: beside the step, so that the compiler need not read it anew after each store. */
-typedef struct layer_finish {
-    const value *from, *weight, *bias;
-    value mean, rstd;
-} layer_finish;
-
-static inline __attribute__((always_inline)) pack layer_pack(const layer_finish *f, int64_t i) {
-    pack p = (pack_at(f->from + i) - f->mean) * f->rstd;
-    p = f->weight != NULL ? p * pack_at(f->weight + i) : p;
-    return f->bias != NULL ? p + pack_at(f->bias + i) : p;
-}
-
-/* What the blocks leave of the row that is finished: less than a line, or from where one begins. */
-static void layer_rest(value *to, const layer_finish *f, int64_t i, int64_t end) {
-    for (; i + PACK <= end; i += PACK) {
-        pack p = layer_pack(f, i);
-        stream_line(to + i, &p);
-    }
-    for (; i < end; i++) {
-        value x = (f->from[i] - f->mean) * f->rstd * (f->weight != NULL ? f->weight[i] : 1);
-        to[i] = f->bias != NULL ? x + f->bias[i] : x;
-    }
-}
-
-/* Block by block in turns: memory reads the one row while it writes the other, and the CPU does not wait for a row's mean or
-   distances before it goes on. Each row goes by lines of its own; what lies before the first and behind the last block of
-   any comes last. Inlined with constants for what steps have in common. */
-static inline __attribute__((always_inline)) void layer_with(layer_step *s, bool reads, bool measures, bool stores, bool weighs,
-                                                             bool shifts) {
-    const value *next = s->next, *x = s->x;
-    value *to = s->to, c = (value)s->centre;
-    const layer_finish f = {s->from, weighs ? s->weight : NULL, shifts ? s->bias : NULL, (value)s->mean, (value)s->rstd};
-    const int64_t n = s->n; /* rows of the computing type */
-    int64_t next_head = ring_head(row_native, next, n), x_head = ring_head(row_native, x, n), to_head = ring_head(row_native, to, n);
-    int64_t most_head = next_head > x_head ? next_head : x_head, end;
-    most_head = to_head > most_head ? to_head : most_head;
-    end = (n - most_head) / RING_BLOCK * RING_BLOCK;
-    double sum = 0, squares = 0;
-    for (int64_t i = 0; i < end;) {
-        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
-        pack total = {0}, more = {0}, distance_sum = {0}, more_distance = {0};
-        for (; i < stop; i += RING_BLOCK) {
-            for (int k = 0; measures && k < RING_BLOCK; k += 2 * PACK) {
-                const value *at = x + x_head + i + k;
-                pack p = pack_at(at) - c, q = pack_at(at + PACK) - c;
-                distance_sum += p * p;
-                more_distance += q * q;
-            }
-            for (int k = 0; reads && k < RING_BLOCK; k += 2 * PACK) {
-                const value *at = next + next_head + i + k;
-                __builtin_prefetch(at + RING_AHEAD);
-                __builtin_prefetch(at + RING_AHEAD + PACK);
-                total += pack_at(at);
-                more += pack_at(at + PACK);
-            }
-            for (int k = 0; stores && k < RING_BLOCK; k += PACK) {
-                pack p = layer_pack(&f, to_head + i + k);
-                stream_line(to + to_head + i + k, &p);
-            }
-        }
-        sum += (double)pack_sum(total + more);
-        squares += (double)pack_sum(distance_sum + more_distance);
-    }
-    if (stores) {
-        layer_rest(to, &f, 0, to_head);
-        layer_rest(to, &f, to_head + end, n);
-    }
-    if (measures) {
-        squares += (double)block_distances(x, c, x_head);
-        squares += (double)block_distances(x + x_head + end, c, n - x_head - end);
-    }
-    if (reads) {
-        sum += (double)block_sum(next, next_head, pack_identity, identity);
-        sum += (double)block_sum(next + next_head + end, n - next_head - end, pack_identity, identity);
-    }
-    s->sum = sum;
-    s->squares = squares;
-}
-
-static void layer_stream(layer_step *s) {
-    bool reads = s->next != NULL, measures = s->x != NULL, stores = s->to != NULL;
-    if (reads && measures && stores && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, true, true, true, true, true);
-    } else {
-        layer_with(s, reads, measures, stores, s->weight != NULL, s->bias != NULL);
-    }
-}
 
 static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, void *means, void *squares) {
     value *mean = means, *m2 = squares;

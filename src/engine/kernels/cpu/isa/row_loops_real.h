@@ -118,8 +118,11 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     }
 }
 
+#include "engine/kernels/cpu/isa/row_loops_pairs.h"
 #include "engine/kernels/cpu/isa/row_loops_norm.h"
+#include "engine/kernels/cpu/isa/row_loops_layer.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax.h"
+#include "engine/kernels/cpu/isa/row_loops_softmax_stream.h"
 #include "engine/kernels/cpu/isa/row_loops_columns.h"
 
 #define REAL_ROW_LOOPS                                                                                                       \
@@ -133,6 +136,6 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .softmax_stream = softmax_stream, .softmax_back_stream = softmax_back_stream,                                             \
     .columns_stream = columns_stream, .columns_scale = columns_scale,                                                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
-    .layer_stream = layer_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
+    .layer_stream = layer_stream, .layer_back_stream = layer_back_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
     .square_difference = square_difference, .scaled_difference = scaled_difference

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled plans: a graph through the compiler, its kernels built and loaded, library calls by the eager kernels. */
+#include "engine/backend/compiled.h"
+
+#include "engine/kernels/cpu/parallel.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- memory ------------------------------------------------------------------------------------------------------------ */
+
+static status make_memory(const output_memory *m, compiled_plan *p, int i, error *err) {
+    const compile_buffer *b = &p->program.buffers[i];
+    tensor *t = &p->tensors[i];
+    switch (b->role) {
+    case BUFFER_INPUT:
+        tensor_share(t, b->tensor);
+        return ASSAY_OK;
+    case BUFFER_SEED:
+        p->seeds[i] = (int64_t)b->seed;
+        return ASSAY_OK;
+    case BUFFER_WORK:
+        TRY(tensor_init(t, b->dtype, 1, &b->n_elems, err));
+        return tensor_allocate(t, &device_cpu, err);
+    case BUFFER_OUTPUT:
+        tensor_share(t, b->tensor);
+        return t->storage != NULL ? ASSAY_OK : output_memory_take(m, b->output, t, err);
+    case BUFFER_CALL:
+        return ASSAY_OK; /* when its step is prepared */
+    }
+    return ASSAY_OK;
+}
+
+static void *address_of(const compiled_plan *p, int buffer) {
+    return p->program.buffers[buffer].role == BUFFER_SEED ? (void *)&p->seeds[buffer] : tensor_data(&p->tensors[buffer]);
+}
+
+/* --- library calls --------------------------------------------------------------------------------------------------------- */
+
+/* The k-th tensor argument as this plan has it. */
+static status operand(compiled_plan *p, const compile_step *s, int k, const tensor *original, tensor **out, error *err) {
+    const compile_operand *o = &s->operands[k];
+    tensor *t = arena_make(&p->memory, 1, sizeof *t);
+    if (t == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    const compile_buffer *b = &p->program.buffers[o->buffer];
+    if (b->role == BUFFER_INPUT && b->tensor == original) {
+        *out = (tensor *)original;
+        return ASSAY_OK;
+    }
+    const tensor *memory = &p->tensors[o->buffer];
+    TRY(tensor_init_strided(t, original->dtype, original->ndim, original->sizes, o->strides, err));
+    t->storage = memory->storage; /* borrowed: the plan keeps it */
+    t->offset = memory->offset + o->offset;
+    *out = t;
+    return ASSAY_OK;
+}
+
+static status redirect(compiled_plan *p, const compile_step *s, op_call *call, error *err) {
+    int n = s->call->op->signature.n_params, k = 0;
+    arg *args = arena_make(&p->memory, (size_t)n, sizeof *args);
+    if (args == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    memcpy(args, s->call->args, (size_t)n * sizeof *args);
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == ARG_TENSOR) {
+            TRY(operand(p, s, k++, args[i].tensor, &args[i].tensor, err));
+        } else if (args[i].kind == ARG_TENSORS) {
+            tensor **items = arena_make(&p->memory, (size_t)args[i].n, sizeof(tensor *));
+            if (items == NULL) {
+                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+            }
+            for (int j = 0; j < args[i].n; j++) {
+                items[j] = NULL;
+                if (args[i].tensors[j] != NULL) {
+                    TRY(operand(p, s, k++, args[i].tensors[j], &items[j], err));
+                }
+            }
+            args[i].tensors = items;
+        }
+    }
+    *call = (op_call){.op = s->call->op, .args = args, .seed = s->call->seed};
+    return ASSAY_OK;
+}
+
+/* Which of the graph's outputs a call's output is, or -1. */
+static int output_of_call(const compiled_plan *p, int step, int output) {
+    for (int i = 0; i < p->g->n_outputs; i++) {
+        int at = p->program.output_buffers[i];
+        const compile_buffer *b = at >= 0 ? &p->program.buffers[at] : NULL;
+        if (b != NULL && b->role == BUFFER_CALL && b->step == step && b->output == output) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A view's layout was found in prepare, and its memory is its source's. */
+static status run_nothing(kernel_plan *k) {
+    (void)k;
+    return ASSAY_OK;
+}
+
+static status prepare_call(const compiled_backend *b, compiled_plan *p, int index, error *err) {
+    compiled_step *s = &p->steps[index];
+    const compile_step *described = s->described;
+    const kernel_row *kernel = kernel_find_cpu(b->kernels, described->call->op);
+    bool is_view = described->call->op->row->is_view;
+    if (kernel == NULL && !is_view) {
+        return fail(err, ASSAY_UNSUPPORTED, "no kernel for %s", described->call->op->signature.full);
+    }
+    TRY(redirect(p, described, &s->call, err));
+    TRY(op_infer(&s->call, &s->out, err));
+    for (int i = 0; i < s->out.n; i++) {
+        tensor *t = &s->out.items[i];
+        if (t->storage == NULL && t->sparse == NULL) {
+            TRY(output_memory_take(b->base.outputs, output_of_call(p, index, i), t, err));
+        }
+    }
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        const compile_buffer *buffer = &p->program.buffers[i];
+        if (buffer->role == BUFFER_CALL && buffer->step == index) {
+            tensor_share(&p->tensors[i], &s->out.items[buffer->output]);
+        }
+    }
+    s->library = (kernel_plan){.call = &s->call, .out = &s->out, .memory = &p->memory};
+    if (is_view) {
+        s->library.run = run_nothing;
+        return ASSAY_OK;
+    }
+    p->base.note = p->base.note == NULL ? kernel->note : p->base.note; /* why it was not taken apart matters more */
+    return kernel->prepare(&s->library, err);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------------------ */
+
+static bool run_kernel(const compiled_step *s) {
+    int64_t n = s->n_tasks;
+    int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
+    threads = n < threads ? (int)n : threads;
+    threads = s->n_rooms > 0 && s->n_rooms < threads ? s->n_rooms : threads;
+    if (threads <= 1) {
+        return s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
+    }
+    const observer *watch = observer_of_thread;
+    bool good = true;
+#pragma omp parallel num_threads(threads) reduction(&& : good)
+    {
+        parallel_enter(watch);
+        int64_t from, to;
+        parallel_share(n, 1, &from, &to);
+        good = s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
+        parallel_leave(watch);
+    }
+    return good;
+}
+
+status compiled_run_step(compiled_plan *p, int step, error *err) {
+    compiled_step *s = &p->steps[step];
+    if (s->kernel == NULL) {
+        s->library.err = err;
+        return s->library.run(&s->library);
+    }
+    if (!run_kernel(s) && s->described->checks) {
+        return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
+    }
+    return ASSAY_OK;
+}
+
+static status run(plan *base, error *err) {
+    compiled_plan *p = (compiled_plan *)base;
+    int next = p->whole ? p->program.n_chains : 0;
+    for (int i = 0; i < p->n_steps; i++) {
+        if (next < p->program.n_chains && p->program.chains[next].first == i) {
+            TRY(compiled_run_chain(p, next, err));
+            i += p->program.chains[next++].n_steps - 1;
+        } else {
+            TRY(compiled_run_step(p, i, err));
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status output(plan *base, int i, tensor *out, error *err) {
+    compiled_plan *p = (compiled_plan *)base;
+    if (i < 0 || i >= p->g->n_outputs) {
+        return fail(err, ASSAY_INVALID, "expected an output from 0 to %d, got %d", p->g->n_outputs - 1, i);
+    }
+    int buffer = p->program.output_buffers[i];
+    tensor_share(out, buffer >= 0 ? &p->tensors[buffer] : p->g->outputs[i]);
+    return ASSAY_OK;
+}
+
+static void release(plan *base) {
+    compiled_plan *p = (compiled_plan *)base;
+    for (int i = 0; i < p->n_steps; i++) {
+        compiled_step *s = &p->steps[i];
+        if (s->library.clear != NULL) {
+            s->library.clear(&s->library);
+        }
+        outputs_clear(&s->out);
+    }
+    for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
+        tensor_clear(&p->tensors[i]);
+    }
+    if (p->instead != NULL) {
+        p->instead->release(p->instead);
+    }
+    module_free(p->code);
+    arena_clear(&p->memory);
+    free(p);
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------------------- */
+
+status compiled_use_variant(compiled_plan *p, int step, int variant, error *err) {
+    compiled_step *s = &p->steps[step];
+    const compile_variant *v = &s->described->variants[variant];
+    compiled_kernel_fn *kernel = module_find(p->code, v->symbol);
+    if (kernel == NULL) {
+        return fail(err, ASSAY_INTERNAL, "%s is missing from compiled code", v->symbol);
+    }
+    s->kernel = kernel;
+    s->n_tasks = v->n_tasks;
+    s->variant = variant;
+    return ASSAY_OK;
+}
+
+/* Each thread's own memory, as much as the variant wants that wants most. */
+static status make_rooms(compiled_plan *p, compiled_step *s, error *err) {
+    int64_t most = 0;
+    for (int v = 0; v < s->described->n_variants; v++) {
+        int64_t bytes = s->described->variants[v].room_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    if (most == 0) {
+        return ASSAY_OK;
+    }
+    enum { LINE = 64 };
+    size_t n = (size_t)s->described->n_buffers;
+    s->n_rooms = omp_get_max_threads();
+    s->rooms = arena_make(&p->memory, (size_t)s->n_rooms, sizeof *s->rooms);
+    for (int t = 0; s->rooms != NULL && t < s->n_rooms; t++) {
+        char *room = arena_make(&p->memory, (size_t)most + LINE, 1);
+        s->rooms[t] = arena_make(&p->memory, n + 1, sizeof *s->rooms[t]);
+        if (room == NULL || s->rooms[t] == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        }
+        memcpy(s->rooms[t], s->buffers, n * sizeof *s->buffers);
+        s->rooms[t][n] = room + (-(uintptr_t)room & (LINE - 1));
+    }
+    return s->rooms != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+}
+
+static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
+    for (int i = 0; i < p->program.n_steps; i++) {
+        compiled_step *s = &p->steps[i];
+        outputs_init(&s->out);
+        p->n_steps = i + 1;
+        s->described = &p->program.steps[i];
+        if (s->described->n_variants == 0) {
+            TRY(prepare_call(b, p, i, err));
+            continue;
+        }
+        TRY(compiled_use_variant(p, i, 0, err));
+        s->buffers = arena_make(&p->memory, (size_t)s->described->n_buffers, sizeof *s->buffers);
+        if (s->buffers == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        }
+    }
+    for (int i = 0; i < p->n_steps; i++) {
+        const compile_step *described = p->steps[i].described;
+        for (int k = 0; k < described->n_buffers; k++) {
+            p->steps[i].buffers[k] = address_of(p, described->buffers[k]);
+        }
+        TRY(make_rooms(p, &p->steps[i], err));
+        p->steps[i].in_parts = p->steps[i].kernel;
+    }
+    return compiled_prepare_chains(p, err);
+}
+
+/* All of a plan but its code. */
+static status describe_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, const char *prefix,
+                            error *err) {
+    compile_options options = *how;
+    options.n_threads = omp_get_max_threads();
+    options.prefix = prefix;
+    TRY(compile_graph(&p->memory, p->g, &options, &p->program, err));
+    p->base.is_fallback = p->program.is_fallback;
+    p->base.note = p->program.why;
+    program_traffic traffic = compile_traffic(&p->program, p->g);
+    p->base.n_kernels = traffic.n_kernels;
+    p->base.n_calls = traffic.n_calls;
+    p->base.bytes_moved = traffic.bytes;
+    size_t n = (size_t)p->program.n_buffers;
+    p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
+    p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);
+    p->steps = arena_make(&p->memory, (size_t)p->program.n_steps, sizeof *p->steps);
+    if (p->tensors == NULL || p->seeds == NULL || p->steps == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        TRY(make_memory(b->base.outputs, p, i, err));
+    }
+    return ASSAY_OK;
+}
+
+static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {
+    TRY(describe_plan(b, p, how, NULL, err));
+    if (p->program.source[0] != '\0') {
+        TRY(module_build(p->program.source, BUILD_TO_LAST, &p->code, err));
+        p->base.note = p->base.note == NULL ? module_note(p->code) : p->base.note;
+    }
+    return prepare_steps(b, p, err);
+}
+
+static status new_plan(const graph *g, compiled_plan **out, error *err) {
+    compiled_plan *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    p->base = (plan){.run = run, .output = output, .release = release};
+    p->g = g;
+    *out = p;
+    return ASSAY_OK;
+}
+
+status compiled_prepare(compiled_backend *b, const graph *g, const compile_options *options, compiled_plan **out, error *err) {
+    compiled_plan *p = NULL;
+    TRY(new_plan(g, &p, err));
+    status result = prepare_plan(b, p, options, err);
+    if (result != ASSAY_OK) {
+        release(&p->base);
+        return result;
+    }
+    *out = p;
+    return ASSAY_OK;
+}
+
+status compiled_prepare_eager(const compiled_backend *b, const graph *g, plan **out, error *err) {
+    b->eager->outputs = b->base.outputs;
+    status result = b->eager->prepare(b->eager, g, out, err);
+    b->eager->outputs = NULL;
+    return result;
+}
+
+/* The code of plans that are described, and their steps. */
+static status build_many(const compiled_backend *b, compiled_plan *const *plans, int n, build_purpose purpose, error *err) {
+    arena memory = {0};
+    module *code = NULL;
+    char *source = NULL;
+    const compiled_program **programs = arena_make(&memory, (size_t)n, sizeof *programs);
+    status result = programs != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        programs[i] = &plans[i]->program;
+    }
+    result = result == ASSAY_OK ? compile_join(&memory, programs, n, &source, err) : result;
+    if (result == ASSAY_OK && source[0] != '\0') {
+        result = module_build(source, purpose, &code, err);
+    }
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        plans[i]->code = code != NULL ? module_share(code) : NULL;
+        result = prepare_steps(b, plans[i], err);
+    }
+    module_free(code);
+    arena_clear(&memory);
+    return result;
+}
+
+status compiled_prepare_many(backend *base, const graph *const *graphs, int n, build_purpose purpose, plan **out, error *err) {
+    const compiled_backend *b = (const compiled_backend *)base;
+    if (b->tunes) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s prepares one graph at a time", base->name);
+    }
+    compiled_plan **plans = calloc((size_t)n + 1, sizeof(compiled_plan *));
+    if (plans == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+    }
+    status result = ASSAY_OK;
+    for (int i = 0; result == ASSAY_OK && i < n; i++) {
+        result = new_plan(graphs[i], &plans[i], err);
+        const char *prefix = result == ASSAY_OK ? arena_format(&plans[i]->memory, "graph_%d_", i) : NULL;
+        if (result == ASSAY_OK) {
+            result = prefix != NULL ? describe_plan(b, plans[i], &b->options, prefix, err)
+                                    : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for plans");
+        }
+    }
+    result = result == ASSAY_OK ? build_many(b, plans, n, purpose, err) : result;
+    for (int i = 0; i < n && plans[i] != NULL; i++) {
+        if (result == ASSAY_OK) {
+            out[i] = &plans[i]->base;
+        } else {
+            release(&plans[i]->base);
+        }
+    }
+    free(plans);
+    return result;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Template, part of row_loops_real.h: rows of layer norm and of its gradient that go past the caches. Block by block in turns: memory
+   reads the one row while it writes the other, and the CPU does not wait for a row's sums before it goes on. Each row goes by lines
+   of its own; what lies before the first and behind the last block of any comes last. Inlined with constants for what steps have in
+   common.
+
+   Rows of f16 and bf16 have twice the elements to a line of memory, so that arithmetic counts: what is (x - mean) rstd for others is
+   x rstd - mean rstd there, in one step, which rounds mean rstd once more: to a share of f32's digits, not of theirs. */
+
+enum { LAYER_BLOCK = 2 * PAIR };
+
+static inline int64_t layer_larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* (x - mean) rstd of all elements of a row. */
+typedef struct layer_scale {
+    value mean, rstd, offset; /* offset: -mean rstd */
+} layer_scale;
+
+static inline layer_scale layer_scale_of(double mean, double rstd) {
+    return (layer_scale){row_number(mean), row_number(rstd), row_number(-mean * rstd)};
+}
+
+static inline __attribute__((always_inline)) pair layer_scaled(dtype t, const layer_scale *s, pair x) {
+    if (row_is_half(t)) {
+        return (pair){x.a * s->rstd + s->offset, x.b * s->rstd + s->offset};
+    }
+    return (pair){(x.a - s->mean) * s->rstd, (x.b - s->mean) * s->rstd};
+}
+
+/* What finishes a row: beside the step, so that the compiler need not read it anew after each store. */
+typedef struct layer_finish {
+    const value *weight, *bias; /* NULL: none */
+    layer_scale scale;
+    int64_t n;
+} layer_finish;
+
+static inline __attribute__((always_inline)) pair layer_pair(dtype t, const layer_finish *f, pair p, const beside *w, const beside *b,
+                                                             int64_t i) {
+    p = layer_scaled(t, &f->scale, p);
+    if (f->weight != NULL) {
+        pair q = beside_pair(t, w, i);
+        p.a *= q.a;
+        p.b *= q.b;
+    }
+    if (f->bias != NULL) {
+        pair q = beside_pair(t, b, i);
+        p.a += q.a;
+        p.b += q.b;
+    }
+    return p;
+}
+
+/* What the blocks leave of the row that is finished: less than a line, or from where one begins. */
+static inline void layer_rest(dtype t, void *to, const void *from, const layer_finish *f, int64_t i, int64_t end) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        beside w = beside_from(t, f->weight, f->n, i), b = beside_from(t, f->bias, f->n, i);
+        row_set_first(t, to, i, layer_pair(t, f, row_pair_first(t, from, i, m), &w, &b, 0), m);
+    }
+}
+
+/* What a row that is read adds up to. */
+typedef struct layer_moments {
+    pair sum, squares;
+} layer_moments;
+
+static inline __attribute__((always_inline)) void layer_add(layer_moments *sums, pair p) {
+    sums->sum.a += p.a;
+    sums->sum.b += p.b;
+    sums->squares.a += p.a * p.a;
+    sums->squares.b += p.b * p.b;
+}
+
+static inline void layer_rest_sums(dtype t, const void *row, value c, int64_t i, int64_t end, layer_moments *sums) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        pair p = row_pair_first(t, row, i, m);
+        layer_add(sums, pair_first(t, (pair){p.a - c, p.b - c}, m, 0));
+    }
+}
+
+static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtype t, bool reads, bool stores, bool weighs, bool shifts) {
+    const void *x = s->x, *from = s->from;
+    void *to = s->to;
+    const layer_finish f = {weighs ? s->weight : NULL, shifts ? s->bias : NULL, layer_scale_of(s->mean, s->rstd), s->n};
+    const value c = (value)s->centre;
+    const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
+    const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
+    const beside w = beside_from(t, f.weight, n, to_head), b = beside_from(t, f.bias, n, to_head);
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < end;) {
+        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        layer_moments sums = {pair_of(0), pair_of(0)};
+        for (; i < stop; i += LAYER_BLOCK) {
+            for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
+                pair p = row_pair(t, x, head + i + k);
+                row_ask(t, x, head + i + k);
+                layer_add(&sums, (pair){p.a - c, p.b - c});
+            }
+            for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
+                row_set_pair(t, to, to_head + i + k, layer_pair(t, &f, row_pair(t, from, to_head + i + k), &w, &b, i + k), true);
+            }
+        }
+        sum += (double)pack_sum(sums.sum.a + sums.sum.b);
+        squares += (double)pack_sum(sums.squares.a + sums.squares.b);
+    }
+    if (stores) {
+        layer_rest(t, to, from, &f, 0, to_head);
+        layer_rest(t, to, from, &f, to_head + end, n);
+    }
+    if (reads && (head > 0 || head + end < n)) {
+        layer_moments sums = {pair_of(0), pair_of(0)};
+        layer_rest_sums(t, x, c, 0, head, &sums);
+        layer_rest_sums(t, x, c, head + end, n, &sums);
+        sum += (double)pack_sum(sums.sum.a + sums.sum.b);
+        squares += (double)pack_sum(sums.squares.a + sums.squares.b);
+    }
+    s->sum = sum;
+    s->squares = squares;
+}
+
+static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s, dtype t) {
+    bool reads = s->x != NULL, stores = s->to != NULL;
+    if (reads && stores && s->weight != NULL && s->bias != NULL) {
+        layer_with(s, t, true, true, true, true);
+    } else {
+        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL);
+    }
+}
+
+static void layer_stream(layer_step *s) {
+    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
+        layer_stream_of(s, ASSAY_BF16);
+    } else if (row_is_half(s->type)) {
+        layer_stream_of(s, ASSAY_F16);
+    } else {
+        layer_stream_of(s, row_native);
+    }
+}
+
+/* --- its gradient ----------------------------------------------------------------------------------------------------------- */
+
+/* What finishes a row: rstd ((g - mean of g) - (x - mean) rstd (mean of g (x - mean) rstd)). */
+typedef struct layer_gradient {
+    const value *weight; /* NULL: 1 */
+    value mean, rstd, g, gx;
+    value slope, offset; /* the same as g rstd + (x slope + offset) */
+    int64_t n;
+} layer_gradient;
+
+static inline layer_gradient layer_gradient_of(const layer_back_step *s, const value *weight) {
+    double slope = -s->from_rstd * s->from_rstd * s->from_gx;
+    return (layer_gradient){weight, row_number(s->from_mean), row_number(s->from_rstd), row_number(s->from_g), row_number(s->from_gx),
+                            row_number(slope), row_number(-s->from_mean * slope - s->from_g * s->from_rstd), s->n};
+}
+
+static inline __attribute__((always_inline)) pair layer_gradient_pair(dtype t, const layer_gradient *f, pair dy, pair x, const beside *w,
+                                                                      int64_t i) {
+    if (f->weight != NULL) {
+        pair q = beside_pair(t, w, i);
+        dy.a *= q.a;
+        dy.b *= q.b;
+    }
+    if (row_is_half(t)) {
+        return (pair){dy.a * f->rstd + (x.a * f->slope + f->offset), dy.b * f->rstd + (x.b * f->slope + f->offset)};
+    }
+    return (pair){((dy.a - f->g) - (x.a - f->mean) * f->rstd * f->gx) * f->rstd,
+                  ((dy.b - f->g) - (x.b - f->mean) * f->rstd * f->gx) * f->rstd};
+}
+
+static inline void layer_gradient_rest(dtype t, void *to, const void *dy, const void *x, const layer_gradient *f, int64_t i,
+                                       int64_t end) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        beside w = beside_from(t, f->weight, f->n, i);
+        row_set_first(t, to, i, layer_gradient_pair(t, f, row_pair_first(t, dy, i, m), row_pair_first(t, x, i, m), &w, 0), m);
+    }
+}
+
+/* What a row that is read adds up to. */
+typedef struct layer_sums_of {
+    const value *weight;      /* NULL: 1 */
+    value *weights, *biases;  /* NULL: none */
+    layer_scale scale;
+    int64_t n;
+} layer_sums_of;
+
+/* The first m of them: where no element is, nothing is added. */
+static inline __attribute__((always_inline)) void layer_add_pair(dtype t, const layer_sums_of *f, pair dy, pair x, int64_t m,
+                                                                 const beside *w, const beside *ws, const beside *bs, int64_t i,
+                                                                 pair *g, pair *gx) {
+    x = layer_scaled(t, &f->scale, x);
+    x = m < PAIR ? pair_first(t, x, m, 0) : x;
+    if (f->weights != NULL) {
+        pair p = beside_pair(t, ws, i), q = beside_pair(t, bs, i);
+        p.a += dy.a * x.a;
+        p.b += dy.b * x.b;
+        q.a += dy.a;
+        q.b += dy.b;
+        beside_set(t, ws, i, p);
+        beside_set(t, bs, i, q);
+    }
+    if (f->weight != NULL) {
+        pair q = beside_pair(t, w, i);
+        dy.a *= q.a;
+        dy.b *= q.b;
+        dy = m < PAIR ? pair_first(t, dy, m, 0) : dy;
+    }
+    g->a += dy.a;
+    g->b += dy.b;
+    gx->a += dy.a * x.a;
+    gx->b += dy.b * x.b;
+}
+
+static inline void layer_add_rest(dtype t, const void *dy, const void *x, const layer_sums_of *f, int64_t i, int64_t end, double *sum,
+                                  double *products) {
+    pair g = pair_of(0), gx = pair_of(0);
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        beside w = beside_from(t, f->weight, f->n, i), ws = beside_from(t, f->weights, f->n, i), bs = beside_from(t, f->biases, f->n, i);
+        layer_add_pair(t, f, row_pair_first(t, dy, i, m), row_pair_first(t, x, i, m), m, &w, &ws, &bs, 0, &g, &gx);
+    }
+    *sum += (double)pack_sum(g.a + g.b);
+    *products += (double)pack_sum(gx.a + gx.b);
+}
+
+static inline __attribute__((always_inline)) void layer_back_with(layer_back_step *s, dtype t, bool reads, bool stores, bool weighs,
+                                                                  bool adds) {
+    const void *dy = s->dy, *x = s->x, *from_dy = s->from_dy, *from_x = s->from_x;
+    void *to = s->to;
+    const layer_sums_of r = {weighs ? s->weight : NULL, adds ? s->weight_sums : NULL, adds ? s->bias_sums : NULL,
+                             layer_scale_of(s->mean, s->rstd), s->n};
+    const layer_gradient f = layer_gradient_of(s, r.weight);
+    const int64_t n = s->n, head = row_head(t, dy, n), to_head = row_head(t, to, n);
+    const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
+    const beside w = beside_from(t, r.weight, n, head), ws = beside_from(t, r.weights, n, head), bs = beside_from(t, r.biases, n, head);
+    const beside to_w = beside_from(t, r.weight, n, to_head);
+    double sum = 0, products = 0;
+    for (int64_t i = 0; i < end;) {
+        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        pair g = pair_of(0), gx = pair_of(0);
+        for (; i < stop; i += LAYER_BLOCK) {
+            for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
+                row_ask(t, dy, head + i + k);
+                row_ask(t, x, head + i + k);
+                layer_add_pair(t, &r, row_pair(t, dy, head + i + k), row_pair(t, x, head + i + k), PAIR, &w, &ws, &bs, i + k, &g,
+                               &gx);
+            }
+            for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
+                int64_t at = to_head + i + k;
+                row_set_pair(t, to, at, layer_gradient_pair(t, &f, row_pair(t, from_dy, at), row_pair(t, from_x, at), &to_w, i + k), true);
+            }
+        }
+        sum += (double)pack_sum(g.a + g.b);
+        products += (double)pack_sum(gx.a + gx.b);
+    }
+    if (stores) {
+        layer_gradient_rest(t, to, from_dy, from_x, &f, 0, to_head);
+        layer_gradient_rest(t, to, from_dy, from_x, &f, to_head + end, n);
+    }
+    if (reads) {
+        layer_add_rest(t, dy, x, &r, 0, head, &sum, &products);
+        layer_add_rest(t, dy, x, &r, head + end, n, &sum, &products);
+    }
+    s->g = sum;
+    s->gx = products;
+}
+
+static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {
+    bool reads = s->dy != NULL, stores = s->to != NULL, weighs = s->weight != NULL, adds = s->weight_sums != NULL;
+    if (reads && stores && weighs && adds) {
+        layer_back_with(s, t, true, true, true, true);
+    } else {
+        layer_back_with(s, t, reads, stores, weighs, adds);
+    }
+}
+
+static void layer_back_stream(layer_back_step *s) {
+    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
+        layer_back_of(s, ASSAY_BF16);
+    } else if (row_is_half(s->type)) {
+        layer_back_of(s, ASSAY_F16);
+    } else {
+        layer_back_of(s, row_native);
+    }
+}

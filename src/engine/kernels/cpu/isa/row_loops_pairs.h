@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Template, part of row_loops_real.h: rows of the computing type or, where that is float, of f16 or bf16, which are widened and
+   narrowed in registers. `t` is a constant wherever these functions are inlined.
+
+   Rows go by pairs of packs. Of bf16 the first pack holds the elements of even places, the second those of odd ones: to widen and to
+   narrow them takes no instruction that moves numbers between lanes, of which the CPU starts one a cycle. What else a loop reads for
+   each element, in the computing type, lies in the same order (row_beside). */
+
+static const dtype row_native = ASSAY_F64; /* stands for the computing type, whichever that is */
+
+typedef struct pair {
+    pack a, b;
+} pair;
+
+enum { PAIR = 2 * PACK };
+
+static inline __attribute__((always_inline)) bool row_is_half(dtype t) {
+#if defined(ROW_HALVES)
+    return t == ASSAY_BF16 || t == ASSAY_F16;
+#else
+    (void)t;
+    return false;
+#endif
+}
+
+static inline __attribute__((always_inline)) int64_t row_size(dtype t) {
+    return row_is_half(t) ? 2 : (int64_t)sizeof(value);
+}
+
+static inline __attribute__((always_inline)) const void *row_at(dtype t, const void *row, int64_t i) {
+    return (const char *)row + i * row_size(t);
+}
+
+static inline __attribute__((always_inline)) void *row_to(dtype t, void *row, int64_t i) {
+    return (char *)row + i * row_size(t);
+}
+
+#if defined(ROW_HALVES)
+typedef uint32_t pack_bits __attribute__((vector_size(64)));
+
+/* bf16 in the upper half of each place: to nearest, ties to even. NaN stays NaN as long as its lower half is 0: so is that of any
+   that comes of bf16 or of arithmetic, and row_number keeps others out. */
+static inline __attribute__((always_inline)) pack_bits bf16_places(pack p) {
+#if defined(__AVX512F__)
+    __m512i bits = (__m512i)p, rounded = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+    __mmask16 is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    return (pack_bits)_mm512_mask_add_epi32(rounded, is_odd, rounded, _mm512_set1_epi32(1));
+#else
+    pack_bits bits = (pack_bits)p;
+    return bits + 0x7fff + (bits >> 16 & 1);
+#endif
+}
+
+static inline __attribute__((always_inline)) pack_bits bf16_of_pair(pair p) {
+    return (bf16_places(p.b) & 0xffff0000) | bf16_places(p.a) >> 16;
+}
+
+static inline __attribute__((always_inline)) pair pair_of_f16(pack_bits x) {
+#if defined(__AVX512F__)
+    return (pair){(pack)_mm512_cvtph_ps(_mm512_castsi512_si256((__m512i)x)),
+                  (pack)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)x, 1))};
+#else
+    value floats[PAIR];
+    uint16_t halves[PAIR];
+    memcpy(halves, &x, sizeof halves);
+    for (int k = 0; k < PAIR; k += 8) {
+        floats_of_f16(floats + k, halves + k, 8);
+    }
+    return (pair){pack_at(floats), pack_at(floats + PACK)};
+#endif
+}
+
+static inline __attribute__((always_inline)) pack_bits f16_of_pair(pair p) {
+#if defined(__AVX512F__)
+    __m256i low = _mm512_cvtps_ph((__m512)p.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256i high = _mm512_cvtps_ph((__m512)p.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return (pack_bits)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    value floats[PAIR];
+    uint16_t halves[PAIR];
+    pack_bits made;
+    memcpy(floats, &p, sizeof floats);
+    for (int k = 0; k < PAIR; k += 8) {
+        f16_of_floats(halves + k, floats + k, 8);
+    }
+    memcpy(&made, halves, sizeof made);
+    return made;
+#endif
+}
+#endif
+
+/* A number for all elements of a row. */
+static inline value row_number(double x) {
+    return x == x ? (value)x : (value)NAN;
+}
+
+/* The PAIR elements from place i on of a row of type t. */
+static inline __attribute__((always_inline)) pair row_pair(dtype t, const void *row, int64_t i) {
+#if defined(ROW_HALVES)
+    if (row_is_half(t)) {
+        pack_bits x;
+        memcpy(&x, row_at(t, row, i), sizeof x);
+        return t == ASSAY_F16 ? pair_of_f16(x) : (pair){(pack)(x << 16), (pack)(x & 0xffff0000)};
+    }
+#endif
+    const value *x = row_at(t, row, i);
+    return (pair){pack_at(x), pack_at(x + PACK)};
+}
+
+/* And back; line: past the caches, to where a line of memory begins. */
+static inline __attribute__((always_inline)) void row_set_pair(dtype t, void *row, int64_t i, pair p, bool line) {
+    char *to = row_to(t, row, i);
+#if defined(ROW_HALVES)
+    if (row_is_half(t)) {
+        pack_bits made = t == ASSAY_F16 ? f16_of_pair(p) : bf16_of_pair(p);
+        line ? stream_line(to, &made) : (void)memcpy(to, &made, sizeof made);
+        return;
+    }
+#endif
+    (void)t;
+    if (line) {
+        stream_line(to, &p.a);
+        stream_line(to + sizeof p.a, &p.b);
+    } else {
+        memcpy(to, &p, sizeof p);
+    }
+}
+
+static inline __attribute__((always_inline)) pair pair_of(value x) {
+    return (pair){(pack){0} + x, (pack){0} + x};
+}
+
+/* p's first m <= PAIR elements, and `rest` behind them. */
+static inline pair pair_first(dtype t, pair p, int64_t m, value rest) {
+    value place[PAIR];
+    for (int k = 0; k < PACK; k++) {
+        place[k] = (value)(t == ASSAY_BF16 ? 2 * k : k);
+        place[PACK + k] = (value)(t == ASSAY_BF16 ? 2 * k + 1 : PACK + k);
+    }
+    pair others = pair_of(rest);
+    return (pair){pack_choose(pack_at(place) < (value)m, p.a, others.a), pack_choose(pack_at(place + PACK) < (value)m, p.b, others.b)};
+}
+
+/* Of a row's end: m <= PAIR elements from place i on, and zeros behind them. */
+static inline pair row_pair_first(dtype t, const void *row, int64_t i, int64_t m) {
+    value some[PAIR] = {0};
+    memcpy(some, row_at(t, row, i), (size_t)(m * row_size(t)));
+    return row_pair(t, some, 0);
+}
+
+/* m <= PAIR elements of p; whole lines among them go past the caches. */
+static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m) {
+    value some[PAIR];
+    row_set_pair(t, some, 0, p, false);
+    stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
+}
+
+/* Elements of a row of n up to the first that begins a line of memory. */
+static inline int64_t row_head(dtype t, const void *to, int64_t n) {
+    int64_t head = (int64_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / row_size(t);
+    return head < n ? head : n;
+}
+
+/* Numbers of the computing type that go with a row's elements, from `from` on, in a room of row_beside_room(n): the pair that goes
+   with the elements from place from + i on, where i is a multiple of PAIR. */
+typedef struct beside {
+    value *a, *b;
+} beside;
+
+static inline __attribute__((always_inline)) beside beside_from(dtype t, const void *room, int64_t n, int64_t from) {
+    int64_t a = row_beside(t, from, n), b = t == ASSAY_BF16 ? row_beside(t, from + 1, n) : from + PACK;
+    uintptr_t at = (uintptr_t)room; /* which may be NULL, where there is none */
+    return (beside){(value *)(at + (uintptr_t)a * sizeof(value)), (value *)(at + (uintptr_t)b * sizeof(value))};
+}
+
+static inline __attribute__((always_inline)) pair beside_pair(dtype t, const beside *s, int64_t i) {
+    int64_t at = t == ASSAY_BF16 ? i / 2 : i;
+    return (pair){pack_at(s->a + at), pack_at(s->b + at)};
+}
+
+static inline __attribute__((always_inline)) void beside_set(dtype t, const beside *s, int64_t i, pair p) {
+    int64_t at = t == ASSAY_BF16 ? i / 2 : i;
+    memcpy(s->a + at, &p.a, sizeof p.a);
+    memcpy(s->b + at, &p.b, sizeof p.b);
+}
+
+/* Asks for memory this far on: the CPU itself reads ahead within a page only. */
+enum { ROW_AHEAD_BYTES = 2048 };
+
+/* The PAIR elements that lie so far on. */
+static inline __attribute__((always_inline)) void row_ask(dtype t, const void *row, int64_t i) {
+    for (int64_t k = 0; k < PAIR * row_size(t); k += STREAM_LINE) {
+        __builtin_prefetch((const char *)((uintptr_t)row_at(t, row, i) + ROW_AHEAD_BYTES + (uintptr_t)k)); /* it may lie outside */
+    }
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Template, part of row_loops_real.h: lines of softmax and its gradients that go past the caches. Block by block in turns: while one
+   line waits for memory the CPU goes on with the other. Each goes by lines of memory of its own; what lies before the first and
+   behind the last block of either comes last. */
+
+enum { SOFTMAX_BLOCK = 2 * PAIR };
+
+/* What exponentials are taken of: x - shift, or x scale - offset for exp2_half_pack. */
+typedef struct softmax_shift {
+    value shift, scale, offset;
+} softmax_shift;
+
+/* Of a shift so large that its product could be infinite, as of bf16's lowest number, any other number is too far off to count: with
+   a scale that multiplies exactly its exponential comes out as 1, theirs as 0. *shift: becomes what is taken off. */
+static inline softmax_shift softmax_shift_of(dtype t, double *shift) {
+    softmax_shift s = {row_number(*shift), fabs(*shift) < 0x1p100 ? (value)0x1.715476p+0 : (value)0x1p-10, 0};
+#if defined(PACK_EXP_HALF)
+    if (row_is_half(t)) {
+        s.offset = row_number(*shift * (double)s.scale);
+        *shift = (double)s.offset / (double)s.scale;
+    }
+#else
+    (void)t;
+#endif
+    return s;
+}
+
+static inline __attribute__((always_inline)) pack softmax_exp(dtype t, const softmax_shift *s, pack p) {
+#if defined(PACK_EXP_HALF)
+    if (row_is_half(t)) {
+        return exp2_half_pack(t, p * s->scale - s->offset);
+    }
+#endif
+    (void)t;
+    return exp_shifted_pack(p - s->shift);
+}
+
+static inline __attribute__((always_inline)) pair softmax_exps(dtype t, const softmax_shift *s, pair p) {
+    return (pair){softmax_exp(t, s, p.a), softmax_exp(t, s, p.b)};
+}
+
+/* What finishes a line: beside the step, so that the compiler need not read it anew after each store. */
+typedef struct softmax_finish {
+    const void *from;
+    value largest, factor;
+    int64_t n;
+    bool logarithm;
+} softmax_finish;
+
+static inline __attribute__((always_inline)) pair softmax_finished(const softmax_finish *f, pair p) {
+    return f->logarithm ? (pair){(p.a - f->largest) - f->factor, (p.b - f->largest) - f->factor}
+                        : (pair){p.a * f->factor, p.b * f->factor};
+}
+
+/* What the blocks leave of the line that is finished: less than a line of memory, or from where one begins. Even a few
+   ordinary stores among those past the caches cost much: they read their lines first. */
+static inline void softmax_finish_rest(dtype t, void *to, const softmax_finish *f, int64_t i, int64_t end) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        beside made = beside_from(t, f->from, f->n, i);
+        row_set_first(t, to, i, softmax_finished(f, f->logarithm ? row_pair_first(t, f->from, i, m) : beside_pair(t, &made, 0)), m);
+    }
+}
+
+/* What a line that is read comes to. NaN need not reach the largest: its exponential makes the sum NaN. */
+typedef struct softmax_totals {
+    pair sum;
+    pack most;
+} softmax_totals;
+
+/* The same of the line whose exponentials are taken. Behind the last of them anything is written. */
+static inline void softmax_read_rest(dtype t, const void *x, value *made, const softmax_shift *shift, int64_t n, int64_t i, int64_t end,
+                                     softmax_totals *totals) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        pair p = row_pair_first(t, x, i, m), e = pair_first(t, softmax_exps(t, shift, p), m, 0);
+        p = pair_first(t, p, m, (value)-INFINITY);
+        totals->most = pack_most(pack_most(totals->most, p.a), p.b);
+        totals->sum.a += e.a;
+        totals->sum.b += e.b;
+        if (made != NULL) {
+            beside to = beside_from(t, made, n, i);
+            beside_set(t, &to, 0, e);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) double softmax_near(dtype t, const void *x) {
+    pair p = row_pair(t, x, 0), q = row_pair(t, x, PAIR);
+    double largest = (double)pack_fold(pack_most(pack_most(p.a, p.b), pack_most(q.a, q.b)), larger);
+    double lowest = sizeof(value) == sizeof(float) ? -(double)FLT_MAX : -DBL_MAX;
+    return largest > lowest ? largest : lowest;
+}
+
+static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, dtype t, bool logarithm, bool reads, bool stores) {
+    const void *x = s->x;
+    void *to = s->to, *made = logarithm ? NULL : s->made;
+    s->shift = reads && s->begins ? softmax_near(t, x) : s->shift;
+    const softmax_shift shift = softmax_shift_of(t, &s->shift);
+    const softmax_finish f = {s->from, row_number(s->finish_largest), row_number(s->factor), s->n, logarithm};
+    const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
+    const int64_t end = (n - (to_head > head ? to_head : head)) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
+    const beside kept = beside_from(t, made, n, head), from = beside_from(t, f.from, n, to_head);
+    softmax_totals rest = {pair_of(0), (pack){0} - (value)INFINITY};
+    double sum = 0;
+    if (reads) {
+        softmax_read_rest(t, x, made, &shift, n, 0, head, &rest);
+    }
+    pack most = rest.most;
+    for (int64_t i = 0; i < end;) {
+        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        pair total = pair_of(0);
+        for (; i < stop; i += SOFTMAX_BLOCK) {
+            for (int k = 0; reads && k < SOFTMAX_BLOCK; k += PAIR) {
+                pair p = row_pair(t, x, head + i + k), e = softmax_exps(t, &shift, p);
+                row_ask(t, x, head + i + k);
+                total.a += e.a;
+                total.b += e.b;
+                if (logarithm) {
+                    most = pack_most(pack_most(most, p.a), p.b);
+                } else {
+                    beside_set(t, &kept, i + k, e);
+                }
+            }
+            for (int k = 0; stores && k < SOFTMAX_BLOCK; k += PAIR) {
+                pair p = logarithm ? row_pair(t, f.from, to_head + i + k) : beside_pair(t, &from, i + k);
+                row_set_pair(t, to, to_head + i + k, softmax_finished(&f, p), true);
+            }
+        }
+        sum += (double)pack_sum(total.a + total.b);
+    }
+    if (stores) {
+        softmax_finish_rest(t, to, &f, 0, to_head);
+        softmax_finish_rest(t, to, &f, to_head + end, n);
+    }
+    if (reads) {
+        rest.most = most;
+        softmax_read_rest(t, x, made, &shift, n, head + end, n, &rest);
+        s->sum = sum + (double)pack_sum(rest.sum.a + rest.sum.b);
+    }
+    if (reads && logarithm) {
+        value largest = pack_fold(rest.most, larger), part[PACK];
+        pack p = softmax_exp(t, &shift, (pack){0} + largest);
+        memcpy(part, &p, sizeof part);
+        s->largest = (double)largest;
+        s->part = (double)part[0];
+    }
+}
+
+static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step *s, dtype t) {
+    bool reads = s->x != NULL, stores = s->to != NULL;
+    if (s->logarithm) {
+        reads && stores ? softmax_with(s, t, true, true, true) : softmax_with(s, t, true, reads, stores);
+    } else {
+        reads && stores ? softmax_with(s, t, false, true, true) : softmax_with(s, t, false, reads, stores);
+    }
+}
+
+static void softmax_stream(softmax_step *s) {
+    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
+        softmax_stream_of(s, ASSAY_BF16);
+    } else if (row_is_half(s->type)) {
+        softmax_stream_of(s, ASSAY_F16);
+    } else {
+        softmax_stream_of(s, row_native);
+    }
+}
+
+/* --- gradients --------------------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) pair back_pair(pair g, pair y, value sum, bool logarithm) {
+    return logarithm ? (pair){g.a - exp_pack(y.a) * sum, g.b - exp_pack(y.b) * sum}
+                     : (pair){(g.a - sum) * y.a, (g.b - sum) * y.b};
+}
+
+static inline void back_rest(dtype t, void *to, const void *g, const void *y, value sum, bool logarithm, int64_t i, int64_t end) {
+    for (int64_t m; i < end; i += m) {
+        m = end - i < PAIR ? end - i : PAIR;
+        row_set_first(t, to, i, back_pair(row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), sum, logarithm), m);
+    }
+}
+
+static inline __attribute__((always_inline)) void back_add(pair *total, pair g, pair y, bool logarithm) {
+    total->a += logarithm ? g.a : g.a * y.a;
+    total->b += logarithm ? g.b : g.b * y.b;
+}
+
+/* What a line is read for comes before what is finished in each turn: lines a page apart would have loads wait for stores. */
+static inline __attribute__((always_inline)) void back_step_with(softmax_back_step *s, dtype t, bool logarithm) {
+    const void *g = s->g, *y = s->y, *from_g = s->from_g, *from_y = s->from_y;
+    void *to = s->to;
+    const value finish_sum = row_number(s->finish_sum);
+    const int64_t n = s->n, head = row_head(t, to, n), end = (n - head) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
+    double sum = 0;
+    for (int64_t i = 0; i < end;) {
+        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        pair total = pair_of(0);
+        for (; i < stop; i += SOFTMAX_BLOCK) {
+            for (int k = 0; k < SOFTMAX_BLOCK; k += PAIR) {
+                row_ask(t, g, i + k);
+                row_ask(t, y, i + k);
+                back_add(&total, row_pair(t, g, i + k), row_pair(t, y, i + k), logarithm);
+            }
+            for (int64_t k = head + i; k < head + i + SOFTMAX_BLOCK; k += PAIR) {
+                row_set_pair(t, to, k, back_pair(row_pair(t, from_g, k), row_pair(t, from_y, k), finish_sum, logarithm), true);
+            }
+        }
+        sum += (double)pack_sum(total.a + total.b);
+    }
+    pair rest = pair_of(0);
+    for (int64_t i = end, m; i < n; i += m) {
+        m = n - i < PAIR ? n - i : PAIR;
+        back_add(&rest, row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), logarithm);
+    }
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, 0, head);
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, head + end, n);
+    s->sum = sum + (double)pack_sum(rest.a + rest.b);
+}
+
+static inline __attribute__((always_inline)) void softmax_back_of(softmax_back_step *s, dtype t) {
+    if (s->logarithm) {
+        back_step_with(s, t, true);
+    } else {
+        back_step_with(s, t, false);
+    }
+}
+
+static void softmax_back_stream(softmax_back_step *s) {
+    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
+        softmax_back_of(s, ASSAY_BF16);
+    } else if (row_is_half(s->type)) {
+        softmax_back_of(s, ASSAY_F16);
+    } else {
+        softmax_back_of(s, row_native);
+    }
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of values, squares and sizes: a part of row_loops_common.h. */
+
+/* What is less than a pack goes by one load where memory can be read by parts of a register, else one by one. */
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+
+enum { PACK_PARTS = 1 };
+
+static inline __mmask64 pack_part(int64_t n) {
+    return ((__mmask64)1 << (n * (int64_t)sizeof(value))) - 1;
+}
+
+/* The first n < PACK numbers, then zeros. */
+static inline pack pack_start(const value *x, int64_t n) {
+    return (pack)_mm512_maskz_loadu_epi8(pack_part(n), x);
+}
+
+static inline pack pack_keep(pack p, int64_t n) {
+    return (pack)_mm512_maskz_mov_epi8(pack_part(n), (__m512i)p);
+}
+#else
+enum { PACK_PARTS = 0 };
+
+static inline pack pack_start(const value *x, int64_t n) {
+    (void)x, (void)n;
+    return (pack){0};
+}
+
+static inline pack pack_keep(pack p, int64_t n) {
+    (void)n;
+    return p;
+}
+#endif
+
+#if defined(PACK_WRAPS) /* whole numbers, whose vectors the compiler adds up well */
+static inline value pack_sum(pack p) {
+    return pack_fold(p, plus);
+}
+#else
+typedef value half_pack __attribute__((vector_size(32)));
+typedef value quarter_pack __attribute__((vector_size(16)));
+
+/* By halves: number by number the compiler takes each out of the pack. */
+static inline value pack_sum(pack p) {
+    half_pack half[2];
+    quarter_pack quarter[2];
+    value part[PACK / 4];
+    memcpy(half, &p, sizeof p);
+    half[0] += half[1];
+    memcpy(quarter, &half[0], sizeof quarter);
+    quarter[0] += quarter[1];
+    memcpy(part, &quarter[0], sizeof part);
+    return PACK == 16 ? (part[0] + part[1]) + (part[PACK / 4 - 2] + part[PACK / 4 - 1]) : part[0] + part[1];
+}
+#endif
+
+static inline pack pack_size(pack p) {
+    return pack_choose(p < 0, -p, p);
+}
+
+/* Four sums side by side, since one alone would wait for each addition, and what is left of runs, less than a pack each. */
+typedef struct partial_sums {
+    pack a, b, c, d;
+    value rest;
+} partial_sums;
+
+static inline __attribute__((always_inline)) void sums_add(partial_sums *s, const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
+    int64_t i = 0;
+    for (; i + 4 * PACK <= n; i += 4 * PACK) {
+        s->a = PACK_ADD(s->a, f(pack_at(x + i)));
+        s->b = PACK_ADD(s->b, f(pack_at(x + i + PACK)));
+        s->c = PACK_ADD(s->c, f(pack_at(x + i + 2 * PACK)));
+        s->d = PACK_ADD(s->d, f(pack_at(x + i + 3 * PACK)));
+    }
+    if (i + 2 * PACK <= n) {
+        s->a = PACK_ADD(s->a, f(pack_at(x + i)));
+        s->b = PACK_ADD(s->b, f(pack_at(x + i + PACK)));
+        i += 2 * PACK;
+    }
+    if (i + PACK <= n) {
+        s->c = PACK_ADD(s->c, f(pack_at(x + i)));
+        i += PACK;
+    }
+    if (PACK_PARTS && i < n) {
+        s->d = PACK_ADD(s->d, f(pack_start(x + i, n - i)));
+    }
+    for (; !PACK_PARTS && i < n; i++) {
+        s->rest = ADD(s->rest, g(x[i]));
+    }
+}
+
+static inline __attribute__((always_inline)) value sums_total(const partial_sums *s) {
+    return ADD(pack_sum(PACK_ADD(PACK_ADD(s->a, s->b), PACK_ADD(s->c, s->d))), s->rest);
+}
+
+/* One block's sum. */
+static inline __attribute__((always_inline)) value block_sum(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
+    partial_sums s = {.rest = 0};
+    sums_add(&s, x, n, f, g);
+    return sums_total(&s);
+}
+
+static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, pack (*f)(pack),
+                                                           value (*g)(value)) {
+    wide sum = total->WIDE;
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        sum = ADD(sum, (wide)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f, g));
+    }
+    total->WIDE = sum;
+}
+
+/* Many short rows: totals[r] is row r's sum. */
+static inline __attribute__((always_inline)) void fold_short(row_wide *totals, const value *x, int64_t rows,
+                                                             int64_t row_stride, int64_t n, pack (*f)(pack),
+                                                             value (*g)(value)) {
+    for (int64_t r = 0; r < rows; r++, x += row_stride) {
+        totals[r].WIDE = 0;
+        fold_sum(&totals[r], x, n, f, g);
+    }
+}
+
+/* Short runs share their partial sums, a block's worth of elements at a time. */
+static inline __attribute__((always_inline)) void fold_runs(row_wide *total, const value *x, int64_t runs, int64_t run_stride,
+                                                            int64_t n, pack (*f)(pack), value (*g)(value)) {
+    int64_t together = n > 0 ? ROW_BLOCK / n : runs;
+    wide sum = total->WIDE;
+    for (int64_t from = 0; from < runs; from += together) {
+        int64_t to = runs - from < together ? runs : from + together;
+        partial_sums s = {.rest = 0};
+        for (int64_t r = from; r < to; r++) {
+            sums_add(&s, x + r * run_stride, n, f, g);
+        }
+        sum = ADD(sum, (wide)sums_total(&s));
+    }
+    total->WIDE = sum;
+}
+
+static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, pack_identity, identity);
+}
+
+static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, pack_square, square);
+}
+
+static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, pack_size, size_of_value);
+}
+
+static void fold_value_runs(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n) {
+    fold_runs(total, x, runs, run_stride, n, pack_identity, identity);
+}
+
+static void fold_square_runs(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n) {
+    fold_runs(total, x, runs, run_stride, n, pack_square, square);
+}
+
+static void fold_size_runs(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n) {
+    fold_runs(total, x, runs, run_stride, n, pack_size, size_of_value);
+}
+
+static void fold_values(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, pack_identity, identity);
+}
+
+static void fold_squares(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, pack_square, square);
+}
+
+static void fold_sizes(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, pack_size, size_of_value);
+}
+
+/* Four rows at a time: the sums are loaded and stored once for all four. Not before the first, where there are none yet. */
+static inline __attribute__((always_inline)) void rows_into(value *sums, const value *x, int64_t rows, int64_t row_stride, int64_t n,
+                                                            bool is_first) {
+    const value *a = x, *b = a + row_stride, *c = b + row_stride, *d = c + row_stride;
+    switch (rows) {
+    case 1:
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            sums[i] = is_first ? ADD(0, a[i]) : ADD(sums[i], a[i]);
+        }
+        return;
+    case 2:
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value more = ADD(a[i], b[i]);
+            sums[i] = is_first ? more : ADD(sums[i], more);
+        }
+        return;
+    case 3:
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value more = ADD(ADD(a[i], b[i]), c[i]);
+            sums[i] = is_first ? more : ADD(sums[i], more);
+        }
+        return;
+    default:
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            value more = ADD(ADD(a[i], b[i]), ADD(c[i], d[i]));
+            sums[i] = is_first ? more : ADD(sums[i], more);
+        }
+    }
+}
+
+static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    for (int64_t r = 0; r < rows; r += 4) {
+        rows_into(totals, (const value *)rows_at + r * row_stride, rows - r, row_stride, n, false);
+    }
+}
+
+static void sum_rows(void *to, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    rows_into(to, rows_at, rows, row_stride, n, true);
+    add_rows(to, (const value *)rows_at + 4 * row_stride, rows - 4, row_stride, n);
+}
+
+static void scan_columns(void *to, const void *row, row_wide *totals, int64_t n) {
+    value *y = to;
+    const value *x = row;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        wide sum = ADD(totals[i].WIDE, (wide)x[i]);
+        totals[i].WIDE = sum;
+        y[i] = (value)sum;
+    }
+}

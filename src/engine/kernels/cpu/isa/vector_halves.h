@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementary functions for results that are f16 or bf16, in f32 as in vector_blocks.h and a template like that: with 8 or 11 digits
+   to keep, 7 to 14 instructions make 16 of them where f32 takes 20 to 30. Each is as near as its comment says, relative to what it
+   makes, before that is rounded; what would be below f32's normal numbers may be 0. NaN stays NaN. Four registers go through each
+   step together: their chains of instructions are long, and the processor does not look far enough ahead for the next ones. A
+   table's 32 places are intervals of one width, named by the low bits of the nearest whole number of widths; in each a polynomial in
+   x, of degree 2 or so, is fitted for the least relative error. */
+#ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_HALVES_H
+#define ENGINE_KERNELS_CPU_ISA_VECTOR_HALVES_H
+
+#include "engine/kernels/cpu/isa/vector_blocks.h"
+
+#if defined(__AVX512DQ__)
+typedef struct wide_four {
+    wide_f32 v[4];
+} wide_four;
+#define IN_FOUR 4
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_times(wide_four x, float factor) {
+    for (int k = 0; k < IN_FOUR; k++) {
+        x.v[k] = x.v[k] * factor;
+    }
+    return x;
+}
+#endif
+
+/* 2^y, and 0 where x is below the lowest: the instruction that scales would take thirty times as long for it. A polynomial in what
+   y has behind its whole part, 1 at 0. 8.6e-5, and 6e-8 of |y|. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_powers(wide_four y, wide_four x, float lowest) {
+    wide_four f, p;
+    uint16_t some[4];
+    for (int k = 0; k < IN_FOUR; k++) {
+        __asm__("vreduceps $9, %1, %0" : "=v"(f.v[k]) : "v"(y.v[k]));
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = f.v[k] * 0x1.3baab2p-4f + 0x1.d2378p-3f;
+        __asm__("vcmpnltps %2, %1, %0" : "=Yk"(some[k]) : "v"(x.v[k]), "v"(wide_of(lowest)));
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 0x1.63e65ap-1f;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 1.0f;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        __asm__("vscalefps %2, %1, %0 %{%3%}%{z%}" : "=v"(p.v[k]) : "v"(p.v[k]), "v"(y.v[k]), "Yk"(some[k]));
+    }
+    return p;
+}
+#endif
+
+/* One term more: 2.9e-6, and as much of |y|. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_near_powers(wide_four y, wide_four x, float lowest) {
+    wide_four f, p;
+    uint16_t some[4];
+    for (int k = 0; k < IN_FOUR; k++) {
+        __asm__("vreduceps $9, %1, %0" : "=v"(f.v[k]) : "v"(y.v[k]));
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = f.v[k] * 0x1.b7f754p-7f + 0x1.abf854p-5f;
+        __asm__("vcmpnltps %2, %1, %0" : "=Yk"(some[k]) : "v"(x.v[k]), "v"(wide_of(lowest)));
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 0x1.ee2454p-3f;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 0x1.62d6c6p-1f;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 1.0f;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        __asm__("vscalefps %2, %1, %0 %{%3%}%{z%}" : "=v"(p.v[k]) : "v"(p.v[k]), "v"(y.v[k]), "Yk"(some[k]));
+    }
+    return p;
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_exp_for_bf16(wide_four x) {
+    return four_powers(four_times(x, 0x1.715476p+0f), x, -104.0f);
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_exp_for_f16(wide_four x) {
+    return four_near_powers(four_times(x, 0x1.715476p+0f), x, -104.0f);
+}
+#endif
+
+/* 1 / (1 + 2^y), the quotient by a reciprocal of 14 bits; below -60 the sum is 1. 1.5e-4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_logistic(wide_four y) {
+    wide_four power = four_powers(y, y, -60.0f), value;
+    for (int k = 0; k < IN_FOUR; k++) {
+        __asm__("vrcp14ps %1, %0" : "=v"(value.v[k]) : "v"(1.0f + power.v[k]));
+    }
+    return value;
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_sigmoid_for_bf16(wide_four x) {
+    return four_logistic(four_times(x, -0x1.715476p+0f));
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_sigmoid_for_f16(wide_four x) {
+    return four_logistic(four_times(x, -0x1.715476p+0f));
+}
+#endif
+
+/* A table's polynomial at x, whose interval is that of `at`, with so many intervals to 1. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_from_table(const float (*terms)[32], wide_four at, int degree, float intervals) {
+    wide_four p, places;
+    for (int k = 0; k < IN_FOUR; k++) {
+        places.v[k] = at.v[k] * intervals + ROUND_MAGIC_F32;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        p.v[k] = wide_look_up(terms[degree], (wide_i32)places.v[k]);
+    }
+    for (int t = degree - 1; t >= 0; t--) {
+        for (int k = 0; k < IN_FOUR; k++) {
+            p.v[k] = p.v[k] * at.v[k] + wide_look_up(terms[t], (wide_i32)places.v[k]);
+        }
+    }
+    return p;
+}
+#endif
+
+/* x times the table of tanh(x) / x, for x in [-3.99, 3.99]. 9.5e-5; beyond, tanh is taken for that of 3.99, which is 1
+   in bf16: 7e-4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_tanh_for_bf16(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            0x1.ffff66p-1f, 0x1.0058ccp+0f, 0x1.04e514p+0f, 0x1.112b0ap+0f, 0x1.21786p+0f, 0x1.2ea9f8p+0f, 0x1.34384p+0f,
+            0x1.318ed4p+0f, 0x1.2875dp+0f, 0x1.1b46cap+0f, 0x1.0c0b08p+0f, 0x1.f86beap-1f, 0x1.d961dap-1f, 0x1.bbfdccp-1f,
+            0x1.a0bcp-1f, 0x1.87c3fap-1f, 0x1.710c68p-1f, 0x1.87c3fap-1f, 0x1.a0bcp-1f, 0x1.bbfdccp-1f, 0x1.d961dap-1f,
+            0x1.f86beap-1f, 0x1.0c0b08p+0f, 0x1.1b46cap+0f, 0x1.2875dp+0f, 0x1.318ed4p+0f, 0x1.34384p+0f, 0x1.2ea9f8p+0f,
+            0x1.21786p+0f, 0x1.112b0ap+0f, 0x1.04e514p+0f, 0x1.0058ccp+0f
+        },
+        {
+            -0x1.8f83ep-52f, -0x1.0c7b18p-6f, -0x1.b22beep-4f, -0x1.0527p-2f, -0x1.970868p-2f, -0x1.f3454p-2f,
+            -0x1.09b4fep-1f, -0x1.038e54p-1f, -0x1.e1a1a8p-2f, -0x1.b18992p-2f, -0x1.7fc26ep-2f, -0x1.50ee7ep-2f,
+            -0x1.27037ep-2f, -0x1.027fp-2f, -0x1.c64748p-3f, -0x1.90cb52p-3f, -0x1.634698p-3f, 0x1.90cb52p-3f,
+            0x1.c64748p-3f, 0x1.027fp-2f, 0x1.27037ep-2f, 0x1.50ee7ep-2f, 0x1.7fc26ep-2f, 0x1.b18992p-2f, 0x1.e1a1a8p-2f,
+            0x1.038e54p-1f, 0x1.09b4fep-1f, 0x1.f3454p-2f, 0x1.970868p-2f, 0x1.0527p-2f, 0x1.b22beep-4f, 0x1.0c7b18p-6f
+        },
+        {
+            -0x1.531402p-2f, -0x1.2064e6p-2f, -0x1.576a8cp-3f, -0x1.a5c6bcp-5f, 0x1.cff4f4p-6f, 0x1.1555c4p-4f,
+            0x1.43d522p-4f, 0x1.35a0bep-4f, 0x1.0f030cp-4f, 0x1.c64678p-5f, 0x1.74ed7cp-5f, 0x1.2fa994p-5f,
+            0x1.ee169ep-6f, 0x1.9354e8p-6f, 0x1.4b2d3cp-6f, 0x1.11e37p-6f, 0x1.c89026p-7f, 0x1.11e37p-6f, 0x1.4b2d3cp-6f,
+            0x1.9354e8p-6f, 0x1.ee169ep-6f, 0x1.2fa994p-5f, 0x1.74ed7cp-5f, 0x1.c64678p-5f, 0x1.0f030cp-4f,
+            0x1.35a0bep-4f, 0x1.43d522p-4f, 0x1.1555c4p-4f, 0x1.cff4f4p-6f, -0x1.a5c6bcp-5f, -0x1.576a8cp-3f,
+            -0x1.2064e6p-2f
+        },
+    };
+    for (int k = 0; k < IN_FOUR; k++) {
+        x.v[k] = wide_larger(-3.99f, wide_smaller(3.99f, x.v[k]));
+    }
+    wide_four value = four_from_table(terms, x, 2, 1 / 0.2578125f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        value.v[k] = value.v[k] * x.v[k];
+    }
+    return value;
+}
+#endif
+
+/* The same up to 4.59, by the size of x. 1.8e-5; beyond 2.1e-4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_tanh_for_f16(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            0x1.fffffp-1f, 0x1.0009c8p+0f, 0x1.00a338p+0f, 0x1.02e00cp+0f, 0x1.079db4p+0f, 0x1.0ee676p+0f, 0x1.17e238p+0f,
+            0x1.2137aep+0f, 0x1.298a18p+0f, 0x1.2fd218p+0f, 0x1.337eep+0f, 0x1.346d2ep+0f, 0x1.32c82ep+0f, 0x1.2eebacp+0f,
+            0x1.294654p+0f, 0x1.2248p+0f, 0x1.1a5726p+0f, 0x1.11cb34p+0f, 0x1.08eb6p+0f, 0x1.ffdecep-1f, 0x1.ee02cp-1f,
+            0x1.dc7ffep-1f, 0x1.cb8156p-1f, 0x1.bb2318p-1f, 0x1.ab766ep-1f, 0x1.9c8424p-1f, 0x1.8e4ee4p-1f,
+            0x1.80d4f2p-1f, 0x1.741184p-1f, 0x1.67fdccp-1f, 0x1.5c91bap-1f, 0x1.51c48ap-1f
+        },
+        {
+            -0x1.6bdebp-50f, -0x1.9f72cp-9f, -0x1.85c8d4p-6f, -0x1.23b5fp-4f, -0x1.25f63cp-3f, -0x1.d77f68p-3f,
+            -0x1.457512p-2f, -0x1.946636p-2f, -0x1.d17216p-2f, -0x1.fa249cp-2f, -0x1.07bf68p-1f, -0x1.0a3b42p-1f,
+            -0x1.065978p-1f, -0x1.fbd0fep-2f, -0x1.e4ecbep-2f, -0x1.ca81fap-2f, -0x1.ae703p-2f, -0x1.920d8ap-2f,
+            -0x1.7642b6p-2f, -0x1.5ba4aap-2f, -0x1.428b08p-2f, -0x1.2b221ep-2f, -0x1.15784ap-2f, -0x1.018858p-2f,
+            -0x1.de816ap-3f, -0x1.bd1132p-3f, -0x1.9e8716p-3f, -0x1.82a77cp-3f, -0x1.693736p-3f, -0x1.51fd72p-3f,
+            -0x1.3cc4c6p-3f, -0x1.295bc8p-3f
+        },
+        {
+            -0x1.549b6ep-2f, -0x1.436e24p-2f, -0x1.1491eep-2f, -0x1.a4f428p-3f, -0x1.141e7ap-3f, -0x1.1985bap-4f,
+            -0x1.cb4dccp-7f, 0x1.b6542ep-6f, 0x1.bb266ap-5f, 0x1.1f8382p-4f, 0x1.3e88fep-4f, 0x1.452924p-4f,
+            0x1.3bff12p-4f, 0x1.298a68p-4f, 0x1.125588p-4f, 0x1.f2c5p-5f, 0x1.c12798p-5f, 0x1.9203ap-5f, 0x1.667dep-5f,
+            0x1.3f0f68p-5f, 0x1.1bc83ap-5f, 0x1.f8f808p-6f, 0x1.c1bcc4p-6f, 0x1.912a7cp-6f, 0x1.668722p-6f,
+            0x1.411f4ap-6f, 0x1.204caap-6f, 0x1.037918p-6f, 0x1.d43e5p-7f, 0x1.a7938ap-7f, 0x1.8025d8p-7f, 0x1.5d4478p-7f
+        },
+    };
+    wide_four size;
+    for (int k = 0; k < IN_FOUR; k++) {
+        x.v[k] = wide_larger(-4.59f, wide_smaller(4.59f, x.v[k]));
+        size.v[k] = wide_size(x.v[k]);
+    }
+    wide_four value = four_from_table(terms, size, 2, 1 / 0.146f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        value.v[k] = value.v[k] * x.v[k];
+    }
+    return value;
+}
+#endif
+
+/* The normal distribution's share below x, by the table of its logarithm to base 2: all of it from 3.95 on, and below -12.9, where
+   f32 has hardly a normal number for it, 0. 3.2e-4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_cdf_for_bf16(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            -0x1.00008ep+0f, -0x1.fc1834p-1f, -0x1.d7ed86p-1f, -0x1.78cc5ap-1f, -0x1.dca89cp-2f, -0x1.c309cep-3f,
+            -0x1.3691fp-4f, -0x1.35532ep-6f, -0x1.70e3ecp+1f, -0x1.699752p+1f, -0x1.62043p+1f, -0x1.5a259ep+1f,
+            -0x1.51f64ep+1f, -0x1.49707cp+1f, -0x1.408df4p+1f, -0x1.374816p+1f, -0x1.2d97dcp+1f, -0x1.2375fep+1f,
+            -0x1.18db24p+1f, -0x1.0dc046p+1f, -0x1.021f4ap+1f, -0x1.ebe814p+0f, -0x1.d27c0ap+0f, -0x1.b8061ap+0f,
+            -0x1.9ca72cp+0f, -0x1.80a2ccp+0f, -0x1.647372p+0f, -0x1.48e718p+0f, -0x1.2f41f6p+0f, -0x1.1957e8p+0f,
+            -0x1.096938p+0f, -0x1.014792p+0f
+        },
+        {
+            0x1.2763acp+0f, 0x1.1a2526p+0f, 0x1.da7866p-1f, 0x1.4aae38p-1f, 0x1.685296p-2f, 0x1.262e9cp-3f, 0x1.60b3dp-5f,
+            0x1.354f62p-7f, 0x1.c5a998p-3f, 0x1.d86c42p-3f, 0x1.ecc1e2p-3f, 0x1.016eep-2f, 0x1.0d7dfp-2f, 0x1.1ab174p-2f,
+            0x1.293336p-2f, 0x1.3934e6p-2f, 0x1.4af1fap-2f, 0x1.5eb1fp-2f, 0x1.74cb3ep-2f, 0x1.8da6e4p-2f, 0x1.a9c4e8p-2f,
+            0x1.c9c1a4p-2f, 0x1.ee5bcap-2f, 0x1.0c3d26p-1f, 0x1.249806p-1f, 0x1.40dc34p-1f, 0x1.61b06cp-1f,
+            0x1.87a398p-1f, 0x1.b2dc76p-1f, 0x1.e269acp-1f, 0x1.0972fp+0f, 0x1.1e179ep+0f
+        },
+        {
+            -0x1.d5a09ep-2f, -0x1.750daep-2f, -0x1.0482ap-2f, -0x1.2ef75cp-3f, -0x1.162a38p-4f, -0x1.83d3aap-6f,
+            -0x1.92c5aap-8f, -0x1.363a14p-10f, -0x1.6f2094p-1f, -0x1.6ef05cp-1f, -0x1.6eb9c6p-1f, -0x1.6e7ba8p-1f,
+            -0x1.6e3496p-1f, -0x1.6de2cap-1f, -0x1.6d840ap-1f, -0x1.6d1582p-1f, -0x1.6c9398p-1f, -0x1.6bf998p-1f,
+            -0x1.6b416p-1f, -0x1.6a62c6p-1f, -0x1.6952ccp-1f, -0x1.68026cp-1f, -0x1.665ccp-1f, -0x1.644446p-1f,
+            -0x1.618e98p-1f, -0x1.5dfdbp-1f, -0x1.593578p-1f, -0x1.52ab68p-1f, -0x1.498df2p-1f, -0x1.3ca292p-1f,
+            -0x1.2a2158p-1f, -0x1.0fae9ep-1f
+        },
+    };
+    wide_four near;
+    for (int k = 0; k < IN_FOUR; k++) {
+        near.v[k] = wide_smaller(3.95f, x.v[k]);
+    }
+    return four_powers(four_from_table(terms, near, 2, 1 / 0.53f), x, -12.9f);
+}
+#endif
+
+/* The square of the table of its root, of degree 3: all of it from 3.8 on, and 0 in the first interval, below -5.73, where x times it
+   is 0 in f16. 1e-4 where that is a normal number, 5e-4 below. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
+    static const float terms[4][32] __attribute__((aligned(64))) = {
+        {
+            0x1.6a09d4p-1f, 0x1.6a015ap-1f, 0x1.695a94p-1f, 0x1.66e586p-1f, 0x1.62bcd4p-1f, 0x1.601c4p-1f, 0x1.64acep-1f,
+            0x1.749972p-1f, 0x1.8f3598p-1f, 0x1.aeda72p-1f, 0x1.cc675p-1f, 0x1.e30ba4p-1f, 0x1.f1a4fcp-1f, 0x0p+0f,
+            0x1.3a351p-4f, 0x1.0e1f42p-3f, 0x1.b3c38cp-3f, 0x1.495fcap-2f, 0x1.d2019ap-2f, 0x1.343328p-1f, 0x1.7ce33p-1f,
+            0x1.b7ef54p-1f, 0x1.dbe71p-1f, 0x1.e4b488p-1f, 0x1.d5941ap-1f, 0x1.b818fcp-1f, 0x1.982bcep-1f, 0x1.7f2ab2p-1f,
+            0x1.70bf38p-1f, 0x1.6b1b84p-1f, 0x1.69fd82p-1f, 0x1.6a05dep-1f
+        },
+        {
+            0x1.20dd78p-2f, 0x1.21dac4p-2f, 0x1.29fd9ep-2f, 0x1.3cf412p-2f, 0x1.542c3ep-2f, 0x1.5fe29cp-2f,
+            0x1.503f58p-2f, 0x1.211a32p-2f, 0x1.b8f2bap-3f, 0x1.289372p-3f, 0x1.5f8b42p-4f, 0x1.6fc7e4p-5f,
+            0x1.548058p-6f, 0x0p+0f, 0x1.387e84p-5f, 0x1.195c86p-4f, 0x1.dbcd44p-4f, 0x1.792e7p-3f, 0x1.17c8eep-2f,
+            0x1.838ac2p-2f, 0x1.f3f22cp-2f, 0x1.2b878ap-1f, 0x1.4c7c3ep-1f, 0x1.5537f8p-1f, 0x1.43c502p-1f,
+            0x1.1d91c4p-1f, 0x1.dbff24p-2f, 0x1.84383ap-2f, 0x1.46a646p-2f, 0x1.27ffc4p-2f, 0x1.1fc75ep-2f, 0x1.205fe8p-2f
+        },
+        {
+            -0x1.cb79f6p-5f, -0x1.f6599p-5f, -0x1.401b42p-4f, -0x1.a25054p-4f, -0x1.f90676p-4f, -0x1.0def1ep-3f,
+            -0x1.f82284p-4f, -0x1.9aff12p-4f, -0x1.24e9dap-4f, -0x1.6e23fap-5f, -0x1.92e4bep-6f, -0x1.87d596p-7f,
+            -0x1.521796p-8f, 0x0p+0f, 0x1.a00db2p-8f, 0x1.88b97p-7f, 0x1.5c8c94p-6f, 0x1.224a7ap-5f, 0x1.c4a28p-5f,
+            0x1.4948fep-4f, 0x1.bd3258p-4f, 0x1.1611f6p-3f, 0x1.3e5892p-3f, 0x1.49e56cp-3f, 0x1.2f0c6cp-3f,
+            0x1.da0216p-4f, 0x1.1cce2cp-4f, 0x1.3c65ep-6f, -0x1.820dfcp-6f, -0x1.9fd3dap-5f, -0x1.f0cb76p-5f,
+            -0x1.e348a2p-5f
+        },
+        {
+            -0x1.91e0c4p-6f, -0x1.becf9ap-7f, -0x1.926eb2p-10f, 0x1.230676p-7f, 0x1.fb9acap-7f, 0x1.206204p-6f,
+            0x1.052608p-6f, 0x1.8f83bp-7f, 0x1.07f71ep-7f, 0x1.30f1bap-8f, 0x1.366194p-9f, 0x1.17f144p-10f,
+            0x1.c18054p-12f, 0x0p+0f, 0x1.72a5d4p-12f, 0x1.6f1e7p-11f, 0x1.56677p-10f, 0x1.2c132ap-9f, 0x1.ecc84ap-9f,
+            0x1.799bfap-8f, 0x1.0c82f6p-7f, 0x1.5f5414p-7f, 0x1.a0fbp-7f, 0x1.b557fp-7f, 0x1.7e3eb2p-7f, 0x1.cbc8c2p-8f,
+            -0x1.5301f6p-11f, -0x1.570248p-7f, -0x1.52ce6ep-6f, -0x1.da33c4p-6f, -0x1.0e7ae8p-5f, -0x1.023fc2p-5f
+        },
+    };
+    wide_four near;
+    for (int k = 0; k < IN_FOUR; k++) {
+        near.v[k] = wide_larger(-5.89f, wide_smaller(3.8f, x.v[k]));
+    }
+    wide_four root = four_from_table(terms, near, 3, 1 / 0.31f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        root.v[k] = root.v[k] * root.v[k];
+    }
+    return root;
+}
+#endif
+
+VECTOR_INLINE void exp_block_bf16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_exp_for_bf16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    exp_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void exp_block_f16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_exp_for_f16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    exp_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void sigmoid_block_bf16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_sigmoid_for_bf16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    sigmoid_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void sigmoid_block_f16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_sigmoid_for_f16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    sigmoid_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void tanh_block_bf16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_tanh_for_bf16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    tanh_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void tanh_block_f16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_tanh_for_f16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    tanh_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void normal_cdf_block_bf16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_normal_cdf_for_bf16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    normal_cdf_block_f32(to, from, n);
+#endif
+}
+
+VECTOR_INLINE void normal_cdf_block_f16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = {{{0}}};
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
+        }
+        x = four_normal_cdf_for_f16(x);
+        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
+            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
+        }
+    }
+#else
+    normal_cdf_block_f32(to, from, n);
+#endif
+}
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows and runs that kernels take several of at once: sums, variances and norms of short ones, places of the largest in long
+   ones, running sums side by side, elements gathered eight at a time, masks that one number is written to, tensors
+   interleaved, windows and images added up where they lie. */
+#include "engine/call_kit.h"
+
+#include <math.h>
+
+static const dtype reals[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16};
+
+static void sums_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{5, 7, 49}, {3, 70, 17}, {9, 4, 256}, {2, 3, 300}, {4, 66, 1}, {3, 2, 2047}, {2, 9, 15}};
+    kit k;
+    kit_open(&k, 71);
+    arg none = {.kind = ARG_NONE};
+    for (size_t i = 0; i < countof(reals) * countof(sizes); i++) {
+        const int64_t *n = sizes[i / countof(reals)];
+        int64_t gaps[3] = {n[1] * (n[2] + 3), n[2] + 3, 1}, turned[3] = {n[1] * n[2], 1, n[1]};
+        const int64_t *const strides[] = {NULL, gaps, turned};
+        for (size_t s = 0; s < countof(strides); s++) {
+            arg self = arg_tensor(kit_tensor(&k, reals[i % countof(reals)], 3, n, strides[s]));
+            static const int64_t last[] = {2}, ends[] = {0, 2}, first[] = {0}, middle[] = {1};
+            const arg dims[] = {arg_ints(last, 1), arg_ints(ends, 2), arg_ints(first, 1), arg_ints(middle, 1)};
+            for (size_t d = 0; d < countof(dims); d++) {
+                kit_check(&k, "sum.dim_IntList", (const arg[]){self, dims[d]}, 2);
+                kit_check(&k, "mean.dim", (const arg[]){self, dims[d]}, 2);
+                kit_check(&k, "norm.ScalarOpt_dim", (const arg[]){self, arg_number(number_of_int(1)), dims[d]}, 3);
+                kit_check(&k, "norm.ScalarOpt_dim", (const arg[]){self, none, dims[d]}, 3);
+                kit_check(&k, "var_mean.correction", (const arg[]){self, dims[d], arg_number(number_of_int(0))}, 3);
+                kit_check(&k, "std.correction", (const arg[]){self, dims[d], arg_number(number_of_int(0))}, 3);
+            }
+            kit_check(&k, "cumsum", (const arg[]){self, arg_int(0)}, 2);
+            kit_check(&k, "cumsum", (const arg[]){self, arg_int(1)}, 2);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Short rows keep what is not finite to themselves, also in what is less than a register. */
+static void odd_values_keep_to_their_rows(void **state) {
+    (void)state;
+    enum { ROWS = 6, N = 21 };
+    kit k;
+    kit_open(&k, 72);
+    tensor *x = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){ROWS, N}, NULL);
+    float *values = (float *)(void *)tensor_data(x);
+    for (int i = 0; i < ROWS * N; i++) {
+        values[i] = 1;
+    }
+    values[1 * N + N - 1] = NAN;
+    values[3 * N + 2] = INFINITY;
+    values[4 * N] = -INFINITY;
+    static const char *const names[] = {"sum.dim_IntList", "mean.dim"};
+    for (int which = 0; which < 2; which++) {
+        outputs out;
+        op_call call = kit_call(&k, names[which], (const arg[]){arg_tensor(x), INTS(1)}, 2);
+        kit_run(&k, &call, &out);
+        const float *got = (const float *)(const void *)tensor_data(&out.items[0]);
+        for (int r = 0; r < ROWS; r++) {
+            assert_true(r == 1 ? isnan(got[r]) : r == 3 ? got[r] == INFINITY : r == 4 ? got[r] == -INFINITY : got[r] == (which ? 1 : N));
+        }
+        outputs_clear(&out);
+    }
+    kit_close(&k);
+}
+
+/* The first of equal ones, or the first that is no number, wherever it lies. */
+static void places_agree(void **state) {
+    (void)state;
+    enum { N = 333 };
+    kit k;
+    kit_open(&k, 73);
+    tensor *x = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){1, N}, NULL);
+    float *values = (float *)(void *)tensor_data(x);
+    for (int64_t at = 0; at < N; at += 7) {
+        for (int kind = 0; kind < 3; kind++) {
+            for (int64_t i = 0; i < N; i++) {
+                values[i] = (float)(i % 5);
+            }
+            values[at] = kind == 2 ? NAN : 9;
+            values[N - 1] = at < N - 1 && kind > 0 ? values[at] : values[N - 1];
+            outputs out;
+            op_call call = kit_call(&k, "max.dim", (const arg[]){arg_tensor(x), arg_int(1)}, 2);
+            kit_run(&k, &call, &out);
+            assert_int_equal(*(const int64_t *)(const void *)tensor_data(&out.items[1]), at);
+            outputs_clear(&out);
+        }
+    }
+    kit_close(&k);
+}
+
+static const dtype all[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_I64, ASSAY_I32, ASSAY_U8, ASSAY_B8, ASSAY_C64, ASSAY_C128};
+
+static tensor *indices(kit *k, int64_t rows, int64_t columns, int64_t below) {
+    tensor *made = kit_tensor(k, ASSAY_I64, 2, (const int64_t[]){rows, columns}, NULL);
+    rng r = rng_make_stream(k->seed, 9);
+    for (int64_t i = 0; i < rows * columns; i++) {
+        ((int64_t *)(void *)tensor_data(made))[i] = (int64_t)(rng_next(&r) % (uint64_t)(2 * below)) - below;
+    }
+    return made;
+}
+
+static void moves_agree(void **state) {
+    (void)state;
+    kit k;
+    kit_open(&k, 74);
+    for (size_t i = 0; i < countof(all); i++) {
+        dtype t = all[i];
+        arg self = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){30, 41}, NULL));
+        arg turned = arg_tensor(kit_tensor(&k, t, 2, (const int64_t[]){30, 41}, (const int64_t[]){1, 30}));
+        for (int dim = 0; dim < 2; dim++) {
+            arg at = arg_tensor(indices(&k, 29, 37, dim == 0 ? 30 : 41));
+            kit_check(&k, "gather", (const arg[]){self, arg_int(dim), at}, 3);
+            kit_check(&k, "gather", (const arg[]){turned, arg_int(dim), at}, 3);
+        }
+        kit_check(&k, "stack", (const arg[]){arg_tensors((tensor *[]){self.tensor, turned.tensor}, 2), arg_int(-1)}, 2);
+        kit_check(&k, "stack", (const arg[]){arg_tensors((tensor *[]){self.tensor, self.tensor}, 2), arg_int(2)}, 2);
+        kit_check(&k, "cat", (const arg[]){arg_tensors((tensor *[]){self.tensor, turned.tensor, self.tensor}, 3), arg_int(1)}, 2);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Masks over one dimension, two, and what strides may lie beside them. */
+static void masks_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {6, 11, 13}, turned[] = {143, 1, 11};
+    kit k;
+    kit_open(&k, 75);
+    for (size_t i = 0; i < countof(all); i++) {
+        for (int layout = 0; layout < 2; layout++) {
+            tensor *self = kit_tensor(&k, all[i], 3, sizes, layout == 0 ? NULL : turned);
+            tensor *value = kit_tensor(&k, all[i], 0, NULL, NULL);
+            for (int n = 1; n <= 3; n++) {
+                tensor *mask = kit_tensor(&k, ASSAY_B8, n, sizes, NULL);
+                kit_check(&k, "index_put", (const arg[]){arg_tensor(self), arg_tensors(&mask, 1), arg_tensor(value)}, 3);
+                fill_constant(mask, 0);
+                kit_check(&k, "index_put", (const arg[]){arg_tensor(self), arg_tensors(&mask, 1), arg_tensor(value)}, 3);
+            }
+            tensor *middle = kit_tensor(&k, ASSAY_B8, 1, sizes + 1, NULL);
+            tensor *list[] = {NULL, middle};
+            kit_check(&k, "index_put", (const arg[]){arg_tensor(self), arg_tensors(list, 2), arg_tensor(value)}, 3);
+            kit_reset(&k);
+        }
+    }
+    kit_close(&k);
+}
+
+static void windows_agree(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_C64};
+    kit k;
+    kit_open(&k, 76);
+    for (size_t i = 0; i < countof(types); i++) {
+        dtype t = types[i];
+        for (int64_t size = 1; size <= 20; size += size < 3 ? 1 : 17) {
+            int64_t sizes[] = {3, 7, size}, length = 6 * 2 + size + 1, apart[] = {7 * size + 9, size + 1, 1};
+            for (int layout = 0; layout < 2; layout++) {
+                arg windows = arg_tensor(kit_tensor(&k, t, 3, sizes, layout == 0 ? NULL : apart));
+                kit_check(&k, "unfold_backward", (const arg[]){windows, INTS(3, length), arg_int(1), arg_int(size), arg_int(2)}, 5);
+            }
+        }
+        static const int64_t pads[][4] = {{1, 1, 1, 1}, {0, 3, 2, 0}, {4, 2, 3, 5}, {-1, 2, 0, 1}, {2, 2, -2, 1}};
+        for (size_t p = 0; p < countof(pads); p++) {
+            int64_t inner[] = {2, 3, 8, 17}, outer[] = {2, 3, 8 + pads[p][2] + pads[p][3], 17 + pads[p][0] + pads[p][1]};
+            arg self = arg_tensor(kit_tensor(&k, t, 4, inner, NULL)), grad = arg_tensor(kit_tensor(&k, t, 4, outer, NULL));
+            kit_check(&k, "reflection_pad2d_backward", (const arg[]){grad, self, arg_ints(pads[p], 4)}, 3);
+        }
+        arg columns = arg_tensor(kit_tensor(&k, t, 3, (const int64_t[]){2, 18, 30}, NULL)); /* 5 by 6 windows of 3 by 3, two apart */
+        kit_check(&k, "col2im", (const arg[]){columns, INTS(11, 13), INTS(3, 3), INTS(1, 1), INTS(0, 0), INTS(2, 2)}, 6);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_agree),  cmocka_unit_test(odd_values_keep_to_their_rows),
+        cmocka_unit_test(places_agree), cmocka_unit_test(moves_agree),
+        cmocka_unit_test(masks_agree), cmocka_unit_test(windows_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
