@@ -156,7 +156,10 @@ static void fill_rarely(graph *g, float value) {
     }
 }
 
-static void check(const flow_case *c, dtype_mode mode, int threads, float rare) {
+typedef void (*filler)(float *elements, int64_t n);
+
+/* fill: of x, where it is of f32 */
+static void check_filled(const flow_case *c, dtype_mode mode, int threads, float rare, filler fill) {
     arena memory = {0};
     text source = {0};
     graph g;
@@ -170,6 +173,10 @@ static void check(const flow_case *c, dtype_mode mode, int threads, float rare) 
     assert_int_equal(graph_fill(&g, 7, NULL), ASSAY_OK);
     if (rare != 0) {
         fill_rarely(&g, rare);
+    }
+    if (fill != NULL) {
+        const tensor *x = graph_find_value(&g, "x");
+        fill((float *)tensor_data(x), tensor_numel(x));
     }
     assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, &err), ASSAY_OK);
     assert_int_equal(compiled->prepare(compiled, &g, &p, &err), ASSAY_OK);
@@ -197,6 +204,10 @@ static void check(const flow_case *c, dtype_mode mode, int threads, float rare) 
     graph_clear(&g);
     text_clear(&source);
     arena_clear(&memory);
+}
+
+static void check(const flow_case *c, dtype_mode mode, int threads, float rare) {
+    check_filled(c, mode, threads, rare, NULL);
 }
 
 static void tasks_side_by_side_agree(void **state) {
@@ -241,6 +252,97 @@ static void keep_nan_and_infinities(void **state) {
     }
 }
 
+/* Exponentials of what lies below the largest, before that is known: which kernels may, and that those which may not wait. */
+static const flow_case exponentials[] = {
+    {"%x = input(T([40, 1024], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([23, 1027], f32))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
+    {"%x = input(T([3, 37, 256], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
+    {"%x = input(T([4, 33, 321], f32))\n", "%y = _log_softmax(%x, 1, False)\n", "%y"},
+    {"%x = input(T([2, 7, 20, 333], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
+    {"%x = input(T([3, 9, 130], f32))\n%k = input(T([3, 1, 130], b8))\n",
+     "%s = mul.Scalar(%x, 0.125)\n%f = masked_fill.Scalar(%s, %k, -inf)\n%y = _softmax(%f, -1, False)\n", "%y"},
+    {"%x = input(T([7, 200], f32))\n%k = input(T([7, 200], b8))\n",
+     "%p = _softmax(%x, -1, False)\n%y = masked_fill.Scalar(%p, %k, 0)\n%z = mul.Scalar(%y, 1.25)\n", "%z, %p"},
+};
+
+static const flow_case others[] = {
+    /* what is stored depends on the largest */
+    {"%x = input(T([7, 200], f32))\n",
+     "%m, %i = max.dim(%x, 1, True)\n%d = sub.Tensor(%x, %m)\n%y = exp(%d)\n%s = sum.dim_IntList(%y, [1], True)\n", "%y, %s"},
+    {"%x = input(T([7, 200], f32))\n",
+     "%m, %i = max.dim(%x, 1, True)\n%d = sub.Tensor(%x, %m)\n%e = exp(%d)\n%s = sum.dim_IntList(%e, [1], True)\n%y = sub.Tensor(%e, %s)\n",
+     "%y"},
+    /* what is exponentiated is another thing than what the largest is of */
+    {"%x = input(T([7, 200], f32))\n",
+     "%m, %i = max.dim(%x, 1, True)\n%t = mul.Scalar(%x, 2)\n%d = sub.Tensor(%t, %m)\n%e = exp(%d)\n%s = sum.dim_IntList(%e, [1], True)\n"
+     "%y = div.Tensor(%e, %s)\n", "%y"},
+};
+
+static void first_half_masked(float *x, int64_t n) {
+    for (int64_t i = 0; i < n / 2; i++) {
+        x[i] = -INFINITY;
+    }
+}
+
+static void mostly_masked(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = i % 61 == 60 ? x[i] : -INFINITY;
+    }
+}
+
+static void far_apart(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (float)(i % 97) * (i % 2 == 0 ? 3 : -3);
+    }
+}
+
+static void as_far_as_may_be(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (float)(i / 50 % 4) * 10;
+    }
+}
+
+static bool is_in_text(const flow_case *c, const char *word) {
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    plan *p;
+    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, NULL), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
+    bool is_there = strstr(((compiled_plan *)p)->program.body, word) != NULL;
+    p->release(p);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+    return is_there;
+}
+
+static void exponentials_need_not_wait(void **state) {
+    (void)state;
+    static const filler fillers[] = {first_half_masked, mostly_masked, far_apart, as_far_as_may_be};
+    for (size_t i = 0; i < sizeof exponentials / sizeof exponentials[0]; i++) {
+        const flow_case *c = &exponentials[i];
+        assert_true(is_in_text(c, "<= 30.0f")); /* whether what was taken for the largest is far below it */
+        for (size_t f = 0; f < sizeof fillers / sizeof fillers[0]; f++) {
+            check_filled(c, DTYPE_AS_RECORDED, 1 + (int)f, 0, fillers[f]);
+        }
+        check(c, DTYPE_AS_RECORDED, 2, NAN);
+        check(c, DTYPE_AS_RECORDED, 2, INFINITY);
+        check(c, DTYPE_AS_RECORDED, 2, -INFINITY);
+        check(c, DTYPE_AS_RECORDED, 2, 1e30F);
+        check(c, DTYPE_AS_RECORDED, 2, 0);
+        check(c, DTYPE_BF16, 3, 0);
+        check(c, DTYPE_F16, 1, 0);
+        check(c, DTYPE_F64, 2, 0);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(is_in_text(&others[i], "<= 30.0f"));
+        check(&others[i], DTYPE_AS_RECORDED, 2, 0);
+    }
+}
+
 /* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
 static void passes_the_caches(const char *body, bool expected) {
     compiled_backend *b = (compiled_backend *)compiled;
@@ -279,6 +381,7 @@ int main(void) {
         cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(tasks_in_groups_agree),
         cmocka_unit_test(keep_nan_and_infinities),
+        cmocka_unit_test(exponentials_need_not_wait),
         cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -355,7 +355,10 @@ static bool begin(emitter *m, const kernel *k) {
     m->reduced = 0;
     m->room_bytes = 0;
     m->page_tasks = 0;
-    m->turns_rows = false;
+    m->turns_rows = m->twins = false;
+    m->flow_lanes = 0;
+    m->guessed = -1;
+    m->guesses = false;
     m->singly = k->vector < 0;
     for (int i = 0; i < k->n_exprs; i++) {
         m->singly |= emit_is_gathered_half(m, &k->exprs[i]);

@@ -41,6 +41,10 @@ typedef struct emitter {
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool streams;    /* something goes past the caches */
     bool turns_rows; /* tasks in flight take rows of the innermost loop in turns */
+    bool twins;      /* tasks in flight go in pairs, whose texts are each other's but for the names of what is a task's own */
+    int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
+    bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
+    int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
     int together_lanes; /* of a block then */
     bool quick;      /* quick forms hold in the loop at hand */
@@ -96,6 +100,8 @@ int64_t emit_visited(const emitter *m);
 bool emit_in_loops(const emitter *m, const root *r);
 /* Lanes of a block: a task's, where those are but a line or two of what is stored. */
 int emit_block_lanes(const emitter *m);
+/* Whether the kernel reads the memory of a buffer that it writes: an element is in the cache already then. */
+bool emit_reads_memory_of(const emitter *m, int buffer);
 /* A line that hands the address of an element to a function: before, the address, after. */
 void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after);
 /* Whether what a root stores makes whole lines across blocks: its rows begin anywhere within one. */
@@ -124,6 +130,8 @@ void emit_range(emitter *m, int phase, const lane_range *range);
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
 /* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
 void emit_operand(emitter *m, int i, const lane_range *range);
+/* Lanes of any expression, into an array of that name. */
+void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range);
 /* Whether e reads a half that lies wherever an index says, a different one for each lane. */
 bool emit_is_gathered_half(const emitter *m, const expr *e);
 /* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */
@@ -182,8 +190,11 @@ bool emit_is_narrowed(const emitter *m, int root);
 /* Where in a block's arrays the lane at hand stands. */
 const char *emit_block_lane(const emitter *m);
 
-/* A phase's accumulators, what one element does to them, what they come to, and where that is written. */
+/* A phase's accumulators, what they begin with, what one element does to them, what they come to, one of them or all but the one
+   that is guessed, and where that is written. */
 void emit_accumulators(emitter *m, int phase);
+void emit_starts(emitter *m, int phase);
+void emit_root_result(emitter *m, int i);
 void emit_root(emitter *m, int i);
 void emit_results(emitter *m, int phase);
 
@@ -202,6 +213,19 @@ int emit_flow_lag(const emitter *m, int phase);
 void emit_want_all(emitter *m, int phase);
 /* All tasks of such a kernel. */
 void emit_flow(emitter *m);
+/* Whether its rows of whole blocks lie apart, each from a line of memory on, so that they can be taken in turns. */
+bool emit_turns_rows(emitter *m);
+/* Sees whether a number near a root's result will do (emit_guess.c): m->guessed, and a kernel of a phase less. */
+void emit_choose_guess(emitter *m);
+/* Whether that is in this phase; such a number, for the task at hand; the root's result, and the beginning of what is done again where
+   it lies far above that. */
+bool emit_guesses_in(const emitter *m, int phase);
+void emit_guess(emitter *m, int phase);
+void emit_open_redo(emitter *m, int phase);
+/* Decides whether tasks in flight go in pairs, where twice the room is there for that. */
+void emit_choose_twins(emitter *m, bool has_room);
+/* What has been written from that place in the text on, once more for the other task of a pair. */
+void emit_twin(emitter *m, size_t from);
 /* Of a phase of theirs: a block of lanes that begins with `from`; whether what it stores begins with lines of memory; how many
    lanes come before the first whole one, as `head`. */
 void emit_flow_block(emitter *m, int phase, const char *from);
@@ -218,6 +242,8 @@ void emit_together(emitter *m);
 int64_t emit_ahead_together(const emitter *m, const expr *e);
 /* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
 int emit_line_lanes(const emitter *m);
+/* The same of what is read as well. */
+int emit_whole_lines(const emitter *m);
 /* A phase's block of lanes: `block`, counted from `from`, is its first. */
 void emit_block_at(emitter *m, int phase, const char *block, const char *from);
 

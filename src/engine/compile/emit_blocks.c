@@ -15,6 +15,7 @@ enum {
 /* Lanes of a block: a task's, where those are but a line or two of what is stored; a line of each task in a group. */
 int emit_block_lanes(const emitter *m) {
     return m->page_tasks > 0 ? m->together_lanes
+           : m->flow_lanes > 0 ? m->flow_lanes
            : m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
 }
 
@@ -30,8 +31,7 @@ bool emit_is_dense_load(const emitter *m, const expr *e) {
     return e->kind == EXPR_LOAD && e->guard < 0 && is_dense(m, e->at);
 }
 
-/* An element that a kernel reads and writes is in the cache already. */
-static bool reads_memory_of(const emitter *m, int buffer) {
+bool emit_reads_memory_of(const emitter *m, int buffer) {
     const tensor *to = m->c->buffers[buffer].tensor;
     for (int i = 0; i < m->k->n_exprs; i++) {
         const expr *e = &m->k->exprs[i];
@@ -49,7 +49,7 @@ static bool reads_memory_of(const emitter *m, int buffer) {
 bool emit_may_repeat(const emitter *m, int phase) {
     for (int r = 0; r < m->k->n_roots; r++) {
         const root *stored = &m->k->roots[r];
-        if (stored->phase == phase && (stored->kind != ROOT_STORE || reads_memory_of(m, stored->buffer))) {
+        if (stored->phase == phase && (stored->kind != ROOT_STORE || emit_reads_memory_of(m, stored->buffer))) {
             return false;
         }
     }
@@ -59,7 +59,7 @@ bool emit_may_repeat(const emitter *m, int phase) {
 static bool is_streamed(const emitter *m, const root *r) {
     return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
            r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
-           m->c->buffers[r->buffer].part_elems == 0 && !reads_memory_of(m, r->buffer);
+           m->c->buffers[r->buffer].part_elems == 0 && !emit_reads_memory_of(m, r->buffer);
 }
 
 bool emit_is_joined(const emitter *m, int i) {

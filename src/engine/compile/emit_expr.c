@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 void emit_line(emitter *m, const char *format, ...) {
@@ -265,7 +266,9 @@ static void add_position(const emitter *m, text *out, int versions) {
     }
     text_add(out, out->length == 0 ? "0" : "");
     if (versions > 1) {
-        text_addf(out, " + %lld * (task %% %d)", (long long)emit_visited(m), versions);
+        char turn[32]; /* a pair has one, also where it is the same task twice */
+        snprintf(turn, sizeof turn, m->twins ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
+        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
     }
 }
 
@@ -299,7 +302,7 @@ void emit_expr(emitter *m, int i) {
     } else {
         emit_line(m, "const %s t%d = %s;", dialect_type(e->dtype), i, text_get(&value));
     }
-    if (m->saved_in[i] == m->phase) {
+    if (m->saved_in[i] == m->phase && !m->guesses) {
         emit_line(m, "saved%d[%s] = t%d;", i, text_get(&position), i);
     }
     m->out.failed |= value.failed || position.failed;
@@ -414,6 +417,7 @@ void emit_choose_saved(emitter *m, int64_t most_bytes) {
 }
 
 void emit_declare_saved(emitter *m) {
+    size_t from = m->out.length;
     for (int i = 0; i < m->k->n_exprs; i++) {
         const char *type = dialect_type(m->k->exprs[i].dtype);
         int64_t n = m->versions[i] * emit_visited(m);
@@ -425,6 +429,7 @@ void emit_declare_saved(emitter *m) {
             emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
         }
     }
+    emit_twin(m, from);
     emit_joined_room(m);
 }
 

@@ -79,10 +79,11 @@ static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size, stride;
     int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
-    if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size || size <= ahead) {
+    int rows = m->turns_rows ? EMIT_PAGES : m->twins && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
+    if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size) {
         return ahead;
     }
-    return stride * (m->turns_rows ? EMIT_PAGES : 1) - size + ahead;
+    return size > ahead ? stride * rows - size + ahead : m->twins ? rows * ahead : ahead;
 }
 
 void emit_fetches(emitter *m, int phase) {
@@ -105,8 +106,8 @@ void emit_fetches(emitter *m, int phase) {
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
         int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
-        if (jump == ahead) {
-            snprintf(after, sizeof after, " + %lld, %lld);", (long long)(ahead + first * per_line), (long long)bytes);
+        if (jump == ahead || k->variables[k->vector].size <= ahead) {
+            snprintf(after, sizeof after, " + %lld, %lld);", (long long)(jump + first * per_line), (long long)bytes);
         } else {
             snprintf(after, sizeof after, " + (v%d < %lld ? %lld : %lld), %lld);", k->vector,
                      (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);

@@ -6,6 +6,7 @@
    into its place, and the phases between have the cache to themselves. */
 #include "engine/compile/emit.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static bool uses_result(emitter *m, int of, int phase) {
 /* Whether a root's result has a name in this phase: it is used there, or handed on to a phase of an earlier task. */
 static bool has_result(emitter *m, int of, int phase) {
     const root_kind kind = m->k->roots[of].kind;
-    if (kind != ROOT_REDUCE || phase <= m->k->roots[of].phase) {
+    if (kind != ROOT_REDUCE || phase < m->k->roots[of].phase + (of != m->guessed)) {
         return false;
     }
     for (int p = phase; p < (m->flow == FLOW_ALL ? m->k->n_phases : phase + 1); p++) {
@@ -74,6 +75,7 @@ static void declare(emitter *m, const char *type, char letter, int i, int phase)
 
 static void declare_rows(emitter *m) {
     const kernel *k = m->k;
+    size_t from = m->out.length;
     for (int p = 0; p < k->n_phases; p++) {
         for (int i = 0; i < k->n_roots; i++) {
             if (has_result(m, i, p)) {
@@ -87,6 +89,7 @@ static void declare_rows(emitter *m) {
             }
         }
     }
+    emit_twin(m, from);
 }
 
 /* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
@@ -103,7 +106,7 @@ static void open_task(emitter *m, int phase, task_scope *s) {
     emit_line(m, "if (does%d) {", lag);
     m->depth++;
     s->inside = m->out.length;
-    emit_define(m, &s->made[0], "const int64_t ", lag > 0 ? "task = step - %d" : "task = step", lag);
+    emit_define(m, &s->made[0], "const int64_t ", m->twins ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
     s->n = 1 + emit_tasks(m, s->made + 1);
 }
 
@@ -174,20 +177,41 @@ static void emit_rows(emitter *m, int phase) {
     emit_line(m, "}");
 }
 
+/* The phase of a task whose largest number lies far above what stood for it, once more. */
+static void emit_redo(emitter *m, int phase) {
+    root *guessed = &m->k->roots[m->guessed];
+    emit_open_redo(m, phase);
+    guessed->phase = INT_MIN; /* its result is known */
+    emit_rows(m, phase);
+    emit_starts(m, phase);
+    enter_rows(m, phase);
+    emit_want_phase(m, phase);
+    emit_loops(m, phase);
+    guessed->phase = phase;
+    m->depth--;
+    emit_line(m, "}");
+    enter_rows(m, phase);
+}
+
 /* What a phase's reductions come to: written, and named for the phases that need it. */
 static void emit_phase_results(emitter *m, int phase) {
     const kernel *k = m->k;
     enter_rows(m, phase);
+    if (emit_guesses_in(m, phase)) {
+        emit_redo(m, phase);
+    }
     emit_results(m, phase);
     for (int i = 0; i < k->n_roots; i++) {
         for (int p = phase + 1; p < (m->flow == FLOW_ALL ? phase + 2 : k->n_phases); p++) {
             if (k->roots[i].phase != phase || !has_result(m, i, p)) {
                 continue;
             }
+            char from[32];
+            snprintf(from, sizeof from, i == m->guessed ? "r%d_%d" : "r%d", i, phase);
             if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, r%d, sizeof r%d_%d);", i, p, i, i, p);
+                emit_line(m, "memcpy(r%d_%d, %s, sizeof r%d_%d);", i, p, from, i, p);
             } else {
-                emit_line(m, "r%d_%d = r%d;", i, p, i);
+                emit_line(m, "r%d_%d = %s;", i, p, from);
             }
         }
     }
@@ -277,12 +301,15 @@ static void emit_piece_of(emitter *m, int phase, const char *n, const char *from
     close_task(m, &s);
 }
 
-/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. */
+/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
+   whatever comes before the first line. */
 static void emit_blocks(emitter *m) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
-    int last = k->n_phases - 1;
+    int last = k->n_phases - 1, lanes = emit_block_lanes(m);
+    size_t from = m->out.length;
     bool aligned = emit_is_aligned(m, last);
+    int64_t least = aligned ? lanes : 2 * lanes - 1, whole = size < least ? 0 : (size - least) / lanes * lanes + lanes;
     if (!aligned) {
         task_scope s;
         emit_line(m, "int64_t head = 0;");
@@ -291,38 +318,39 @@ static void emit_blocks(emitter *m) {
         emit_flow_head(m, last);
         close_task(m, &s);
         emit_piece_of(m, last, "head", "0");
+        emit_twin(m, from);
     }
-    emit_line(m, aligned ? "for (int64_t block = 0; block <= %lld; block += %d) {"
-                         : "for (int64_t block = 0; block <= %lld - head; block += %d) {",
-              (long long)size - EMIT_BLOCK_LANES, EMIT_BLOCK_LANES);
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
     m->depth++;
+    from = m->out.length;
     for (int p = last; p >= 0; p--) {
         if (is_fused(m, p)) {
             emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
         }
     }
+    emit_twin(m, from);
     m->depth--;
     emit_line(m, "}");
-    if (aligned && size % EMIT_BLOCK_LANES == 0) {
-        return;
-    }
-    char n[64], from[128];
-    snprintf(n, sizeof n, aligned ? "%lld" : "(%lld - head) %% %d", (long long)(aligned ? size % EMIT_BLOCK_LANES : size),
-             EMIT_BLOCK_LANES);
-    snprintf(from, sizeof from, "%lld - %s", (long long)size, n);
-    emit_piece_of(m, last, n, from);
-    emit_line(m, "for (int64_t rest = %lld - %s%s; rest < %lld; rest += %d) {", (long long)size, n, aligned ? "" : " - head",
-              (long long)size, EMIT_BLOCK_LANES);
-    m->depth++;
-    emit_line(m, "const int64_t n_rest = %lld - rest < %d ? %lld - rest : %d;", (long long)size, EMIT_BLOCK_LANES, (long long)size,
-              EMIT_BLOCK_LANES);
-    for (int p = last - 1; p >= 0; p--) {
-        if (is_fused(m, p)) {
-            emit_piece_of(m, p, "n_rest", "rest");
+    from = m->out.length;
+    for (int p = last; p >= 0 && whole < size; p--) {
+        char n[64], first[64];
+        int64_t begin = whole;
+        bool ahead = p == last && !aligned;
+        if (!is_fused(m, p)) {
+            continue;
+        }
+        if (!ahead && size - begin >= lanes) { /* a block more than what is stored has */
+            snprintf(first, sizeof first, "%lld", (long long)begin);
+            emit_piece_of(m, p, NULL, first);
+            begin += lanes;
+        }
+        snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - begin));
+        snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)begin);
+        if (ahead || begin < size) {
+            emit_piece_of(m, p, n, first);
         }
     }
-    m->depth--;
-    emit_line(m, "}");
+    emit_twin(m, from);
 }
 
 /* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in emit_together.c, for the same reason. */
@@ -383,21 +411,28 @@ static void emit_side_by_side(emitter *m) {
 static void emit_step(emitter *m) {
     const kernel *k = m->k;
     task_scope s;
+    size_t from = m->out.length;
     for (int p = 0; p < k->n_phases; p++) {
         if (is_fused(m, p)) {
             open_task(m, p, &s);
+            if (emit_guesses_in(m, p)) {
+                emit_guess(m, p);
+            }
             emit_rows(m, p);
             close_task(m, &s);
             emit_accumulators(m, p);
         }
     }
+    emit_twin(m, from);
     emit_side_by_side(m);
+    from = m->out.length;
     emit_handing_on(m);
     for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
         open_task(m, p, &s);
         emit_phase_results(m, p);
         close_task(m, &s);
     }
+    emit_twin(m, from);
     if (m->flow != FLOW_ENDS) {
         return;
     }
@@ -414,8 +449,7 @@ static void emit_step(emitter *m) {
     close_task(m, &s);
 }
 
-/* Whether rows of whole blocks lie apart, each from a line of memory on. */
-static bool takes_turns(emitter *m) {
+bool emit_turns_rows(emitter *m) {
     const kernel *k = m->k;
     if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
         return false;
@@ -424,17 +458,44 @@ static bool takes_turns(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-void emit_flow(emitter *m) {
-    int lags = emit_flow_lag(m, m->k->n_phases - 1);
-    m->turns_rows = takes_turns(m);
-    declare_rows(m);
-    emit_line(m, "for (int64_t step = first; step < last + %d; step++) {", lags);
-    m->depth++;
+/* Which tasks a step has. The last pair of an odd number is the same task twice: what the two do hangs on the same
+   conditions then, so that compilers take one's instructions between the other's (softmax takes a tenth longer where each has its
+   own). */
+static void emit_which(emitter *m, int lags) {
+    int n = m->twins ? 2 : 1;
     emit_line(m, "const _Bool does0 = step < last;");
     for (int lag = 1; lag <= lags; lag++) {
-        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag, lag);
+        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
+    }
+}
+
+/* Their numbers, for each lag. */
+static void emit_numbers(emitter *m, int lags, definition *made) {
+    for (int lag = 0; lag <= lags; lag++) {
+        emit_define(m, &made[2 * lag], "const int64_t ", lag > 0 ? "at%d = step - %d" : "at%d = step", lag, 2 * lag);
+        emit_define(m, &made[2 * lag + 1], "const int64_t ", "at%db = at%d + (at%d + 1 < last)", lag, lag, lag);
+    }
+}
+
+void emit_flow(emitter *m) {
+    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = m->twins ? 2 * (lags + 1) : 0;
+    definition *made = arena_make(m->c->memory, (size_t)n + 1, sizeof *made);
+    if (made == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    declare_rows(m);
+    emit_line(m, m->twins ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
+              m->twins ? 2 * lags : lags);
+    m->depth++;
+    emit_which(m, lags);
+    if (m->twins) {
+        emit_numbers(m, lags, made);
     }
     emit_step(m);
+    while (n-- > 0) {
+        emit_drop_unused(m, &made[n]);
+    }
     m->depth--;
     emit_line(m, "}");
 }

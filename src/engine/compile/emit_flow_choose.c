@@ -158,13 +158,15 @@ static void choose_groups(emitter *m) {
 }
 
 void emit_choose_flow(emitter *m) {
-    const kernel *k = m->k;
+    const kernel *k = m->k, *unguessed = k;
     m->flow = FLOW_NONE;
-    m->in_room = m->by_groups = m->joins = false;
+    m->in_room = m->by_groups = m->joins = m->turns_rows = false;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
     }
     if (may_flow(m)) {
+        emit_choose_guess(m);
+        k = m->k;
         emit_choose_saved(m, m->rows ? ROWS_KEPT_BYTES : EMIT_SAVED_BYTES);
         /* A row that lies in one piece is read again from the cache, others would meet in a few places of it. */
         m->flow = FLOW_ALL;
@@ -179,7 +181,12 @@ void emit_choose_flow(emitter *m) {
         choose_groups(m);
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);
         if (m->flow == FLOW_NONE) {
+            m->guessed = -1;
+            m->k = unguessed;
             emit_choose_saved(m, EMIT_SAVED_BYTES);
+        } else {
+            m->turns_rows = emit_turns_rows(m);
+            emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }
     m->phase = 0;

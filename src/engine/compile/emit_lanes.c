@@ -102,7 +102,7 @@ enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
 /* Whether these lanes are such a loop, and go to memory: accumulators are to lie in registers, not in an array. */
 static bool are_few(const emitter *m, const lane_range *range) {
-    if (m->page_tasks > 0) {
+    if (m->page_tasks > 0 || m->flow_lanes > 0) {
         return emit_block_lanes(m) <= MOST_UNROLLED;
     }
     long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
@@ -192,7 +192,7 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
     emit_line(m, "}");
 }
 
-void emit_operand(emitter *m, int i, const lane_range *range) {
+void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range) {
     const kernel *k = m->k;
     bool *named = malloc((size_t)k->n_exprs + 1);
     if (named == NULL) {
@@ -201,17 +201,23 @@ void emit_operand(emitter *m, int i, const lane_range *range) {
     }
     memcpy(named, m->named, (size_t)k->n_exprs);
     memset(m->wanted, 0, (size_t)k->n_exprs);
-    emit_want(m, k->exprs[i].sources[0]);
+    emit_want(m, i);
     lanes l;
     text value = {0};
     open_lanes(m, range, &l);
     emit_body(m, -1, false);
-    emit_name(m, &value, k->exprs[i].sources[0]);
-    emit_line(m, "wide%d[%s] = %s;", i, emit_block_lane(m), text_get(&value));
+    emit_name(m, &value, i);
+    emit_line(m, "%s[%s] = %s;", array, emit_block_lane(m), text_get(&value));
     close_lanes(m, range, &l, named);
     m->out.failed |= value.failed;
     text_clear(&value);
     free(named);
+}
+
+void emit_operand(emitter *m, int i, const lane_range *range) {
+    char array[32];
+    snprintf(array, sizeof array, "wide%d", i);
+    emit_lanes_to(m, m->k->exprs[i].sources[0], array, range);
 }
 
 void emit_gathered(emitter *m, const lane_range *range) {

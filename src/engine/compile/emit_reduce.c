@@ -74,22 +74,39 @@ static void emit_take_place(emitter *m, const root *r, const char *a, const char
     emit_line(m, "%s = wins ? %s : %s;", at, p, at);
 }
 
+static bool has_accumulator(const root *r, int phase) {
+    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN);
+}
+
+static void emit_start(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
+    emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
+    if (is_place(r->how)) {
+        emit_line(m, takes_in_order(m, r) ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
+    }
+    emit_line(m, "}");
+}
+
+void emit_starts(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (has_accumulator(&m->k->roots[i], phase)) {
+            emit_start(m, i);
+        }
+    }
+}
+
 void emit_accumulators(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (r->phase != phase || (r->kind != ROOT_REDUCE && r->kind != ROOT_SCAN)) {
+        if (!has_accumulator(r, phase)) {
             continue;
         }
         emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
         if (is_place(r->how)) {
             emit_line(m, "int64_t p%d[%lld];", i, (long long)m->k->lanes);
         }
-        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
-        emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
-        if (is_place(r->how)) {
-            emit_line(m, takes_in_order(m, r) ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
-        }
-        emit_line(m, "}");
+        emit_start(m, i);
     }
 }
 
@@ -165,35 +182,38 @@ static void emit_lanes_in_halves(emitter *m, int i) {
 }
 
 /* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
+void emit_root_result(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    char a[32], at[32], x[48], p[32];
+    bool placed = is_place(r->how);
+    if (m->rows) {
+        emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+        return;
+    }
+    if (m->k->lanes > 1 && !placed) {
+        emit_lanes_in_halves(m, i);
+        return;
+    }
+    if (m->k->lanes > 1) {
+        snprintf(a, sizeof a, "a%d[0]", i);
+        snprintf(at, sizeof at, "p%d[0]", i);
+        snprintf(x, sizeof x, "a%d[l]", i);
+        snprintf(p, sizeof p, "p%d[l]", i);
+        emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
+        m->depth++;
+        emit_take_place(m, r, a, at, x, p);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+}
+
 static void emit_lanes_together(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (r->phase != phase || r->kind != ROOT_REDUCE) {
-            continue;
+        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed) {
+            emit_root_result(m, i);
         }
-        char a[32], at[32], x[48], p[32];
-        bool placed = is_place(r->how);
-        if (m->rows) {
-            emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
-            continue;
-        }
-        if (m->k->lanes > 1) {
-            snprintf(a, sizeof a, "a%d[0]", i);
-            snprintf(at, sizeof at, "p%d[0]", i);
-            snprintf(x, sizeof x, "a%d[l]", i);
-            snprintf(p, sizeof p, "p%d[l]", i);
-            if (placed) {
-                emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
-                m->depth++;
-                emit_take_place(m, r, a, at, x, p);
-                m->depth--;
-                emit_line(m, "}");
-            } else {
-                emit_lanes_in_halves(m, i);
-                continue;
-            }
-        }
-        emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
     }
 }
 

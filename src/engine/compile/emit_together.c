@@ -64,8 +64,7 @@ static bool reads_parts_of_lines(const kernel *k) {
     return false;
 }
 
-/* A block of each page: whole lines of what is stored and of what is read. */
-static int whole_lines(const emitter *m) {
+int emit_whole_lines(const emitter *m) {
     const kernel *k = m->k;
     int lanes = emit_line_lanes(m);
     for (int i = 0; i < k->n_exprs; i++) {
@@ -89,7 +88,7 @@ void emit_choose_together(emitter *m) {
         return;
     }
     int64_t bytes = task_bytes(k);
-    m->together_lanes = whole_lines(m);
+    m->together_lanes = emit_whole_lines(m); /* a block of each page */
     m->page_tasks = bytes < PAGE_BYTES ? (int)(PAGE_BYTES / bytes) : 1;
 }
 

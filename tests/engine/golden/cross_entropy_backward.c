@@ -159,11 +159,38 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     float t15_1 = 0;
     float t19_1 = 0;
     float t21_1 = 0;
-    for (int64_t step = first; step < last + 1; step++) {
+    int64_t t2_0b = 0;
+    uint8_t t4_0b = 0;
+    int64_t t6_0b = 0;
+    int64_t t7_0b = 0;
+    int32_t t8_0b = 0;
+    float t10_0b = 0;
+    float t11_0b = 0;
+    float t12_0b = 0;
+    float t13_0b = 0;
+    float t15_0b = 0;
+    float r0_1b = 0;
+    int64_t t2_1b = 0;
+    uint8_t t4_1b = 0;
+    int64_t t6_1b = 0;
+    int64_t t7_1b = 0;
+    int32_t t8_1b = 0;
+    float t10_1b = 0;
+    float t11_1b = 0;
+    float t12_1b = 0;
+    float t13_1b = 0;
+    float t15_1b = 0;
+    float t19_1b = 0;
+    float t21_1b = 0;
+    for (int64_t step = first; step < last + 2; step += 2) {
         const _Bool does0 = step < last;
-        const _Bool does1 = step >= first + 1 && step < last + 1;
+        const _Bool does1 = step >= first + 2 && step < last + 2;
+        const int64_t at0 = step - 0;
+        const int64_t at0b = step - 0 + (step + 1 < last);
+        const int64_t at1 = step - 2;
+        const int64_t at1b = step - 2 + (step + -1 < last);
         if (does0) {
-            const int64_t task = step;
+            const int64_t task = at0;
             const int64_t v0 = task;
             t2_0 = b1[v0];
             t4_0 = t2_0 != (-100);
@@ -176,12 +203,12 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             t13_0 = t11_0 / t12_0;
             t15_0 = t4_0 ? t13_0 : 0.0f;
         }
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
+        float a0[16];
+        for (int64_t l = 0; l < 16; l++) {
             a0[l] = 0;
         }
         if (does1) {
-            const int64_t task = step - 1;
+            const int64_t task = at1;
             const int64_t v0 = task;
             t2_1 = b1[v0];
             t4_1 = t2_1 != (-100);
@@ -196,24 +223,58 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             t19_1 = b6[v0];
             t21_1 = b3[v0];
         }
+        if (does0) {
+            const int64_t task = at0b;
+            const int64_t v0 = task;
+            t2_0b = b1[v0];
+            t4_0b = t2_0b != (-100);
+            t6_0b = t4_0b ? t2_0b : 0;
+            t7_0b = checked(t6_0b, 4096, &bad);
+            t8_0b = (int32_t)(t7_0b);
+            t10_0b = b2[0];
+            t11_0b = -t10_0b;
+            t12_0b = b8[0];
+            t13_0b = t11_0b / t12_0b;
+            t15_0b = t4_0b ? t13_0b : 0.0f;
+        }
+        float a0b[16];
+        for (int64_t l = 0; l < 16; l++) {
+            a0b[l] = 0;
+        }
+        if (does1) {
+            const int64_t task = at1b;
+            const int64_t v0 = task;
+            t2_1b = b1[v0];
+            t4_1b = t2_1b != (-100);
+            t6_1b = t4_1b ? t2_1b : 0;
+            t7_1b = checked(t6_1b, 4096, &bad);
+            t8_1b = (int32_t)(t7_1b);
+            t10_1b = b2[0];
+            t11_1b = -t10_1b;
+            t12_1b = b8[0];
+            t13_1b = t11_1b / t12_1b;
+            t15_1b = t4_1b ? t13_1b : 0.0f;
+            t19_1b = b6[v0];
+            t21_1b = b3[v0];
+        }
         {
-            for (int64_t block = 0; block <= 4032; block += 64) {
+            for (int64_t block = 0; block < 4096; block += 16) {
                 if (does1) {
-                    const int64_t task = step - 1;
+                    const int64_t task = at1;
                     const int64_t v0 = task;
-                    float wide23[64];
-                    float made1[64];
-                    INDEPENDENT
-                    for (int64_t l = 0; l < 64; l++) {
+                    float wide23[16];
+                    float made1[16];
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
                         const float t18 = b0[4096 * v0 + v1];
                         const float t20 = t18 - t19_1;
                         const float t22 = t20 - t21_1;
                         wide23[l] = t22;
                     }
-                    exp_block_f32(wide23, wide23, 64);
-                    INDEPENDENT
-                    for (int64_t l = 0; l < 64; l++) {
+                    exp_block_f32(wide23, wide23, 16);
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
                         const int64_t t0 = v1;
                         const int32_t t1 = (int32_t)(t0);
@@ -226,18 +287,18 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                     }
                     {
                         const int64_t v1 = block;
-                        stream_lines(b5 + 4096 * v0 + v1, made1, 256);
+                        stream_lines(b5 + 4096 * v0 + v1, made1, 64);
                     }
                 }
                 if (does0) {
-                    const int64_t task = step;
+                    const int64_t task = at0;
                     const int64_t v0 = task;
                     {
                         const int64_t v1 = block;
-                        fetch_soon(b0 + 4096 * v0 + v1 + 1024, 256);
+                        fetch_soon(b0 + 4096 * v0 + v1 + (v1 < 3072 ? 1024 : 5120), 64);
                     }
-                    INDEPENDENT
-                    for (int64_t l = 0; l < 64; l++) {
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
                         const int64_t t0 = v1;
                         const int32_t t1 = (int32_t)(t0);
@@ -246,18 +307,65 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                         a0[l] += t16;
                     }
                 }
+                if (does1) {
+                    const int64_t task = at1b;
+                    const int64_t v0 = task;
+                    float wide23[16];
+                    float made1[16];
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
+                        const int64_t v1 = block + l;
+                        const float t18 = b0[4096 * v0 + v1];
+                        const float t20 = t18 - t19_1b;
+                        const float t22 = t20 - t21_1b;
+                        wide23[l] = t22;
+                    }
+                    exp_block_f32(wide23, wide23, 16);
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
+                        const int64_t v1 = block + l;
+                        const int64_t t0 = v1;
+                        const int32_t t1 = (int32_t)(t0);
+                        const uint8_t t9 = t1 == t8_1b;
+                        const float t16 = t9 ? t15_1b : 0.0f;
+                        const float t23 = wide23[l];
+                        const float t24 = t23 * r0_1b;
+                        const float t25 = t16 - t24;
+                        made1[l] = t25;
+                    }
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b5 + 4096 * v0 + v1, made1, 64);
+                    }
+                }
+                if (does0) {
+                    const int64_t task = at0b;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        fetch_soon(b0 + 4096 * v0 + v1 + (v1 < 3072 ? 1024 : 5120), 64);
+                    }
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
+                        const int64_t v1 = block + l;
+                        const int64_t t0 = v1;
+                        const int32_t t1 = (int32_t)(t0);
+                        const uint8_t t9 = t1 == t8_0b;
+                        const float t16 = t9 ? t15_0b : 0.0f;
+                        a0b[l] += t16;
+                    }
+                }
             }
         }
         if (does0) {
-            for (int64_t l = 0; l < 32; l++) {
-                a0[l] = a0[l] + a0[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a0[l] = a0[l] + a0[l + 16];
-            }
             const float a0_1_0 = sum_of_16_f32(a0);
             const float r0 = a0_1_0;
             r0_1 = r0;
+        }
+        if (does0) {
+            const float a0_1_0b = sum_of_16_f32(a0b);
+            const float r0b = a0_1_0b;
+            r0_1b = r0b;
         }
     }
     stream_settle();

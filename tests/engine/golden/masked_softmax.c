@@ -4,13 +4,38 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint8_t *const b1 = buffers[1];
     float *const b2 = buffers[2];
     float saved8[128];
-    float r0_1 = 0;
-    float r1_2 = 0;
-    float t11_2 = 0;
-    for (int64_t step = first; step < last + 2; step++) {
+    float saved8b[128];
+    float r0_0 = 0;
+    float r1_1 = 0;
+    float t11_1 = 0;
+    float r0_0b = 0;
+    float r1_1b = 0;
+    float t11_1b = 0;
+    for (int64_t step = first; step < last + 2; step += 2) {
         const _Bool does0 = step < last;
-        const _Bool does1 = step >= first + 1 && step < last + 1;
-        const _Bool does2 = step >= first + 2 && step < last + 2;
+        const _Bool does1 = step >= first + 2 && step < last + 2;
+        const int64_t at0 = step - 0;
+        const int64_t at0b = step - 0 + (step + 1 < last);
+        const int64_t at1 = step - 2;
+        const int64_t at1b = step - 2 + (step + -1 < last);
+        if (does0) {
+            const int64_t task = at0;
+            const int64_t v0 = task / 1536;
+            const int64_t v1 = task % 1536;
+            {
+                float near0[16];
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 0 + l;
+                    const uint8_t t0 = b1[128 * v0 + v2];
+                    const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                    const float t4 = t2 * 0.125f;
+                    const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                    near0[l] = t5;
+                }
+                r0_0 = largest_of_16_f32(near0);
+            }
+        }
         float a0[64];
         for (int64_t l = 0; l < 64; l++) {
             a0[l] = -__builtin_inf();
@@ -19,13 +44,42 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             a1[l] = 0;
         }
-        if (does2) {
-            t11_2 = 1.0f / r1_2;
+        if (does1) {
+            t11_1 = 1.0f / r1_1;
+        }
+        if (does0) {
+            const int64_t task = at0b;
+            const int64_t v0 = task / 1536;
+            const int64_t v1 = task % 1536;
+            {
+                float near0[16];
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 0 + l;
+                    const uint8_t t0 = b1[128 * v0 + v2];
+                    const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                    const float t4 = t2 * 0.125f;
+                    const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                    near0[l] = t5;
+                }
+                r0_0b = largest_of_16_f32(near0);
+            }
+        }
+        float a0b[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0b[l] = -__builtin_inf();
+        }
+        float a1b[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1b[l] = 0;
+        }
+        if (does1) {
+            t11_1b = 1.0f / r1_1b;
         }
         {
-            for (int64_t block = 0; block <= 64; block += 64) {
-                if (does2) {
-                    const int64_t task = step - 2;
+            for (int64_t block = 0; block < 128; block += 64) {
+                if (does1) {
+                    const int64_t task = at1;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
                     float made2[64];
@@ -33,7 +87,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
                         const float t8 = saved8[v2];
-                        const float t12 = t8 * t11_2;
+                        const float t12 = t8 * t11_1;
                         made2[l] = t12;
                     }
                     {
@@ -41,11 +95,15 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
                     }
                 }
-                if (does1) {
-                    const int64_t task = step - 1;
+                if (does0) {
+                    const int64_t task = at0;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
                     float wide8[64];
+                    {
+                        const int64_t v2 = block;
+                        fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 2048, 256);
+                    }
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
@@ -53,25 +111,48 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                         const float t4 = t2 * 0.125f;
                         const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
-                        const float t7 = t5 - r0_1;
+                        const float t7 = t5 - r0_0;
                         wide8[l] = t7;
                     }
                     exp_block_f32(wide8, wide8, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
+                        const uint8_t t0 = b1[128 * v0 + v2];
+                        const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                        const float t4 = t2 * 0.125f;
+                        const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
                         const float t8 = wide8[l];
                         saved8[v2] = t8;
+                        a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
                         a1[l] += t8;
                     }
                 }
-                if (does0) {
-                    const int64_t task = step;
+                if (does1) {
+                    const int64_t task = at1b;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
+                    float made2[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const float t8 = saved8b[v2];
+                        const float t12 = t8 * t11_1b;
+                        made2[l] = t12;
+                    }
                     {
                         const int64_t v2 = block;
-                        fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 1024, 256);
+                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
+                    }
+                }
+                if (does0) {
+                    const int64_t task = at0b;
+                    const int64_t v0 = task / 1536;
+                    const int64_t v1 = task % 1536;
+                    float wide8[64];
+                    {
+                        const int64_t v2 = block;
+                        fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 2048, 256);
                     }
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
@@ -80,23 +161,29 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t2 = b0[196608 * v0 + 128 * v1 + v2];
                         const float t4 = t2 * 0.125f;
                         const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
-                        a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+                        const float t7 = t5 - r0_0b;
+                        wide8[l] = t7;
+                    }
+                    exp_block_f32(wide8, wide8, 64);
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = block + l;
+                        const uint8_t t0 = b1[128 * v0 + v2];
+                        const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                        const float t4 = t2 * 0.125f;
+                        const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                        const float t8 = wide8[l];
+                        saved8b[v2] = t8;
+                        a0b[l] = ((t5 > a0b[l]) | (t5 != t5)) ? t5 : a0b[l];
+                        a1b[l] += t8;
                     }
                 }
             }
         }
-        if (does1) {
-            for (int64_t l = 0; l < 32; l++) {
-                a1[l] = a1[l] + a1[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a1[l] = a1[l] + a1[l + 16];
-            }
-            const float a1_1_0 = sum_of_16_f32(a1);
-            const float r1 = a1_1_0;
-            r1_2 = r1;
-        }
         if (does0) {
+            const int64_t task = at0;
+            const int64_t v0 = task / 1536;
+            const int64_t v1 = task % 1536;
             uint32_t nan0 = 0;
             for (int64_t l = 0; l < 64; l++) {
                 nan0 |= a0[l] != a0[l];
@@ -109,7 +196,107 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             const float a0_1_0 = largest_of_16_f32(a0);
             const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
-            r0_1 = r0;
+            if (!(r0 - r0_0 <= 30.0f)) {
+                r0_0 = r0;
+                for (int64_t l = 0; l < 64; l++) {
+                    a1[l] = 0;
+                }
+                for (int64_t lane = 0; lane < 128; lane += 64) {
+                    {
+                        float wide8[64];
+                        {
+                            const int64_t v2 = lane;
+                            fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 2048, 256);
+                        }
+                        INDEPENDENT
+                        for (int64_t l = 0; l < 64; l++) {
+                            const int64_t v2 = lane + l;
+                            const uint8_t t0 = b1[128 * v0 + v2];
+                            const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                            const float t4 = t2 * 0.125f;
+                            const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                            const float t7 = t5 - r0_0;
+                            wide8[l] = t7;
+                        }
+                        exp_block_f32(wide8, wide8, 64);
+                        INDEPENDENT
+                        for (int64_t l = 0; l < 64; l++) {
+                            const int64_t v2 = lane + l;
+                            const float t8 = wide8[l];
+                            saved8[v2] = t8;
+                            a1[l] += t8;
+                        }
+                    }
+                }
+            }
+            for (int64_t l = 0; l < 32; l++) {
+                a1[l] = a1[l] + a1[l + 32];
+            }
+            for (int64_t l = 0; l < 16; l++) {
+                a1[l] = a1[l] + a1[l + 16];
+            }
+            const float a1_1_0 = sum_of_16_f32(a1);
+            const float r1 = a1_1_0;
+            r1_1 = r1;
+        }
+        if (does0) {
+            const int64_t task = at0b;
+            const int64_t v0 = task / 1536;
+            const int64_t v1 = task % 1536;
+            uint32_t nan0 = 0;
+            for (int64_t l = 0; l < 64; l++) {
+                nan0 |= a0b[l] != a0b[l];
+            }
+            for (int64_t l = 0; l < 32; l++) {
+                a0b[l] = a0b[l] > a0b[l + 32] ? a0b[l] : a0b[l + 32];
+            }
+            for (int64_t l = 0; l < 16; l++) {
+                a0b[l] = a0b[l] > a0b[l + 16] ? a0b[l] : a0b[l + 16];
+            }
+            const float a0_1_0b = largest_of_16_f32(a0b);
+            const float r0b = nan0 ? __builtin_nan("") : a0_1_0b;
+            if (!(r0b - r0_0b <= 30.0f)) {
+                r0_0b = r0b;
+                for (int64_t l = 0; l < 64; l++) {
+                    a1b[l] = 0;
+                }
+                for (int64_t lane = 0; lane < 128; lane += 64) {
+                    {
+                        float wide8[64];
+                        {
+                            const int64_t v2 = lane;
+                            fetch_soon(b0 + 196608 * v0 + 128 * v1 + v2 + 2048, 256);
+                        }
+                        INDEPENDENT
+                        for (int64_t l = 0; l < 64; l++) {
+                            const int64_t v2 = lane + l;
+                            const uint8_t t0 = b1[128 * v0 + v2];
+                            const float t2 = b0[196608 * v0 + 128 * v1 + v2];
+                            const float t4 = t2 * 0.125f;
+                            const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
+                            const float t7 = t5 - r0_0b;
+                            wide8[l] = t7;
+                        }
+                        exp_block_f32(wide8, wide8, 64);
+                        INDEPENDENT
+                        for (int64_t l = 0; l < 64; l++) {
+                            const int64_t v2 = lane + l;
+                            const float t8 = wide8[l];
+                            saved8b[v2] = t8;
+                            a1b[l] += t8;
+                        }
+                    }
+                }
+            }
+            for (int64_t l = 0; l < 32; l++) {
+                a1b[l] = a1b[l] + a1b[l + 32];
+            }
+            for (int64_t l = 0; l < 16; l++) {
+                a1b[l] = a1b[l] + a1b[l + 16];
+            }
+            const float a1_1_0b = sum_of_16_f32(a1b);
+            const float r1b = a1_1_0b;
+            r1_1b = r1b;
         }
     }
     stream_settle();
