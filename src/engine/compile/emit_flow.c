@@ -485,8 +485,7 @@ void emit_flow(emitter *m) {
         return;
     }
     declare_rows(m);
-    emit_line(m, m->twins ? "for (int64_t step = first; step < last + %d; step += 2) {" : "for (int64_t step = first; step < last + %d; step++) {",
-              m->twins ? 2 * lags : lags);
+    emit_line(m, "for (int64_t step = first; step < last + %d; %s) {", m->twins ? 2 * lags : lags, m->twins ? "step += 2" : "step++");
     m->depth++;
     emit_which(m, lags);
     if (m->twins) {

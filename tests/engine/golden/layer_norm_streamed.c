@@ -28,12 +28,12 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 2 && step < last + 2;
         const _Bool does2 = step >= first + 4 && step < last + 4;
-        const int64_t at0 = step - 0;
-        const int64_t at0b = step - 0 + (step + 1 < last);
+        const int64_t at0 = step;
+        const int64_t at0b = at0 + (at0 + 1 < last);
         const int64_t at1 = step - 2;
-        const int64_t at1b = step - 2 + (step + -1 < last);
+        const int64_t at1b = at1 + (at1 + 1 < last);
         const int64_t at2 = step - 4;
-        const int64_t at2b = step - 4 + (step + -3 < last);
+        const int64_t at2b = at2 + (at2 + 1 < last);
         float a0[16];
         for (int64_t l = 0; l < 16; l++) {
             a0[l] = 0;

@@ -14,10 +14,10 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t step = first; step < last + 2; step += 2) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 2 && step < last + 2;
-        const int64_t at0 = step - 0;
-        const int64_t at0b = step - 0 + (step + 1 < last);
+        const int64_t at0 = step;
+        const int64_t at0b = at0 + (at0 + 1 < last);
         const int64_t at1 = step - 2;
-        const int64_t at1b = step - 2 + (step + -1 < last);
+        const int64_t at1b = at1 + (at1 + 1 < last);
         if (does0) {
             const int64_t task = at0;
             const int64_t v0 = task / 1536;

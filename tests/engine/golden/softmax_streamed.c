@@ -13,10 +13,10 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t step = first; step < last + 2; step += 2) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 2 && step < last + 2;
-        const int64_t at0 = step - 0;
-        const int64_t at0b = step - 0 + (step + 1 < last);
+        const int64_t at0 = step;
+        const int64_t at0b = at0 + (at0 + 1 < last);
         const int64_t at1 = step - 2;
-        const int64_t at1b = step - 2 + (step + -1 < last);
+        const int64_t at1b = at1 + (at1 + 1 < last);
         if (does0) {
             const int64_t task = at0;
             const int64_t v0 = task;
@@ -213,9 +213,33 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             if (does0) {
                 const int64_t task = at0;
                 const int64_t v0 = task;
+                float wide4[64];
                 INDEPENDENT
-                for (int64_t l = 0; l < 104; l++) {
+                for (int64_t l = 0; l < 64; l++) {
                     const int64_t v1 = 896 + l;
+                    const uint16_t t0 = b0[1000 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t3 = t1 - r0_0;
+                    wide4[l] = t3;
+                }
+                exp_block_f32(wide4, wide4, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = 896 + l;
+                    const uint16_t t0 = b0[1000 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t4 = wide4[l];
+                    saved4[v1] = t4;
+                    a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                    a1[l] += t4;
+                }
+            }
+            if (does0) {
+                const int64_t task = at0;
+                const int64_t v0 = task;
+                INDEPENDENT
+                for (int64_t l = 0; l < 40; l++) {
+                    const int64_t v1 = 960 + l;
                     const uint16_t t0 = b0[1000 * v0 + v1];
                     const float t1 = f32_of_bf16(t0);
                     const float t3 = t1 - r0_0;
@@ -240,9 +264,33 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             if (does0) {
                 const int64_t task = at0b;
                 const int64_t v0 = task;
+                float wide4[64];
                 INDEPENDENT
-                for (int64_t l = 0; l < 104; l++) {
+                for (int64_t l = 0; l < 64; l++) {
                     const int64_t v1 = 896 + l;
+                    const uint16_t t0 = b0[1000 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t3 = t1 - r0_0b;
+                    wide4[l] = t3;
+                }
+                exp_block_f32(wide4, wide4, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = 896 + l;
+                    const uint16_t t0 = b0[1000 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
+                    const float t4 = wide4[l];
+                    saved4b[v1] = t4;
+                    a0b[l] = ((t1 > a0b[l]) | (t1 != t1)) ? t1 : a0b[l];
+                    a1b[l] += t4;
+                }
+            }
+            if (does0) {
+                const int64_t task = at0b;
+                const int64_t v0 = task;
+                INDEPENDENT
+                for (int64_t l = 0; l < 40; l++) {
+                    const int64_t v1 = 960 + l;
                     const uint16_t t0 = b0[1000 * v0 + v1];
                     const float t1 = f32_of_bf16(t0);
                     const float t3 = t1 - r0_0b;
