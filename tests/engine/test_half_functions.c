@@ -170,9 +170,9 @@ static void lengths_agree(void **state) {
         outputs out, same;
         kit_run(k, &call, &out);
         for (int64_t i = 0; i < n; i++) {
-            double e = tanh((double)(i % 97) / 16 - 3), a = element_load(t, tensor_data(&out.items[0]) + 2 * i);
-            double given = element_load(t, tensor_data(x) + 2 * i);
-            assert_true(fabs(a - tanh(given)) <= MOST_ULP * ulp_of(t, e) || i % 97 == 48);
+            double given = element_load(t, tensor_data(x) + 2 * i), a = element_load(t, tensor_data(&out.items[0]) + 2 * i);
+            double e = tanh(given);
+            assert_true(given == 0 ? a == 0 : fabs(a - e) <= MOST_ULP * ulp_of(t, e));
         }
         kit_run(k, &in_place, &same);
         assert_memory_equal(tensor_data(x), tensor_data(&out.items[0]), (size_t)(2 * n));
