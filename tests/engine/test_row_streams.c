@@ -107,7 +107,7 @@ static double largest_in(const round_of *c, const row *x) {
 static void check_softmax(const round_of *c, rng *r, bool logarithm) {
     static row x[ROWS], y[ROWS];
     void *made[ROWS] = {beside_make(c->l), beside_make(c->l)};
-    double factor = 0, largest = 0, digits = c->eps + (c->type == ASSAY_BF16 ? 4e-4 : c->type == ASSAY_F16 ? 3e-5 : 1e-5);
+    double factor = 0, largest = 0, after = 0, digits = c->eps + (c->type == ASSAY_BF16 ? 4e-4 : c->type == ASSAY_F16 ? 3e-5 : 1e-5);
     for (int k = 0; k < ROWS; k++) {
         row_make(&x[k], c->type, r, c->n, 6, k == 0 ? 0 : -100);
         row_make(&y[k], c->type, r, c->n, 1, 0);
@@ -117,10 +117,11 @@ static void check_softmax(const round_of *c, rng *r, bool logarithm) {
         }
     }
     for (int k = 0; k <= ROWS; k++) {
-        softmax_step step = {.type = c->type, .logarithm = logarithm, .begins = true, .n = c->n};
+        softmax_step step = {.type = c->type, .logarithm = logarithm, .begins = k == 0 || c->number % 3 == 0, .shift = after, .n = c->n};
         if (k < ROWS) {
             step.x = x[k].at;
             step.made = made[k];
+            step.after = k + 1 < ROWS ? x[k + 1].at : NULL;
         }
         if (k > 0) {
             step.from = logarithm ? x[k - 1].at : made[k - 1];
@@ -131,6 +132,10 @@ static void check_softmax(const round_of *c, rng *r, bool logarithm) {
         c->l->softmax_stream(&step);
         if (k == ROWS) {
             continue;
+        }
+        if (step.after != NULL) { /* one of its first elements */
+            after = step.near;
+            assert_true(after <= largest_in(c, &x[k + 1]) && after > largest_in(c, &x[k + 1]) - SOFTMAX_REACH);
         }
         double sum = exponentials(c, &x[k], step.shift);
         near(c, step.sum, sum, digits * sum, "sum");

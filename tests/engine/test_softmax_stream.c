@@ -17,6 +17,8 @@ static const big shapes[] = {
     {ASSAY_F32, 3, 1000, 3001}, {ASSAY_F64, 7, 65, 9999},   {ASSAY_F64, 4300, 1024, 1}, {ASSAY_F32, 8300, 1031, 1}, {ASSAY_BF16, 17000, 1024, 1},
     {ASSAY_F32, 9, 1000, 1000}, {ASSAY_F32, 5, 700, 2511},  {ASSAY_F32, 7, 513, 2600},  {ASSAY_F32, 33, 37, 7009},
     {ASSAY_BF16, 17000, 1031, 1}, {ASSAY_F16, 600, 30522, 1}, {ASSAY_F16, 130000, 131, 1},
+    {ASSAY_BF16, 17, 512, 2048},  {ASSAY_F16, 7, 517, 5472},    {ASSAY_BF16, 5, 3, 1120128}, {ASSAY_BF16, 140, 40, 3008},
+    {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 17, 1000, 1000},  {ASSAY_BF16, 9, 700, 2761},  {ASSAY_F16, 66, 37, 7009},
 };
 
 /* Lines that hold what the others do not. */
@@ -112,7 +114,8 @@ static void lines_agree(void **state) {
 static const big gradients[] = {
     {ASSAY_F32, 8, 512, 2048}, {ASSAY_F32, 2, 1024, 4101}, {ASSAY_F32, 30, 40, 7008}, {ASSAY_F64, 9, 100, 4672},
     {ASSAY_F64, 7, 65, 9999},  {ASSAY_F32, 8300, 1031, 1}, {ASSAY_F32, 9000, 1000, 1}, {ASSAY_F64, 4300, 1024, 1},
-    {ASSAY_BF16, 17000, 1024, 1}, {ASSAY_F16, 16500, 1031, 1},
+    {ASSAY_BF16, 17000, 1024, 1}, {ASSAY_F16, 16500, 1031, 1}, {ASSAY_BF16, 17, 512, 2048}, {ASSAY_F16, 17, 512, 2048},
+    {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 60, 40, 7008},    {ASSAY_F16, 9, 700, 2761},
 };
 
 static void check_gradient(const tensor *const *g_y, const tensor *out, const big *b, int64_t line, bool logarithm) {

@@ -64,6 +64,8 @@ typedef struct softmax_step {
     dtype type;
     bool logarithm;
     bool begins;       /* shift is not given: the largest of the line's first elements, if that is finite, is as good */
+    const void *after; /* the line that is read next; NULL: none */
+    double near;       /* answer: a shift for it, as good. Sought here, nothing waits for it */
     int64_t n;
     const void *x;     /* the line that is read; NULL: none. What lies behind it is asked for */
     void *made;        /* its exponentials go here, beside the line, unless only the logarithm is asked for: */
@@ -95,24 +97,27 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
-enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16 }; /* rows: gradients read twice as many */
+enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16, /* rows: gradients read twice as many */
+       COLUMNS_CHUNK_BYTES = 128 };
 static inline int64_t columns_group(columns_kind kind) {
     return kind > COLUMNS_LOG_SOFTMAX ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
 }
 
 typedef struct columns_step {
+    dtype type;       /* of what is read and stored: the computing type or, for float, f16 or bf16 */
     columns_kind kind;
     int64_t rows;
-    int64_t room;     /* a multiple of 128 bytes, at least n and out_n */
-    int64_t margin;   /* 64 bytes, where a row of the output may begin within a line; else 0, and all of them are on lines */
-    void *kept;       /* exponentials, or for the logarithm what was read [the output's gradient] */
-    void *kept_other; /* [the output, for the logarithm its exponential]; not NULL */
+    int64_t room;     /* a multiple of COLUMNS_CHUNK_BYTES of the computing type, at least n and out_n */
+    int64_t margin;   /* COLUMNS_CHUNK_BYTES of it, where a row of the output may begin within a line; else 0, and all of them are on
+                         lines. What has one number a column is in any order within chunks of so many columns then */
+    void *kept;       /* exponentials, in the computing type, or for the logarithm what was read [the output's gradient] */
+    void *kept_other; /* [the output, for the logarithm in the computing type its exponential]; not NULL */
     void *shift;      /* a row for each group: what was subtracted, not less than for the group before [not read] */
     int64_t out_n;    /* columns of the block that is finished; 0: none */
     bool out_lags;    /* whether exponentials of a group may be less by something else than finish_shift */
     bool out_begins, out_ends; /* whether nothing that was stored before, or is next, lies before, or behind, it in its rows. Only
-                                  a block that ends them may be no multiple of 128 bytes */
-    void *heads;      /* NULL, or 64 bytes a row: where rows of the output follow each other, for what they begin with within a line.
+                                  a block that ends them may be no multiple of chunks */
+    void *heads;      /* NULL, or COLUMNS_CHUNK_BYTES a row: where rows of the output follow each other, for what they begin with within a line.
                          The blocks that begin and end them have the same */
     void *to;
     int64_t to_stride;
@@ -238,8 +243,8 @@ typedef struct row_loops {
     void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
 
     void (*columns_stream)(const columns_step *step);
-    /* to = x exp(a - b), column by column. */
-    void (*columns_scale)(void *to, const void *x, const void *a, const void *b, int64_t n);
+    /* to = x exp(a - b), column by column, in the computing type: by the exponentials that columns of type t have. */
+    void (*columns_scale)(dtype t, void *to, const void *x, const void *a, const void *b, int64_t n);
 
     void (*layer_stream)(layer_step *step);
     void (*layer_back_stream)(layer_back_step *step);

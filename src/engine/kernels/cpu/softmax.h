@@ -21,7 +21,7 @@ struct softmax {
     bool logarithm;
     bool in_steps;   /* lines of one type that go past the caches, as softmax_step takes them */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
-    int64_t column_blocks;  /* of softmax_stream.c: so many, no wider */
+    int64_t column_blocks;  /* of softmax_columns.c: so many, no wider */
     int64_t columns_margin; /* as in columns_step */
     columns_kind columns_kind;
     int64_t units;   /* lines, or blocks of columns */
@@ -34,5 +34,14 @@ struct softmax {
 /* Sets the way to run a call whose result goes past the caches, its units and a thread's work_bytes. False, with nothing
    settled, when the result is too small or there is no such way for its layout. */
 bool softmax_choose_stream(softmax *s, bool backward);
+
+/* The same for lines across memory, in softmax_columns.c. The result goes past the caches. */
+bool softmax_choose_columns(softmax *s, bool backward);
+
+/* Whether all operands are of one type that steps of row_loops.h read and store. */
+static inline bool softmax_is_of_one_type(const softmax *s, bool backward) {
+    return s->type[Y] == s->type[X] && (!backward || s->type[G] == s->type[X]) &&
+           (s->type[X] == s->l->type || (s->l->type == ASSAY_F32 && dtype_size(s->type[X]) == 2));
+}
 
 #endif

@@ -123,6 +123,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
 #include "engine/kernels/cpu/isa/row_loops_layer.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax_stream.h"
+#include "engine/kernels/cpu/isa/row_loops_chunks.h"
 #include "engine/kernels/cpu/isa/row_loops_columns.h"
 
 #define REAL_ROW_LOOPS                                                                                                       \

@@ -88,9 +88,14 @@ static inline void softmax_read_rest(dtype t, const void *x, value *made, const 
     }
 }
 
+/* NaN on the right is taken. No branch: which number is larger is anyone's guess, and a wrong one costs as much as a block. */
+static inline value softmax_more(value a, value b) {
+    return a > b ? a : b;
+}
+
 static inline __attribute__((always_inline)) double softmax_near(dtype t, const void *x) {
     pair p = row_pair(t, x, 0), q = row_pair(t, x, PAIR);
-    double largest = (double)pack_fold(pack_most(pack_most(p.a, p.b), pack_most(q.a, q.b)), larger);
+    double largest = (double)pack_fold(pack_most(pack_most(p.a, p.b), pack_most(q.a, q.b)), softmax_more);
     double lowest = sizeof(value) == sizeof(float) ? -(double)FLT_MAX : -DBL_MAX;
     return largest > lowest ? largest : lowest;
 }
@@ -106,6 +111,9 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     const beside kept = beside_from(t, made, n, head), from = beside_from(t, f.from, n, to_head);
     softmax_totals rest = {pair_of(0), (pack){0} - (value)INFINITY};
     double sum = 0;
+    for (int64_t k = 0; s->after != NULL && k < SOFTMAX_BLOCK * row_size(t); k += STREAM_LINE) {
+        __builtin_prefetch((const char *)s->after + k);
+    }
     if (reads) {
         softmax_read_rest(t, x, made, &shift, n, 0, head, &rest);
     }
@@ -132,6 +140,9 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
         }
         sum += (double)pack_sum(total.a + total.b);
     }
+    if (s->after != NULL) {
+        s->near = softmax_near(t, s->after);
+    }
     if (stores) {
         softmax_finish_rest(t, to, &f, 0, to_head);
         softmax_finish_rest(t, to, &f, to_head + end, n);
@@ -142,7 +153,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
         s->sum = sum + (double)pack_sum(rest.sum.a + rest.sum.b);
     }
     if (reads && logarithm) {
-        value largest = pack_fold(rest.most, larger), part[PACK];
+        value largest = pack_fold(rest.most, softmax_more), part[PACK];
         pack p = softmax_exp(t, &shift, (pack){0} + largest);
         memcpy(part, &p, sizeof part);
         s->largest = (double)largest;
