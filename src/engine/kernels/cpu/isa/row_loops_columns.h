@@ -25,7 +25,7 @@ static inline pack at_least(pack p, double least) {
 
 /* --- finishing ------------------------------------------------------------------------------------------------------------- */
 
-/* other: of halves, what was read; else for the logarithm its exponential. */
+/* other: of halves, what was read; else for the logarithm its exponential. What may cancel gets a whole one. */
 static inline __attribute__((always_inline)) pair finished(columns_kind kind, dtype t, pair kept, pair other, pair factor, pair less) {
     switch (kind) {
     case COLUMNS_SOFTMAX:
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) pair finished(columns_kind kind, dt
     case COLUMNS_SOFTMAX_BACK:
         return (pair){(kept.a - factor.a) * other.a, (kept.b - factor.b) * other.b};
     default:
-        other = row_is_half(t) ? (pair){columns_exp(t, other.a), columns_exp(t, other.b)} : other;
+        other = row_is_half(t) ? (pair){exp_pack(other.a), exp_pack(other.b)} : other;
         return (pair){kept.a - other.a * factor.a, kept.b - other.b * factor.b};
     }
 }
