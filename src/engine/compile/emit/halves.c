@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Halves that lie wherever an index says. A block of such is put side by side and then converted as a whole: compilers have no
    vector code for loads of 16 bits from here and there, and so none for what is computed of them. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/halves.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
 
 #include <stdio.h>
 

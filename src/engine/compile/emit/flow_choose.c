@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a kernel's tasks go on side by side (emit_flow.c), and what is kept between their phases for that. */
-#include "engine/compile/emit.h"
+/* Whether a kernel's tasks go on side by side (flow.c), and what is kept between their phases for that. */
+#include "engine/compile/emit/flow_choose.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/guess.h"
+#include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/wants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,27 +16,10 @@
    the stack. */
 enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
 
-int emit_flow_lag(const emitter *m, int phase) {
-    bool is_last = phase == m->k->n_phases - 1;
-    return m->flow == FLOW_ALL ? phase : is_last;
-}
-
-void emit_want_all(emitter *m, int phase) {
-    const kernel *k = m->k;
-    m->phase = phase;
-    memset(m->wanted, 0, (size_t)k->n_exprs);
-    memset(m->named, 0, (size_t)k->n_exprs);
-    for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].phase == phase) {
-            emit_want(m, k->roots[i].expr);
-            emit_want_index(m, k->roots[i].at);
-        }
-    }
-}
-
 static bool may_flow(const emitter *m) {
     const kernel *k = m->k;
-    if (!m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 || (k->n_task_items < LEAST_TASKS && !m->c->options->streams_all) ||
+    bool few = k->n_task_items < LEAST_TASKS && !m->c->options->streams_all;
+    if (few || !m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 ||
         !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
         return false;
     }
@@ -157,6 +147,16 @@ static void choose_groups(emitter *m) {
     m->by_groups = aligned || m->joins;
 }
 
+/* Whether its rows of whole blocks lie apart, each from a line of memory on, so that they can be taken in turns. */
+static bool turns_rows(emitter *m) {
+    const kernel *k = m->k;
+    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
+        return false;
+    }
+    const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
+    return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
+}
+
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k, *unguessed = k;
     m->flow = FLOW_NONE;
@@ -185,7 +185,7 @@ void emit_choose_flow(emitter *m) {
             m->k = unguessed;
             emit_choose_saved(m, EMIT_SAVED_BYTES);
         } else {
-            m->turns_rows = emit_turns_rows(m);
+            m->turns_rows = turns_rows(m);
             emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }

@@ -3,210 +3,16 @@
    stretch of the inner dimension at a time, whatever their types, layouts and what was fused into reading them; blocks of
    rows and vectors of columns are multiplied from there (the prelude's multiply_add); what follows the product is computed
    from the sums. Letters: M rows, N columns, K inner. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/product.h"
+
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Inner steps of a panel; rows that are multiplied together. Of tiles: inner steps, rows, and the most rows of a task. */
-enum { STRETCH = 128, PAIRS_STRETCH = 256, ROWS_TOGETHER = 6, PAIRS_STEP = 32, TILE_ROWS_TOGETHER = 32, TILE_ROWS = 512 };
-/* So few terms are done in less time than a second thread takes to wake up: as a sum like any other, whose tasks are not blocks but
-   rows, it can go with the kernels around it, part by part. */
-enum { FEW_TERMS = 32768 };
-/* A product of few rows waits for memory, which is fast where long pieces are read: its panels are flat. */
-enum { FEW_ROWS = 8, FLAT_STRETCH = 8, FLAT_COLUMNS = 512 };
-
-/* --- seeing one ----------------------------------------------------------------------------------------------------------------- */
-
-/* The largest of a set of variables. */
-static int largest(const kernel *k, uint64_t set) {
-    int found = -1;
-    for (int v = 0; v < k->n_variables; v++) {
-        if ((set >> v & 1) != 0 && (found < 0 || k->variables[v].size > k->variables[found].size)) {
-            found = v;
-        }
-    }
-    return found;
-}
-
-static uint64_t reduced_set(const kernel *k) {
-    uint64_t set = 0;
-    for (int v = 0; v < k->n_variables; v++) {
-        set |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
-    }
-    return set;
-}
-
-/* The kernel's one reduction, when what follows it is only a row's own. */
-static int only_sum(const kernel *k, uint64_t reduced) {
-    int found = -1;
-    for (int i = 0; i < k->n_roots; i++) {
-        const root *r = &k->roots[i];
-        if (r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->phase == 0 && found < 0) {
-            found = i;
-        } else if (r->kind != ROOT_STORE || (r->variables & reduced) != 0) {
-            return -1;
-        }
-    }
-    return found;
-}
-
-/* Whether the loads behind an expression run along variable a rather than b. One that does not go with b at all is for many
-   elements, and tells nothing. */
-static bool runs_along(const kernel *k, int e, int a, int b) {
-    bool found = false, *behind = calloc((size_t)e + 1, sizeof *behind);
-    if (behind == NULL) {
-        return false; /* the other way round is as good */
-    }
-    behind[e] = true;
-    for (int i = e; i >= 0 && !found; i--) { /* what is read comes before */
-        int64_t of_a, of_b;
-        int reads[EXPR_MAX_READS], n = behind[i] ? expr_reads(k, &k->exprs[i], reads) : 0;
-        found = behind[i] && k->exprs[i].kind == EXPR_LOAD && index_stride(k->exprs[i].at, a, &of_a) &&
-                index_stride(k->exprs[i].at, b, &of_b) && of_a == 1 && of_b != 1 && of_b != 0;
-        for (int r = 0; r < n; r++) {
-            behind[reads[r]] = true;
-        }
-    }
-    free(behind);
-    return found;
-}
-
-/* The variable whose neighbours are neighbours where the first value that is kept lies; -1: there is none. */
-static int dense_variable(const kernel *k, uint64_t set) {
-    for (int i = 0; i < k->n_roots; i++) {
-        for (int v = 0; v < k->n_variables && k->roots[i].buffer >= 0; v++) {
-            int64_t stride;
-            if ((set >> v & 1) != 0 && index_stride(k->roots[i].at, v, &stride) && stride == 1) {
-                return v;
-            }
-        }
-    }
-    return -1;
-}
-
-/* What lies densely along rows or along the inner variable, in the type that is multiplied, is multiplied from where it is. */
-static bool lies_ready(const kernel *k, int e, dtype t, int row, int inner, int64_t *stride, int64_t *along) {
-    const expr *x = &k->exprs[e];
-    int reads[EXPR_MAX_READS];
-    return x->kind == EXPR_LOAD && x->dtype == t && x->guard < 0 && index_reads(k, x->at, -1, reads, 0) == 0 &&
-           index_stride(x->at, inner, along) && index_stride(x->at, row, stride) && *stride >= 0 && *along >= 0 &&
-           (*stride == 1 || *along == 1);
-}
-
-/* Blocks of equal size, so that threads get equal shares, and of whole groups of rows. Tiles multiply so fast that panels had better
-   serve many rows. */
-static int64_t row_block_of(int64_t n_rows, pairs_way pairs) {
-    int64_t most = pairs == PAIRS_BY_TILES ? TILE_ROWS : PRODUCT_ROWS;
-    int64_t together = pairs == PAIRS_BY_TILES ? TILE_ROWS_TOGETHER : ROWS_TOGETHER;
-    int64_t blocks = (n_rows + most - 1) / most, each = (n_rows + blocks - 1) / blocks;
-    return blocks == 1 ? n_rows : (each + together - 1) / together * together;
-}
-
-/* The bf16 that e widens; -1: it widens none. */
-static int half_of(const kernel *k, int e) {
-    const expr *x = &k->exprs[e];
-    return x->kind == EXPR_CAST && k->exprs[x->sources[0]].dtype == ASSAY_BF16 ? x->sources[0] : -1;
-}
-
-/* Where the factors lie, and whether they are multiplied in pairs of bf16. Columns that run along the inner variable are turned
-   round pair by pair where they lie, so each begins with a whole pair. */
-static void place_factors(kernel *k, pairs_way pairs) {
-    product_form *p = &k->product;
-    int left = half_of(k, p->left), right = half_of(k, p->right);
-    int64_t stride, along, size = k->variables[p->inner].size;
-    bool flat = k->variables[p->row].size <= FEW_ROWS && k->variables[p->column].size >= FLAT_COLUMNS && !p->right_runs_inward;
-    p->columns = flat ? FLAT_COLUMNS : PRODUCT_COLUMNS;
-    p->stretch = flat ? FLAT_STRETCH : STRETCH;
-    pairs = flat ? PAIRS_WIDENED : pairs;
-    if (pairs != PAIRS_WIDENED && left >= 0 && right >= 0) {
-        p->stretch = PAIRS_STRETCH;
-        bool turned = lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &stride, &along) && along == 1 && stride % 2 == 0 &&
-                      size % 2 == 0;
-        p->pairs = pairs;
-        p->left = left;
-        p->right = right;
-        bool paired = !turned && lies_ready(k, right, ASSAY_BF16, p->column, p->inner, &along, &stride) && along == 1;
-        p->right_stride = turned ? stride / 2 : paired ? stride : -1;
-        p->right_runs_inward = turned || (!paired && p->right_runs_inward);
-        bool ready = lies_ready(k, left, ASSAY_BF16, p->row, p->inner, &stride, &along) && along == 1 && size % PAIRS_STEP == 0;
-        p->left_stride = ready ? stride : -1;
-        return;
-    }
-    if (lies_ready(k, p->left, ASSAY_F32, p->row, p->inner, &stride, &along)) {
-        p->left_stride = stride;
-        p->left_step = along;
-    }
-    if (lies_ready(k, p->right, ASSAY_F32, p->column, p->inner, &stride, &along)) {
-        p->right_stride = along == 1 && p->right_runs_inward ? stride : -1;
-        p->right_rows = stride == 1 && !p->right_runs_inward && !flat ? along : -1;
-    }
-}
-
-/* As many as there are terms in all sums. */
-static double multiplications(const kernel *k) {
-    double n = 1;
-    for (int v = 0; v < k->n_variables; v++) {
-        n *= (double)k->variables[v].size;
-    }
-    return n;
-}
-
-bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
-    uint64_t reduced = reduced_set(k);
-    int sum = k->has_classes ? only_sum(k, reduced) : -1;
-    if (sum < 0) {
-        return false;
-    }
-    const expr *e = &k->exprs[k->roots[sum].expr];
-    if (e->kind != EXPR_MAP || e->fn != FN_MUL) {
-        return false;
-    }
-    int left = e->sources[0], right = e->sources[1];
-    uint64_t of_left = k->exprs[left].variables & ~reduced, of_right = k->exprs[right].variables & ~reduced;
-    uint64_t only_left = of_left & ~of_right, only_right = of_right & ~of_left;
-    int inner = largest(k, k->exprs[left].variables & k->exprs[right].variables & reduced);
-    if (only_left == 0 || only_right == 0 || inner < 0) {
-        return false;
-    }
-    /* Columns are the ones to lie in vectors: what the output has nearest to each other. What else only one side depends on
-       is told apart by tasks. */
-    int column = dense_variable(k, only_left | only_right);
-    if (column >= 0 && (only_left >> column & 1) != 0) {
-        int other = left;
-        left = right;
-        right = other;
-        uint64_t set = only_left;
-        only_left = only_right;
-        only_right = set;
-    }
-    column = column >= 0 && k->variables[column].size >= PRODUCT_LEAST ? column : largest(k, only_right);
-    int row = largest(k, only_left);
-    int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
-    if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST ||
-        (multiplications(k) <= FEW_TERMS && !blocks_all)) {
-        return false;
-    }
-    k->is_product = true;
-    k->vector = column;
-    k->product = (product_form){.root = sum, .left = left, .right = right, .row = row, .column = column, .inner = inner,
-                                .right_runs_inward = runs_along(k, right, inner, column),
-                                .left_stride = -1, .left_step = 1, .right_stride = -1, .right_rows = -1};
-    place_factors(k, k->roots[sum].of_factors ? pairs : PAIRS_WIDENED);
-    int64_t row_block = k->product.row_block = row_block_of(n_rows, k->product.pairs);
-    k->lanes = k->product.columns;
-    k->n_task_items = ((n_rows + row_block - 1) / row_block) * ((n_columns + k->lanes - 1) / k->lanes);
-    for (int v = 0; v < k->n_variables; v++) {
-        if (!k->variables[v].is_reduced && v != row && v != column) {
-            k->tasks[k->n_tasks++] = v;
-            k->n_task_items *= k->variables[v].size;
-        }
-    }
-    return true;
-}
-
-/* --- writing it ------------------------------------------------------------------------------------------------------------------ */
 
 /* Which task: the batch, the block of rows, the block of columns, from slow to fast: neighbours share rows, which are read again
    and again and so had better stay in the core's cache, where each task reads its columns once. */
@@ -294,8 +100,8 @@ static void emit_left(emitter *m) {
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
     emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left,
-                     p->stretch == STRETCH         ? "left[128 * i + l] = %s;"
-                     : p->stretch == PAIRS_STRETCH ? "left[256 * i + l] = %s;"
+                     p->stretch == PRODUCT_STRETCH         ? "left[128 * i + l] = %s;"
+                     : p->stretch == PRODUCT_PAIRS_STRETCH ? "left[256 * i + l] = %s;"
                                                    : "left[8 * i + l] = %s;");
     m->depth--;
     emit_line(m, "}");
@@ -367,7 +173,7 @@ static void emit_right(emitter *m) {
         m->depth++;
         emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
         emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
-                         p->stretch == STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
+                         p->stretch == PRODUCT_STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
     }
     m->depth--;
     emit_line(m, "}");
@@ -433,7 +239,7 @@ static void emit_panels(emitter *m) {
 /* Zeros up to a whole step of tiles. */
 static void emit_padding(emitter *m) {
     const product_form *p = &m->k->product;
-    if (p->pairs == PAIRS_WIDENED || m->k->variables[p->inner].size % PAIRS_STEP == 0) {
+    if (p->pairs == PAIRS_WIDENED || m->k->variables[p->inner].size % PRODUCT_PAIRS_STEP == 0) {
         return;
     }
     emit_line(m, "for (int64_t i = (n_inner + 1) / 2; i %% 16 != 0; i++) {");
@@ -450,7 +256,7 @@ static void emit_padding(emitter *m) {
 
 /* Whether the right factor is read from where it lies, so that the place of its next panel is known. */
 static bool lies_there(const product_form *p) {
-    return p->stretch == STRETCH && p->pairs == PAIRS_WIDENED && (p->right_rows >= 0 || p->right_stride >= 0);
+    return p->stretch == PRODUCT_STRETCH && p->pairs == PAIRS_WIDENED && (p->right_rows >= 0 || p->right_stride >= 0);
 }
 
 /* The next panel: of the next inner steps, or else the first one of the columns that the next task computes. */
@@ -462,7 +268,8 @@ static void emit_next(emitter *m) {
     bool inward = p->right_stride >= 0;
     long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size;
     long long step = inward ? 1 : p->right_rows, column = inward ? p->right_stride : 1;
-    emit_line(m, "const next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", STRETCH, inner, step * STRETCH);
+    emit_line(m, "const next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", PRODUCT_STRETCH, inner,
+              step * PRODUCT_STRETCH);
     emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : 0,",
               PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step);
     emit_line(m, "                         %lld, %d};", 4 * (inward ? column : step), inward ? 2 : 1);
@@ -476,7 +283,7 @@ static void emit_multiply(emitter *m, const char *begins) {
         emit_line(m, "%s(%s, %lld, right, n_rows, n_inner, n_columns, sums, %s);",
                   p->pairs == PAIRS_BY_TILES ? "multiply_tiles" : "multiply_pairs", left, stride, begins);
     } else {
-        bool few = p->stretch == FLAT_STRETCH;
+        bool few = p->stretch == PRODUCT_FLAT_STRETCH;
         emit_next(m);
         char source[48] = "";
         if (!few) {
@@ -492,7 +299,8 @@ static void emit_multiply(emitter *m, const char *begins) {
 void emit_product(emitter *m) {
     const product_form *p = &m->k->product;
     long long inner = m->k->variables[p->inner].size;
-    _Static_assert(STRETCH == 128 && PAIRS_STRETCH == 256 && PRODUCT_COLUMNS == 64 && FLAT_STRETCH == 8 && FLAT_COLUMNS == 512, "the text above says so");
+    _Static_assert(PRODUCT_STRETCH == 128 && PRODUCT_PAIRS_STRETCH == 256 && PRODUCT_COLUMNS == 64 &&
+                       PRODUCT_FLAT_STRETCH == 8 && PRODUCT_FLAT_COLUMNS == 512, "the text above says so");
     emit_place(m);
     emit_panels(m);
     /* Of what is summed over, panels run along one variable. */

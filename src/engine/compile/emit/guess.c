@@ -3,7 +3,12 @@
    near it does: what is stored does not depend on it. So the first few elements' largest stands for all, exponentials are taken
    while the row is read, and a row in which another lies far above is done again with the largest, which is known by then. That
    takes a phase less, and what it would read again. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/guess.h"
+
+#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

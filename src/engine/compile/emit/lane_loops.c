@@ -1,46 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The innermost loops as text: over lanes of the vector variable. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/lane_loops.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- names that may turn out not to be needed --------------------------------------------------------------------------------- */
-
-void emit_define(emitter *m, definition *d, const char *type, const char *format, ...) {
-    char value[200];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    snprintf(d->name, sizeof d->name, "%.*s", (int)strcspn(value, " "), value);
-    d->from = m->out.length;
-    emit_line(m, "%s%s;", type, value);
-    d->to = m->out.length;
-}
-
-void emit_drop_unused(emitter *m, const definition *d) {
-    if (m->out.failed) {
-        return;
-    }
-    size_t n = strlen(d->name);
-    for (const char *at = m->out.data + d->to; (at = strstr(at, d->name)) != NULL; at += n) {
-        if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && !isalnum((unsigned char)at[n]) && at[n] != '_') {
-            return;
-        }
-    }
-    memmove(m->out.data + d->from, m->out.data + d->to, m->out.length - d->to + 1);
-    m->out.length -= d->to - d->from;
-}
-
-/* --- a phase's statements ------------------------------------------------------------------------------------------------ */
-
-bool emit_in_loops(const emitter *m, const root *r) {
-    return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
-}
 
 /* What depends on none of these variables, and then the roots, for each value of those that are computed side by side. */
 static void emit_values(emitter *m, int phase, uint64_t beside) {
@@ -92,11 +62,6 @@ void emit_body(emitter *m, int phase, bool before) {
     }
 }
 
-/* The loop over lanes, and what it gives names to. */
-typedef struct lanes {
-    definition lane, variable;
-} lanes;
-
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
 enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
@@ -112,7 +77,7 @@ static bool are_few(const emitter *m, const lane_range *range) {
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
-static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
+void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     if (!range->singly) {
         emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
@@ -132,7 +97,7 @@ static void open_lanes(emitter *m, const lane_range *range, lanes *l) {
                 m->k->vector, range->from);
 }
 
-static void close_lanes(emitter *m, const lane_range *range, const lanes *l, const bool *named) {
+void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, const bool *named) {
     emit_drop_unused(m, &l->variable);
     if (range->block > 0) {
         emit_drop_unused(m, &l->lane);
@@ -140,56 +105,6 @@ static void close_lanes(emitter *m, const lane_range *range, const lanes *l, con
     m->depth--;
     emit_line(m, "}");
     memcpy(m->named, named, (size_t)m->k->n_exprs);
-}
-
-/* What quick form of the lane at hand fails is noted. Names what they are functions of. */
-static void emit_checks(emitter *m, const bool *all_wanted) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (!all_wanted[i] || m->named[i] || !emit_has_quick(m, i)) {
-            continue;
-        }
-        memset(m->wanted, 0, (size_t)m->k->n_exprs);
-        for (int s = 0; s < m->k->exprs[i].n_sources; s++) {
-            emit_want(m, m->k->exprs[i].sources[s]);
-        }
-        for (int e = 0; e < m->k->n_exprs; e++) {
-            if (m->wanted[e] && !m->named[e]) {
-                emit_expr(m, e);
-            }
-        }
-        emit_quick_check(m, i);
-    }
-}
-
-/* Functions that have a quick form are looked at over all lanes: if each holds, the loop is vector code, else it is written with
-   the forms that branch and call. Where lanes may be computed twice the quick forms are tried at once. */
-static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, const bool *named, bool *all_wanted) {
-    lanes l;
-    bool at_once = emit_may_repeat(m, phase);
-    bool wide = false;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        wide |= m->wanted[i] && emit_has_quick(m, i) && m->k->exprs[i].dtype == ASSAY_I64;
-    }
-    memcpy(all_wanted, m->wanted, (size_t)m->k->n_exprs);
-    emit_line(m, wide ? "uint64_t rare = 0;" : "uint32_t rare = 0;");
-    open_lanes(m, range, &l);
-    m->quick = true;
-    emit_checks(m, all_wanted);
-    memcpy(m->wanted, all_wanted, (size_t)m->k->n_exprs);
-    if (at_once) {
-        emit_body(m, phase, false);
-    }
-    close_lanes(m, range, &l, named);
-    for (int quick = !at_once; quick >= 0; quick--) {
-        emit_line(m, at_once ? "if (rare != 0) {" : quick ? "if (rare == 0) {" : "} else {");
-        m->depth++;
-        m->quick = quick;
-        open_lanes(m, range, &l);
-        emit_body(m, phase, false);
-        close_lanes(m, range, &l, named);
-        m->depth--;
-    }
-    emit_line(m, "}");
 }
 
 void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range) {
@@ -202,13 +117,13 @@ void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range
     memcpy(named, m->named, (size_t)k->n_exprs);
     memset(m->wanted, 0, (size_t)k->n_exprs);
     emit_want(m, i);
-    lanes l;
+    lane_loop l;
     text value = {0};
-    open_lanes(m, range, &l);
+    emit_open_lanes(m, range, &l);
     emit_body(m, -1, false);
     emit_name(m, &value, i);
     emit_line(m, "%s[%s] = %s;", array, emit_block_lane(m), text_get(&value));
-    close_lanes(m, range, &l, named);
+    emit_close_lanes(m, range, &l, named);
     m->out.failed |= value.failed;
     text_clear(&value);
     free(named);
@@ -237,15 +152,15 @@ void emit_gathered(emitter *m, const lane_range *range) {
         }
     }
     if (any) {
-        lanes l;
-        open_lanes(m, range, &l);
+        lane_loop l;
+        emit_open_lanes(m, range, &l);
         emit_body(m, -1, false);
         for (int i = 0; i < k->n_exprs; i++) {
             if (m->gathered[i]) {
                 emit_line(m, "half%d[%s] = t%d;", i, emit_block_lane(m), k->exprs[i].sources[0]);
             }
         }
-        close_lanes(m, range, &l, named);
+        emit_close_lanes(m, range, &l, named);
     }
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->gathered[i]) {
@@ -262,33 +177,9 @@ void emit_plain_range(emitter *m, int phase, const lane_range *range) {
         return;
     }
     memcpy(named, m->named, (size_t)m->k->n_exprs);
-    lanes l;
-    open_lanes(m, range, &l);
+    lane_loop l;
+    emit_open_lanes(m, range, &l);
     emit_body(m, phase, false);
-    close_lanes(m, range, &l, named);
-    free(named);
-}
-
-void emit_range(emitter *m, int phase, const lane_range *range) {
-    size_t n_exprs = (size_t)m->k->n_exprs;
-    bool *named = malloc(2 * n_exprs + 1);
-    if (named == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(named, m->named, n_exprs);
-    bool quick = false;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        quick |= m->wanted[i] && !m->named[i] && emit_has_quick(m, i);
-    }
-    if (quick) {
-        emit_line(m, "{");
-        m->depth++;
-        emit_quick_lanes(m, phase, range, named, named + n_exprs);
-        m->depth--;
-        emit_line(m, "}");
-    } else if (!emit_inside(m, phase, range)) {
-        emit_plain_range(m, phase, range);
-    }
+    emit_close_lanes(m, range, &l, named);
     free(named);
 }

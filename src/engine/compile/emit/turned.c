@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles of what runs across the lanes in memory, turned round. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/turned.h"
+
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions as text: a name for each, in the order they need each other. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/values.h"
 
-#include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/writing.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
-#include <string.h>
 
-void emit_line(emitter *m, const char *format, ...) {
-    for (int i = 0; i < m->depth; i++) {
-        text_add(&m->out, "    ");
-    }
-    va_list args;
-    va_start(args, format);
-    text_addv(&m->out, format, args);
-    va_end(args);
-    text_add(&m->out, "\n");
-}
-
-/* --- index expressions ---------------------------------------------------------------------------------------------------- */
+/* --- index expressions --------------------------------------------------------------------------------------------------- */
 
 static void add_atom(const emitter *m, text *out, const index_atom *atom, int guard) {
     if (atom->kind == ATOM_VARIABLE) {
@@ -78,11 +66,7 @@ void emit_index(const emitter *m, text *out, index_sum a, int guard) {
     }
 }
 
-/* --- expressions ------------------------------------------------------------------------------------------------------------ */
-
-bool emit_is_row(const emitter *m, const expr *e) {
-    return m->k->has_classes && (e->variables & m->reduced) == 0;
-}
+/* --- expressions --------------------------------------------------------------------------------------------------------- */
 
 void emit_name(const emitter *m, text *out, int i) {
     const expr *e = &m->k->exprs[i];
@@ -228,11 +212,6 @@ static void add_value(emitter *m, text *out, int i) {
     }
 }
 
-bool emit_has_quick(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
-}
-
 void emit_quick_check(emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
     text operand[EXPR_MAX_SOURCES] = {{0}}, fails = {0};
@@ -310,129 +289,6 @@ void emit_expr(emitter *m, int i) {
     text_clear(&position);
 }
 
-/* Marks what expression i needs that has no name yet. */
-void emit_want(emitter *m, int i) {
-    if (m->named[i] || m->wanted[i]) {
-        return;
-    }
-    m->wanted[i] = true;
-    if (m->widened[i] || (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase)) {
-        return; /* read back, not computed */
-    }
-    const expr *e = &m->k->exprs[i];
-    if (m->never >= 0 && e->kind == EXPR_MAP && e->fn == FN_SELECT && e->sources[0] == m->never) {
-        emit_want(m, e->sources[2]);
-        return;
-    }
-    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
-    for (int r = 0; r < n; r++) {
-        emit_want(m, reads[r]);
-    }
-}
-
-void emit_want_index(emitter *m, index_sum a) {
-    int reads[EXPR_MAX_READS], n = index_reads(m->k, a, -1, reads, 0);
-    for (int r = 0; r < n; r++) {
-        emit_want(m, reads[r]);
-    }
-}
-
-
-/* --- saved between phases --------------------------------------------------------------------------------------------------- */
-
-enum { ROOM_LINE = STREAM_LINE_BYTES, SAVED_COST = 12 }; /* cheaper work is done again */
-
-int64_t emit_visited(const emitter *m) {
-    const kernel *k = m->k;
-    int64_t n = m->rows ? k->lanes : 1;
-    for (int v = 0; v < k->n_variables; v++) {
-        n *= k->variables[v].is_reduced ? k->variables[v].size : 1;
-    }
-    return n;
-}
-
-/* Work in each expression that is not a row's, without what is saved already; up to `enough`. What is read comes before. */
-static void measure_work(const emitter *m, double enough, double *work) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        work[i] = 0;
-        if (emit_is_row(m, e) || m->saved_in[i] >= 0) {
-            continue;
-        }
-        work[i] = e->kind == EXPR_MAP ? scalar_function_cost(e->fn) : e->kind == EXPR_RANDOM ? 30 : 0;
-        int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
-        for (int r = 0; r < n && work[i] < enough; r++) {
-            work[i] += work[reads[r]];
-        }
-    }
-}
-
-/* The last expression that two phases compute and that is dear; -1: none. */
-static int worth_saving(emitter *m, int *first) {
-    const kernel *k = m->k;
-    int found = -1, *seen = calloc((size_t)k->n_exprs + 1, sizeof *seen);
-    double *work = calloc((size_t)k->n_exprs + 1, sizeof *work);
-    if (seen == NULL || work == NULL) {
-        m->out.failed = true;
-        free(seen);
-        free(work);
-        return -1;
-    }
-    measure_work(m, SAVED_COST, work);
-    for (m->phase = 0; m->phase < k->n_phases; m->phase++) {
-        memset(m->wanted, 0, (size_t)k->n_exprs);
-        for (int i = 0; i < k->n_roots; i++) {
-            if (k->roots[i].phase == m->phase) {
-                emit_want(m, k->roots[i].expr);
-            }
-        }
-        for (int i = 0; i < k->n_exprs; i++) {
-            bool by_lanes = k->vector < 0 || (k->exprs[i].variables >> k->vector & 1) != 0; /* others are computed before them */
-            if (m->wanted[i] && seen[i] != 0 && m->saved_in[i] < 0 && i > found && by_lanes && !emit_is_row(m, &k->exprs[i]) &&
-                work[i] >= SAVED_COST) {
-                found = i;
-                *first = seen[i] - 1;
-            }
-            seen[i] = m->wanted[i] && seen[i] == 0 ? m->phase + 1 : seen[i];
-        }
-    }
-    m->phase = 0;
-    free(seen);
-    free(work);
-    return found;
-}
-
-void emit_choose_saved(emitter *m, int64_t most_bytes) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        m->saved_in[i] = -1;
-    }
-    int64_t left = m->k->has_classes && !m->k->is_product ? most_bytes : 0, n = emit_visited(m);
-    for (int i, first; left > 0 && (i = worth_saving(m, &first)) >= 0;) {
-        left -= n * (int64_t)dtype_size(m->k->exprs[i].dtype);
-        if (left < 0) {
-            return;
-        }
-        m->saved_in[i] = first;
-    }
-}
-
-void emit_declare_saved(emitter *m) {
-    size_t from = m->out.length;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const char *type = dialect_type(m->k->exprs[i].dtype);
-        int64_t n = m->versions[i] * emit_visited(m);
-        if (m->saved_in[i] >= 0 && m->in_room) {
-            emit_line(m, "%s *const saved%d = (%s *)((char *)buffers[%d] + %lld);", type, i, type, m->k->n_buffers,
-                      (long long)m->room_bytes);
-            m->room_bytes += (n * (int64_t)dtype_size(m->k->exprs[i].dtype) + ROOM_LINE - 1) / ROOM_LINE * ROOM_LINE;
-        } else if (m->saved_in[i] >= 0) {
-            emit_line(m, "%s saved%d[%lld];", type, i, (long long)n);
-        }
-    }
-    emit_twin(m, from);
-    emit_joined_room(m);
-}
-
 void emit_row_position(const emitter *m, text *out, int64_t stride) {
     for (int i = m->k->n_loops - 1; i >= 0; i--) {
         text_addf(out, " + %lld * v%d", (long long)stride, m->k->loops[i]);
@@ -440,19 +296,10 @@ void emit_row_position(const emitter *m, text *out, int64_t stride) {
     }
 }
 
-void emit_fetch_saved(emitter *m, int rows_ahead) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (!m->wanted[i] || m->saved_in[i] < 0 || m->saved_in[i] >= m->phase) {
-            continue;
-        }
-        text at = {0};
-        emit_row_position(m, &at, m->k->lanes);
-        if (m->versions[i] > 1) {
-            text_addf(&at, " + %lld * (task %% %d)", (long long)emit_visited(m), m->versions[i]);
-        }
-        emit_line(m, "fetch_soon(saved%d + block%s + %lld, %lld);", i, text_get(&at), (long long)(rows_ahead * m->k->lanes),
-                  (long long)(EMIT_BLOCK_LANES * dtype_size(m->k->exprs[i].dtype)));
-        m->out.failed |= at.failed;
-        text_clear(&at);
-    }
+void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
+    text index = {0};
+    emit_index(m, &index, at, -1);
+    emit_line(m, "%sb%d + %s%s", before, buffer, text_get(&index), after);
+    m->out.failed |= index.failed;
+    text_clear(&index);
 }

@@ -1,96 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes in blocks of a few lines of memory. A block's halves are converted as a whole, by what the processor has for it, and
    what no cache would keep is put together and stored past the caches while the lines that follow are fetched. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/blocks.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
+#include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/joined.h"
+#include "engine/compile/emit/pairs.h"
+#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FUNCTION_LANES = 16, /* functions of blocks take so many at a time */
-};
-
-/* Lanes of a block: a task's, where those are but a line or two of what is stored; a line of each task in a group. */
-int emit_block_lanes(const emitter *m) {
-    return m->page_tasks > 0 ? m->together_lanes
-           : m->flow_lanes > 0 ? m->flow_lanes
-           : m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
-}
-
-/* --- what goes through blocks ---------------------------------------------------------------------------------------------- */
-
-/* Whether neighbours along the vector are neighbours in memory. */
-static bool is_dense(const emitter *m, index_sum at) {
-    int64_t stride;
-    return m->k->vector >= 0 && index_stride(at, m->k->vector, &stride) && stride == 1;
-}
-
-bool emit_is_dense_load(const emitter *m, const expr *e) {
-    return e->kind == EXPR_LOAD && e->guard < 0 && is_dense(m, e->at);
-}
-
-bool emit_reads_memory_of(const emitter *m, int buffer) {
-    const tensor *to = m->c->buffers[buffer].tensor;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        if (e->kind != EXPR_LOAD) {
-            continue;
-        }
-        const tensor *from = m->c->buffers[e->buffer].tensor;
-        if (e->buffer == buffer || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool emit_may_repeat(const emitter *m, int phase) {
-    for (int r = 0; r < m->k->n_roots; r++) {
-        const root *stored = &m->k->roots[r];
-        if (stored->phase == phase && (stored->kind != ROOT_STORE || emit_reads_memory_of(m, stored->buffer))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_streamed(const emitter *m, const root *r) {
-    return r->kind == ROOT_STORE && emit_in_loops(m, r) && is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
-           m->c->buffers[r->buffer].part_elems == 0 && !emit_reads_memory_of(m, r->buffer);
-}
-
-bool emit_is_joined(const emitter *m, int i) {
-    return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && is_streamed(m, &m->k->roots[i]);
-}
-
-bool emit_is_made(const emitter *m, int i) {
-    return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
-}
-
-/* Whether the phase at hand needs this function of what expression i is a function of. */
-static bool needs_of_same(const emitter *m, int i, scalar_function f) {
-    for (int o = 0; o < m->k->n_exprs; o++) {
-        const expr *e = &m->k->exprs[o];
-        if (m->wanted[o] && e->kind == EXPR_MAP && e->fn == f && e->sources[0] == m->k->exprs[i].sources[0]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A function of which a block of lanes is cheaper than each. The normal distribution's share and density have an exponential in
-   common where they are computed side by side. */
-bool emit_is_block_function(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
-        return false;
-    }
-    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
-           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
-}
+/* --- what goes through blocks -------------------------------------------------------------------------------------------- */
 
 /* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
    written. */
@@ -100,47 +28,12 @@ static bool can_widen(const emitter *m, int i, bool functions) {
         return false;
     }
     if (e->kind == EXPR_RANDOM) {
-        return is_dense(m, e->at) && emit_is_made(m, i);
+        return emit_is_dense(m, e->at) && emit_is_made(m, i);
     }
     dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
     return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
            (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
            emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
-}
-
-bool emit_is_narrowed(const emitter *m, int i) {
-    return m->staged[i] && m->narrowed[i];
-}
-
-bool emit_has_loops(const emitter *m, int phase) {
-    for (int i = 0; i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool emit_streams_any(const emitter *m) {
-    bool any = false;
-    for (int i = 0; i < m->k->n_roots; i++) {
-        any |= is_streamed(m, &m->k->roots[i]);
-    }
-    return any;
-}
-
-bool emit_streams(const emitter *m, int phase) {
-    bool any = false;
-    for (int i = 0; i < m->k->n_roots; i++) {
-        const root *r = &m->k->roots[i];
-        if (r->phase == phase && emit_in_loops(m, r)) {
-            if (r->kind != ROOT_STORE) {
-                return false;
-            }
-            any |= is_streamed(m, r);
-        }
-    }
-    return any && m->k->variables[m->k->vector].size >= emit_block_lanes(m);
 }
 
 /* Whether functions are to be computed block by block: not where a lane may look beyond its operand, or where a quick form may
@@ -160,7 +53,7 @@ static bool choose(emitter *m, int phase) {
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
-        m->staged[i] = r->phase == phase && (is_streamed(m, r) || m->narrowed[i]);
+        m->staged[i] = r->phase == phase && (emit_is_streamed(m, r) || m->narrowed[i]);
         any |= m->staged[i];
     }
     emit_choose_gathered(m);
@@ -182,30 +75,7 @@ static void choose_none(emitter *m) {
     memset(m->gathered, 0, (size_t)m->k->n_exprs);
 }
 
-void emit_want_phase(emitter *m, int phase) {
-    memset(m->wanted, 0, (size_t)m->k->n_exprs);
-    for (int i = 0; i < m->k->n_roots; i++) {
-        const root *r = &m->k->roots[i];
-        if (r->phase == phase && emit_in_loops(m, r)) {
-            emit_want(m, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
-            emit_want_index(m, r->at);
-        }
-    }
-}
-
-/* --- a block ---------------------------------------------------------------------------------------------------------------- */
-
-const char *emit_block_lane(const emitter *m) {
-    return strcmp(m->block, "0") == 0 ? "l" : "i";
-}
-
-void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
-    text index = {0};
-    emit_index(m, &index, at, -1);
-    emit_line(m, "%sb%d + %s%s", before, buffer, text_get(&index), after);
-    m->out.failed |= index.failed;
-    text_clear(&index);
-}
+/* --- a block ------------------------------------------------------------------------------------------------------------- */
 
 static void emit_before_block(emitter *m, int phase) {
     const kernel *k = m->k;
@@ -240,7 +110,7 @@ static void emit_after_block(emitter *m, bool passes) {
             continue;
         }
         bool narrowed = m->narrowed[i];
-        if (!is_streamed(m, r)) {
+        if (!emit_is_streamed(m, r)) {
             emit_halves_store(m, r, i, passes);
             continue;
         }
@@ -268,7 +138,8 @@ static void open_scope(emitter *m, const char *from, scope *s) {
     s->from = m->out.length;
     emit_line(m, "{");
     m->depth++;
-    emit_define(m, &s->first, "const int64_t ", strcmp(m->block, "0") == 0 ? "v%d = %s" : strcmp(from, "0") == 0 ? "v%d = block" : "v%d = %s + block", m->k->vector, from);
+    bool is_first = strcmp(m->block, "0") == 0, from_0 = strcmp(from, "0") == 0;
+    emit_define(m, &s->first, "const int64_t ", is_first ? "v%d = %s" : from_0 ? "v%d = block" : "v%d = %s + block", m->k->vector, from);
 }
 
 /* Without a line in it, it goes again. */
@@ -343,13 +214,13 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     close_scope(m, &start);
 }
 
-/* --- all lanes ---------------------------------------------------------------------------------------------------------------- */
+/* --- all lanes ----------------------------------------------------------------------------------------------------------- */
 
 /* The first root that goes past the caches and whose rows may begin within a line; -1: none. */
 static int unaligned_root(const emitter *m) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (!m->staged[i] || !is_streamed(m, r)) {
+        if (!m->staged[i] || !emit_is_streamed(m, r)) {
             continue;
         }
         int64_t size = (int64_t)dtype_size(r->store_dtype);
@@ -384,7 +255,7 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
     emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
 }
 
-/* --- tasks in flight ------------------------------------------------------------------------------------------------------- */
+/* --- tasks in flight ----------------------------------------------------------------------------------------------------- */
 
 void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
     (void)choose(m, phase);
@@ -413,11 +284,8 @@ void emit_group_block(emitter *m, int phase) {
     }
 }
 
-void emit_flow_block(emitter *m, int phase, const char *from) {
-    emit_block_at(m, phase, "0", from);
-}
-
-int emit_line_lanes(const emitter *m) {
+/* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
+static int line_lanes(const emitter *m) {
     const kernel *k = m->k;
     int lanes = STREAM_LINE_BYTES / 8;
     for (int i = 0; i < k->n_exprs; i++) {
@@ -430,7 +298,7 @@ int emit_line_lanes(const emitter *m) {
         if (emit_can_narrow(m, &k->roots[i])) {
             return EMIT_BLOCK_LANES;
         }
-        lanes = is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;
+        lanes = emit_is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;
     }
     return lanes;
 }
@@ -495,4 +363,15 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     }
     m->depth--;
     emit_line(m, "}");
+}
+
+int emit_whole_lines(const emitter *m) {
+    const kernel *k = m->k;
+    int lanes = line_lanes(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int line = e->kind == EXPR_LOAD ? STREAM_LINE_BYTES / (int)dtype_size(e->dtype) : 0;
+        lanes = (e->variables >> k->vector & 1) != 0 && line > lanes ? line : lanes;
+    }
+    return lanes;
 }

@@ -2,7 +2,9 @@
 /* Blocks whose lanes may stand in any order: functions of bf16, alone or in products, that become bf16. Two of these lie in a word,
    so those in even places are brought to f32 by a shift and those in odd ones by a mask, and go back as cheaply; to keep them in
    order takes twice the instructions, where arithmetic is what such loops wait for. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/pairs.h"
+
+#include "engine/compile/emit/facts.h"
 
 static bool varies(const emitter *m, int i) {
     return (m->k->exprs[i].variables >> m->k->vector & 1) != 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions as text: lanes of accumulators, what an element does to them, how lanes come to one result; and stores. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/reductions.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
-
-/* --- reductions --------------------------------------------------------------------------------------------------------------- */
 
 static const char *start_of(reduction how, dtype t) {
     bool floating = dtype_is_floating(t);
@@ -62,7 +64,8 @@ static bool takes_in_order(const emitter *m, const root *r) {
 static void emit_take_place(emitter *m, const root *r, const char *a, const char *at, const char *x, const char *p) {
     const char *beats = r->how == RED_ARGMAX ? ">" : "<";
     if (takes_in_order(m, r)) {
-        emit_line(m, dtype_is_floating(r->dtype) ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
+        bool may_be_nan = dtype_is_floating(r->dtype);
+        emit_line(m, may_be_nan ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
                   x, beats, a, x, x, a, a);
     } else if (dtype_is_floating(r->dtype)) {
         emit_line(m, "const int wins = ((%s %s %s) & (%s == %s)) | ((%s != %s) & (%s == %s)) |", x, beats, a, a, a, x, x, a, a);

@@ -4,9 +4,15 @@
    page wait for each other. So tasks are taken in groups: a line of each, then the next line of each, in pages that lie a task
    apart (copying takes three quarters of the time then, measured on two cores of a Sapphire Rapids Xeon; glibc's memcpy does
    the same above its threshold). */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/together.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/phases.h"
+#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/wants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,17 +70,6 @@ static bool reads_parts_of_lines(const kernel *k) {
     return false;
 }
 
-int emit_whole_lines(const emitter *m) {
-    const kernel *k = m->k;
-    int lanes = emit_line_lanes(m);
-    for (int i = 0; i < k->n_exprs; i++) {
-        const expr *e = &k->exprs[i];
-        int line = e->kind == EXPR_LOAD ? STREAM_LINE_BYTES / (int)dtype_size(e->dtype) : 0;
-        lanes = (e->variables >> k->vector & 1) != 0 && line > lanes ? line : lanes;
-    }
-    return lanes;
-}
-
 void emit_choose_together(emitter *m) {
     const kernel *k = m->k;
     m->page_tasks = 0;
@@ -90,21 +85,6 @@ void emit_choose_together(emitter *m) {
     int64_t bytes = task_bytes(k);
     m->together_lanes = emit_whole_lines(m); /* a block of each page */
     m->page_tasks = bytes < PAGE_BYTES ? (int)(PAGE_BYTES / bytes) : 1;
-}
-
-int64_t emit_ahead_together(const emitter *m, const expr *e) {
-    const kernel *k = m->k;
-    int64_t group = (int64_t)EMIT_PAGES * m->page_tasks, stride;
-    for (int i = k->n_tasks - 1; i >= 0; i--) {
-        int v = k->tasks[i];
-        bool blocks = v == k->vector;
-        int64_t size = blocks ? (k->variables[v].size + k->lanes - 1) / k->lanes : k->variables[v].size;
-        if (size >= group || i == 0) {
-            return index_stride(e->at, v, &stride) ? stride * group * (blocks ? k->lanes : 1) : 0;
-        }
-        group = (group + size - 1) / size; /* so many turns of the next variable */
-    }
-    return 0;
 }
 
 /* A task's lanes of the block at hand, or those that are left over. */
@@ -149,9 +129,10 @@ void emit_together(emitter *m) {
     }
     memcpy(named, m->named, (size_t)k->n_exprs);
     m->phase = 0;
-    emit_line(m, "for (int64_t group = first; group < last; group += %d) {", EMIT_PAGES * m->page_tasks);
+    const int group = EMIT_PAGES * m->page_tasks;
+    emit_line(m, "for (int64_t group = first; group < last; group += %d) {", group);
     m->depth++;
-    emit_line(m, "const int64_t group_last = group + %d < last ? group + %d : last;", EMIT_PAGES * m->page_tasks, EMIT_PAGES * m->page_tasks);
+    emit_line(m, "const int64_t group_last = group + %d < last ? group + %d : last;", group, group);
     if (m->page_tasks > 1) {
         emit_line(m, "for (int64_t turn = 0; turn < %d; turn++) {", m->page_tasks);
         m->depth++;

@@ -4,11 +4,20 @@
    row from memory for the first phase, the task before it is in its second, and one further back is finished and stored. What
    takes too much room for that is kept where its first phase read it; it is finished block by block while the next task is read
    into its place, and the phases between have the cache to themselves. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/flow.h"
 
-#include <limits.h>
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/flow_rows.h"
+#include "engine/compile/emit/guess.h"
+#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/phases.h"
+#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/wants.h"
+
 #include <stdio.h>
-#include <string.h>
 
 enum { GROUP_ROWS = 16 };
 
@@ -17,82 +26,7 @@ static bool is_fused(const emitter *m, int phase) {
     return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
 }
 
-/* --- what belongs to a task as a whole ------------------------------------------------------------------------------------- */
-
-/* Marks what a phase needs, and of that what is a row's own: computed for each phase anew from results, and kept by name where
-   looking it up is cheaper. */
-static void choose_rows(emitter *m, int phase) {
-    emit_want_all(m, phase);
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        bool row = m->wanted[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT;
-        m->kept[i] = row && (!m->rows || (e->kind == EXPR_MAP && e->phase > 0));
-    }
-}
-
-/* The same; what is kept has a name by now. */
-static void enter_rows(emitter *m, int phase) {
-    choose_rows(m, phase);
-    memcpy(m->named, m->kept, (size_t)m->k->n_exprs);
-    memset(m->wanted, 0, (size_t)m->k->n_exprs);
-}
-
-static bool uses_result(emitter *m, int of, int phase) {
-    emit_want_all(m, phase);
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->wanted[i] && m->k->exprs[i].kind == EXPR_RESULT && m->k->exprs[i].root == of) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a root's result has a name in this phase: it is used there, or handed on to a phase of an earlier task. */
-static bool has_result(emitter *m, int of, int phase) {
-    const root_kind kind = m->k->roots[of].kind;
-    if (kind != ROOT_REDUCE || phase < m->k->roots[of].phase + (of != m->guessed)) {
-        return false;
-    }
-    for (int p = phase; p < (m->flow == FLOW_ALL ? m->k->n_phases : phase + 1); p++) {
-        if (uses_result(m, of, p)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static const char *type_of_result(const root *r) {
-    return dialect_type(r->how == RED_ARGMAX || r->how == RED_ARGMIN ? ASSAY_I64 : r->dtype);
-}
-
-static void declare(emitter *m, const char *type, char letter, int i, int phase) {
-    if (m->rows) {
-        emit_line(m, "%s %c%d_%d[%lld] = {0};", type, letter, i, phase, (long long)m->k->lanes);
-    } else {
-        emit_line(m, "%s %c%d_%d = 0;", type, letter, i, phase);
-    }
-}
-
-static void declare_rows(emitter *m) {
-    const kernel *k = m->k;
-    size_t from = m->out.length;
-    for (int p = 0; p < k->n_phases; p++) {
-        for (int i = 0; i < k->n_roots; i++) {
-            if (has_result(m, i, p)) {
-                declare(m, type_of_result(&k->roots[i]), 'r', i, p);
-            }
-        }
-        choose_rows(m, p);
-        for (int i = 0; i < k->n_exprs; i++) {
-            if (m->kept[i]) {
-                declare(m, dialect_type(k->exprs[i].dtype), 't', i, p);
-            }
-        }
-    }
-    emit_twin(m, from);
-}
-
-/* --- a task's part of a step ---------------------------------------------------------------------------------------------- */
+/* --- a task's part of a step --------------------------------------------------------------------------------------------- */
 
 typedef struct task_scope {
     size_t from, inside; /* where its text begins, and what is in it */
@@ -124,122 +58,12 @@ static void close_task(emitter *m, task_scope *s) {
     emit_line(m, "}");
 }
 
-static void emit_row_values(emitter *m, int phase) {
-    const kernel *k = m->k;
-    for (int i = 0; i < k->n_exprs; i++) {
-        const expr *e = &k->exprs[i];
-        if (m->wanted[i] && !m->named[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT) {
-            emit_expr(m, i);
-        }
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i])) {
-            emit_root(m, i);
-        }
-    }
-}
-
-/* A row's own values that a phase needs, and its stores. */
-static void emit_rows(emitter *m, int phase) {
-    const kernel *k = m->k;
-    bool any = false;
-    choose_rows(m, phase);
-    memset(m->wanted, 0, (size_t)k->n_exprs);
-    for (int i = 0; i < k->n_exprs; i++) {
-        if (m->kept[i]) {
-            emit_want(m, i);
-            any = true;
-        }
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i])) {
-            emit_want(m, k->roots[i].expr);
-            emit_want_index(m, k->roots[i].at);
-            any = true;
-        }
-    }
-    if (!any) {
-        return;
-    }
-    if (!m->rows) {
-        emit_row_values(m, phase);
-        return;
-    }
-    bool all = k->variables[k->vector].size % k->lanes == 0;
-    definition name;
-    emit_line(m, "INDEPENDENT");
-    emit_line(m, all ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {", (long long)k->lanes);
-    m->depth++;
-    emit_define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
-    emit_row_values(m, phase);
-    emit_drop_unused(m, &name);
-    m->depth--;
-    emit_line(m, "}");
-}
-
-/* The phase of a task whose largest number lies far above what stood for it, once more. */
-static void emit_redo(emitter *m, int phase) {
-    root *guessed = &m->k->roots[m->guessed];
-    emit_open_redo(m, phase);
-    guessed->phase = INT_MIN; /* its result is known */
-    emit_rows(m, phase);
-    emit_starts(m, phase);
-    enter_rows(m, phase);
-    emit_want_phase(m, phase);
-    emit_loops(m, phase);
-    guessed->phase = phase;
-    m->depth--;
-    emit_line(m, "}");
-    enter_rows(m, phase);
-}
-
-/* What a phase's reductions come to: written, and named for the phases that need it. */
-static void emit_phase_results(emitter *m, int phase) {
-    const kernel *k = m->k;
-    enter_rows(m, phase);
-    if (emit_guesses_in(m, phase)) {
-        emit_redo(m, phase);
-    }
-    emit_results(m, phase);
-    for (int i = 0; i < k->n_roots; i++) {
-        for (int p = phase + 1; p < (m->flow == FLOW_ALL ? phase + 2 : k->n_phases); p++) {
-            if (k->roots[i].phase != phase || !has_result(m, i, p)) {
-                continue;
-            }
-            char from[32];
-            snprintf(from, sizeof from, i == m->guessed ? "r%d_%d" : "r%d", i, phase);
-            if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, %s, sizeof r%d_%d);", i, p, from, i, p);
-            } else {
-                emit_line(m, "r%d_%d = %s;", i, p, from);
-            }
-        }
-    }
-}
-
-/* Results that tasks further back need go one phase on. */
-static void emit_handing_on(emitter *m) {
-    const kernel *k = m->k;
-    for (int i = 0; i < k->n_roots && m->flow == FLOW_ALL; i++) {
-        for (int p = k->n_phases - 1; p > k->roots[i].phase + 1; p--) {
-            if (!has_result(m, i, p)) {
-                continue;
-            }
-            if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, r%d_%d, sizeof r%d_%d);", i, p, i, p - 1, i, p);
-            } else {
-                emit_line(m, "r%d_%d = r%d_%d;", i, p, i, p - 1);
-            }
-        }
-    }
-}
-
-/* --- side by side ---------------------------------------------------------------------------------------------------------- */
+/* --- side by side -------------------------------------------------------------------------------------------------------- */
 
 static void emit_lanes_of(emitter *m, int phase) {
     const kernel *k = m->k;
     task_scope s;
-    enter_rows(m, phase);
+    emit_enter_rows(m, phase);
     open_task(m, phase, &s);
     emit_want_phase(m, phase);
     emit_body(m, phase, true);
@@ -250,7 +74,7 @@ static void emit_lanes_of(emitter *m, int phase) {
 /* The same of a block of lanes. */
 static void emit_group_of(emitter *m, int phase) {
     task_scope s;
-    enter_rows(m, phase);
+    emit_enter_rows(m, phase);
     open_task(m, phase, &s);
     emit_want_phase(m, phase);
     emit_body(m, phase, true);
@@ -289,12 +113,12 @@ static void emit_groups(emitter *m) {
 /* Up to a block of lanes, of so many elements from `from` on. */
 static void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
     task_scope s;
-    enter_rows(m, phase);
+    emit_enter_rows(m, phase);
     open_task(m, phase, &s);
     emit_want_phase(m, phase);
     emit_body(m, phase, true);
     if (n == NULL) {
-        emit_flow_block(m, phase, from);
+        emit_block_at(m, phase, "0", from);
     } else {
         emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
     }
@@ -313,7 +137,7 @@ static void emit_blocks(emitter *m) {
     if (!aligned) {
         task_scope s;
         emit_line(m, "int64_t head = 0;");
-        enter_rows(m, last);
+        emit_enter_rows(m, last);
         open_task(m, last, &s);
         emit_flow_head(m, last);
         close_task(m, &s);
@@ -353,7 +177,7 @@ static void emit_blocks(emitter *m) {
     emit_twin(m, from);
 }
 
-/* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in emit_together.c, for the same reason. */
+/* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in together.c, for the same reason. */
 static void emit_rows_in_turns(emitter *m) {
     const kernel *k = m->k;
     int v = k->loops[k->n_loops - 1];
@@ -441,21 +265,12 @@ static void emit_step(emitter *m) {
     for (int p = 1; p < k->n_phases - 1; p++) {
         emit_rows(m, p);
         emit_accumulators(m, p);
-        enter_rows(m, p);
+        emit_enter_rows(m, p);
         emit_want_phase(m, p);
         emit_loops(m, p);
         emit_phase_results(m, p);
     }
     close_task(m, &s);
-}
-
-bool emit_turns_rows(emitter *m) {
-    const kernel *k = m->k;
-    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
-        return false;
-    }
-    const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
-    return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
 /* Which tasks a step has. The last pair of an odd number is the same task twice: what the two do hangs on the same
@@ -484,7 +299,7 @@ void emit_flow(emitter *m) {
         m->out.failed = true;
         return;
     }
-    declare_rows(m);
+    emit_declare_rows(m);
     emit_line(m, "for (int64_t step = first; step < last + %d; %s) {", m->twins ? 2 * lags : lags, m->twins ? "step += 2" : "step++");
     m->depth++;
     emit_which(m, lags);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of rows that begin anywhere within a line of memory. Only whole lines pass the caches, so what a block leaves of its last
    one waits in the thread's room until the next block of its row is stored. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/joined.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 

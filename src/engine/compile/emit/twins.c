@@ -3,7 +3,10 @@
    for each other; with two of either, a line of each in turn, softmax and layer norm over rows take a tenth less time. Of four the
    first cache holds too few lines where rows lie a page apart, and they come out slower. (Two cores of a Sapphire Rapids Xeon,
    2026-11.) */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/twins.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
 
 #include <ctype.h>
 #include <string.h>

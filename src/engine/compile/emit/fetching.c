@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking for memory before it is read. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/fetching.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
 
 #include <stdio.h>
 
@@ -41,6 +43,22 @@ bool emit_fetches_in(const emitter *m, int phase) {
     return !others || !emit_streams(m, phase);
 }
 
+/* Of tasks in groups: how many elements on a load finds what the next group reads; 0: nowhere that is known. */
+static int64_t ahead_together(const emitter *m, const expr *e) {
+    const kernel *k = m->k;
+    int64_t group = (int64_t)EMIT_PAGES * m->page_tasks, stride;
+    for (int i = k->n_tasks - 1; i >= 0; i--) {
+        int v = k->tasks[i];
+        bool blocks = v == k->vector;
+        int64_t size = blocks ? (k->variables[v].size + k->lanes - 1) / k->lanes : k->variables[v].size;
+        if (size >= group || i == 0) {
+            return index_stride(e->at, v, &stride) ? stride * group * (blocks ? k->lanes : 1) : 0;
+        }
+        group = (group + size - 1) / size; /* so many turns of the next variable */
+    }
+    return 0;
+}
+
 /* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases
    have read the task's part by now, the next task's. 0: nowhere. */
 static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
@@ -56,7 +74,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         return FLOW_AHEAD_BYTES / (m->turns_rows ? EMIT_PAGES : 1) / size;
     }
     if (m->page_tasks > 0) {
-        return emit_ahead_together(m, e);
+        return ahead_together(m, e);
     }
     if (k->turns_lines) { /* lanes go down, from row to row of what lies along them */
         return index_stride(e->at, k->loops[0], &stride) ? ROWS_AHEAD * stride : 0;

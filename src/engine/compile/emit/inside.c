@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes that look beside themselves, as a convolution's windows and what is padded do: most stay inside of what they look at, and
    are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
-#include "engine/compile/emit.h"
+#include "engine/compile/emit/inside.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,31 +15,6 @@
 /* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
    over: for those compilers write code that takes one after the other, with branches. */
 enum { LEAST_LANES = 16, TOGETHER = 16 };
-
-/* A factor of the vector variable and a number, and nothing else. */
-static bool goes_with_lanes(const emitter *m, const view_bound *b) {
-    const index_term *term = b->at.terms;
-    return b->at.n == 1 && term->atom->kind == ATOM_VARIABLE && term->atom->id == m->k->vector && term->factor > 0;
-}
-
-/* The same for all lanes, and not read from data. */
-static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
-    int reads[EXPR_MAX_READS];
-    uint64_t lanes = (uint64_t)1 << m->k->vector | m->k->beside;
-    return (index_variables(b->at) & lanes) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
-}
-
-bool emit_is_certain(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    if (e->kind == EXPR_MAP && e->fn == FN_AND && e->dtype == ASSAY_B8) {
-        return emit_is_certain(m, e->sources[0]) && emit_is_certain(m, e->sources[1]);
-    }
-    bool certain = m->inside && e->kind == EXPR_WITHIN;
-    for (int b = 0; certain && b < e->n_bounds; b++) {
-        certain = goes_with_lanes(m, &e->bounds[b]) || is_of_all_lanes(m, &e->bounds[b]);
-    }
-    return certain;
-}
 
 /* Values of the vector variable, and what else must hold, for all the conditions that can be certain. */
 typedef struct inside {
@@ -69,7 +49,7 @@ static void add_bounds(emitter *m, const expr *e, inside *in) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
         index_range(b->at, &low, &high);
-        if (goes_with_lanes(m, b)) {
+        if (emit_goes_with_lanes(m, b)) {
             int64_t factor = b->at.terms[0].factor;
             int64_t first = b->low > INT64_MIN ? divide_up(b->low - b->at.constant, factor) : 0;
             int64_t last = b->high < INT64_MAX ? divide_down(b->high - b->at.constant, factor) : in->last;
