@@ -226,19 +226,18 @@ static void col2im_band(const col2im *k, int64_t item) {
     }
 }
 
+static void share_col2im(const void *context) {
+    const col2im *k = context;
+    int64_t from, to;
+    parallel_share(k->n_items, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        col2im_band(k, i);
+    }
+}
+
 static status run_col2im(kernel_plan *plan) {
     const col2im *k = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(row_sum_threads(&k->sum, k->bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(k->n_items, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            col2im_band(k, i);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(row_sum_threads(&k->sum, k->bytes), share_col2im, k);
     return ASSAY_OK;
 }
 
@@ -394,19 +393,18 @@ static void unfold_line(const unfold *k, int64_t line) {
     row_sum_store(&k->sum, acc, tensor_data(dst) + to * size, dst->strides[k->dim] * size, length);
 }
 
+static void share_unfold(const void *context) {
+    const unfold *k = context;
+    int64_t from, to;
+    parallel_share(k->n_lines, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        unfold_line(k, i);
+    }
+}
+
 static status run_unfold(kernel_plan *plan) {
     const unfold *k = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(row_sum_threads(&k->sum, k->bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(k->n_lines, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            unfold_line(k, i);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(row_sum_threads(&k->sum, k->bytes), share_unfold, k);
     return ASSAY_OK;
 }
 

@@ -241,31 +241,30 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
     }
 }
 
-static void run_rows(const reduction *r) {
+static void share_rows(const void *context) {
+    const reduction *r = context;
     const loop *kept = &r->s.kept;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(kept->numel, 1, &from, &to);
-        bool has_runs = has_short_runs(r);
-        if (has_short_rows(r)) {
-            run_short_rows(r, from, to);
-            from = to;
-        }
-        for (int64_t i = from; i < to; i++) {
-            row_wide total = r->s.l->start[r->kind];
-            loop_seek(kept, i, index, offset);
-            if (has_runs) {
-                fold_short_runs(r, kept->data[0] + offset[0], &total);
-            } else {
-                fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
-            }
-            reduction_put(r, kept->data[1] + offset[1], total);
-        }
-        parallel_leave(watch);
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(kept->numel, 1, &from, &to);
+    bool has_runs = has_short_runs(r);
+    if (has_short_rows(r)) {
+        run_short_rows(r, from, to);
+        from = to;
     }
+    for (int64_t i = from; i < to; i++) {
+        row_wide total = r->s.l->start[r->kind];
+        loop_seek(kept, i, index, offset);
+        if (has_runs) {
+            fold_short_runs(r, kept->data[0] + offset[0], &total);
+        } else {
+            fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
+        }
+        reduction_put(r, kept->data[1] + offset[1], total);
+    }
+}
+
+static void run_rows(const reduction *r) {
+    parallel_run(r->threads, share_rows, r);
 }
 
 static void run_rows_split(const reduction *r) {

@@ -152,33 +152,32 @@ static void fold_columns_once(const reduction *r, column_work *w, const int64_t 
     r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
 }
 
-void reduction_run_columns(const reduction *r) {
+static void share_columns(const void *context) {
+    const reduction *r = context;
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
-    const observer *watch = observer_of_thread;
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
     bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        column_work w;
-        row_wide totals[REDUCE_COLUMNS];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(units, 1, &from, &to);
-        for (int64_t u = from; u < to; u++) {
-            int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
-            loop_seek(kept, u / blocks * columns + c, index, offset);
-            if (folds_once) {
-                fold_columns_once(r, &w, offset, n);
-                continue;
-            }
-            start_totals(r, totals, n);
-            fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
-            reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
+    column_work w;
+    row_wide totals[REDUCE_COLUMNS];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(units, 1, &from, &to);
+    for (int64_t u = from; u < to; u++) {
+        int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
+        loop_seek(kept, u / blocks * columns + c, index, offset);
+        if (folds_once) {
+            fold_columns_once(r, &w, offset, n);
+            continue;
         }
-        parallel_leave(watch);
+        start_totals(r, totals, n);
+        fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
     }
+}
+
+void reduction_run_columns(const reduction *r) {
+    parallel_run(r->threads, share_columns, r);
 }
 
 void reduction_split_columns(const reduction *r) {
