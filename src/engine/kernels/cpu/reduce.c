@@ -103,6 +103,16 @@ void reduction_combine(const reduction *r, row_wide *total, row_wide more) {
     }
 }
 
+void reduction_combine_all(const reduction *r, row_wide *totals, const row_wide *more, int64_t n) {
+    bool adds_reals = r->s.l->type != ASSAY_I64 && row_kind_adds(r->kind);
+    for (int64_t i = 0; adds_reals && i < n; i++) {
+        totals[i].f += more[i].f;
+    }
+    for (int64_t i = 0; !adds_reals && i < n; i++) {
+        reduction_combine(r, &totals[i], more[i]);
+    }
+}
+
 void reduction_put(const reduction *r, char *to, row_wide total) {
     bool is_integer = r->s.l->type == ASSAY_I64;
     if (r->finish == FINISH_NOT) {
@@ -116,6 +126,21 @@ void reduction_put(const reduction *r, char *to, row_wide total) {
         } else {
             element_store(r->out, to, value);
         }
+    }
+}
+
+void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_wide *totals, int64_t n) {
+    bool is_plain = r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE;
+    if (r->out == ASSAY_F32 && r->s.l->type != ASSAY_I64 && is_plain && stride == (int64_t)sizeof(float)) {
+        float *out = (float *)(void *)to;
+        double divisor = r->finish == FINISH_DIVIDE ? r->divisor : 1;
+        for (int64_t i = 0; i < n; i++) { /* beside the folding of short rows a call for each would show */
+            out[i] = (float)(totals[i].f / divisor);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        reduction_put(r, to + i * stride, totals[i]);
     }
 }
 
@@ -211,38 +236,35 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
         n = n < to - from ? n : to - from;
         n = n < most ? n : most;
         fold_short_rows(r, totals, kept->data[0] + offset[0], n);
-        for (int64_t i = 0; i < n; i++) {
-            reduction_put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
-        }
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
         from += n;
     }
 }
 
-static void run_rows(const reduction *r) {
+static void share_rows(const void *context) {
+    const reduction *r = context;
     const loop *kept = &r->s.kept;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(kept->numel, 1, &from, &to);
-        bool has_runs = has_short_runs(r);
-        if (has_short_rows(r)) {
-            run_short_rows(r, from, to);
-            from = to;
-        }
-        for (int64_t i = from; i < to; i++) {
-            row_wide total = r->s.l->start[r->kind];
-            loop_seek(kept, i, index, offset);
-            if (has_runs) {
-                fold_short_runs(r, kept->data[0] + offset[0], &total);
-            } else {
-                fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
-            }
-            reduction_put(r, kept->data[1] + offset[1], total);
-        }
-        parallel_leave(watch);
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(kept->numel, 1, &from, &to);
+    bool has_runs = has_short_runs(r);
+    if (has_short_rows(r)) {
+        run_short_rows(r, from, to);
+        from = to;
     }
+    for (int64_t i = from; i < to; i++) {
+        row_wide total = r->s.l->start[r->kind];
+        loop_seek(kept, i, index, offset);
+        if (has_runs) {
+            fold_short_runs(r, kept->data[0] + offset[0], &total);
+        } else {
+            fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
+        }
+        reduction_put(r, kept->data[1] + offset[1], total);
+    }
+}
+
+static void run_rows(const reduction *r) {
+    parallel_run(r->threads, share_rows, r);
 }
 
 static void run_rows_split(const reduction *r) {
@@ -292,6 +314,18 @@ static status run_reduction(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Whether threads share what is reduced. Of one run of columns with many rows each thread takes rows, which lie together: columns
+   would leave it a part of each, and the parts need not come out even. */
+static bool splits_reduced(const reduction *r) {
+    enum { ROWS_A_THREAD = 256 }; /* beside which merging the threads' totals is little */
+    const loop *kept = &r->s.kept;
+    if (!r->s.by_columns) {
+        return kept->numel < r->threads;
+    }
+    return kept->numel / REDUCE_MIN_COLUMNS < r->threads ||
+           (kept->numel / kept->sizes[0] < r->threads && r->s.reduced.numel >= ROWS_A_THREAD * r->threads);
+}
+
 static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtype computes_in, reduce_parts parts, error *err) {
     reduction *r = arena_make(plan->memory, 1, sizeof *r);
     if (r == NULL) {
@@ -311,8 +345,7 @@ static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtyp
     r->out = parts == PARTS_KEPT ? dtype_real(out->dtype) : out->dtype;
     r->divisor = reduction_length(plan->call, dims);
     r->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
-    int64_t units = r->s.by_columns ? r->s.kept.numel / REDUCE_MIN_COLUMNS : r->s.kept.numel;
-    r->splits = r->threads > 1 && units < r->threads;
+    r->splits = r->threads > 1 && splits_reduced(r);
     if (r->splits) {
         r->partials = arena_make(plan->memory, (size_t)(r->threads * r->s.kept.numel), sizeof *r->partials);
         if (r->partials == NULL) {
