@@ -266,10 +266,10 @@ void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
 void emit_group_block(emitter *m, int phase) {
     bool all = m->k->variables[m->k->vector].size % m->k->lanes == 0;
     if (!all) {
-        emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
+        emit_line(m, "if (block + %d <= n_lanes) {", emit_block_lanes(m));
         m->depth++;
     }
-    emit_fetch_saved(m, EMIT_ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    emit_fetch_saved(m, "block");
     (void)choose(m, phase);
     emit_block(m, phase, "block", "first_lane");
     choose_none(m);

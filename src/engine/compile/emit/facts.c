@@ -24,6 +24,21 @@ int64_t emit_visited(const emitter *m) {
     return n;
 }
 
+int64_t emit_group_elems(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->loops[k->n_loops - 1]].size, rows = m->group_rows;
+    return (size + rows - 1) / rows * rows * (m->rows ? k->lanes : k->variables[k->vector].size);
+}
+
+int64_t emit_saved_elems(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t n = m->group_rows > 0 ? emit_group_elems(m) : emit_visited(m);
+    for (int i = 0; m->group_rows > 0 && i < k->n_loops - 1; i++) {
+        n *= k->variables[k->loops[i]].size;
+    }
+    return n;
+}
+
 bool emit_in_loops(const emitter *m, const root *r) {
     return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
 }

@@ -41,6 +41,10 @@ bool emit_in_loops(const emitter *m, const root *r);
 bool emit_has_loops(const emitter *m, int phase);
 /* Elements that one task's reduced loops visit. */
 int64_t emit_visited(const emitter *m);
+/* What is saved of an expression has room for so many elements; those of the innermost loop alone, where rows are taken in groups. The
+   last group has room for all of its rows. */
+int64_t emit_saved_elems(const emitter *m);
+int64_t emit_group_elems(const emitter *m);
 /* How many steps behind the first phase this one is, of tasks side by side. */
 int emit_flow_lag(const emitter *m, int phase);
 

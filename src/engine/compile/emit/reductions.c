@@ -214,7 +214,7 @@ void emit_root_result(emitter *m, int i) {
 static void emit_lanes_together(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed) {
+        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed && i != m->squares) {
             emit_root_result(m, i);
         }
     }

@@ -233,13 +233,14 @@ void emit_quick_check(emitter *m, int i) {
 /* Where, among all that a task's reduced loops visit, the element at hand stands. */
 static void add_position(const emitter *m, text *out, int versions) {
     const kernel *k = m->k;
-    bool along = k->vector >= 0 && !m->rows;
+    bool along = k->vector >= 0 && !m->rows, in_groups = m->group_rows > 0;
     int64_t stride = m->rows ? k->lanes : along ? k->variables[k->vector].size : 1;
     text_add(out, m->rows ? "l" : "");
     if (along) {
         text_addf(out, "v%d", k->vector);
     }
-    for (int i = k->n_loops - 1; i >= 0; i--) {
+    text_add(out, in_groups ? " + place" : "");
+    for (int i = k->n_loops - 1; i >= 0 && !in_groups; i--) {
         text_addf(out, "%s%lld * v%d", out->length > 0 ? " + " : "", (long long)stride, k->loops[i]);
         stride *= k->variables[k->loops[i]].size;
     }
@@ -247,7 +248,7 @@ static void add_position(const emitter *m, text *out, int versions) {
     if (versions > 1) {
         char turn[32]; /* a pair has one, also where it is the same task twice */
         snprintf(turn, sizeof turn, m->twins ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
-        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
+        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_saved_elems(m), turn, versions);
     }
 }
 
