@@ -15,6 +15,15 @@ bool emit_has_quick(const emitter *m, int i) {
     return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
 }
 
+bool emit_is_below_0(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind != EXPR_MAP || e->fn != FN_SUB || m->k->exprs[e->sources[1]].kind != EXPR_RESULT) {
+        return false;
+    }
+    const root *r = &m->k->roots[m->k->exprs[e->sources[1]].root];
+    return r->kind == ROOT_REDUCE && r->how == RED_MAX && r->expr == e->sources[0];
+}
+
 int64_t emit_visited(const emitter *m) {
     const kernel *k = m->k;
     int64_t n = m->rows ? k->lanes : 1;
