@@ -9,7 +9,6 @@
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/wants.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for

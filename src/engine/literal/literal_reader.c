@@ -50,6 +50,62 @@ void reader_skip_blanks(reader *r) {
     }
 }
 
+status reader_push(reader *r, const literal *value) {
+    if (r->n_stack == r->stack_capacity) {
+        size_t capacity = r->stack_capacity == 0 ? 64 : r->stack_capacity * 2;
+        size_t bytes = 0;
+        literal *stack = mul_size(capacity, sizeof *stack, &bytes) ? realloc(r->stack, bytes) : NULL;
+        if (stack == NULL) {
+            return reader_no_memory(r);
+        }
+        r->stack = stack;
+        r->stack_capacity = capacity;
+    }
+    r->stack[r->n_stack++] = *value;
+    return ASSAY_OK;
+}
+
+status reader_enter(reader *r) {
+    if (r->depth >= LITERAL_MAX_DEPTH) {
+        return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, r->at),
+                       "expected at most %d levels of nesting, got more", LITERAL_MAX_DEPTH);
+    }
+    r->depth++;
+    r->at++;
+    return ASSAY_OK;
+}
+
+status reader_comma(reader *r, char close, int32_t opened_column, bool *comma) {
+    reader_skip_blanks(r);
+    *comma = next_is(r, ',');
+    r->at += *comma;
+    reader_skip_blanks(r);
+    if (*comma || next_is(r, close)) {
+        return ASSAY_OK;
+    }
+    char buffer[READER_CAME_BYTES];
+    return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, r->at),
+                   "expected ',' or the '%c' that closes column %d, got %s", close, (int)opened_column,
+                   reader_came(r, r->at, buffer));
+}
+
+status reader_name(reader *r, const char **out) {
+    const char *start = ++r->at;
+    while (r->at < r->end && (is_word(*r->at) || *r->at == '.')) {
+        r->at++;
+    }
+    size_t length = (size_t)(r->at - start);
+    if (length == 0) {
+        return reader_expected(r, "a value's name behind '%'");
+    }
+    if (length > READER_MAX_NAME_CHARS) {
+        return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, start),
+                       "expected a name of at most %d characters, got %zu", READER_MAX_NAME_CHARS, length);
+    }
+    *out = arena_text(r->memory, start, length);
+    return *out != NULL ? ASSAY_OK : reader_no_memory(r);
+}
+
 /* ---- numbers ---- */
 
 typedef struct scanned {

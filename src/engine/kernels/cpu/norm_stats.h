@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch and group norm: one plan, walked by channels' rows (norm_channels.c) or by columns (norm_columns.c). */
-#ifndef ENGINE_KERNELS_CPU_NORM_CHANNELS_H
-#define ENGINE_KERNELS_CPU_NORM_CHANNELS_H
+/* Batch and group norm: one plan, walked by channels' rows (norm_rows.c) or by columns (norm_columns.c), and its statistics. */
+#ifndef ENGINE_KERNELS_CPU_NORM_STATS_H
+#define ENGINE_KERNELS_CPU_NORM_STATS_H
 
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/norm.h"
@@ -94,20 +94,5 @@ channel_factors channel_gradient(const channel_norm *s, int64_t n, int64_t c, do
 static inline char *channel_at(const channel_norm *s, int k, int64_t n, int64_t c) {
     return s->data[k] + n * s->n_stride[k] + c * s->c_stride[k];
 }
-
-/* Short rows: channels [c, c + rows) of sample n in one go, as many as channel_short_count says. buffer: two blocks of rows.
-   Moments and sums are merged into s->moments. */
-int64_t channel_short_count(const channel_norm *s, int64_t c, int64_t c_to);
-void channel_short_moments(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
-void channel_short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
-void channel_short_sums(const channel_norm *s, int64_t n, int64_t c, int64_t rows, char *buffer);
-void channel_short_backward(const channel_norm *s, int64_t n, int64_t c, int64_t rows, double g, double gx, char *buffer);
-
-/* Units [from, to), each read once; kept: ring_bytes. */
-void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept);
-
-/* By columns: channels lie together in memory. Both leave every output but the parameters' gradients written. */
-void channel_columns_forward(const channel_norm *s);
-void channel_columns_backward(const channel_norm *s);
 
 #endif
