@@ -22,6 +22,7 @@ typedef struct nll {
     bool per_row;
     int threads;
     double *partials; /* [threads][3]: loss, weight, bad targets */
+    int *team;        /* threads that there were, at most `threads` */
 } nll;
 
 static int64_t target_at(const nll *l, int64_t row) {
@@ -131,22 +132,21 @@ static void forward_share(const nll *l, int64_t from, int64_t to, double *sums) 
     }
 }
 
+static void share_nll_forward(const void *context) {
+    const nll *l = context;
+    int64_t from, to;
+    if (omp_get_thread_num() == 0) {
+        *l->team = omp_get_num_threads();
+    }
+    parallel_share(l->n_rows, 32, &from, &to);
+    forward_share(l, from, to, &l->partials[3 * omp_get_thread_num()]);
+}
+
 static status run_nll_forward(kernel_plan *plan) {
     const nll *l = plan->state;
-    int team = 1;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(l->threads) if (l->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-#pragma omp single
-        team = omp_get_num_threads();
-        parallel_share(l->n_rows, 32, &from, &to);
-        forward_share(l, from, to, &l->partials[3 * omp_get_thread_num()]);
-        parallel_leave(watch);
-    }
+    parallel_run(l->threads, share_nll_forward, l);
     double sum = 0, weights = 0, bad = 0;
-    for (int t = 0; t < team; t++) {
+    for (int t = 0; t < *l->team; t++) {
         sum += l->partials[3 * t];
         weights += l->partials[3 * t + 1];
         bad += l->partials[3 * t + 2];
@@ -178,21 +178,20 @@ static void backward_rows(const nll *l, int64_t from, int64_t to) {
     }
 }
 
+static void share_nll_backward(const void *context) {
+    const nll *l = context;
+    int64_t from, to;
+    parallel_share(l->n_rows, 1, &from, &to);
+    backward_rows(l, from, to);
+}
+
 static status run_nll_backward(kernel_plan *plan) {
     const nll *l = plan->state;
     TRY(check_targets(l, plan->err));
     if (l->n_rows * l->n_classes == 0) {
         return ASSAY_OK;
     }
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(l->threads) if (l->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(l->n_rows, 1, &from, &to);
-        backward_rows(l, from, to);
-        parallel_leave(watch);
-    }
+    parallel_run(l->threads, share_nll_backward, l);
     return ASSAY_OK;
 }
 
@@ -229,8 +228,9 @@ static status prepare_nll(kernel_plan *plan, error *err) {
     /* Each row is a cache miss or two. */
     l->threads = parallel_threads(128 * (double)l->n_rows);
     l->partials = arena_make(plan->memory, (size_t)l->threads, 3 * sizeof *l->partials);
+    l->team = arena_make(plan->memory, 1, sizeof *l->team);
     plan->run = run_nll_forward;
-    return l->partials != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
+    return l->partials != NULL && l->team != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
 }
 
 /* --- mse_loss --------------------------------------------------------------------------------------------------------------- */
@@ -250,6 +250,7 @@ struct mse {
     tensor *out;
     mse_block_fn *block;
     int threads;
+    int *team; /* threads that there were, at most `threads` */
     double *partials;
 };
 
@@ -298,23 +299,22 @@ static double run_range(const mse *m, int64_t from, int64_t to) {
     return sum;
 }
 
+static void share_mse(const void *context) {
+    const mse *m = context;
+    int64_t from, to;
+    if (omp_get_thread_num() == 0) {
+        *m->team = omp_get_num_threads();
+    }
+    parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
+    m->partials[omp_get_thread_num()] = run_range(m, from, to);
+}
+
 static status run_mse(kernel_plan *plan) {
     const mse *m = plan->state;
-    int team = 1;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(m->threads) if (m->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-#pragma omp single
-        team = omp_get_num_threads();
-        parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
-        m->partials[omp_get_thread_num()] = run_range(m, from, to);
-        parallel_leave(watch);
-    }
+    parallel_run(m->threads, share_mse, m);
     if (m->block == block_sum) {
         double sum = 0;
-        for (int t = 0; t < team; t++) {
+        for (int t = 0; t < *m->team; t++) {
             sum += m->partials[t];
         }
         element_store(m->out->dtype, tensor_data(m->out), m->reduction == REDUCE_MEAN ? sum / (double)m->count : sum);
@@ -356,9 +356,10 @@ static status prepare_mse(kernel_plan *plan, error *err) {
     m->block = is_backward ? block_backward : reduces ? block_sum : block_none;
     m->threads = parallel_threads(bytes);
     m->partials = arena_make(plan->memory, (size_t)m->threads, sizeof *m->partials);
+    m->team = arena_make(plan->memory, 1, sizeof *m->team);
     plan->state = m;
     plan->run = run_mse;
-    return m->partials != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
+    return m->partials != NULL && m->team != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial sums");
 }
 
 static const kernel_row rows[] = {

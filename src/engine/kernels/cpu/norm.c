@@ -202,25 +202,32 @@ static void run_lines(const layer *s, int64_t from, int64_t to, const void *weig
     }
 }
 
+/* What threads share of a run. */
+typedef struct lines_share {
+    const layer *s;
+    const void *weight, *bias;
+    int *team; /* threads that there were */
+} lines_share;
+
+static void share_forward(const void *context) {
+    const lines_share *share = context;
+    const layer *s = share->s;
+    char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
+    int64_t from, to;
+    parallel_share(s->v.n_stats, 1, &from, &to);
+    if (s->in_flight) {
+        stream_lines(s, from, to, share->weight, share->bias, buffer);
+    } else {
+        run_lines(s, from, to, share->weight, share->bias, buffer);
+    }
+    s->l->settle();
+}
+
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
     const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
     const void *bias = (s->in_flight ? params_beside : params_in)(s, s->bias, s->params + s->line_bytes);
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
-        int64_t from, to;
-        parallel_share(s->v.n_stats, 1, &from, &to);
-        if (s->in_flight) {
-            stream_lines(s, from, to, weight, bias, buffer);
-        } else {
-            run_lines(s, from, to, weight, bias, buffer);
-        }
-        s->l->settle();
-        parallel_leave(watch);
-    }
+    parallel_run(s->threads, share_forward, &(const lines_share){.s = s, .weight = weight, .bias = bias});
     return ASSAY_OK;
 }
 
@@ -328,32 +335,34 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
     }
 }
 
+static void share_gradient(const void *context) {
+    const lines_share *share = context;
+    const layer *s = share->s;
+    int64_t n = s->v.n_weights;
+    char *buffers = s->work + omp_get_thread_num() * s->work_bytes;
+    param_sums p = sums_of(s, omp_get_thread_num());
+    int64_t from, to;
+    if (omp_get_thread_num() == 0) {
+        *share->team = omp_get_num_threads();
+    }
+    if (s->wants_params) {
+        memset(p.weight, 0, (size_t)(2 * s->line_bytes) + 2 * (size_t)n * sizeof(double));
+    }
+    parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
+    if (s->in_flight) {
+        stream_backward(s, from, to, share->weight, &p);
+    } else {
+        backward_lines(s, from, to, share->weight, buffers, &p);
+    }
+    s->l->settle();
+}
+
 static status run_backward(kernel_plan *plan) {
     const layer *s = plan->state;
     int64_t n = s->v.n_weights;
     const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
     int team = 1;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        char *buffers = s->work + omp_get_thread_num() * s->work_bytes;
-        param_sums p = sums_of(s, omp_get_thread_num());
-        int64_t from, to;
-#pragma omp single
-        team = omp_get_num_threads();
-        if (s->wants_params) {
-            memset(p.weight, 0, (size_t)(2 * s->line_bytes) + 2 * (size_t)n * sizeof(double));
-        }
-        parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
-        if (s->in_flight) {
-            stream_backward(s, from, to, weight, &p);
-        } else {
-            backward_lines(s, from, to, weight, buffers, &p);
-        }
-        s->l->settle();
-        parallel_leave(watch);
-    }
+    parallel_run(s->threads, share_gradient, &(const lines_share){.s = s, .weight = weight, .team = &team});
     for (int64_t i = 0; s->wants_params && i < n; i++) {
         double weight_sum = 0, bias_sum = 0;
         for (int t = 0; t < team; t++) {

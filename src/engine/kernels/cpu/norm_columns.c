@@ -141,30 +141,29 @@ static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, i
     }
 }
 
-void channel_columns_forward(const channel_norm *s) {
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        channel_moment *own = s->partials + omp_get_thread_num() * s->C;
-        int64_t from, to;
-        parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
-        if (s->v.is_batch) {
-            if (s->v.trains) {
-                all_moments(s, 0, from, to, own);
+static void share_forward(const void *context) {
+    const channel_norm *s = context;
+    channel_moment *own = s->partials + omp_get_thread_num() * s->C;
+    int64_t from, to;
+    parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
+    if (s->v.is_batch) {
+        if (s->v.trains) {
+            all_moments(s, 0, from, to, own);
 #pragma omp barrier
-                merge_partials(s, omp_get_num_threads());
+            merge_partials(s, omp_get_num_threads());
 #pragma omp barrier
-            }
-            apply_forward(s, 0, from, to);
         }
-        for (int64_t n = from; !s->v.is_batch && n < to; n++) {
-            all_moments(s, n, 0, s->rows.numel, own);
-            group_moments(s, n, own);
-            apply_forward(s, n, 0, s->rows.numel);
-        }
-        parallel_leave(watch);
+        apply_forward(s, 0, from, to);
     }
+    for (int64_t n = from; !s->v.is_batch && n < to; n++) {
+        all_moments(s, n, 0, s->rows.numel, own);
+        group_moments(s, n, own);
+        apply_forward(s, n, 0, s->rows.numel);
+    }
+}
+
+void channel_columns_forward(const channel_norm *s) {
+    parallel_run(s->threads, share_forward, s);
 }
 
 /* --- backward -------------------------------------------------------------------------------------------------------------------------- */
@@ -262,31 +261,30 @@ static void add_partials(const channel_norm *s, int team) {
     }
 }
 
-void channel_columns_backward(const channel_norm *s) {
+static void share_backward(const void *context) {
+    const channel_norm *s = context;
     bool wants_sums = s->v.trains || s->wants_params;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
-        if (s->v.is_batch) {
-            if (wants_sums) {
-                column_sums(s, 0, from, to, s->partials + omp_get_thread_num() * s->C);
+    int64_t from, to;
+    parallel_share(s->v.is_batch ? s->rows.numel : s->N, 1, &from, &to);
+    if (s->v.is_batch) {
+        if (wants_sums) {
+            column_sums(s, 0, from, to, s->partials + omp_get_thread_num() * s->C);
 #pragma omp barrier
-                add_partials(s, omp_get_num_threads());
+            add_partials(s, omp_get_num_threads());
 #pragma omp barrier
-            }
-            if (s->wants_input) {
-                apply_backward(s, 0, from, to);
-            }
         }
-        for (int64_t n = from; !s->v.is_batch && n < to; n++) {
-            column_sums(s, n, 0, s->rows.numel, &s->moments[n * s->C]);
-            if (s->wants_input) {
-                apply_backward(s, n, 0, s->rows.numel);
-            }
+        if (s->wants_input) {
+            apply_backward(s, 0, from, to);
         }
-        parallel_leave(watch);
     }
+    for (int64_t n = from; !s->v.is_batch && n < to; n++) {
+        column_sums(s, n, 0, s->rows.numel, &s->moments[n * s->C]);
+        if (s->wants_input) {
+            apply_backward(s, n, 0, s->rows.numel);
+        }
+    }
+}
+
+void channel_columns_backward(const channel_norm *s) {
+    parallel_run(s->threads, share_backward, s);
 }

@@ -222,22 +222,21 @@ static void unit_backward(const channel_norm *s, channel_unit u, char *buffer) {
     }
 }
 
-void channel_rows_run(const channel_norm *s) {
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
-        int64_t from, to;
-        parallel_share(unit_count(s), 1, &from, &to);
-        if (s->ring != NULL) {
-            channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
-            from = to;
-        }
-        for (int64_t u = from; u < to; u++) {
-            (s->is_backward ? unit_backward : unit_forward)(s, channel_unit_at(s, u), buffer);
-        }
-        s->l->settle();
-        parallel_leave(watch);
+static void share_units(const void *context) {
+    const channel_norm *s = context;
+    alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
+    int64_t from, to;
+    parallel_share(unit_count(s), 1, &from, &to);
+    if (s->ring != NULL) {
+        channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
+        from = to;
     }
+    for (int64_t u = from; u < to; u++) {
+        (s->is_backward ? unit_backward : unit_forward)(s, channel_unit_at(s, u), buffer);
+    }
+    s->l->settle();
+}
+
+void channel_rows_run(const channel_norm *s) {
+    parallel_run(s->threads, share_units, s);
 }

@@ -202,22 +202,21 @@ static void run_share(const pool_state *p, int64_t from, int64_t to) {
     }
 }
 
+static void share_pool(const void *context) {
+    const pool_state *p = context;
+    int64_t each = p->job.block.rows;
+    int64_t n = p->channels_row != NULL ? p->batch * p->rows : p->batch * p->job.channels * ((p->rows + each - 1) / each);
+    int64_t from, to;
+    parallel_share(n, 1, &from, &to);
+    run_share(p, from, to);
+}
+
 static status run(kernel_plan *plan) {
     pool_state *p = plan->state;
     p->job.x = tensor_data(p->x);
     p->job.out = tensor_data(p->out);
     p->job.index = p->index != NULL ? (int64_t *)tensor_data(p->index) : NULL;
-    int64_t each = p->job.block.rows;
-    int64_t n = p->channels_row != NULL ? p->batch * p->rows : p->batch * p->job.channels * ((p->rows + each - 1) / each);
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(p->n_threads)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(n, 1, &from, &to);
-        run_share(p, from, to);
-        parallel_leave(watch);
-    }
+    parallel_run(p->n_threads, share_pool, p);
     return ASSAY_OK;
 }
 

@@ -213,19 +213,24 @@ status put_make(put **out, const kernel_plan *plan, const indexing *ix, const te
 
 /* --- run ----------------------------------------------------------------------------------------------------------------------- */
 
+typedef struct slots_share {
+    const put *p;
+    atomic_bool *good; /* cleared by any thread */
+} slots_share;
+
+static void share_slots(const void *context) {
+    const slots_share *share = context;
+    const put *p = share->p;
+    int64_t from, to;
+    parallel_share(p->at.numel, BLOCK, &from, &to);
+    if (!places_resolve(&p->at, from, to - from, p->slot_of + from)) {
+        *share->good = false;
+    }
+}
+
 static bool find_slots(put *p) {
     atomic_bool good = true;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(16 * (double)p->at.numel))
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(p->at.numel, BLOCK, &from, &to);
-        if (!places_resolve(&p->at, from, to - from, p->slot_of + from)) {
-            good = false;
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(parallel_threads(16 * (double)p->at.numel), share_slots, &(const slots_share){p, &good});
     return good;
 }
 
@@ -383,6 +388,17 @@ static status put_same(const put *p) {
     return ASSAY_OK;
 }
 
+static void share_put(const void *context) {
+    const put *p = context;
+    int64_t from, to;
+    parallel_share(p->units * p->n_touched, 1, &from, &to);
+    while (from < to) {
+        int64_t j = from % p->n_touched, n = p->n_touched - j < to - from ? p->n_touched - j : to - from;
+        write_part(p, from / p->n_touched, j, n);
+        from += n;
+    }
+}
+
 status put_run(put *p, error *err) {
     TRY(places_find(&p->at, err));
     if (p->is_same) {
@@ -392,18 +408,6 @@ status put_run(put *p, error *err) {
         return places_fail(&p->at, err);
     }
     sort(p);
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(p->bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(p->units * p->n_touched, 1, &from, &to);
-        while (from < to) {
-            int64_t j = from % p->n_touched, n = p->n_touched - j < to - from ? p->n_touched - j : to - from;
-            write_part(p, from / p->n_touched, j, n);
-            from += n;
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(parallel_threads(p->bytes), share_put, p);
     return ASSAY_OK;
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums, means, norms, extremes and truth values over any dimensions. Accumulators: see row_loops.h. By rows
    here, by columns in reduce_columns.c. */
-#include "engine/kernels/cpu/reduce_state.h"
+#include "engine/kernels/cpu/reduce.h"
 
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/reduce_columns.h"
 #include "engine/schema/reduction.h"
-
-#include <math.h>
-#include <string.h>
-
-/* The innermost size below which runs are too short to be worth folding one by one. */
-enum { SHORT_RUN = 16 };
 
 /* The length below which the call for a row shows beside the row. */
 enum { SHORT_ROW = 16 * ROW_BLOCK };
@@ -21,103 +16,6 @@ enum { SHORT_RUNS = 256 };
 
 /* Elements of short rows that are converted at a time: they stay in L1. */
 enum { SHORT_BLOCK = 2 * ROW_BLOCK };
-
-static void add_parts(tensor *t, reduce_parts parts) {
-    bool as_dimension = parts == PARTS_KEPT || parts == PARTS_REDUCED;
-    if (!dtype_is_complex(t->dtype) || parts == PARTS_WHOLE) {
-        return;
-    }
-    for (int d = 0; d < t->ndim; d++) {
-        t->strides[d] *= 2;
-    }
-    t->offset *= 2;
-    t->dtype = dtype_real(t->dtype);
-    if (as_dimension) {
-        t->sizes[t->ndim] = 2;
-        t->strides[t->ndim++] = 1;
-    }
-}
-
-/* Copies of tensors here are layouts to read and hold no memory. */
-void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32_t mask, reduce_parts parts, tensor *out_tensors,
-                       int n_out) {
-    tensor in = *self, out[REDUCE_MAX_OUTPUTS];
-    tensor *operands[1 + REDUCE_MAX_OUTPUTS] = {&in};
-    for (int k = 0; k < n_out; k++) {
-        out[k] = out_tensors[k];
-        out[k].ndim = in.ndim;
-        for (int d = 0, from = 0; d < in.ndim; d++) {
-            bool is_reduced = (mask >> d & 1) != 0;
-            bool is_there = !is_reduced || out_tensors[k].ndim == in.ndim;
-            out[k].sizes[d] = is_reduced ? 1 : in.sizes[d];
-            out[k].strides[d] = is_reduced ? 0 : out_tensors[k].strides[from];
-            from += is_there;
-        }
-        add_parts(&out[k], parts);
-        if (parts == PARTS_REDUCED) {
-            out[k].sizes[out[k].ndim] = 1;
-            out[k].strides[out[k].ndim++] = 0;
-        }
-        operands[1 + k] = &out[k];
-    }
-    uint32_t reduced = mask & nest_all(in.ndim);
-    reduced |= parts == PARTS_REDUCED ? 1u << in.ndim : 0;
-    add_parts(&in, parts);
-    s->l = l;
-    s->in = in.dtype;
-    nest_init(&s->kept, operands, 1 + n_out, nest_all(in.ndim) & ~reduced);
-    nest_init(&s->reduced, operands, 1, reduced);
-    int64_t kept_stride = s->kept.numel > 1 ? s->kept.strides[0][0] : INT64_MAX;
-    int64_t reduced_stride = s->reduced.numel > 1 ? s->reduced.strides[0][0] : INT64_MAX;
-    s->by_columns = kept_stride < reduced_stride || (s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= REDUCE_MIN_COLUMNS);
-}
-
-/* --- one kind of fold, and what becomes of it ----------------------------------------------------------------------------- */
-
-static void combine_integers(row_kind kind, int64_t *total, int64_t more) {
-    if (kind == ROW_LARGEST || kind == ROW_SMALLEST) {
-        *total = (kind == ROW_LARGEST) == (more > *total) ? more : *total;
-    } else if (kind == ROW_NONZERO || kind == ROW_ZERO) {
-        *total |= more;
-    } else {
-        *total = (int64_t)((uint64_t)*total + (uint64_t)more);
-    }
-}
-
-static void combine_reals(row_kind kind, double *total, double more) {
-    if (kind == ROW_LARGEST || kind == ROW_SMALLEST) {
-        bool beats = kind == ROW_LARGEST ? more > *total : more < *total;
-        *total = (beats || isnan(more)) && !isnan(*total) ? more : *total;
-    } else if (kind == ROW_NONZERO || kind == ROW_ZERO) {
-        *total = fmax(*total, more);
-    } else {
-        *total += more;
-    }
-}
-
-void reduction_combine(const reduction *r, row_wide *total, row_wide more) {
-    if (r->s.l->type == ASSAY_I64) {
-        combine_integers(r->kind, &total->i, more.i);
-    } else {
-        combine_reals(r->kind, &total->f, more.f);
-    }
-}
-
-void reduction_put(const reduction *r, char *to, row_wide total) {
-    bool is_integer = r->s.l->type == ASSAY_I64;
-    if (r->finish == FINISH_NOT) {
-        element_store_int(r->out, to, is_integer ? total.i == 0 : total.f == 0);
-    } else if (is_integer) {
-        element_store_int(r->out, to, total.i);
-    } else {
-        double value = r->finish == FINISH_DIVIDE ? total.f / r->divisor : r->finish == FINISH_ROOT ? sqrt(total.f) : total.f;
-        if (r->out == ASSAY_F32) {
-            *(float *)(void *)to = (float)value;
-        } else {
-            element_store(r->out, to, value);
-        }
-    }
-}
 
 /* --- by rows ---------------------------------------------------------------------------------------------------------------- */
 
@@ -211,38 +109,35 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
         n = n < to - from ? n : to - from;
         n = n < most ? n : most;
         fold_short_rows(r, totals, kept->data[0] + offset[0], n);
-        for (int64_t i = 0; i < n; i++) {
-            reduction_put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
-        }
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
         from += n;
     }
 }
 
-static void run_rows(const reduction *r) {
+static void share_rows(const void *context) {
+    const reduction *r = context;
     const loop *kept = &r->s.kept;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(kept->numel, 1, &from, &to);
-        bool has_runs = has_short_runs(r);
-        if (has_short_rows(r)) {
-            run_short_rows(r, from, to);
-            from = to;
-        }
-        for (int64_t i = from; i < to; i++) {
-            row_wide total = r->s.l->start[r->kind];
-            loop_seek(kept, i, index, offset);
-            if (has_runs) {
-                fold_short_runs(r, kept->data[0] + offset[0], &total);
-            } else {
-                fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
-            }
-            reduction_put(r, kept->data[1] + offset[1], total);
-        }
-        parallel_leave(watch);
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(kept->numel, 1, &from, &to);
+    bool has_runs = has_short_runs(r);
+    if (has_short_rows(r)) {
+        run_short_rows(r, from, to);
+        from = to;
     }
+    for (int64_t i = from; i < to; i++) {
+        row_wide total = r->s.l->start[r->kind];
+        loop_seek(kept, i, index, offset);
+        if (has_runs) {
+            fold_short_runs(r, kept->data[0] + offset[0], &total);
+        } else {
+            fold_range(r, kept->data[0] + offset[0], 0, r->s.reduced.numel, &total);
+        }
+        reduction_put(r, kept->data[1] + offset[1], total);
+    }
+}
+
+static void run_rows(const reduction *r) {
+    parallel_run(r->threads, share_rows, r);
 }
 
 static void run_rows_split(const reduction *r) {
@@ -292,6 +187,18 @@ static status run_reduction(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Whether threads share what is reduced. Of one run of columns with many rows each thread takes rows, which lie together: columns
+   would leave it a part of each, and the parts need not come out even. */
+static bool splits_reduced(const reduction *r) {
+    enum { ROWS_A_THREAD = 256 }; /* beside which merging the threads' totals is little */
+    const loop *kept = &r->s.kept;
+    if (!r->s.by_columns) {
+        return kept->numel < r->threads;
+    }
+    return kept->numel / REDUCE_MIN_COLUMNS < r->threads ||
+           (kept->numel / kept->sizes[0] < r->threads && r->s.reduced.numel >= ROWS_A_THREAD * r->threads);
+}
+
 static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtype computes_in, reduce_parts parts, error *err) {
     reduction *r = arena_make(plan->memory, 1, sizeof *r);
     if (r == NULL) {
@@ -311,8 +218,7 @@ static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtyp
     r->out = parts == PARTS_KEPT ? dtype_real(out->dtype) : out->dtype;
     r->divisor = reduction_length(plan->call, dims);
     r->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
-    int64_t units = r->s.by_columns ? r->s.kept.numel / REDUCE_MIN_COLUMNS : r->s.kept.numel;
-    r->splits = r->threads > 1 && units < r->threads;
+    r->splits = r->threads > 1 && splits_reduced(r);
     if (r->splits) {
         r->partials = arena_make(plan->memory, (size_t)(r->threads * r->s.kept.numel), sizeof *r->partials);
         if (r->partials == NULL) {

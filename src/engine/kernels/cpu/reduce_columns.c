@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows add in the computing
    type, then go into double (int64), so that a column's error does not grow with its length. */
+#include "engine/kernels/cpu/reduce_columns.h"
+
 #include "engine/kernels/cpu/parallel.h"
-#include "engine/kernels/cpu/reduce_state.h"
+
+#include <stdalign.h>
+#include <string.h>
 
 /* Rows of another type are brought in so many at a time: sums are then loaded and stored once for all of them. */
 enum { FLUSH_ROWS = 512, ROWS_TOGETHER = 4 };
@@ -20,6 +24,10 @@ typedef struct column_work {
 } column_work;
 
 static void start_columns(const reduction *r, column_work *w, int64_t n) {
+    if (row_kind_adds(r->kind)) {
+        memset(w->acc, 0, (size_t)n * r->s.l->size);
+        return;
+    }
     row_wide start = r->s.l->start[r->kind];
     for (int64_t i = 0; i < n; i++) {
         if (r->s.l->type == ASSAY_F32) {
@@ -30,12 +38,18 @@ static void start_columns(const reduction *r, column_work *w, int64_t n) {
     }
 }
 
-/* Hands what acc holds to the totals and starts anew. n may be several times n_columns (rows folded side by side). */
+/* Hands what acc holds to the totals. n may be several times n_columns (rows folded side by side). */
 static void flush_columns(const reduction *r, column_work *w, row_wide *totals, int64_t n_columns, int64_t n) {
-    for (int64_t i = 0, c = 0; i < n; i++, c = c + 1 < n_columns ? c + 1 : 0) {
-        reduction_combine(r, &totals[c], column_total(r, w->acc, i));
+    bool adds_floats = r->s.l->type == ASSAY_F32 && row_kind_adds(r->kind);
+    const float *acc = (const float *)(const void *)w->acc;
+    for (int64_t i = 0; i < n; i += n_columns) {
+        for (int64_t c = 0; adds_floats && c < n_columns; c++) {
+            totals[c].f += (double)acc[i + c];
+        }
+        for (int64_t c = 0; !adds_floats && c < n_columns; c++) {
+            reduction_combine(r, &totals[c], column_total(r, w->acc, i + c));
+        }
     }
-    start_columns(r, w, n);
 }
 
 /* rows of n columns, `row_stride` bytes apart, into acc. */
@@ -88,6 +102,7 @@ static void fold_columns(const reduction *r, column_work *w, const char *in, int
         since_flush += n;
         if (since_flush >= FLUSH_ROWS * side_by_side) {
             flush_columns(r, w, totals, n_columns, wide);
+            start_columns(r, w, wide);
             since_flush = 0;
         }
         if (first == l->sizes[0]) {
@@ -139,35 +154,32 @@ static void fold_columns_once(const reduction *r, column_work *w, const int64_t 
     r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
 }
 
-void reduction_run_columns(const reduction *r) {
+static void share_columns(const void *context) {
+    const reduction *r = context;
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
-    const observer *watch = observer_of_thread;
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
     bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
-#pragma omp parallel num_threads(r->threads) if (r->threads > 1)
-    {
-        parallel_enter(watch);
-        column_work w;
-        row_wide totals[REDUCE_COLUMNS];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(units, 1, &from, &to);
-        for (int64_t u = from; u < to; u++) {
-            int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
-            loop_seek(kept, u / blocks * columns + c, index, offset);
-            if (folds_once) {
-                fold_columns_once(r, &w, offset, n);
-                continue;
-            }
-            start_totals(r, totals, n);
-            fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
-            for (int64_t i = 0; i < n; i++) {
-                reduction_put(r, kept->data[1] + offset[1] + i * kept->strides[1][0], totals[i]);
-            }
+    column_work w;
+    row_wide totals[REDUCE_COLUMNS];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(units, 1, &from, &to);
+    for (int64_t u = from; u < to; u++) {
+        int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
+        loop_seek(kept, u / blocks * columns + c, index, offset);
+        if (folds_once) {
+            fold_columns_once(r, &w, offset, n);
+            continue;
         }
-        parallel_leave(watch);
+        start_totals(r, totals, n);
+        fold_columns(r, &w, kept->data[0] + offset[0], n, 0, r->s.reduced.numel, totals);
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
     }
+}
+
+void reduction_run_columns(const reduction *r) {
+    parallel_run(r->threads, share_columns, r);
 }
 
 void reduction_split_columns(const reduction *r) {
@@ -190,13 +202,12 @@ void reduction_split_columns(const reduction *r) {
         }
         parallel_leave(watch);
     }
-    for (int64_t i = 0; i < kept->numel; i++) {
+    for (int t = 1; t < r->threads; t++) {
+        reduction_combine_all(r, r->partials, r->partials + t * kept->numel, kept->numel);
+    }
+    for (int64_t i = 0; i < kept->numel; i += columns) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        row_wide total = r->partials[i];
-        for (int t = 1; t < r->threads; t++) {
-            reduction_combine(r, &total, r->partials[t * kept->numel + i]);
-        }
         loop_seek(kept, i, index, offset);
-        reduction_put(r, kept->data[1] + offset[1], total);
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], r->partials + i, columns);
     }
 }

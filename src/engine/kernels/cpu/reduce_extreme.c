@@ -2,6 +2,7 @@
 /* Largest and smallest elements along one dimension, with their places. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>
@@ -37,70 +38,68 @@ static void put(const extreme *e, char *value, char *place, row_wide best, int64
     *(int64_t *)(void *)place = at;
 }
 
-static void run_rows(const extreme *e) {
+static void share_rows(const void *context) {
+    const extreme *e = context;
     const reduce_shape *s = &e->s;
     int64_t n = s->reduced.numel, stride = s->reduced.strides[0][0];
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(e->threads) if (e->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(s->kept.numel, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            loop_seek(&s->kept, i, index, offset);
-            row_wide best = {0};
-            int64_t place = 0;
-            for (int64_t done = 0; done < n; done += ROW_BLOCK) {
-                int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
-                const void *x =
-                    row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
-                int64_t at = s->l->place(x, m, e->smallest);
-                row_wide value = value_at(s->l, x, at);
-                if (done == 0 || beats(e, value, best)) {
-                    best = value;
-                    place = done + at;
-                }
+    alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(s->kept.numel, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&s->kept, i, index, offset);
+        row_wide best = {0};
+        int64_t place = 0;
+        for (int64_t done = 0; done < n; done += ROW_BLOCK) {
+            int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+            const void *x =
+                row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
+            int64_t at = s->l->place(x, m, e->smallest);
+            row_wide value = value_at(s->l, x, at);
+            if (done == 0 || beats(e, value, best)) {
+                best = value;
+                place = done + at;
             }
-            put(e, s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], best, place);
         }
-        parallel_leave(watch);
+        put(e, s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], best, place);
     }
+}
+
+static void run_rows(const extreme *e) {
+    parallel_run(e->threads, share_rows, e);
 }
 
 enum { COLUMNS = 512 };
 
-static void run_columns(const extreme *e) {
+static void share_columns(const void *context) {
+    const extreme *e = context;
     const reduce_shape *s = &e->s;
     const loop *kept = &s->kept;
     int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
     int64_t row_stride = s->reduced.strides[0][0], stride = kept->strides[0][0];
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(e->threads) if (e->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double)];
-        alignas(64) int64_t places[COLUMNS];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(kept->numel / columns * blocks, 1, &from, &to);
-        for (int64_t u = from; u < to; u++) {
-            int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
-            loop_seek(kept, u / blocks * columns + c, index, offset);
-            const char *at = kept->data[0] + offset[0];
-            s->l->load(best, at, s->in, stride, n);
-            memset(places, 0, sizeof places);
-            for (int64_t r = 1; r < s->reduced.numel; r++) {
-                const void *x = row_fetch(s->l, buffer, at + r * row_stride, s->in, stride, n);
-                s->l->place_into(best, places, x, r, n, e->smallest);
-            }
-            for (int64_t i = 0; i < n; i++) {
-                int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)places)[i] : places[i];
-                put(e, kept->data[1] + offset[1] + i * kept->strides[1][0],
-                    kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, best, i), place);
-            }
+    alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double)];
+    alignas(64) int64_t places[COLUMNS];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(kept->numel / columns * blocks, 1, &from, &to);
+    for (int64_t u = from; u < to; u++) {
+        int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+        loop_seek(kept, u / blocks * columns + c, index, offset);
+        const char *at = kept->data[0] + offset[0];
+        s->l->load(best, at, s->in, stride, n);
+        memset(places, 0, sizeof places);
+        for (int64_t r = 1; r < s->reduced.numel; r++) {
+            const void *x = row_fetch(s->l, buffer, at + r * row_stride, s->in, stride, n);
+            s->l->place_into(best, places, x, r, n, e->smallest);
         }
-        parallel_leave(watch);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)places)[i] : places[i];
+            put(e, kept->data[1] + offset[1] + i * kept->strides[1][0],
+                kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, best, i), place);
+        }
     }
+}
+
+static void run_columns(const extreme *e) {
+    parallel_run(e->threads, share_columns, e);
 }
 
 static status run_extreme(kernel_plan *plan) {

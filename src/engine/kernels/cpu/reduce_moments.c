@@ -3,6 +3,7 @@
    from it; blocks merge in double (Chan, Golub and LeVeque 1979). Memory is read once and nothing cancels. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>
@@ -107,34 +108,33 @@ static void run_short_rows(const variance *v, int64_t from, int64_t to) {
     }
 }
 
-static void run_rows(const variance *v) {
+static void share_rows(const void *context) {
+    const variance *v = context;
     const loop *kept = &v->s.kept;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(v->threads) if (v->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from = 0, to = kept->numel, low = 0, high = v->s.reduced.numel;
-        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        if (v->splits) {
-            parallel_share(v->s.reduced.numel, ROW_BLOCK, &low, &high);
-        } else {
-            parallel_share(kept->numel, 1, &from, &to);
-        }
-        if (!v->splits && has_short_rows(v)) {
-            run_short_rows(v, from, to);
-            from = to;
-        }
-        for (int64_t i = from; i < to; i++) {
-            loop_seek(kept, i, index, offset);
-            moment m = moments_of_range(v, kept->data[0] + offset[0], low, high);
-            if (v->splits) {
-                v->partials[omp_get_thread_num() * kept->numel + i] = m;
-            } else {
-                put(v, kept, offset, m);
-            }
-        }
-        parallel_leave(watch);
+    int64_t from = 0, to = kept->numel, low = 0, high = v->s.reduced.numel;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    if (v->splits) {
+        parallel_share(v->s.reduced.numel, ROW_BLOCK, &low, &high);
+    } else {
+        parallel_share(kept->numel, 1, &from, &to);
     }
+    if (!v->splits && has_short_rows(v)) {
+        run_short_rows(v, from, to);
+        from = to;
+    }
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(kept, i, index, offset);
+        moment m = moments_of_range(v, kept->data[0] + offset[0], low, high);
+        if (v->splits) {
+            v->partials[omp_get_thread_num() * kept->numel + i] = m;
+        } else {
+            put(v, kept, offset, m);
+        }
+    }
+}
+
+static void run_rows(const variance *v) {
+    parallel_run(v->threads, share_rows, v);
 }
 
 /* A block of columns' moments, in double and ready to merge. */
@@ -176,40 +176,39 @@ static void columns_of_range(const variance *v, const char *in, int64_t n, int64
     }
 }
 
-static void run_columns(const variance *v) {
+static void share_columns(const void *context) {
+    const variance *v = context;
     const loop *kept = &v->s.kept;
     int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(v->threads) if (v->threads > 1)
-    {
-        parallel_enter(watch);
-        column_moments m;
-        int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
-        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        if (v->splits) {
-            parallel_share(v->s.reduced.numel, ROWS, &low, &high);
-        } else {
-            parallel_share(to, 1, &from, &to);
-        }
-        for (int64_t u = from; u < to; u++) {
-            int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
-            int64_t i = u / blocks * columns + c;
-            loop_seek(kept, i, index, offset);
-            columns_of_range(v, kept->data[0] + offset[0], n, low, high, &m);
-            for (int64_t k = 0; k < n; k++) {
-                moment one = {m.n, m.mean[k], m.m2[k]};
-                if (v->splits) {
-                    v->partials[omp_get_thread_num() * kept->numel + i + k] = one;
-                } else {
-                    put(v, kept, offset, one);
-                }
-                for (int o = 1; o < kept->n_operands; o++) {
-                    offset[o] += kept->strides[o][0];
-                }
+    column_moments m;
+    int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    if (v->splits) {
+        parallel_share(v->s.reduced.numel, ROWS, &low, &high);
+    } else {
+        parallel_share(to, 1, &from, &to);
+    }
+    for (int64_t u = from; u < to; u++) {
+        int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+        int64_t i = u / blocks * columns + c;
+        loop_seek(kept, i, index, offset);
+        columns_of_range(v, kept->data[0] + offset[0], n, low, high, &m);
+        for (int64_t k = 0; k < n; k++) {
+            moment one = {m.n, m.mean[k], m.m2[k]};
+            if (v->splits) {
+                v->partials[omp_get_thread_num() * kept->numel + i + k] = one;
+            } else {
+                put(v, kept, offset, one);
+            }
+            for (int o = 1; o < kept->n_operands; o++) {
+                offset[o] += kept->strides[o][0];
             }
         }
-        parallel_leave(watch);
     }
+}
+
+static void run_columns(const variance *v) {
+    parallel_run(v->threads, share_columns, v);
 }
 
 static status run_variance(kernel_plan *plan) {

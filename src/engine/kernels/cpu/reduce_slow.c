@@ -3,6 +3,7 @@
    as complex ones. One element at a time, in double; threads share the outputs. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>
@@ -109,24 +110,23 @@ static void sum_one(const slow *s, const char *in, char *const *out) {
     element_store(parts, out[0] + dtype_size(parts), 0);
 }
 
+static void share_slow(const void *context) {
+    const slow *s = context;
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(s->kept.numel, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        char *out[REDUCE_MAX_OUTPUTS] = {NULL, NULL};
+        loop_seek(&s->kept, i, index, offset);
+        for (int k = 1; k < s->kept.n_operands; k++) {
+            out[k - 1] = s->kept.data[k] + offset[k];
+        }
+        s->one(s, s->kept.data[0] + offset[0], out);
+    }
+}
+
 static status run_slow(kernel_plan *plan) {
     const slow *s = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(s->kept.numel, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            char *out[REDUCE_MAX_OUTPUTS] = {NULL, NULL};
-            loop_seek(&s->kept, i, index, offset);
-            for (int k = 1; k < s->kept.n_operands; k++) {
-                out[k - 1] = s->kept.data[k] + offset[k];
-            }
-            s->one(s, s->kept.data[0] + offset[0], out);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(s->threads, share_slow, s);
     return ASSAY_OK;
 }
 

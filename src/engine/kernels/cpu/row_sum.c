@@ -53,7 +53,7 @@ const void *row_sum_load(const row_sum *s, const char *src, ptrdiff_t stride, in
         s->copy->strided(own_row(s, 2), src, s->log2, n, size, stride);
         row = own_row(s, 2);
     }
-    if (dtype_real(s->type) != (s->is_f64 ? ASSAY_F64 : ASSAY_F32)) {
+    if (!row_sum_is_native(s)) {
         converter_run(&s->load, own_row(s, 1), row, n * s->parts);
         row = own_row(s, 1);
     }
@@ -78,22 +78,45 @@ void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const ch
     }
 }
 
-void row_sum_add_rows(const row_sum *s, void *acc, int64_t at, int64_t acc_row, int64_t step, const void *loaded,
-                      int64_t from, int64_t x_row, int64_t n, int64_t rows) {
-    if (s->parts == 2) { /* complex: rare, one element at a time */
-        for (int64_t i = 0; i < rows * n; i++) {
-            int64_t to = 2 * (at + i / n * acc_row + i % n * step), x = 2 * (from + i / n * x_row + i % n);
-            if (s->is_f64) {
-                s->add->f64((double *)acc + to, 1, (const double *)loaded + x, 2);
-            } else {
-                s->add->f32((float *)acc + to, 1, (const float *)loaded + x, 2);
-            }
-        }
-    } else if (s->is_f64) {
-        s->add->f64_rows((double *)acc + at, acc_row, step, (const double *)loaded + from, x_row, n, rows);
-    } else {
-        s->add->f32_rows((float *)acc + at, acc_row, step, (const float *)loaded + from, x_row, n, rows);
+void row_sum_load_into(const row_sum *s, void *to, const char *src, ptrdiff_t stride, int64_t n) {
+    ptrdiff_t size = (ptrdiff_t)1 << s->log2;
+    bool is_native = row_sum_is_native(s);
+    void *row = is_native ? to : own_row(s, 2);
+    if (stride != size) {
+        s->copy->strided(row, src, s->log2, n, size, stride);
+    } else if (is_native) {
+        memcpy(to, src, (size_t)(n * size));
     }
+    if (!is_native) {
+        converter_run(&s->load, to, stride != size ? row : src, n * s->parts);
+    }
+}
+
+bool row_sum_is_native(const row_sum *s) {
+    return dtype_real(s->type) == (s->is_f64 ? ASSAY_F64 : ASSAY_F32);
+}
+
+void row_sum_of(const row_sum *s, void *to, int64_t to_pitch, int64_t rows, int64_t n, const void *base, int64_t pitch,
+                const shifted_rows *parts, int64_t n_parts) {
+    if (s->is_f64) {
+        s->add->f64_sum(to, to_pitch, rows, n, base, pitch, parts, n_parts);
+    } else {
+        s->add->f32_sum(to, to_pitch, rows, n, base, pitch, parts, n_parts);
+    }
+}
+
+void row_sum_interleave(const row_sum *s, void *to, int64_t to_pitch, int64_t rows, int64_t n, const void *from, int64_t phase_room,
+                        int64_t phases) {
+    int64_t unit = s->parts, room = phase_room * unit;
+    if (s->is_f64) {
+        s->add->f64_interleave(to, to_pitch * unit, rows, n * unit, from, room * phases, room, phases, unit);
+    } else {
+        s->add->f32_interleave(to, to_pitch * unit, rows, n * unit, from, room * phases, room, phases, unit);
+    }
+}
+
+void *row_sum_spare(const row_sum *s) {
+    return own_row(s, 1);
 }
 
 void row_sum_store(const row_sum *s, const void *acc, char *dst, ptrdiff_t stride, int64_t n) {

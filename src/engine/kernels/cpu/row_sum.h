@@ -34,10 +34,18 @@ void *row_sum_start(const row_sum *s, int64_t n);
 void row_sum_add(const row_sum *s, void *acc, int64_t at, int64_t step, const char *src, ptrdiff_t stride, int64_t n);
 /* n elements as accumulators have them, until the next call of this thread. */
 const void *row_sum_load(const row_sum *s, const char *src, ptrdiff_t stride, int64_t n);
-/* Adds rows of n of the loaded elements, the first from element `from` on, x_row apart; in the accumulators from `at`
-   on, acc_row apart, elements `step` apart. */
-void row_sum_add_rows(const row_sum *s, void *acc, int64_t at, int64_t acc_row, int64_t step, const void *loaded,
-                      int64_t from, int64_t x_row, int64_t n, int64_t rows);
+/* The same into `to`. */
+void row_sum_load_into(const row_sum *s, void *to, const char *src, ptrdiff_t stride, int64_t n);
+/* Whether elements lie as accumulators do. */
+bool row_sum_is_native(const row_sum *s);
+/* add_loops' sum, of elements as accumulators have them. Of complex elements all numbers of columns count parts. */
+void row_sum_of(const row_sum *s, void *to, int64_t to_pitch, int64_t rows, int64_t n, const void *base, int64_t pitch,
+                const shifted_rows *parts, int64_t n_parts);
+/* Rows of n accumulated elements, to_pitch apart, each from `phases` rows of every so many-th, phase_room apart. */
+void row_sum_interleave(const row_sum *s, void *to, int64_t to_pitch, int64_t rows, int64_t n, const void *from, int64_t phase_room,
+                        int64_t phases);
+/* Room for one more row of this thread's; row_sum_load and stores with a stride use it. */
+void *row_sum_spare(const row_sum *s);
 /* Stores n elements, `stride` bytes apart. */
 void row_sum_store(const row_sum *s, const void *acc, char *dst, ptrdiff_t stride, int64_t n);
 

@@ -206,21 +206,20 @@ static void backward_columns(const softmax *s, int64_t from, int64_t to, char *w
 
 /* --- plans ---------------------------------------------------------------------------------------------------------------------------- */
 
+static void share_softmax(const void *context) {
+    const softmax *s = context;
+    int64_t from, to;
+    parallel_share(s->units, 1, &from, &to);
+    s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
+    s->l->settle();
+}
+
 static status run_softmax(kernel_plan *plan) {
     const softmax *s = plan->state;
     if (s->units == 0 || s->n == 0) {
         return ASSAY_OK;
     }
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(s->threads) if (s->threads > 1)
-    {
-        parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(s->units, 1, &from, &to);
-        s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
-        s->l->settle();
-        parallel_leave(watch);
-    }
+    parallel_run(s->threads, share_softmax, s);
     return ASSAY_OK;
 }
 

@@ -86,62 +86,60 @@ static bool runs_by_columns(const along *a) {
            a->lines.strides[1][0] == out_size && a->in_stride != in_size;
 }
 
+static void share_cumsum_columns(const void *context) {
+    const along *a = context;
+    int64_t width = a->lines.sizes[0], blocks = (width + COLUMNS - 1) / COLUMNS, units = a->lines.numel / width * blocks;
+    alignas(64) char buffer[COLUMNS * sizeof(double)], made[COLUMNS * sizeof(double)];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(units, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        int64_t column = i % blocks * COLUMNS, n = width - column < COLUMNS ? width - column : COLUMNS;
+        loop_seek(&a->lines, i / blocks * width + column, index, offset);
+        cumsum_columns(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], n, buffer, made);
+    }
+}
+
 static status run_cumsum_columns(kernel_plan *plan) {
     const along *a = plan->state;
     int64_t width = a->lines.sizes[0], blocks = (width + COLUMNS - 1) / COLUMNS, units = a->lines.numel / width * blocks;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(a->threads < units ? a->threads : (int)units) if (a->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[COLUMNS * sizeof(double)], made[COLUMNS * sizeof(double)];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(units, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            int64_t column = i % blocks * COLUMNS, n = width - column < COLUMNS ? width - column : COLUMNS;
-            loop_seek(&a->lines, i / blocks * width + column, index, offset);
-            cumsum_columns(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], n, buffer, made);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(a->threads < units ? a->threads : (int)units, share_cumsum_columns, a);
     return ASSAY_OK;
+}
+
+static void share_cumsum(const void *context) {
+    const along *a = context;
+    alignas(64) char buffer[ROW_BLOCK * sizeof(double)], made[ROW_BLOCK * sizeof(double)];
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(a->lines.numel, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&a->lines, i, index, offset);
+        cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
+    }
 }
 
 static status run_cumsum(kernel_plan *plan) {
     const along *a = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[ROW_BLOCK * sizeof(double)], made[ROW_BLOCK * sizeof(double)];
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(a->lines.numel, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            loop_seek(&a->lines, i, index, offset);
-            cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(a->threads, share_cumsum, a);
     return ASSAY_OK;
+}
+
+static void share_cumsum_complex(const void *context) {
+    const along *a = context;
+#pragma omp for nowait
+    for (int64_t i = 0; i < a->lines.numel; i++) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        double complex total = 0;
+        loop_seek(&a->lines, i, index, offset);
+        for (int64_t k = 0; k < a->n; k++) {
+            total += element_load_complex(a->in, a->lines.data[0] + offset[0] + k * a->in_stride);
+            element_store_complex(a->out, a->lines.data[1] + offset[1] + k * a->out_stride, total);
+        }
+    }
 }
 
 static status run_cumsum_complex(kernel_plan *plan) {
     const along *a = plan->state;
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
-    {
-        parallel_enter(watch);
-#pragma omp for nowait
-        for (int64_t i = 0; i < a->lines.numel; i++) {
-            int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-            double complex total = 0;
-            loop_seek(&a->lines, i, index, offset);
-            for (int64_t k = 0; k < a->n; k++) {
-                total += element_load_complex(a->in, a->lines.data[0] + offset[0] + k * a->in_stride);
-                element_store_complex(a->out, a->lines.data[1] + offset[1] + k * a->out_stride, total);
-            }
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(a->threads, share_cumsum_complex, a);
     return ASSAY_OK;
 }
 
@@ -246,31 +244,30 @@ static void topk_quick_line(const along *a, const char *x, char *values, char *p
     }
 }
 
+static void share_topk(const void *context) {
+    const along *a = context;
+    alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
+    char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    parallel_share(a->lines.numel, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        loop_seek(&a->lines, i, index, offset);
+        const char *x = a->lines.data[0] + offset[0];
+        char *values = a->lines.data[1] + offset[1], *places = a->lines.data[2] + offset[2];
+        if (a->by_keys) {
+            topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
+        } else {
+            topk_line(a, x, values, places, (entry *)(void *)work, buffer);
+        }
+    }
+}
+
 static status run_topk(kernel_plan *plan) {
     const along *a = plan->state;
     if (a->k == 0) {
         return ASSAY_OK;
     }
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(a->threads) if (a->threads > 1)
-    {
-        parallel_enter(watch);
-        alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
-        char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
-        int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-        parallel_share(a->lines.numel, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            loop_seek(&a->lines, i, index, offset);
-            const char *x = a->lines.data[0] + offset[0];
-            char *values = a->lines.data[1] + offset[1], *places = a->lines.data[2] + offset[2];
-            if (a->by_keys) {
-                topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
-            } else {
-                topk_line(a, x, values, places, (entry *)(void *)work, buffer);
-            }
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(a->threads, share_topk, a);
     return ASSAY_OK;
 }
 

@@ -176,32 +176,37 @@ static bool take_part(const take *t, int64_t unit, int64_t k, int64_t n) {
     return true;
 }
 
+typedef struct take_share {
+    take *t;
+    atomic_bool *good; /* cleared by any thread; offsets are used only when all of them are good */
+} take_share;
+
+static void share_take(const void *context) {
+    const take_share *share = context;
+    const take *t = share->t;
+    int64_t from, to, numel = t->at.numel;
+    if (t->offsets != NULL) {
+        parallel_share(numel, BLOCK, &from, &to);
+        if (!places_resolve(&t->at, from, to - from, t->offsets + from)) {
+            *share->good = false;
+        }
+#pragma omp barrier
+    }
+    parallel_share(t->units * numel, 16, &from, &to);
+    while (from < to && *share->good) {
+        int64_t k = from % numel, n = numel - k < to - from ? numel - k : to - from;
+        if (!take_part(t, from / numel, k, n)) {
+            *share->good = false;
+        }
+        from += n;
+    }
+}
+
 static status run(kernel_plan *plan) {
     take *t = plan->state;
     TRY(places_find(&t->at, plan->err));
-    atomic_bool good = true; /* cleared by any thread; offsets are used only when all of them are good */
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(t->bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to, numel = t->at.numel;
-        if (t->offsets != NULL) {
-            parallel_share(numel, BLOCK, &from, &to);
-            if (!places_resolve(&t->at, from, to - from, t->offsets + from)) {
-                good = false;
-            }
-#pragma omp barrier
-        }
-        parallel_share(t->units * numel, 16, &from, &to);
-        while (from < to && good) {
-            int64_t k = from % numel, n = numel - k < to - from ? numel - k : to - from;
-            if (!take_part(t, from / numel, k, n)) {
-                good = false;
-            }
-            from += n;
-        }
-        parallel_leave(watch);
-    }
+    atomic_bool good = true;
+    parallel_run(parallel_threads(t->bytes), share_take, &(const take_share){t, &good});
     return good ? ASSAY_OK : places_fail(&t->at, plan->err);
 }
 

@@ -51,20 +51,19 @@ static void run_row(const triangle *k, int64_t row) {
     }
 }
 
+static void share(const void *context) {
+    const triangle *k = context;
+    /* Rows in turn: in a triangle neighbouring rows cost alike, distant ones do not. */
+#pragma omp for schedule(static, 16) nowait
+    for (int64_t row = 0; row < k->n_rows; row++) {
+        run_row(k, row);
+    }
+}
+
 static status run(kernel_plan *plan) {
     const triangle *k = plan->state;
     double bytes = 1.5 * (double)tensor_numel(k->dst) * (double)(1 << k->log2);
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(bytes))
-    {
-        parallel_enter(watch);
-        /* Rows in turn: in a triangle neighbouring rows cost alike, distant ones do not. */
-#pragma omp for schedule(static, 16) nowait
-        for (int64_t row = 0; row < k->n_rows; row++) {
-            run_row(k, row);
-        }
-        parallel_leave(watch);
-    }
+    parallel_run(parallel_threads(bytes), share, k);
     return ASSAY_OK;
 }
 

@@ -110,10 +110,77 @@ static inline __attribute__((always_inline)) void fold_sum(row_wide *total, cons
     total->WIDE = sum;
 }
 
+#if !defined(PACK_WRAPS)
+/* Rows whose quarters of a sum are added up side by side. */
+enum { SHORT_TOGETHER = 64 };
+
+/* A row's sum but for its last few additions. */
+static inline __attribute__((always_inline)) quarter_pack quarter_sum(const value *x, int64_t n, pack (*f)(pack),
+                                                                      value (*g)(value)) {
+    half_pack half[2];
+    quarter_pack quarter[2];
+    partial_sums s = {.rest = 0};
+    sums_add(&s, x, n, f, g);
+    pack all = PACK_ADD(PACK_ADD(s.a, s.b), PACK_ADD(s.c, s.d));
+    memcpy(half, &all, sizeof all);
+    half[0] += half[1];
+    memcpy(quarter, &half[0], sizeof quarter);
+    quarter[0] += quarter[1];
+    quarter[0][0] += PACK_PARTS ? 0 : s.rest;
+    return quarter[0];
+}
+
+/* Rows of less than four packs, the last of them by parts: two sums are enough. */
+static inline __attribute__((always_inline)) quarter_pack quarter_sum_of_parts(const value *x, int64_t n, pack (*f)(pack)) {
+    half_pack half[2];
+    quarter_pack quarter[2];
+    int64_t whole = n / PACK * PACK;
+    pack a = f(pack_start(x + whole, n - whole)), b = {0};
+    if (whole >= PACK) {
+        b = f(pack_at(x));
+    }
+    if (whole >= 2 * PACK) {
+        a = PACK_ADD(a, f(pack_at(x + PACK)));
+    }
+    if (whole >= 3 * PACK) {
+        b = PACK_ADD(b, f(pack_at(x + 2 * PACK)));
+    }
+    a = PACK_ADD(a, b);
+    memcpy(half, &a, sizeof a);
+    half[0] += half[1];
+    memcpy(quarter, &half[0], sizeof quarter);
+    return quarter[0] + quarter[1];
+}
+
+static inline __attribute__((always_inline)) void fold_short_block(row_wide *totals, const value *x, int64_t rows, int64_t row_stride,
+                                                                   int64_t n, pack (*f)(pack), value (*g)(value)) {
+    value part[SHORT_TOGETHER][PACK / 4];
+    for (int64_t r = 0; PACK_PARTS && n < 4 * PACK && r < rows; r++) {
+        quarter_pack q = quarter_sum_of_parts(x + r * row_stride, n, f);
+        memcpy(part[r], &q, sizeof q);
+    }
+    for (int64_t r = 0; !(PACK_PARTS && n < 4 * PACK) && r < rows; r++) {
+        quarter_pack q = quarter_sum(x + r * row_stride, n, f, g);
+        memcpy(part[r], &q, sizeof q);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        totals[r].WIDE = (wide)(PACK == 16 ? (part[r][0] + part[r][1]) + (part[r][PACK / 4 - 2] + part[r][PACK / 4 - 1])
+                                           : part[r][0] + part[r][1]);
+    }
+}
+#endif
+
 /* Many short rows: totals[r] is row r's sum. */
 static inline __attribute__((always_inline)) void fold_short(row_wide *totals, const value *x, int64_t rows,
                                                              int64_t row_stride, int64_t n, pack (*f)(pack),
                                                              value (*g)(value)) {
+#if !defined(PACK_WRAPS)
+    for (int64_t r = 0; n <= ROW_BLOCK && r < rows; r += SHORT_TOGETHER) {
+        int64_t some = rows - r < SHORT_TOGETHER ? rows - r : SHORT_TOGETHER;
+        fold_short_block(totals + r, x + r * row_stride, some, row_stride, n, f, g);
+    }
+    rows = n <= ROW_BLOCK ? 0 : rows;
+#endif
     for (int64_t r = 0; r < rows; r++, x += row_stride) {
         totals[r].WIDE = 0;
         fold_sum(&totals[r], x, n, f, g);
@@ -128,7 +195,15 @@ static inline __attribute__((always_inline)) void fold_runs(row_wide *total, con
     for (int64_t from = 0; from < runs; from += together) {
         int64_t to = runs - from < together ? runs : from + together;
         partial_sums s = {.rest = 0};
-        for (int64_t r = from; r < to; r++) {
+        int64_t r = from;
+        for (; (n == PACK || (PACK_PARTS && n < PACK)) && r + 4 <= to; r += 4) { /* nothing to be asked of each */
+            const value *at = x + r * run_stride;
+            s.a = PACK_ADD(s.a, f(n == PACK ? pack_at(at) : pack_start(at, n)));
+            s.b = PACK_ADD(s.b, f(n == PACK ? pack_at(at + run_stride) : pack_start(at + run_stride, n)));
+            s.c = PACK_ADD(s.c, f(n == PACK ? pack_at(at + 2 * run_stride) : pack_start(at + 2 * run_stride, n)));
+            s.d = PACK_ADD(s.d, f(n == PACK ? pack_at(at + 3 * run_stride) : pack_start(at + 3 * run_stride, n)));
+        }
+        for (; r < to; r++) {
             sums_add(&s, x + r * run_stride, n, f, g);
         }
         sum = ADD(sum, (wide)sums_total(&s));
