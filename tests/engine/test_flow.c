@@ -351,9 +351,9 @@ static const flow_case variances[] = {
      "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([7, 9, 16, 12], f32))\n" NORM_INPUTS("9"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([36, 8, 64, 64], f32))\n" NORM_INPUTS("8"),
+    {"%x = input(T([36, 16, 64, 64], f32))\n" NORM_INPUTS("16"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([26, 8, 75, 75], f32))\n" NORM_INPUTS("8"),
+    {"%x = input(T([24, 16, 75, 75], f32))\n" NORM_INPUTS("16"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
 };
 
