@@ -343,6 +343,80 @@ static void exponentials_need_not_wait(void **state) {
     }
 }
 
+/* Variances about a number near the mean, before that is known. */
+static const flow_case variances[] = {
+    {"%x = input(T([37, 768], f32))\n" NORM_INPUTS("768"), "%y, %m, %r = native_layer_norm(%x, [768], %w, %b, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
+     "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([7, 9, 16, 12], f32))\n" NORM_INPUTS("9"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([36, 16, 64, 64], f32))\n" NORM_INPUTS("16"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    {"%x = input(T([24, 16, 75, 75], f32))\n" NORM_INPUTS("16"),
+     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+};
+
+/* What is taken off is no mean, or of something else. */
+static const flow_case no_variances[] = {
+    {"%x = input(T([37, 768], f32))\n",
+     "%s = sum.dim_IntList(%x, [1], True)\n%m = mul.Scalar(%s, 0.25)\n%d = sub.Tensor(%x, %m)\n%q = mul.Tensor(%d, %d)\n"
+     "%v = mean.dim(%q, [1], True)\n%y = mul.Tensor(%d, %v)\n", "%y"},
+    {"%x = input(T([37, 768], f32))\n",
+     "%m = mean.dim(%x, [1], True)\n%t = mul.Scalar(%x, 2)\n%d = sub.Tensor(%t, %m)\n%q = mul.Tensor(%d, %d)\n"
+     "%v = mean.dim(%q, [1], True)\n%y = mul.Tensor(%d, %v)\n", "%y"},
+};
+
+static void all_alike(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = 3.3F;
+    }
+}
+
+static void far_from_0(float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        x[i] += 1000;
+    }
+}
+
+/* As rows of all lengths above begin. */
+static void far_beginnings(float *x, int64_t n) {
+    static const int64_t rows[] = {768, 771, 192, 4096, 5625, 130};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        for (int64_t i = 0; i < n && n % rows[r] == 0; i++) {
+            x[i] = i % rows[r] < 20 ? 50 : x[i];
+        }
+    }
+}
+
+static void infinite_beginnings(float *x, int64_t n) {
+    for (int64_t i = 0; i < n && i < 5000; i += 2) {
+        x[i] = INFINITY;
+    }
+}
+
+static void variances_need_not_wait(void **state) {
+    (void)state;
+    static const filler fillers[] = {all_alike, far_from_0, far_beginnings, infinite_beginnings, as_far_as_may_be};
+    for (size_t i = 0; i < sizeof variances / sizeof variances[0]; i++) {
+        const flow_case *c = &variances[i];
+        assert_true(is_in_text(c, "<= 0.75f * exact")); /* whether what was taken for the mean is far from it */
+        for (size_t f = 0; f < sizeof fillers / sizeof fillers[0]; f++) {
+            check_filled(c, DTYPE_AS_RECORDED, 1 + (int)f % 3, 0, fillers[f]);
+        }
+        check(c, DTYPE_AS_RECORDED, 2, NAN);
+        check(c, DTYPE_AS_RECORDED, 2, INFINITY);
+        check(c, DTYPE_AS_RECORDED, 2, 1e15F);
+        check(c, DTYPE_BF16, 3, 0);
+        check(c, DTYPE_F16, 1, 0);
+        check(c, DTYPE_F64, 2, 0);
+    }
+    for (size_t i = 0; i < sizeof no_variances / sizeof no_variances[0]; i++) {
+        assert_false(is_in_text(&no_variances[i], "0.75f * exact"));
+        check(&no_variances[i], DTYPE_AS_RECORDED, 2, 0);
+    }
+}
+
 /* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
 static void passes_the_caches(const char *body, bool expected) {
     compiled_backend *b = (compiled_backend *)compiled;
@@ -382,6 +456,7 @@ int main(void) {
         cmocka_unit_test(tasks_in_groups_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),
+        cmocka_unit_test(variances_need_not_wait),
         cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -162,6 +162,10 @@ const char *dialect_block(scalar_function f, dtype t, dtype digits) {
     return t == ASSAY_F32 ? block_forms[f][digits == ASSAY_BF16 ? 2 : digits == ASSAY_F16 ? 1 : 0] : NULL;
 }
 
+const char *dialect_block_below_0(scalar_function f, dtype t) {
+    return t == ASSAY_F32 && f == FN_EXP ? "exp_below_block_f32" : NULL;
+}
+
 const char *dialect_narrow(dtype t, bool pairs) {
     return pairs ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
 }

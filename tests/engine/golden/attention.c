@@ -127,7 +127,7 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                     const float t6 = t4 - r0;
                     wide7[l] = t6;
                 }
-                exp_block_f32(wide7, wide7, 64);
+                exp_below_block_f32(wide7, wide7, 64);
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
                     const int64_t v2 = lane + l;

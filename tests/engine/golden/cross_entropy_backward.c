@@ -44,7 +44,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t2 = t0 - r0;
                     wide3[l] = t2;
                 }
-                exp_block_f32(wide3, wide3, 64);
+                exp_below_block_f32(wide3, wide3, 64);
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
                     const float t3 = wide3[l];

@@ -114,7 +114,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t7 = t5 - r0_0;
                         wide8[l] = t7;
                     }
-                    exp_block_f32(wide8, wide8, 64);
+                    exp_below_block_f32(wide8, wide8, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
@@ -124,7 +124,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
                         const float t8 = wide8[l];
                         saved8[v2] = t8;
-                        a0[l] = ((t5 > a0[l]) | (t5 != t5)) ? t5 : a0[l];
+                        a0[l] = t5 > a0[l] ? t5 : a0[l];
                         a1[l] += t8;
                     }
                 }
@@ -164,7 +164,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t7 = t5 - r0_0b;
                         wide8[l] = t7;
                     }
-                    exp_block_f32(wide8, wide8, 64);
+                    exp_below_block_f32(wide8, wide8, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
@@ -174,7 +174,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t5 = choose_f32(t0, (-__builtin_inff()), t4);
                         const float t8 = wide8[l];
                         saved8b[v2] = t8;
-                        a0b[l] = ((t5 > a0b[l]) | (t5 != t5)) ? t5 : a0b[l];
+                        a0b[l] = t5 > a0b[l] ? t5 : a0b[l];
                         a1b[l] += t8;
                     }
                 }
@@ -218,7 +218,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t7 = t5 - r0_0;
                             wide8[l] = t7;
                         }
-                        exp_block_f32(wide8, wide8, 64);
+                        exp_below_block_f32(wide8, wide8, 64);
                         INDEPENDENT
                         for (int64_t l = 0; l < 64; l++) {
                             const int64_t v2 = lane + l;
@@ -277,7 +277,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t7 = t5 - r0_0b;
                             wide8[l] = t7;
                         }
-                        exp_block_f32(wide8, wide8, 64);
+                        exp_below_block_f32(wide8, wide8, 64);
                         INDEPENDENT
                         for (int64_t l = 0; l < 64; l++) {
                             const int64_t v2 = lane + l;

@@ -52,7 +52,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0;
                     wide4[l] = t3;
                 }
-                exp_block_f32(wide4, wide4, 64);
+                exp_below_block_f32(wide4, wide4, 64);
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
                     const int64_t v1 = lane + l;

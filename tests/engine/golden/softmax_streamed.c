@@ -143,7 +143,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
-                    exp_block_f32(wide4, wide4, 64);
+                    exp_below_block_f32(wide4, wide4, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = block + l;
@@ -151,7 +151,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t1 = f32_of_bf16(t0);
                         const float t4 = wide4[l];
                         saved4[v1] = t4;
-                        a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                        a0[l] = t1 > a0[l] ? t1 : a0[l];
                         a1[l] += t4;
                     }
                 }
@@ -185,7 +185,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t3 = t1 - r0_0b;
                         wide4[l] = t3;
                     }
-                    exp_block_f32(wide4, wide4, 64);
+                    exp_below_block_f32(wide4, wide4, 64);
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = block + l;
@@ -193,7 +193,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t1 = f32_of_bf16(t0);
                         const float t4 = wide4[l];
                         saved4b[v1] = t4;
-                        a0b[l] = ((t1 > a0b[l]) | (t1 != t1)) ? t1 : a0b[l];
+                        a0b[l] = t1 > a0b[l] ? t1 : a0b[l];
                         a1b[l] += t4;
                     }
                 }
@@ -222,7 +222,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0;
                     wide4[l] = t3;
                 }
-                exp_block_f32(wide4, wide4, 64);
+                exp_below_block_f32(wide4, wide4, 64);
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
                     const int64_t v1 = 896 + l;
@@ -230,7 +230,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t1 = f32_of_bf16(t0);
                     const float t4 = wide4[l];
                     saved4[v1] = t4;
-                    a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                    a0[l] = t1 > a0[l] ? t1 : a0[l];
                     a1[l] += t4;
                 }
             }
@@ -245,7 +245,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0;
                     const float t4 = exp_below_f32(t3);
                     saved4[v1] = t4;
-                    a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                    a0[l] = t1 > a0[l] ? t1 : a0[l];
                     a1[l] += t4;
                 }
             }
@@ -273,7 +273,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0b;
                     wide4[l] = t3;
                 }
-                exp_block_f32(wide4, wide4, 64);
+                exp_below_block_f32(wide4, wide4, 64);
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
                     const int64_t v1 = 896 + l;
@@ -281,7 +281,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t1 = f32_of_bf16(t0);
                     const float t4 = wide4[l];
                     saved4b[v1] = t4;
-                    a0b[l] = ((t1 > a0b[l]) | (t1 != t1)) ? t1 : a0b[l];
+                    a0b[l] = t1 > a0b[l] ? t1 : a0b[l];
                     a1b[l] += t4;
                 }
             }
@@ -296,7 +296,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t3 = t1 - r0_0b;
                     const float t4 = exp_below_f32(t3);
                     saved4b[v1] = t4;
-                    a0b[l] = ((t1 > a0b[l]) | (t1 != t1)) ? t1 : a0b[l];
+                    a0b[l] = t1 > a0b[l] ? t1 : a0b[l];
                     a1b[l] += t4;
                 }
             }
@@ -332,7 +332,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t3 = t1 - r0_0;
                             wide4[l] = t3;
                         }
-                        exp_block_f32(wide4, wide4, 64);
+                        exp_below_block_f32(wide4, wide4, 64);
                         INDEPENDENT
                         for (int64_t l = 0; l < 64; l++) {
                             const int64_t v1 = lane + l;
@@ -394,7 +394,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t3 = t1 - r0_0b;
                             wide4[l] = t3;
                         }
-                        exp_block_f32(wide4, wide4, 64);
+                        exp_below_block_f32(wide4, wide4, 64);
                         INDEPENDENT
                         for (int64_t l = 0; l < 64; l++) {
                             const int64_t v1 = lane + l;

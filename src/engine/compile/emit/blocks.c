@@ -160,7 +160,9 @@ static void close_scope(emitter *m, const scope *s) {
 /* A function of a block, of what is read, of another one, or of what the lanes compute first, in place. */
 static void emit_function(emitter *m, int i, const lane_range *range) {
     const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
-    const char *name = dialect_block(e->fn, of->dtype, emit_digits_of(m, i));
+    dtype digits = emit_digits_of(m, i);
+    const char *name = emit_is_below_0(m, e->sources[0]) && digits == of->dtype ? dialect_block_below_0(e->fn, of->dtype) : NULL;
+    name = name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
     char before[64], after[24];
     if (emit_is_dense_load(m, of) && m->saved_in[e->sources[0]] < 0) {
         scope start;
@@ -266,10 +268,10 @@ void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
 void emit_group_block(emitter *m, int phase) {
     bool all = m->k->variables[m->k->vector].size % m->k->lanes == 0;
     if (!all) {
-        emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
+        emit_line(m, "if (block + %d <= n_lanes) {", emit_block_lanes(m));
         m->depth++;
     }
-    emit_fetch_saved(m, EMIT_ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    emit_fetch_saved(m, "block");
     (void)choose(m, phase);
     emit_block(m, phase, "block", "first_lane");
     choose_none(m);

@@ -12,6 +12,9 @@ typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
 /* Lanes of a block, unless other numbers are better; pages of memory that are read and stored in turns. */
 enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
 
+/* Lanes from which a number near a root's result is guessed; expressions that this may add to a kernel. */
+enum { EMIT_GUESS_LANES = 16, EMIT_MORE_EXPRS = 4 };
+
 /* Sets of expressions (by their numbers) and of roots are arrays of flags. */
 typedef struct emitter {
     compiler *c;
@@ -36,9 +39,12 @@ typedef struct emitter {
     bool by_groups;  /* they go down a group of rows a block of lanes at a time */
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool turns_rows; /* they take rows of the innermost loop in turns */
+    int group_rows;  /* of either: so many rows at a time; 0: they do neither */
     bool twins;      /* they go in pairs, whose texts are each other's but for the names of what is a task's own */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
     int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
+    int squares;     /* the root of squares of deviations from what it is a mean of; -1 */
+    int near_of;     /* the expression of which a number near it is made */
     bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
 
     /* Several pages at a time (together.c). */

@@ -15,11 +15,35 @@ bool emit_has_quick(const emitter *m, int i) {
     return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
 }
 
+bool emit_is_below_0(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind != EXPR_MAP || e->fn != FN_SUB || m->k->exprs[e->sources[1]].kind != EXPR_RESULT) {
+        return false;
+    }
+    const root *r = &m->k->roots[m->k->exprs[e->sources[1]].root];
+    return r->kind == ROOT_REDUCE && r->how == RED_MAX && r->expr == e->sources[0];
+}
+
 int64_t emit_visited(const emitter *m) {
     const kernel *k = m->k;
     int64_t n = m->rows ? k->lanes : 1;
     for (int v = 0; v < k->n_variables; v++) {
         n *= k->variables[v].is_reduced ? k->variables[v].size : 1;
+    }
+    return n;
+}
+
+int64_t emit_group_elems(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->loops[k->n_loops - 1]].size, rows = m->group_rows;
+    return (size + rows - 1) / rows * rows * (m->rows ? k->lanes : k->variables[k->vector].size);
+}
+
+int64_t emit_saved_elems(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t n = m->group_rows > 0 ? emit_group_elems(m) : emit_visited(m);
+    for (int i = 0; m->group_rows > 0 && i < k->n_loops - 1; i++) {
+        n *= k->variables[k->loops[i]].size;
     }
     return n;
 }

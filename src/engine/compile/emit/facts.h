@@ -13,6 +13,9 @@ bool emit_is_row(const emitter *m, const expr *e);
 bool emit_is_made(const emitter *m, int i);
 /* Whether expression i is a function with a quick form, which is written while m->quick holds. */
 bool emit_has_quick(const emitter *m, int i);
+/* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. Where a number stands for the largest that
+   others may be above (guess.c), rows with such by far are done again. */
+bool emit_is_below_0(const emitter *m, int i);
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i);
 /* Whether a bound is one of a factor of the vector variable and a number, and nothing else. */
@@ -41,6 +44,10 @@ bool emit_in_loops(const emitter *m, const root *r);
 bool emit_has_loops(const emitter *m, int phase);
 /* Elements that one task's reduced loops visit. */
 int64_t emit_visited(const emitter *m);
+/* What is saved of an expression has room for so many elements; those of the innermost loop alone, where rows are taken in groups. The
+   last group has room for all of its rows. */
+int64_t emit_saved_elems(const emitter *m);
+int64_t emit_group_elems(const emitter *m);
 /* How many steps behind the first phase this one is, of tasks side by side. */
 int emit_flow_lag(const emitter *m, int phase);
 

@@ -12,6 +12,7 @@ enum {
     AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
     ROWS_AHEAD = 16,          /* where each is a line or two */
     FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
+    GROUP_AHEAD_LANES = 128,  /* of the rows of a group */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
 };
 
@@ -65,6 +66,9 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
     const kernel *k = m->k;
     int64_t stride = 0, size = (int64_t)dtype_size(e->dtype);
     int last = k->n_tasks - 1;
+    if (m->by_groups) {
+        return k->lanes < GROUP_AHEAD_LANES ? k->lanes : GROUP_AHEAD_LANES;
+    }
     if (walks_rows(m, phase)) {
         int64_t row = k->lanes * size;
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
@@ -97,7 +101,10 @@ static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size, stride;
     int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
-    int rows = m->turns_rows ? EMIT_PAGES : m->twins && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
+    if (m->by_groups) {
+        return next >= 0 && index_stride(e->at, next, &stride) ? stride * m->group_rows - k->lanes + ahead : ahead;
+    }
+    int rows = m->turns_rows ? m->group_rows : m->twins && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
     if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size) {
         return ahead;
     }
@@ -124,7 +131,10 @@ void emit_fetches(emitter *m, int phase) {
         int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
         int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
-        if (jump == ahead || k->variables[k->vector].size <= ahead) {
+        if (m->by_groups && k->lanes > ahead) {
+            snprintf(after, sizeof after, " + (block < %lld ? %lld : %lld), %lld);", (long long)(k->lanes - ahead), (long long)ahead,
+                     (long long)jump, (long long)bytes);
+        } else if (m->by_groups || jump == ahead || k->variables[k->vector].size <= ahead) {
             snprintf(after, sizeof after, " + %lld, %lld);", (long long)(jump + first * per_line), (long long)bytes);
         } else {
             snprintf(after, sizeof after, " + (v%d < %lld ? %lld : %lld), %lld);", k->vector,

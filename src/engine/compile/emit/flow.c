@@ -8,6 +8,7 @@
 
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/flow_pieces.h"
 #include "engine/compile/emit/flow_rows.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
@@ -19,110 +20,17 @@
 
 #include <stdio.h>
 
-enum { GROUP_ROWS = 16 };
-
-/* Whether tasks go through this phase side by side with others. */
-static bool is_fused(const emitter *m, int phase) {
-    return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
-}
-
-/* --- a task's part of a step --------------------------------------------------------------------------------------------- */
-
-typedef struct task_scope {
-    size_t from, inside; /* where its text begins, and what is in it */
-    int n;
-    definition made[KERNEL_MAX_VARIABLES + 3];
-} task_scope;
-
-static void open_task(emitter *m, int phase, task_scope *s) {
-    int lag = emit_flow_lag(m, phase);
-    s->from = m->out.length;
-    emit_line(m, "if (does%d) {", lag);
-    m->depth++;
-    s->inside = m->out.length;
-    emit_define(m, &s->made[0], "const int64_t ", m->twins ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
-    s->n = 1 + emit_tasks(m, s->made + 1);
-}
-
-/* Without a line in it, it goes again. */
-static void close_task(emitter *m, task_scope *s) {
-    while (s->n-- > 0) {
-        emit_drop_unused(m, &s->made[s->n]);
-    }
-    m->depth--;
-    if (!m->out.failed && m->out.length == s->inside) {
-        m->out.length = s->from;
-        m->out.data[s->from] = '\0';
-        return;
-    }
-    emit_line(m, "}");
-}
-
 /* --- side by side -------------------------------------------------------------------------------------------------------- */
 
 static void emit_lanes_of(emitter *m, int phase) {
     const kernel *k = m->k;
     task_scope s;
     emit_enter_rows(m, phase);
-    open_task(m, phase, &s);
+    emit_open_task(m, phase, &s);
     emit_want_phase(m, phase);
     emit_body(m, phase, true);
     emit_lanes(m, phase, k->variables[k->vector].size % k->lanes == 0 ? k->lanes : 0, "first_lane");
-    close_task(m, &s);
-}
-
-/* The same of a block of lanes. */
-static void emit_group_of(emitter *m, int phase) {
-    task_scope s;
-    emit_enter_rows(m, phase);
-    open_task(m, phase, &s);
-    emit_want_phase(m, phase);
-    emit_body(m, phase, true);
-    emit_group_block(m, phase);
-    close_task(m, &s);
-}
-
-/* Rows in groups, gone down a block of lanes at a time. */
-static void emit_groups(emitter *m) {
-    const kernel *k = m->k;
-    int inner = k->loops[k->n_loops - 1];
-    int64_t size = k->variables[inner].size;
-    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, GROUP_ROWS);
-    m->depth++;
-    if (size % GROUP_ROWS != 0) {
-        emit_line(m, "const int64_t group_end = %lld - group < %d ? %lld : group + %d;", (long long)size, GROUP_ROWS, (long long)size,
-                  GROUP_ROWS);
-    } else {
-        emit_line(m, "const int64_t group_end = group + %d;", GROUP_ROWS);
-    }
-    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->lanes, EMIT_BLOCK_LANES);
-    m->depth++;
-    emit_line(m, "for (int64_t v%d = group; v%d < group_end; v%d++) {", inner, inner, inner);
-    m->depth++;
-    for (int p = k->n_phases - 1; p >= 0; p--) {
-        if (is_fused(m, p)) {
-            emit_group_of(m, p);
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        m->depth--;
-        emit_line(m, "}");
-    }
-}
-
-/* Up to a block of lanes, of so many elements from `from` on. */
-static void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
-    task_scope s;
-    emit_enter_rows(m, phase);
-    open_task(m, phase, &s);
-    emit_want_phase(m, phase);
-    emit_body(m, phase, true);
-    if (n == NULL) {
-        emit_block_at(m, phase, "0", from);
-    } else {
-        emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
-    }
-    close_task(m, &s);
+    emit_close_task(m, &s);
 }
 
 /* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
@@ -138,9 +46,9 @@ static void emit_blocks(emitter *m) {
         task_scope s;
         emit_line(m, "int64_t head = 0;");
         emit_enter_rows(m, last);
-        open_task(m, last, &s);
+        emit_open_task(m, last, &s);
         emit_flow_head(m, last);
-        close_task(m, &s);
+        emit_close_task(m, &s);
         emit_piece_of(m, last, "head", "0");
         emit_twin(m, from);
     }
@@ -148,7 +56,7 @@ static void emit_blocks(emitter *m) {
     m->depth++;
     from = m->out.length;
     for (int p = last; p >= 0; p--) {
-        if (is_fused(m, p)) {
+        if (emit_is_side_by_side(m, p)) {
             emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
         }
     }
@@ -160,7 +68,7 @@ static void emit_blocks(emitter *m) {
         char n[64], first[64];
         int64_t begin = whole;
         bool ahead = p == last && !aligned;
-        if (!is_fused(m, p)) {
+        if (!emit_is_side_by_side(m, p)) {
             continue;
         }
         if (!ahead && size - begin >= lanes) { /* a block more than what is stored has */
@@ -177,48 +85,21 @@ static void emit_blocks(emitter *m) {
     emit_twin(m, from);
 }
 
-/* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in together.c, for the same reason. */
-static void emit_rows_in_turns(emitter *m) {
-    const kernel *k = m->k;
-    int v = k->loops[k->n_loops - 1];
-    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)k->variables[v].size, EMIT_PAGES);
-    m->depth++;
-    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->variables[k->vector].size, EMIT_BLOCK_LANES);
-    m->depth++;
-    if (k->variables[v].size % EMIT_PAGES == 0) {
-        emit_line(m, "for (int64_t v%d = group; v%d < group + %d; v%d++) {", v, v, EMIT_PAGES, v);
-    } else {
-        emit_line(m, "for (int64_t v%d = group; v%d < group + %d && v%d < %lld; v%d++) {", v, v, EMIT_PAGES, v,
-                  (long long)k->variables[v].size, v);
-    }
-    m->depth++;
-    for (int p = k->n_phases - 1; p >= 0; p--) {
-        if (is_fused(m, p)) {
-            emit_piece_of(m, p, NULL, "block");
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        m->depth--;
-        emit_line(m, "}");
-    }
-}
-
 static void emit_side_by_side(emitter *m) {
     const kernel *k = m->k;
-    int n_loops = m->by_groups || m->turns_rows ? k->n_loops - 1 : k->n_loops;
-    for (int i = 0; i < n_loops; i++) {
+    if (m->group_rows > 0) {
+        emit_groups(m, -1);
+        return;
+    }
+    for (int i = 0; i < k->n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
     }
-    if (m->by_groups) {
-        emit_groups(m);
-    } else if (m->rows) {
+    if (m->rows) {
         for (int p = k->n_phases - 1; p >= 0; p--) {
-            if (is_fused(m, p)) {
+            if (emit_is_side_by_side(m, p)) {
                 emit_lanes_of(m, p);
             }
         }
-    } else if (m->turns_rows) {
-        emit_rows_in_turns(m);
     } else {
         emit_line(m, "{");
         m->depth++;
@@ -226,7 +107,7 @@ static void emit_side_by_side(emitter *m) {
         m->depth--;
         emit_line(m, "}");
     }
-    for (int i = 0; i < n_loops; i++) {
+    for (int i = 0; i < k->n_loops; i++) {
         m->depth--;
         emit_line(m, "}");
     }
@@ -237,13 +118,13 @@ static void emit_step(emitter *m) {
     task_scope s;
     size_t from = m->out.length;
     for (int p = 0; p < k->n_phases; p++) {
-        if (is_fused(m, p)) {
-            open_task(m, p, &s);
+        if (emit_is_side_by_side(m, p)) {
+            emit_open_task(m, p, &s);
             if (emit_guesses_in(m, p)) {
                 emit_guess(m, p);
             }
             emit_rows(m, p);
-            close_task(m, &s);
+            emit_close_task(m, &s);
             emit_accumulators(m, p);
         }
     }
@@ -252,25 +133,24 @@ static void emit_step(emitter *m) {
     from = m->out.length;
     emit_handing_on(m);
     for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
-        open_task(m, p, &s);
+        emit_open_task(m, p, &s);
         emit_phase_results(m, p);
-        close_task(m, &s);
+        emit_close_task(m, &s);
     }
     emit_twin(m, from);
     if (m->flow != FLOW_ENDS) {
         return;
     }
-    open_task(m, 0, &s);
+    emit_open_task(m, 0, &s);
     emit_phase_results(m, 0);
     for (int p = 1; p < k->n_phases - 1; p++) {
         emit_rows(m, p);
         emit_accumulators(m, p);
         emit_enter_rows(m, p);
-        emit_want_phase(m, p);
-        emit_loops(m, p);
+        emit_flow_loops(m, p);
         emit_phase_results(m, p);
     }
-    close_task(m, &s);
+    emit_close_task(m, &s);
 }
 
 /* Which tasks a step has. The last pair of an odd number is the same task twice: what the two do hangs on the same

@@ -3,6 +3,7 @@
 #include "engine/compile/emit/flow_rows.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/flow_pieces.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/reductions.h"
@@ -13,24 +14,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Marks what a phase needs, and of that what is a row's own: computed for each phase anew from results, and kept by name where
-   looking it up is cheaper. */
-static void choose_rows(emitter *m, int phase) {
-    emit_want_all(m, phase);
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        bool row = m->wanted[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT;
-        m->kept[i] = row && (!m->rows || (e->kind == EXPR_MAP && e->phase > 0));
-    }
-}
-
-/* The same; what is kept has a name by now. */
-void emit_enter_rows(emitter *m, int phase) {
-    choose_rows(m, phase);
-    memcpy(m->named, m->kept, (size_t)m->k->n_exprs);
-    memset(m->wanted, 0, (size_t)m->k->n_exprs);
-}
 
 static bool uses_result(emitter *m, int of, int phase) {
     emit_want_all(m, phase);
@@ -77,7 +60,7 @@ void emit_declare_rows(emitter *m) {
                 declare(m, type_of_result(&k->roots[i]), 'r', i, p);
             }
         }
-        choose_rows(m, p);
+        emit_choose_rows(m, p);
         for (int i = 0; i < k->n_exprs; i++) {
             if (m->kept[i]) {
                 declare(m, dialect_type(k->exprs[i].dtype), 't', i, p);
@@ -106,7 +89,7 @@ static void emit_row_values(emitter *m, int phase) {
 void emit_rows(emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
-    choose_rows(m, phase);
+    emit_choose_rows(m, phase);
     memset(m->wanted, 0, (size_t)k->n_exprs);
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->kept[i]) {
@@ -140,19 +123,17 @@ void emit_rows(emitter *m, int phase) {
     emit_line(m, "}");
 }
 
-/* The phase of a task whose largest number lies far above what stood for it, once more. */
+/* The phase of a task for which what stood for a result lies too far off, once more. */
 static void emit_redo(emitter *m, int phase) {
     root *guessed = &m->k->roots[m->guessed];
     emit_open_redo(m, phase);
-    guessed->phase = INT_MIN; /* its result is known */
+    guessed->phase = m->squares >= 0 ? phase : INT_MIN; /* its result is known */
     emit_rows(m, phase);
     emit_starts(m, phase);
     emit_enter_rows(m, phase);
-    emit_want_phase(m, phase);
-    emit_loops(m, phase);
+    emit_flow_loops(m, phase);
     guessed->phase = phase;
-    m->depth--;
-    emit_line(m, "}");
+    emit_close_redo(m, phase);
     emit_enter_rows(m, phase);
 }
 
@@ -170,7 +151,8 @@ void emit_phase_results(emitter *m, int phase) {
                 continue;
             }
             char from[32];
-            snprintf(from, sizeof from, i == m->guessed ? "r%d_%d" : "r%d", i, phase);
+            bool is_exact = m->squares >= 0 && (i == m->guessed || i == m->squares);
+            snprintf(from, sizeof from, is_exact ? "exact%d" : i == m->guessed ? "r%d_%d" : "r%d", i, phase);
             if (m->rows) {
                 emit_line(m, "memcpy(r%d_%d, %s, sizeof r%d_%d);", i, p, from, i, p);
             } else {

@@ -7,8 +7,6 @@
 
 /* Results and values of rows, by names for each phase that needs them. */
 void emit_declare_rows(emitter *m);
-/* What a phase keeps of its row has a name, and nothing else has. */
-void emit_enter_rows(emitter *m, int phase);
 /* A row's own values that a phase needs, and its stores. */
 void emit_rows(emitter *m, int phase);
 /* What a phase's reductions come to: written, and named for the phases that need it. */

@@ -5,6 +5,7 @@
    takes a phase less, and what it would read again. */
 #include "engine/compile/emit/guess.h"
 
+#include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/wants.h"
@@ -16,8 +17,6 @@
 
 /* e^30 leaves what it multiplies 25 orders of magnitude; a difference of 30 rounds to 1e-6 at most. */
 #define GUESS_BELOW "30.0f"
-
-enum { GUESS_LANES = 16 };
 
 /* What becomes of a value when the number subtracted is higher by h: it is higher by n h, or e^(n h) times as large. */
 typedef struct shift {
@@ -153,15 +152,16 @@ void emit_choose_guess(emitter *m) {
         m->guessed = may_guess(k, i, all) ? i : -1;
     }
     free(all);
-    if (m->guessed < 0) {
+    deviation_form form = {.sum = -1};
+    if (m->guessed < 0 && !emit_find_deviations(m, &form)) {
         return;
     }
     kernel *own = arena_make(m->c->memory, 1, sizeof *own);
-    expr *exprs = arena_make(m->c->memory, (size_t)k->n_exprs, sizeof *exprs);
+    expr *exprs = arena_make(m->c->memory, (size_t)k->n_exprs + EMIT_MORE_EXPRS, sizeof *exprs);
     root *roots = arena_make(m->c->memory, (size_t)k->n_roots, sizeof *roots);
     if (own == NULL || exprs == NULL || roots == NULL) {
         m->out.failed = true;
-        m->guessed = -1;
+        m->guessed = m->squares = -1;
         return;
     }
     memcpy(exprs, k->exprs, (size_t)k->n_exprs * sizeof *exprs);
@@ -169,7 +169,15 @@ void emit_choose_guess(emitter *m) {
     *own = *k;
     own->exprs = exprs;
     own->roots = roots;
-    renumber_phases(own, m->guessed);
+    if (m->guessed >= 0) {
+        m->near_of = k->roots[m->guessed].expr;
+        renumber_phases(own, m->guessed);
+    } else {
+        m->guessed = form.sum;
+        m->squares = form.squares;
+        m->near_of = form.element;
+        emit_use_near_mean(own, &form);
+    }
     m->k = own;
 }
 
@@ -179,11 +187,10 @@ bool emit_guesses_in(const emitter *m, int phase) {
 
 void emit_guess(emitter *m, int phase) {
     const kernel *k = m->k;
-    const root *r = &k->roots[m->guessed];
     definition made[KERNEL_MAX_VARIABLES];
     int n = 0;
     char lanes[32], name[32];
-    bool several = k->lanes >= GUESS_LANES;
+    bool several = k->lanes >= EMIT_GUESS_LANES;
     emit_line(m, "{");
     m->depth++;
     for (int i = 0; i < k->n_loops; i++) {
@@ -191,20 +198,24 @@ void emit_guess(emitter *m, int phase) {
     }
     emit_want_all(m, phase);
     memset(m->wanted, 0, (size_t)k->n_exprs);
-    emit_want(m, r->expr);
+    emit_want(m, m->near_of);
     m->block = "0";
     m->guesses = true;
     if (m->rows) {
         bool all = k->variables[k->vector].size % k->lanes == 0;
         snprintf(lanes, sizeof lanes, "%lld", (long long)k->lanes);
         snprintf(name, sizeof name, "r%d_%d", m->guessed, phase);
-        emit_lanes_to(m, r->expr, name, &(lane_range){"0", all ? lanes : "n_lanes", "first_lane", 0, false});
+        emit_lanes_to(m, m->near_of, name, &(lane_range){"0", all ? lanes : "n_lanes", "first_lane", 0, false});
     } else {
-        snprintf(lanes, sizeof lanes, "%d", several ? GUESS_LANES : 1);
+        snprintf(lanes, sizeof lanes, "%d", several ? EMIT_GUESS_LANES : 1);
         snprintf(name, sizeof name, "near%d", m->guessed);
         emit_line(m, "float %s[%s];", name, lanes);
-        emit_lanes_to(m, r->expr, name, &(lane_range){"0", lanes, "0", 0, false});
-        emit_line(m, several ? "r%d_%d = largest_of_16_f32(%s);" : "r%d_%d = %s[0];", m->guessed, phase, name);
+        emit_lanes_to(m, m->near_of, name, &(lane_range){"0", lanes, "0", 0, false});
+        if (m->squares >= 0) {
+            emit_near_sum(m, phase);
+        } else {
+            emit_line(m, several ? "r%d_%d = largest_of_16_f32(%s);" : "r%d_%d = %s[0];", m->guessed, phase, name);
+        }
     }
     m->guesses = false;
     memset(m->named, 0, (size_t)k->n_exprs);
@@ -218,6 +229,10 @@ void emit_guess(emitter *m, int phase) {
 void emit_open_redo(emitter *m, int phase) {
     const kernel *k = m->k;
     int i = m->guessed;
+    if (m->squares >= 0) {
+        emit_open_far(m, phase);
+        return;
+    }
     emit_root_result(m, i);
     if (!m->rows) {
         emit_line(m, "if (!(r%d - r%d_%d <= " GUESS_BELOW ")) {", i, i, phase);
@@ -233,4 +248,13 @@ void emit_open_redo(emitter *m, int phase) {
     emit_line(m, "if (far%d != 0) {", i);
     m->depth++;
     emit_line(m, "memcpy(r%d_%d, r%d, sizeof r%d_%d);", i, phase, i, i, phase);
+}
+
+void emit_close_redo(emitter *m, int phase) {
+    if (m->squares >= 0) {
+        emit_close_far(m, phase);
+        return;
+    }
+    m->depth--;
+    emit_line(m, "}");
 }

@@ -9,8 +9,9 @@
 void emit_choose_guess(emitter *m);
 /* Whether it is one of this phase's. */
 bool emit_guesses_in(const emitter *m, int phase);
-/* The number that stands for it; what begins the doing again of rows where that is too far off. */
+/* The number that stands for it; what begins the doing again of rows where that is too far off, and what ends it. */
 void emit_guess(emitter *m, int phase);
 void emit_open_redo(emitter *m, int phase);
+void emit_close_redo(emitter *m, int phase);
 
 #endif

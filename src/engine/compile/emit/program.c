@@ -119,7 +119,7 @@ static char *with_prelude(compiler *c, const text *kernels, const char **body) {
 
 /* Readies the emitter for a kernel; false when memory is out. */
 static bool begin(emitter *m, const kernel *k) {
-    size_t n = (size_t)k->n_exprs + 1;
+    size_t n = (size_t)k->n_exprs + 1 + EMIT_MORE_EXPRS;
     m->k = k;
     m->never = -1;
     m->known = 0;
@@ -137,10 +137,10 @@ static bool begin(emitter *m, const kernel *k) {
     m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     m->room_bytes = 0;
-    m->page_tasks = 0;
+    m->page_tasks = m->group_rows = 0;
     m->turns_rows = m->twins = false;
     m->flow_lanes = 0;
-    m->guessed = -1;
+    m->guessed = m->squares = -1;
     m->guesses = false;
     m->singly = k->vector < 0;
     for (int i = 0; i < k->n_exprs; i++) {

@@ -27,6 +27,11 @@ static bool is_place(reduction how) {
     return how == RED_ARGMAX || how == RED_ARGMIN;
 }
 
+/* Whether a number near a root's result stands for it, and nothing else asks for it: a NaN shows in the sum of exponentials. */
+static bool is_guessed(const emitter *m, const root *r) {
+    return m->guessed >= 0 && r == &m->k->roots[m->guessed] && r->how == RED_MAX && r->buffer < 0;
+}
+
 /* `a` takes in x. */
 static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
     bool floating = dtype_is_floating(r->dtype);
@@ -39,6 +44,7 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
         break;
     case RED_MAX:
     case RED_MIN:
+        floating &= !is_guessed(m, r);
         emit_line(m, floating ? "%s = ((%s %s %s) | (%s != %s)) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
              r->how == RED_MAX ? ">" : "<", a, x, floating ? x : a, x, a);
         break;
@@ -214,7 +220,7 @@ void emit_root_result(emitter *m, int i) {
 static void emit_lanes_together(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed) {
+        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed && i != m->squares) {
             emit_root_result(m, i);
         }
     }

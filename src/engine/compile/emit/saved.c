@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { ROOM_LINE = STREAM_LINE_BYTES, SAVED_COST = 12 }; /* cheaper work is done again */
+enum { SAVED_AHEAD_BYTES = 1024 };
 
 /* Work in each expression that is not a row's, without what is saved already; up to `enough`. What is read comes before. */
 static void measure_work(const emitter *m, double enough, double *work) {
@@ -81,7 +82,7 @@ void emit_choose_saved(emitter *m, int64_t most_bytes) {
 void emit_declare_saved(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         const char *type = dialect_type(m->k->exprs[i].dtype);
-        int64_t n = m->versions[i] * emit_visited(m);
+        int64_t n = m->versions[i] * emit_saved_elems(m);
         if (m->saved_in[i] >= 0 && m->in_room) {
             emit_line(m, "%s *const saved%d = (%s *)((char *)buffers[%d] + %lld);", type, i, type, m->k->n_buffers,
                       (long long)m->room_bytes);
@@ -92,18 +93,18 @@ void emit_declare_saved(emitter *m) {
     }
 }
 
-void emit_fetch_saved(emitter *m, int rows_ahead) {
+void emit_fetch_saved(emitter *m, const char *from) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (!m->wanted[i] || m->saved_in[i] < 0 || m->saved_in[i] >= m->phase) {
             continue;
         }
         text at = {0};
-        emit_row_position(m, &at, m->k->lanes);
         if (m->versions[i] > 1) {
-            text_addf(&at, " + %lld * (task %% %d)", (long long)emit_visited(m), m->versions[i]);
+            text_addf(&at, " + %lld * (task %% %d)", (long long)emit_saved_elems(m), m->versions[i]);
         }
-        emit_line(m, "fetch_soon(saved%d + block%s + %lld, %lld);", i, text_get(&at), (long long)(rows_ahead * m->k->lanes),
-                  (long long)(EMIT_BLOCK_LANES * dtype_size(m->k->exprs[i].dtype)));
+        int64_t size = (int64_t)dtype_size(m->k->exprs[i].dtype);
+        emit_line(m, "fetch_soon(saved%d + place + %s%s + %lld, %lld);", i, from, text_get(&at), (long long)(SAVED_AHEAD_BYTES / size),
+                  (long long)(emit_block_lanes(m) * size));
         m->out.failed |= at.failed;
         text_clear(&at);
     }

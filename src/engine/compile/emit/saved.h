@@ -9,7 +9,7 @@
 enum { EMIT_SAVED_BYTES = 256 * 1024 };
 void emit_choose_saved(emitter *m, int64_t most_bytes);
 void emit_declare_saved(emitter *m);
-/* Asks for what a phase reads back some rows further on. */
-void emit_fetch_saved(emitter *m, int rows_ahead);
+/* Asks for what a phase reads back a few blocks further on, where rows are taken in groups: of the block that begins with lane `from`. */
+void emit_fetch_saved(emitter *m, const char *from);
 
 #endif

@@ -117,16 +117,6 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
     text_add(out, only_where ? ")" : "");
 }
 
-/* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. */
-static bool is_below_0(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    if (e->kind != EXPR_MAP || e->fn != FN_SUB || m->k->exprs[e->sources[1]].kind != EXPR_RESULT) {
-        return false;
-    }
-    const root *r = &m->k->roots[m->k->exprs[e->sources[1]].root];
-    return r->kind == ROOT_REDUCE && r->how == RED_MAX && r->expr == e->sources[0];
-}
-
 static bool is_number(const emitter *m, int i) {
     return m->k->exprs[i].kind == EXPR_NUMBER && !isnan(m->k->exprs[i].number.f);
 }
@@ -177,7 +167,7 @@ static void add_value(emitter *m, text *out, int i) {
             text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
         } else if (chooses_infinity(m, e)) {
             text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
-        } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
+        } else if (emit_is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
             break;
         } else if (!dialect_function(out, e->fn, t, operands)) {
             m->failed = true;
@@ -233,13 +223,14 @@ void emit_quick_check(emitter *m, int i) {
 /* Where, among all that a task's reduced loops visit, the element at hand stands. */
 static void add_position(const emitter *m, text *out, int versions) {
     const kernel *k = m->k;
-    bool along = k->vector >= 0 && !m->rows;
+    bool along = k->vector >= 0 && !m->rows, in_groups = m->group_rows > 0;
     int64_t stride = m->rows ? k->lanes : along ? k->variables[k->vector].size : 1;
     text_add(out, m->rows ? "l" : "");
     if (along) {
         text_addf(out, "v%d", k->vector);
     }
-    for (int i = k->n_loops - 1; i >= 0; i--) {
+    text_add(out, in_groups ? " + place" : "");
+    for (int i = k->n_loops - 1; i >= 0 && !in_groups; i--) {
         text_addf(out, "%s%lld * v%d", out->length > 0 ? " + " : "", (long long)stride, k->loops[i]);
         stride *= k->variables[k->loops[i]].size;
     }
@@ -247,7 +238,7 @@ static void add_position(const emitter *m, text *out, int versions) {
     if (versions > 1) {
         char turn[32]; /* a pair has one, also where it is the same task twice */
         snprintf(turn, sizeof turn, m->twins ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
-        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
+        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_saved_elems(m), turn, versions);
     }
 }
 

@@ -55,3 +55,21 @@ void emit_want_all(emitter *m, int phase) {
         }
     }
 }
+
+/* Marks what a phase needs, and of that what is a row's own: computed for each phase anew from results, and kept by name where
+   looking it up is cheaper. */
+void emit_choose_rows(emitter *m, int phase) {
+    emit_want_all(m, phase);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        bool row = m->wanted[i] && emit_is_row(m, e) && e->kind != EXPR_NUMBER && e->kind != EXPR_RESULT;
+        m->kept[i] = row && (!m->rows || (e->kind == EXPR_MAP && e->phase > 0));
+    }
+}
+
+/* The same; what is kept has a name by now. */
+void emit_enter_rows(emitter *m, int phase) {
+    emit_choose_rows(m, phase);
+    memcpy(m->named, m->kept, (size_t)m->k->n_exprs);
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+}

@@ -12,5 +12,9 @@ void emit_want_index(emitter *m, index_sum a);
 void emit_want_phase(emitter *m, int phase);
 /* The same of all that a phase needs, as if nothing had a name. The phase becomes the one at hand. */
 void emit_want_all(emitter *m, int phase);
+/* Of tasks in flight: marks what a phase needs, and what of that its row keeps; the same where that has a name by now, and nothing
+   else has. */
+void emit_choose_rows(emitter *m, int phase);
+void emit_enter_rows(emitter *m, int phase);
 
 #endif

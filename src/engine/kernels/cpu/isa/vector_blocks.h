@@ -50,7 +50,7 @@ VECTOR_INLINE wide_f32 wide_look_up(const float *table, wide_i32 places) {
 }
 #endif
 
-/* exp(x) of |x| <= 200 or NaN. x = (n + k / 16) ln 2 + r, where the sum of both is what remains of x / ln 2 in 4 bits behind the
+/* exp(x) of x <= 200, or NaN. x = (n + k / 16) ln 2 + r, where the sum of both is what remains of x / ln 2 in 4 bits behind the
    point; 2^(k / 16) is looked up, and the instruction that multiplies by 2^n rounds once where results are denormal. ln 2 is
    taken off in two parts, the first of which multiplies exactly. The look-up's target is its operand: on Golden Cove it waits for
    what its target held before, which must not be of the step before. What rounds to 0 is 0 by a mask: scaling down to it would
@@ -82,6 +82,19 @@ VECTOR_INLINE void exp_block_f32(float *to, const float *from, int n) {
     for (int l = 0; l < n; l += 16) {
         wide_f32 x = wide_larger(-200.0f, wide_smaller(200.0f, *(const wide_f32_anywhere *)(from + l)));
         *(wide_f32_anywhere *)(to + l) = wide_exp(x);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = exp_f32(from[l]);
+    }
+#endif
+}
+
+/* The same where x is at most 0 or NaN, without bounds: what lies above 88 becomes something infinite or NaN. */
+VECTOR_INLINE void exp_below_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < n; l += 16) {
+        *(wide_f32_anywhere *)(to + l) = wide_exp(*(const wide_f32_anywhere *)(from + l));
     }
 #else
     for (int l = 0; l < n; l++) {

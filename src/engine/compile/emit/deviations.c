@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of squares of deviations that do not wait for the mean. A variance asks for the mean first, so that a row is read once more,
+   from a cache that other rows pass. But about any number s, with n elements,
+
+       sum (x - mean)^2 = sum (x - s)^2 - (sum (x - s))^2 / n        sum x = sum (x - s) + n s
+
+   and where s lies near the mean, next to nothing is taken off, so that rounding is that of the sums. So the mean of the first few
+   elements is s. Where it lies too far off, both sums are taken once more, about the mean that they told: s was a mean of elements,
+   so it is at most some hundred deviations off, and what that rounds is nothing beside a deviation. */
+#include "engine/compile/emit/deviations.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/writing.h"
+
+#include <math.h>
+
+/* What may be taken off: rounding errors grow fourfold where it is so much. */
+#define FAR_SHARE "0.75f"
+
+static bool is_sum(const root *r) {
+    return r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->buffer < 0 && r->phase <= 1;
+}
+
+/* Whether expression i is a root's result divided by the number of elements, which is `n`. */
+static bool is_mean(const kernel *k, int i, double n) {
+    const expr *e = &k->exprs[i];
+    if (e->kind != EXPR_MAP || e->n_sources != 2 || (e->fn != FN_MUL && e->fn != FN_DIV) || e->dtype != ASSAY_F32) {
+        return false;
+    }
+    const expr *of = &k->exprs[e->sources[0]], *by = &k->exprs[e->sources[1]];
+    if (of->kind != EXPR_RESULT || by->kind != EXPR_NUMBER) {
+        return false;
+    }
+    double share = e->fn == FN_MUL ? by->number.f * n : by->number.f / n;
+    return fabs(share - 1) < 1e-6;
+}
+
+/* Whether root i sums squares of what another one's mean is taken off. */
+static bool find_at(const kernel *k, int i, double n, deviation_form *form) {
+    const root *r = &k->roots[i];
+    const expr *square = &k->exprs[r->expr];
+    if (!is_sum(r) || r->phase != 1 || square->kind != EXPR_MAP || square->fn != FN_MUL || square->sources[0] != square->sources[1]) {
+        return false;
+    }
+    const expr *less = &k->exprs[square->sources[0]];
+    if (less->kind != EXPR_MAP || less->fn != FN_SUB || less->dtype != ASSAY_F32 || !is_mean(k, less->sources[1], n)) {
+        return false;
+    }
+    const expr *mean = &k->exprs[less->sources[1]], *result = &k->exprs[mean->sources[0]];
+    const root *sum = &k->roots[result->root];
+    if (!is_sum(sum) || sum->phase != 0 || sum->expr != less->sources[0]) {
+        return false;
+    }
+    *form = (deviation_form){.sum = result->root, .squares = i, .element = sum->expr, .result = mean->sources[0],
+                             .mean = less->sources[1], .deviation = square->sources[0]};
+    return true;
+}
+
+bool emit_find_deviations(const emitter *m, deviation_form *form) {
+    for (int i = 0; !m->rows && i < m->k->n_roots; i++) {
+        if (find_at(m->k, i, (double)emit_visited(m), form)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A copy of expression i, in the first phase. */
+static int append(kernel *k, int i) {
+    k->exprs[k->n_exprs] = k->exprs[i];
+    k->exprs[k->n_exprs].phase = 0;
+    return k->n_exprs++;
+}
+
+void emit_use_near_mean(kernel *own, const deviation_form *form) {
+    int n = own->n_exprs, near = append(own, form->result), mean = append(own, form->mean), deviation = append(own, form->deviation);
+    int square = append(own, own->roots[form->squares].expr);
+    own->exprs[mean].sources[0] = near;
+    own->exprs[deviation].sources[1] = mean;
+    own->exprs[square].sources[0] = own->exprs[square].sources[1] = deviation;
+    own->roots[form->sum].expr = deviation;
+    own->roots[form->squares].expr = square;
+    own->n_phases = 1;
+    for (int i = 0; i < n; i++) {
+        expr *e = &own->exprs[i];
+        int reads[EXPR_MAX_READS], n_reads = expr_reads(own, e, reads);
+        e->phase = e->kind == EXPR_RESULT ? own->exprs[own->roots[e->root].expr].phase + 1 : 0;
+        for (int r = 0; r < n_reads; r++) {
+            e->phase = own->exprs[reads[r]].phase > e->phase ? own->exprs[reads[r]].phase : e->phase;
+        }
+    }
+    for (int i = 0; i < own->n_roots; i++) {
+        own->roots[i].phase = own->exprs[own->roots[i].expr].phase;
+        own->n_phases = own->roots[i].phase + 1 > own->n_phases ? own->roots[i].phase + 1 : own->n_phases;
+    }
+}
+
+/* What is infinite or NaN would make NaN of all, also of a sum that is infinite. */
+#define FINITE "3.4028234e38f"
+
+void emit_near_sum(emitter *m, int phase) {
+    int i = m->guessed;
+    emit_line(m, "r%d_%d = sum_of_16_f32(near%d) * %.9ef;", i, phase, i, (double)emit_visited(m) / EMIT_GUESS_LANES);
+    emit_line(m, "r%d_%d = fabsf(r%d_%d) <= " FINITE " ? r%d_%d : 0;", i, phase, i, phase, i, phase);
+}
+
+void emit_open_far(emitter *m, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    emit_root_result(m, sum);
+    emit_root_result(m, squares);
+    emit_line(m, "float exact%d = r%d, exact%d = r%d;", sum, sum, squares, squares);
+    emit_line(m, "if (!(exact%d * exact%d * %.9ef <= " FAR_SHARE " * exact%d) && fabsf(exact%d + r%d_%d) <= " FINITE ") {", sum, sum,
+              1 / (double)emit_visited(m), squares, sum, sum, phase);
+    m->depth++;
+    emit_line(m, "r%d_%d += exact%d;", sum, phase, sum);
+}
+
+void emit_close_far(emitter *m, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    emit_root_result(m, sum);
+    emit_root_result(m, squares);
+    emit_line(m, "exact%d = r%d;", sum, sum);
+    emit_line(m, "exact%d = r%d;", squares, squares);
+    m->depth--;
+    emit_line(m, "}");
+    emit_line(m, "exact%d -= exact%d * exact%d * %.9ef;", squares, sum, sum, 1 / (double)emit_visited(m));
+    emit_line(m, "exact%d = exact%d < 0 ? 0 : exact%d;", squares, squares, squares);
+    emit_line(m, "exact%d += r%d_%d;", sum, sum, phase);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of squares of deviations that do not wait for the mean. */
+#ifndef ENGINE_COMPILE_EMIT_DEVIATIONS_H
+#define ENGINE_COMPILE_EMIT_DEVIATIONS_H
+
+#include "engine/compile/emit/emitter.h"
+
+/* Such a pair of sums, among a kernel's roots and expressions. */
+typedef struct deviation_form {
+    int sum, squares;      /* roots: of x, of (x - mean)^2 */
+    int element;           /* x */
+    int result, mean, deviation; /* expressions: of the first root, what the second takes off, and x less that */
+} deviation_form;
+
+/* Whether a kernel has them; a few expressions more (EMIT_MORE_EXPRS at most), and phases counted anew, so that both are of one phase:
+   of x less a number near the mean, which stands for the first root's result in that phase alone. */
+bool emit_find_deviations(const emitter *m, deviation_form *form);
+void emit_use_near_mean(kernel *own, const deviation_form *form);
+/* A number near the sum, from the first lanes of x, which `near` holds. */
+void emit_near_sum(emitter *m, int phase);
+/* What both sums come to, as `exact` and the root's number, where they are far from the mean. The condition under which they are taken
+   once more, about the sum that is known by then, and what comes behind that. */
+void emit_open_far(emitter *m, int phase);
+void emit_close_far(emitter *m, int phase);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks in flight: a block of lanes of one, and the order in which blocks are taken. */
+#ifndef ENGINE_COMPILE_EMIT_FLOW_PIECES_H
+#define ENGINE_COMPILE_EMIT_FLOW_PIECES_H
+
+#include "engine/compile/emit/writing.h"
+
+/* A task's part of a step, in a phase. */
+typedef struct task_scope {
+    size_t from, inside; /* where its text begins, and what is in it */
+    int n;
+    definition made[KERNEL_MAX_VARIABLES + 3];
+} task_scope;
+
+/* Whether tasks go through this phase side by side with others. */
+bool emit_is_side_by_side(const emitter *m, int phase);
+/* Begins such a part, and ends it. */
+void emit_open_task(emitter *m, int phase, task_scope *s);
+void emit_close_task(emitter *m, task_scope *s);
+/* Up to a block of lanes of it, of so many elements (NULL: a whole block) from `from` on. */
+void emit_piece_of(emitter *m, int phase, const char *n, const char *from);
+/* The innermost loop's rows in groups, a block of lanes of each in turn: of all phases that are side by side, each of its own task,
+   or (>= 0) of one, of the task at hand. */
+void emit_groups(emitter *m, int only);
+/* The loops of one phase, of the task at hand, where the others go side by side. */
+void emit_flow_loops(emitter *m, int phase);
+
+#endif
