@@ -3,7 +3,7 @@
 #ifndef TESTS_ENGINE_GRAPH_CASES_H
 #define TESTS_ENGINE_GRAPH_CASES_H
 
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 

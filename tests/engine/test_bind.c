@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals bound to parameters: kinds, defaults, dtypes, and every refusal with its place. */
 #include "engine/literal/bind.h"
+#include "engine/literal/literal_parse.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A value is what it was when it was made, also where a library call in place writes the memory that it was read from: compiled
    programs against the reference in double. What a call in place answers for an input lies in that input's memory. */
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 

@@ -2,6 +2,7 @@
 /* Literals: what is read, how it prints back, where errors point. */
 #include "base/rng.h"
 #include "engine/literal/literal.h"
+#include "engine/literal/literal_parse.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indices read from data that are out of range are an error of the compiled program, also where nobody needs them: in a dimension
    of no elements, of one, or along which all is one. Those in range are as good there as anywhere. */
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 

@@ -8,7 +8,7 @@
      test_random_graphs --check FILE.graph                      one graph from a file                                       */
 #include "base/file.h"
 #include "base/process.h"
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 #include "engine/graph/exact.h"
 
 #include "engine/kept_inputs.h"

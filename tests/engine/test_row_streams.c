@@ -45,7 +45,8 @@ static double get(dtype t, const row *r, int64_t i) {
 
 static void row_make(row *x, dtype t, rng *r, int64_t n, double scale, double offset) {
     int64_t size = (int64_t)dtype_size(t);
-    x->block = aligned_alloc(LINE, (MOST + 3 * GUARD) * sizeof(double));
+    size_t bytes = (MOST + 3 * GUARD) * sizeof(double);
+    x->block = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE); /* a multiple, as the standard asks */
     assert_non_null(x->block);
     x->at = (char *)x->block + rng_range(r, 0, LINE / size) * size;
     for (int64_t i = 0; i < n + GUARD; i++) {

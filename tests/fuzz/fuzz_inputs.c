@@ -2,6 +2,7 @@
 /* libFuzzer's entry to the reader of recorded inputs: whatever the bytes are, it answers, and what it read prints and
    reads again as the same value. */
 #include "lab/experiment/inputs.h"
+#include "engine/literal/literal_parse.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiled backend: its configurations, and what each makes of a graph. */
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 
 #include "engine/backend/tune.h"
 #include "engine/compile/product_units.h"

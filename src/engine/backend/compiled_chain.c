@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of kernels, run part by part: threads share the parts. */
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_chain.h"
+
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>

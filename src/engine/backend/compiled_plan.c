@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled plans: a graph through the compiler, its kernels built and loaded, library calls by the eager kernels. */
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_plan.h"
 
+#include "engine/backend/compiled_chain.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>

@@ -3,6 +3,7 @@
 #include "engine/backend/tune.h"
 
 #include "base/file.h"
+#include "engine/backend/compiled_plan.h"
 #include "engine/backend/race.h"
 #include "engine/compile/cache.h"
 #include "engine/kernels/identity.h"

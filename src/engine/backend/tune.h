@@ -3,7 +3,7 @@
 #ifndef ENGINE_BACKEND_TUNE_H
 #define ENGINE_BACKEND_TUNE_H
 
-#include "engine/backend/compiled.h"
+#include "engine/backend/compiled_state.h"
 
 /* Tries each step's variants and numbers of threads, then the whole against the same with matrix products of the compiler's
    own instead of the library's, and against the eager backend's kernels, on the plan's own tensors. Keeps what is fastest beyond doubt,

@@ -2,6 +2,7 @@
 /* The passes in order, and their result as plain data. */
 #include "base/text.h"
 #include "engine/compile/dialect.h"
+#include "engine/compile/emit/program.h"
 #include "engine/compile/passes.h"
 #include "engine/compile/schedule.h"
 #include "engine/graph/dag_build.h"

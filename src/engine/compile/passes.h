@@ -96,7 +96,7 @@ typedef enum loop_choice {
     LOOPS_CHOICES,
 } loop_choice;
 
-/* A sum of products of what only rows and what only columns decide: computed in blocks, by emit_product.c. */
+/* A sum of products of what only rows and what only columns decide: computed in blocks, by emit/product.c. */
 typedef struct product_form {
     int root;                 /* the reduction */
     int left, right;          /* expressions */
@@ -192,9 +192,8 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
-/* The C text of all kernels. NULL when memory is out, or when the language has no such function: *lacking says which. *body: the
-   part of it behind the functions that kernels call. */
-char *emit_program(compiler *c, const char **body, const char **lacking);
+/* Inner steps of a panel: of f32, of pairs of bf16 (of which tiles take so many at a time), and of a flat one, with its columns. */
+enum { PRODUCT_STRETCH = 128, PRODUCT_PAIRS_STRETCH = 256, PRODUCT_PAIRS_STEP = 32, PRODUCT_FLAT_STRETCH = 8, PRODUCT_FLAT_COLUMNS = 512 };
 
 /* Inlining: the expression of element `at` of value v in kernel k, loads from what has memory, looked at only where `guard`
    (-1: everywhere) holds. -1 when memory is out, or when it would read what this kernel computes at another place than the

@@ -417,33 +417,46 @@ VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
 }
 
 /* Of 64 places in a row. Only the low half of each 64-bit lane counts: the instruction multiplies no other, and compilers
-   multiply all of it where they are left to choose. */
+   multiply all of it where they are left to choose. A lane's rounds wait for each other, so many go side by side. */
 VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int64_t place) {
 #if defined(__AVX512F__) || defined(__AVX2__)
 #if defined(__AVX512F__)
     typedef uint64_t words __attribute__((vector_size(64)));
+    typedef uint32_t halves __attribute__((vector_size(32)));
     const words offsets = {0, 1, 2, 3, 4, 5, 6, 7};
+    enum { LANES = 8, SIDE_BY_SIDE = 8 };
 #else
     typedef uint64_t words __attribute__((vector_size(32)));
+    typedef uint32_t halves __attribute__((vector_size(16)));
     const words offsets = {0, 1, 2, 3};
+    enum { LANES = 4, SIDE_BY_SIDE = 4 };
 #endif
-    const int lanes = sizeof(words) / 8;
     const words factor = (words){0} + 0xD256D193u;
-    for (int l = 0; l < 64; l += lanes) {
-        uint64_t key = (uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu;
-        words c0 = offsets + (uint64_t)(place + l), c1 = (c0 >> 32) ^ ((uint64_t)seed >> 32), product;
+    for (int l = 0; l < 64; l += LANES * SIDE_BY_SIDE) {
+        words c0[SIDE_BY_SIDE], c1[SIDE_BY_SIDE], key = (words){0} + ((uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu);
+        for (int i = 0; i < SIDE_BY_SIDE; i++) {
+            c0[i] = offsets + (uint64_t)(place + l + LANES * i);
+            c1[i] = (c0[i] >> 32) ^ ((uint64_t)seed >> 32);
+        }
         for (int round = 0; round < 10; round++) {
+            for (int i = 0; i < SIDE_BY_SIDE; i++) {
+                words product, high;
 #if defined(__AVX512F__)
-            __asm__("vpmuludq %2, %1, %0" : "=v"(product) : "v"(c0), "v"(factor));
+                __asm__("vpmuludq %2, %1, %0" : "=v"(product) : "v"(c0[i]), "v"(factor));
+                __asm__("vpshufd $0xF5, %1, %0" : "=v"(high) : "v"(product));
+                __asm__("vpternlogq $0x96, %2, %1, %0" : "+v"(high) : "v"(key), "v"(c1[i]));
 #else
-            __asm__("vpmuludq %2, %1, %0" : "=x"(product) : "x"(c0), "x"(factor));
+                __asm__("vpmuludq %2, %1, %0" : "=x"(product) : "x"(c0[i]), "x"(factor));
+                high = (product >> 32) ^ key ^ c1[i];
 #endif
-            c0 = (product >> 32) ^ key ^ c1;
-            c1 = product;
+                c0[i] = high;
+                c1[i] = product;
+            }
             key += 0x9E3779B9u;
         }
-        for (int i = 0; i < lanes; i++) {
-            to[l + i] = (uint32_t)c0[i];
+        for (int i = 0; i < SIDE_BY_SIDE; i++) {
+            const halves low = __builtin_convertvector(c0[i], halves);
+            memcpy(to + l + LANES * i, &low, sizeof low);
         }
     }
 #else

@@ -206,7 +206,7 @@ static bool is_dense(const kernel *k, int v) {
 /* Smaller operands are of rows or columns. */
 static const double SAVED_LEAST = 1 << 20;
 
-/* Whether tasks may go on side by side (emit_flow.c), rows as lanes: what is kept between phases is in no hurry then. */
+/* Whether tasks may go on side by side (emit/flow.c), rows as lanes: what is kept between phases is in no hurry then. */
 static bool streams_rows(const compiler *c, const kernel *k) {
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];

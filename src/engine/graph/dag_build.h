@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files that build dags. */
+/* Between the files that build dags: leaves, views, functions of elements, casts, reductions, places, calls, in this order. */
 #ifndef ENGINE_GRAPH_DAG_BUILD_H
 #define ENGINE_GRAPH_DAG_BUILD_H
 
@@ -19,6 +19,13 @@ typedef struct dag_capture {
 bool dag_stopped(const dag *g);
 /* The node, or the equal one that is there already. */
 val dag_intern(dag *g, const dag_node *n);
+enum { DAG_MAX_SOURCES = 2 + 2 * TENSOR_MAX_DIMS };
+/* The values that a map's DATA reads, behind the n that are there; answers how many there are then, of DAG_MAX_SOURCES at most. */
+int dag_view_sources(const view_map *map, int n, val *sources);
+/* Coordinates in a value of these sizes, one variable each. */
+void dag_variables(dag *g, int ndim, const int64_t *sizes, index_sum *out);
+/* Coordinates in the memory that a value laid out as `base` has, of each element of t, which shows a part of it. */
+void dag_coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at);
 /* Whether v is all of a value that is computed from reductions, in its order, under another shape, and of which value. */
 bool dag_reshapes_normal(dag *g, val v, val *source);
 /* Whether t is the result of a call, and which value. */

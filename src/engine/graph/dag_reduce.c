@@ -132,3 +132,20 @@ val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
 val v_sum_of_factors(dag *g, val x, uint64_t dims) {
     return reduce(g, RED_SUM, x, dims, false, true);
 }
+
+val v_scan(dag *g, reduction how, val x, int dim) {
+    if (dag_stopped(g)) {
+        return (val){0};
+    }
+    dag_node n = *dag_at(g, x);
+    if (dag_numel(&n) == 0) {
+        return x;
+    }
+    return dag_intern(g, &(dag_node){.kind = PRIM_SCAN,
+                                     .dtype = n.dtype,
+                                     .ndim = n.ndim,
+                                     .sizes = n.sizes,
+                                     .n_sources = 1,
+                                     .sources = &x,
+                                     .reduce = {how, (uint64_t)1 << dim}});
+}

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void variables_of(dag *g, int ndim, const int64_t *sizes, index_sum *out) {
+void dag_variables(dag *g, int ndim, const int64_t *sizes, index_sum *out) {
     for (int d = 0; d < ndim; d++) {
         out[d] = index_variable(&g->indices, d, sizes[d]);
     }
@@ -44,14 +44,12 @@ static void data_of(index_sum a, val *list, int *n, int most) {
     }
 }
 
-enum { MAX_SOURCES = 2 + 2 * TENSOR_MAX_DIMS };
-
-static int sources_of(const view_map *map, int n, val *sources) {
+int dag_view_sources(const view_map *map, int n, val *sources) {
     for (int i = 0; i < map->n_at; i++) {
-        data_of(map->at[i], sources, &n, MAX_SOURCES);
+        data_of(map->at[i], sources, &n, DAG_MAX_SOURCES);
     }
     for (int i = 0; i < map->n_bounds; i++) {
-        data_of(map->bounds[i].at, sources, &n, MAX_SOURCES);
+        data_of(map->bounds[i].at, sources, &n, DAG_MAX_SOURCES);
     }
     return n;
 }
@@ -124,8 +122,8 @@ val v_view(dag *g, val x, int ndim, const int64_t *sizes, const view_map *map) {
     if (from.kind == PRIM_VIEW && compose(g, &from, map, &composed)) {
         return v_view(g, from.sources[0], ndim, sizes, &composed);
     }
-    val sources[MAX_SOURCES] = {x};
-    int n = sources_of(map, 1, sources);
+    val sources[DAG_MAX_SOURCES] = {x};
+    int n = dag_view_sources(map, 1, sources);
     return dag_intern(g, &(dag_node){.kind = PRIM_VIEW,
                                      .dtype = from.dtype,
                                      .ndim = ndim,
@@ -144,7 +142,7 @@ val v_written(dag *g, val x, const op_call *call, int source) {
     for (int d = 0; d < from.ndim; d++) {
         at[d] = index_variable(&g->indices, d, from.sizes[d]);
     }
-    val sources[MAX_SOURCES] = {x};
+    val sources[DAG_MAX_SOURCES] = {x};
     return dag_intern(g, &(dag_node){.kind = PRIM_VIEW,
                                      .dtype = from.dtype,
                                      .ndim = from.ndim,
@@ -329,7 +327,7 @@ static val along(dag *g, val x, int dim, int64_t start, int64_t step, int64_t si
     int64_t sizes[TENSOR_MAX_DIMS];
     memcpy(sizes, n->sizes, (size_t)n->ndim * sizeof *sizes);
     sizes[dim] = size;
-    variables_of(g, n->ndim, sizes, at);
+    dag_variables(g, n->ndim, sizes, at);
     at[dim] = index_add(&g->indices, index_scale(&g->indices, at[dim], step), index_constant(start));
     view_bound bound = {at[dim], 0, n->sizes[dim] - 1};
     return v_view(g, x, n->ndim, sizes,
@@ -355,8 +353,7 @@ val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill) {
     return along(g, x, dim, -before, 1, v_size(g, x, dim) + before + after, before > 0 || after > 0, fill);
 }
 
-/* Coordinates in `base` of the elements that t shows in its memory. */
-static void coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at) {
+void dag_coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at) {
     index_sum flat = index_constant(t->offset - base->offset);
     for (int d = 0; d < t->ndim; d++) {
         flat = index_add(&g->indices, flat,
@@ -365,21 +362,12 @@ static void coordinates_within(dag *g, const tensor *base, const tensor *t, inde
     coordinates(g, flat, base->ndim, base->sizes, base->strides, at);
 }
 
-val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part) {
-    if (g->failed || g->refused != NULL) {
-        return (val){0};
-    }
-    index_sum at[TENSOR_MAX_DIMS];
-    coordinates_within(g, base, t, at);
-    return v_scatter(g, x, part, &(view_map){.n_at = base->ndim, .at = at}, false);
-}
-
 val v_as_strided(dag *g, val x, const tensor *base, const tensor *t) {
     if (g->failed || g->refused != NULL) {
         return (val){0};
     }
     index_sum at[TENSOR_MAX_DIMS];
-    coordinates_within(g, base, t, at);
+    dag_coordinates_within(g, base, t, at);
     return v_view(g, x, t->ndim, t->sizes, &(view_map){.n_at = base->ndim, .at = at});
 }
 
@@ -392,65 +380,4 @@ val v_coordinate(dag *g, int ndim, const int64_t *sizes, index_sum at) {
     /* A coordinate seen at another place is that place's coordinate, below 0 as well. */
     val line = v_iota(g, 1, (const int64_t[]){high < 1 ? 2 : high + 2}, 0);
     return v_view(g, line, ndim, sizes, &(view_map){.n_at = 1, .at = &at});
-}
-
-static index_sum index_of(dag *g, val x, const index_sum *at, int64_t size, bool is_sure) {
-    if (g->failed || g->refused != NULL) {
-        return index_constant(0);
-    }
-    val wide = v_cast(g, x, ASSAY_I64);
-    dag_node n = *dag_at(g, wide);
-    if (n.kind == PRIM_VIEW && n.view.n_bounds == 0) { /* what is looked at is read where it is */
-        index_sum inner[TENSOR_MAX_DIMS];
-        for (int i = 0; i < n.view.n_at; i++) {
-            inner[i] = index_replace(&g->indices, n.view.at[i], n.ndim, at);
-        }
-        return index_of(g, n.sources[0], inner, size, is_sure);
-    }
-    if (n.kind == PRIM_CONSTANT && n.number.i >= 0 && n.number.i < size) {
-        return index_constant(n.number.i);
-    }
-    return is_sure ? index_data_within(&g->indices, wide.id, n.ndim, at, size)
-                   : index_data(&g->indices, wide.id, n.ndim, at, size);
-}
-
-index_sum v_index_of(dag *g, val x, const index_sum *at, int64_t size) {
-    return index_of(g, x, at, size, false);
-}
-
-index_sum v_index_within(dag *g, val x, const index_sum *at, int64_t size) {
-    return index_of(g, x, at, size, true);
-}
-
-val v_gather(dag *g, val x, int dim, val index) {
-    if (g->failed || g->refused != NULL) {
-        return (val){0};
-    }
-    const dag_node *n = dag_at(g, index), *from = dag_at(g, x);
-    int64_t size = from->sizes[dim];
-    index_sum at[TENSOR_MAX_DIMS];
-    variables_of(g, n->ndim, n->sizes, at);
-    int ndim = n->ndim;
-    const int64_t *sizes = n->sizes;
-    at[dim] = v_index_of(g, index, at, size);
-    return v_view(g, x, ndim, sizes, &(view_map){.n_at = ndim, .at = at});
-}
-
-val v_scatter(dag *g, val base, val updates, const view_map *where, bool adds) {
-    if (g->failed || g->refused != NULL) {
-        return (val){0};
-    }
-    const dag_node from = *dag_at(g, base);
-    if (dag_numel(dag_at(g, updates)) == 0) {
-        return base;
-    }
-    val sources[MAX_SOURCES] = {base, updates};
-    int n = sources_of(where, 2, sources);
-    return dag_intern(g, &(dag_node){.kind = PRIM_SCATTER,
-                                     .dtype = from.dtype,
-                                     .ndim = from.ndim,
-                                     .sizes = from.sizes,
-                                     .n_sources = n,
-                                     .sources = sources,
-                                     .scatter = {*where, adds}});
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text to graph: one value a line. */
 #include "engine/graph/graph_text.h"
+#include "engine/literal/literal_parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments of a call as graphs are written: literals and names of values, by position and by keyword. */
+#include "engine/literal/literal_parse.h"
 #include "engine/literal/literal_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-status reader_name(reader *r, const char **out) {
-    const char *start = ++r->at;
-    while (r->at < r->end && (is_word(*r->at) || *r->at == '.')) {
-        r->at++;
-    }
-    size_t length = (size_t)(r->at - start);
-    if (length == 0) {
-        return reader_expected(r, "a value's name behind '%'");
-    }
-    if (length > READER_MAX_NAME_CHARS) {
-        return fail_at(r->err, ASSAY_PARSE, r->line, column_of(r, start),
-                       "expected a name of at most %d characters, got %zu", READER_MAX_NAME_CHARS, length);
-    }
-    *out = arena_text(r->memory, start, length);
-    return *out != NULL ? ASSAY_OK : reader_no_memory(r);
-}
 
 /* `KEY=` at hand? Then the key, and the reader stands behind the '='. */
 static status take_key(reader *r, const char **key) {

@@ -53,9 +53,6 @@ status reader_expected_kind(reader *r, const char *what, const literal *got);
 
 status reader_no_memory(reader *r);
 
-/* One value of any kind; blanks may lead. */
-status reader_value(reader *r, literal *out);
-
 /* Keeps a finished item until its list closes. */
 status reader_push(reader *r, const literal *value);
 

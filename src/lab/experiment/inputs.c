@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "engine/literal/literal_parse.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one workload that a command line names. */
 #include "lab/experiment/single.h"
+#include "engine/literal/literal_parse.h"
 
 #include <string.h>
 

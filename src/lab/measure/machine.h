@@ -1,59 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine is, as one plain struct that goes into every record. Measured rates lie in ceilings.h. */
+/* Reads what this machine is. Measured rates lie in ceilings.h. */
 #ifndef LAB_MEASURE_MACHINE_H
 #define LAB_MEASURE_MACHINE_H
 
 #include "base/arena.h"
 #include "base/status.h"
-
-#include <stdint.h>
-
-/* One cache, as the first CPU sees it. */
-typedef struct machine_cache {
-    int level;
-    const char *type;     /* "data", "instruction", "unified" */
-    int64_t size_bytes;
-    int line_bytes;       /* 0: unknown */
-    int shared_by;        /* logical CPUs on one instance; 0: unknown */
-    int instances;        /* on this machine; 0: unknown */
-} machine_cache;
-
-/* Something that makes timings doubtful, and what to do about it. */
-typedef struct machine_noise {
-    const char *name;   /* "governor" */
-    const char *detail; /* "powersave on 8 of 8 CPUs" */
-    const char *advice; /* a sentence, with the command where there is one */
-} machine_noise;
-
-/* A text that is not known is NULL, a double NaN, a count or size 0, and an integer for which 0 says something -1. Texts and arrays live in the arena that machine_read was given. */
-typedef struct machine_facts {
-    const char *architecture;  /* "x86_64", "aarch64": uname's machine */
-    const char *cpu_model;
-    const char *cpu_vendor;
-    int cpu_family, cpu_model_number, cpu_stepping; /* -1: unknown */
-    int sockets, cores, logical_cpus; /* of the whole machine, online */
-    int usable_cpus;           /* that this process may run on (affinity) */
-    int numa_nodes;
-    const machine_cache *caches; /* sorted by level */
-    size_t n_caches;
-    const char *const *isa;    /* instruction sets the CPU and the system offer: "avx2", "avx512_bf16", "sve", ... */
-    size_t n_isa;
-    int64_t memory_total_bytes, memory_available_bytes;
-    double nominal_mhz;        /* as the CPU or the system says */
-    double measured_mhz;       /* by a chain of dependent additions, one a cycle; machine_measure_clock fills it in */
-    const char *governor;      /* cpufreq's, of the first CPU; NULL also in most virtual machines */
-    int boost;                 /* 1 on, 0 off, -1 unknown */
-    int smt;                   /* 1 active, 0 not, -1 unknown */
-    const char *hypervisor;    /* "KVM", ...; NULL on bare metal */
-    double load_average;       /* over one minute */
-    const char *kernel;        /* "Linux 6.1.0" */
-    const char *libc;          /* "glibc 2.36" */
-    const char *transparent_huge_pages; /* "madvise" */
-    double cgroup_cpus;        /* CPU time allowed, in CPUs; NaN: no limit */
-    int64_t cgroup_memory_bytes; /* 0: no limit */
-    const machine_noise *noise;
-    size_t n_noise;
-} machine_facts;
+#include "lab/measure/machine_facts.h"
 
 /* A compiler found on $PATH. */
 typedef struct machine_compiler {
@@ -73,10 +25,5 @@ double machine_measure_clock_mhz(void);
 
 /* cc, gcc, clang and $ASSAY_CC's compiler, those that exist, in that order. Starts one short process for each. */
 status machine_find_compilers(arena *a, const machine_compiler **out, size_t *n, error *err);
-
-/* The size of all last-level caches together, 0 when unknown: what a cache evictor has to exceed. */
-int64_t machine_last_level_bytes(const machine_facts *facts);
-/* The memory this process may take: the least of what is available and its cgroup's limit; 0 when unknown. */
-int64_t machine_usable_memory_bytes(const machine_facts *facts);
 
 #endif

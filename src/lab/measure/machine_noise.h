@@ -3,7 +3,9 @@
 #ifndef LAB_MEASURE_MACHINE_NOISE_H
 #define LAB_MEASURE_MACHINE_NOISE_H
 
-#include "lab/measure/machine.h"
+#include "base/arena.h"
+#include "base/status.h"
+#include "lab/measure/machine_facts.h"
 
 /* Sets facts->noise and n_noise, made in the arena, from its other fields. OUT_OF_MEMORY. */
 status machine_find_noise(arena *a, machine_facts *facts, error *err);

@@ -1,190 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code multiplies: oneDNN for f32 and bf16 (f16 in f32), our own tiles for f64 and integers, four real products for
-   complex numbers. */
+/* Matrix products of any type: of numbers with one part, or of complex ones, which are four of those. */
 #include "engine/kernels/cpu/gemm.h"
 
-#include "device/caches.h"
 #include "engine/kernels/cpu/gemm_complex.h"
-#include "engine/kernels/cpu/isa/gemm_loops.h"
-#include "engine/kernels/cpu/onednn.h"
-#include "engine/kernels/cpu/parallel.h"
-#include "engine/kernels/cpu/stage.h"
-
-#include <stdio.h>
-#include <string.h>
 
 struct gemm {
-    gemm_shape shape;      /* of one part: batches that go through copies together */
-    int64_t n_parts;
-    dtype compute;         /* f32, bf16, f64 or i64; of complex numbers: of their parts */
-    gemm_complex *parts;       /* complex numbers */
-    onednn *library;       /* NULL: own loops */
-    gemm_block_fn *own;
-    char *work;            /* of own loops: GEMM_WORK_BYTES for each of n_threads */
-    int n_threads;
-    bool staged[3];        /* a, b, c go through a copy */
-    stage stages[3];
-    int64_t strides[3][3]; /* of a, b, c as computed on */
-    bool adds_row;         /* oneDNN adds the summand, a row, itself */
-    void *row;             /* that row in the type computed in; NULL: as given */
-    bool adds_c;           /* c is filled with beta * summand first */
-    char code[96];
+    gemm_real *real; /* both NULL: c has no elements */
+    gemm_complex *parts;
 };
-const gemm_loops *gemm_loops_pick(void) {
-    static const gemm_loops *const all[ISA_COUNT] = {
-        [ISA_BASELINE] = &gemm_loops_baseline,
-#if defined(__x86_64__)
-        [ISA_AVX2] = &gemm_loops_avx2,
-        [ISA_AVX512] = &gemm_loops_avx512,
-#endif
-    };
-    return all[isa_best()];
-}
-
-gemm_shape gemm_shape_plain(dtype t, int64_t m, int64_t n, int64_t k) {
-    return (gemm_shape){.dtype = t,
-                        .batch = 1,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .a = {m * k, k, 1},
-                        .b = {k * n, n, 1},
-                        .c = {m * n, n, 1},
-                        .alpha = number_of_int(1),
-                        .beta = number_of_int(0)};
-}
 
 const char *gemm_code(const gemm *g) {
-    return g->code;
+    return g->real != NULL ? gemm_real_code(g->real) : "";
 }
 
 void gemm_clear(gemm *g) {
     if (g != NULL) {
-        onednn_free(g->library);
-        g->library = NULL;
+        gemm_real_clear(g->real);
         gemm_complex_clear(g->parts);
     }
-}
-
-/* --- preparing ------------------------------------------------------------------------------------------------------------ */
-
-static void operand_tensor(const gemm_shape *s, int which, tensor *t) {
-    const int64_t sizes[3][3] = {{s->batch, s->m, s->k}, {s->batch, s->k, s->n}, {s->batch, s->m, s->n}};
-    const int64_t *strides = which == 0 ? s->a : which == 1 ? s->b : s->c;
-    memset(t, 0, sizeof *t);
-    t->dtype = s->dtype;
-    t->ndim = 3;
-    memcpy(t->sizes, sizes[which], sizeof sizes[which]);
-    memcpy(t->strides, strides, 3 * sizeof *strides);
-}
-
-/* oneDNN wants one of the two matrix dimensions to be dense, no overlap, and every batch apart. */
-static bool library_takes(const tensor *t) {
-    bool has_unit = t->strides[2] == 1 || t->strides[1] == 1 || t->sizes[1] == 1 || t->sizes[2] == 1;
-    return has_unit && stage_is_disjoint(t);
-}
-
-static status stage_operands(gemm *g, bool is_library, arena *memory, error *err) {
-    for (int i = 0; i < 3; i++) {
-        tensor t;
-        operand_tensor(&g->shape, i, &t);
-        memcpy(g->strides[i], t.strides, sizeof g->strides[i]);
-        g->staged[i] = t.dtype != g->compute || (is_library && !library_takes(&t));
-        if (g->staged[i]) {
-            TRY(stage_prepare(&g->stages[i], &t, g->compute, memory, err));
-            memcpy(g->strides[i], g->stages[i].layout.strides, sizeof g->strides[i]);
-        }
-    }
-    return ASSAY_OK;
-}
-
-/* A summand that is one row for all rows and batches. */
-static bool is_row(const gemm_shape *s) {
-    bool is_unit = s->summand[2] == 1 || s->n == 1;
-    bool may_be_c = s->batch == 1 && s->m == 1 && (s->summand[2] == s->c[2] || s->n == 1); /* which oneDNN writes before it adds */
-    return (s->batch == 1 || s->summand[0] == 0) && (s->m == 1 || s->summand[1] == 0) && is_unit && !may_be_c && s->beta.f == 1;
-}
-
-static status prepare_library(gemm *g, arena *memory, error *err) {
-    const gemm_shape *s = &g->shape;
-    onednn_matmul m = {.dtype = g->compute, .batch = s->batch, .m = s->m, .n = s->n, .k = s->k, .alpha = s->alpha.f};
-    /* Rows of b that lie a page or more apart halve oneDNN's speed where it takes them as they are (2048 x 768 x 3072: 128
-       GFLOP/s, and 230 with b brought to its own layout first; Sapphire Rapids, 2026-11). Bringing it there costs about
-       as much as 50 rows of a. */
-    enum { PAGE_BYTES = 4096, MANY_ROWS = 512 };
-    m.own_layouts = s->m >= MANY_ROWS && g->strides[1][1] * (int64_t)dtype_size(g->compute) >= PAGE_BYTES;
-    m.adds_row = g->adds_row = g->adds_c && is_row(s);
-    g->adds_c = m.adds_c = g->adds_c && !g->adds_row;
-    memcpy(m.a, g->strides[0], sizeof m.a);
-    memcpy(m.b, g->strides[1], sizeof m.b);
-    memcpy(m.c, g->strides[2], sizeof m.c);
-    TRY(onednn_matmul_prepare(&m, memory, &g->library, err));
-    if (g->adds_row && s->dtype != g->compute) {
-        g->row = arena_make(memory, (size_t)s->n, dtype_size(g->compute));
-        if (g->row == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a matrix product");
-        }
-    }
-    snprintf(g->code, sizeof g->code, "oneDNN %s", onednn_code(g->library));
-    return ASSAY_OK;
-}
-
-static status prepare_own(gemm *g, arena *memory, error *err) {
-    const gemm_shape *s = &g->shape;
-    const gemm_loops *loops = gemm_loops_pick();
-    g->own = g->compute == ASSAY_F64 ? loops->f64 : g->compute == ASSAY_F32 ? loops->f32 : loops->i64;
-    double flops = 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
-    g->n_threads = parallel_threads(flops); /* a byte of traffic takes about the time of a multiplication */
-    g->work = arena_make(memory, (size_t)g->n_threads, GEMM_WORK_BYTES);
-    snprintf(g->code, sizeof g->code, "own %s", assay_dtype_name(g->compute));
-    return g->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a matrix product");
-}
-
-/* Copies of all batches would go to memory and back. So many batches at once that threads keep theirs in their caches,
-   as long as each thread has some, and as divide them all. */
-static int64_t part_of_batches(const gemm_shape *s, dtype compute) {
-    double one = ((double)s->m * (double)s->k + (double)s->k * (double)s->n + (double)s->m * (double)s->n) *
-                 (double)(dtype_size(compute) + dtype_size(s->dtype));
-    int threads = omp_get_max_threads();
-    double room = (double)threads * (SET_BYTES * SET_LINES);
-    int64_t most = one < room ? (int64_t)(room / one) : 1;
-    for (int64_t part = most; part > 1 && part < s->batch; part--) {
-        if (s->batch % part == 0 && part % threads == 0) {
-            return part;
-        }
-    }
-    return s->batch;
-}
-
-static dtype computed_in(dtype t) {
-    return t == ASSAY_F16 ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
-}
-
-/* What oneDNN 2.6 gets wrong. Of bf16 a depth of 63, an inner block of 32 and one of 31 behind it, multiplies tiles of another
-   shape than they are configured for where rows are left over as well (33 x 63 x 64): an illegal instruction. Of no factor
-   at all it may add what lay in c before. */
-static bool library_errs(const gemm *g) {
-    return (g->compute == ASSAY_BF16 && g->shape.k == 63) || (float)g->shape.alpha.f == 0;
-}
-
-/* As oneDNN, or with our own loops where it has nothing for the type or shape. */
-static status prepare_real(gemm *g, arena *memory, error *err) {
-    bool is_library = (g->compute == ASSAY_F32 || g->compute == ASSAY_BF16) && g->shape.k > 0;
-    TRY(stage_operands(g, is_library, memory, err));
-    g->adds_c = g->shape.has_summand && g->shape.beta.f != 0;
-    if (!is_library) {
-        return prepare_own(g, memory, err); /* without terms to sum up, any of them will do */
-    }
-    status result = library_errs(g) ? ASSAY_UNSUPPORTED : prepare_library(g, memory, err);
-    if (result != ASSAY_UNSUPPORTED) {
-        return result;
-    }
-    /* bf16 on a CPU without the instructions, mostly. */
-    g->compute = ASSAY_F32;
-    g->adds_row = false;
-    TRY(stage_operands(g, false, memory, err));
-    g->adds_c = g->shape.has_summand && g->shape.beta.f != 0;
-    return prepare_own(g, memory, err);
 }
 
 status gemm_prepare(const gemm_shape *shape, arena *memory, gemm **out, error *err) {
@@ -192,171 +25,19 @@ status gemm_prepare(const gemm_shape *shape, arena *memory, gemm **out, error *e
     if (g == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a matrix product");
     }
-    g->shape = *shape;
-    g->compute = computed_in(shape->dtype);
     if (shape->dtype == ASSAY_B8 || shape->dtype == ASSAY_C32) {
         return fail(err, ASSAY_UNSUPPORTED, "no matrix product of %s", assay_dtype_name(shape->dtype));
     }
-    g->n_parts = 1;
     if (shape->batch * shape->m * shape->n > 0) {
-        if (g->compute != shape->dtype) {
-            g->shape.batch = part_of_batches(shape, g->compute);
-            g->n_parts = shape->batch / g->shape.batch;
-        }
-        status result = dtype_is_complex(shape->dtype) ? gemm_complex_prepare(&g->shape, memory, &g->parts, err)
-                                                       : prepare_real(g, memory, err);
-        if (result != ASSAY_OK) {
-            gemm_clear(g);
-            return result;
-        }
+        TRY(dtype_is_complex(shape->dtype) ? gemm_complex_prepare(shape, memory, &g->parts, err)
+                                           : gemm_real_prepare(shape, memory, &g->real, err));
     }
     *out = g;
     return ASSAY_OK;
 }
 
-/* --- running --------------------------------------------------------------------------------------------------------------- */
-
-/* n elements: to = beta * from, in the type that is computed in. */
-static void scale_row(dtype from_type, const char *from, int64_t from_step, dtype to_type, char *to, int64_t to_step,
-                      int64_t n, number beta) {
-    size_t from_size = dtype_size(from_type), to_size = dtype_size(to_type);
-    for (int64_t i = 0; i < n; i++) {
-        const char *at = from + i * from_step * (int64_t)from_size;
-        char *out = to + i * to_step * (int64_t)to_size;
-        if (from_type == ASSAY_F32 && to_type == ASSAY_F32) {
-            *(float *)out = (float)beta.f * *(const float *)at;
-        } else if (dtype_is_integral(from_type)) {
-            uint64_t scaled = (uint64_t)(int64_t)beta.f * (uint64_t)element_load_int(from_type, at);
-            element_store_int(to_type, out, (int64_t)scaled);
-        } else {
-            element_store(to_type, out, beta.f * element_load(from_type, at));
-        }
-    }
-}
-
-/* c, as computed on, becomes beta * summand. */
-static void fill_c(const gemm *g, const char *summand, char *c) {
-    const gemm_shape *s = &g->shape;
-    size_t from_size = dtype_size(s->dtype), to_size = dtype_size(g->compute);
-    int64_t rows = s->batch * s->m;
-    if ((const void *)summand == c && s->beta.f == 1 && s->dtype == g->compute) {
-        return;
-    }
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads((double)(rows * s->n) * (double)(from_size + to_size)))
-    {
-        parallel_enter(watch);
-#pragma omp for schedule(static) nowait
-        for (int64_t r = 0; r < rows; r++) {
-            int64_t batch = r / s->m, m = r % s->m;
-            int64_t from = batch * s->summand[0] + m * s->summand[1], to = batch * g->strides[2][0] + m * g->strides[2][1];
-            scale_row(s->dtype, summand + from * (int64_t)from_size, s->summand[2], g->compute, c + to * (int64_t)to_size,
-                      g->strides[2][2], s->n, s->beta);
-        }
-        parallel_leave(watch);
-    }
-}
-
-/* This thread's rows or columns of every batch: whichever there are more of are shared out. */
-static void run_own_share(const gemm *g, const char *a, const char *b, char *c) {
-    const gemm_shape *s = &g->shape;
-    int64_t size = (int64_t)dtype_size(g->compute);
-    int64_t batch_from = 0, batch_to = s->batch, m_from = 0, m_to = s->m, n_from = 0, n_to = s->n;
-    if (s->batch >= 4 * omp_get_num_threads()) {
-        parallel_share(s->batch, 1, &batch_from, &batch_to);
-    } else if (s->m >= s->n) {
-        parallel_share(s->m, 8, &m_from, &m_to);
-    } else {
-        parallel_share(s->n, 24, &n_from, &n_to);
-    }
-    for (int64_t i = batch_from; i < batch_to; i++) {
-        gemm_block block = {.m = m_to - m_from,
-                            .n = n_to - n_from,
-                            .k = s->k,
-                            .a = a + (i * g->strides[0][0] + m_from * g->strides[0][1]) * size,
-                            .b = b + (i * g->strides[1][0] + n_from * g->strides[1][2]) * size,
-                            .c = c + (i * g->strides[2][0] + m_from * g->strides[2][1] + n_from * g->strides[2][2]) * size,
-                            .a_row = g->strides[0][1],
-                            .a_column = g->strides[0][2],
-                            .b_row = g->strides[1][1],
-                            .b_column = g->strides[1][2],
-                            .c_row = g->strides[2][1],
-                            .c_column = g->strides[2][2],
-                            .alpha = s->alpha.f,
-                            .alpha_int = (int64_t)s->alpha.f,
-                            .accumulate = g->adds_c};
-        g->own(&block, g->work + (size_t)omp_get_thread_num() * GEMM_WORK_BYTES);
-    }
-}
-
-/* A sum of no terms: c is zeroed where nothing was filled in. */
-static void clear_c(const gemm *g, char *c) {
-    const gemm_shape *s = &g->shape;
-    size_t size = dtype_size(g->compute);
-    for (int64_t r = 0; r < s->batch * s->m; r++) {
-        int64_t row = r / s->m * g->strides[2][0] + r % s->m * g->strides[2][1];
-        for (int64_t n = 0; n < s->n; n++) {
-            memset(c + (row + n * g->strides[2][2]) * (int64_t)size, 0, size);
-        }
-    }
-}
-
-static status multiply(gemm *g, const void *a, const void *b, const void *row, void *c, error *err) {
-    if (g->library != NULL) {
-        return onednn_run(g->library, &(onednn_data){{(void *)a, (void *)b, c, (void *)row}}, err);
-    }
-    if (g->shape.k == 0) {
-        g->adds_c ? (void)0 : clear_c(g, c);
-        return ASSAY_OK;
-    }
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(g->n_threads)
-    {
-        parallel_enter(watch);
-        run_own_share(g, a, b, c);
-        parallel_leave(watch);
-    }
-    return ASSAY_OK;
-}
-
-static status run_part(gemm *g, const void *a, const void *b, const void *summand, void *c, error *err) {
-    const gemm_shape *s = &g->shape;
-    const void *own_a = g->staged[0] ? g->stages[0].data : a, *own_b = g->staged[1] ? g->stages[1].data : b;
-    void *own_c = g->staged[2] ? g->stages[2].data : c;
-    const void *row = summand;
-    if (g->staged[0]) {
-        stage_load(&g->stages[0], a);
-    }
-    if (g->staged[1]) {
-        stage_load(&g->stages[1], b);
-    }
-    if (g->row != NULL) {
-        scale_row(s->dtype, summand, 1, g->compute, g->row, 1, s->n, s->beta);
-        row = g->row;
-    }
-    if (g->adds_c) {
-        fill_c(g, summand, own_c);
-    }
-    TRY(multiply(g, own_a, own_b, row, own_c, err));
-    if (g->staged[2]) {
-        stage_store(&g->stages[2], c);
-    }
-    return ASSAY_OK;
-}
-
 status gemm_run(gemm *g, const void *a, const void *b, const void *summand, void *c, error *err) {
-    const gemm_shape *s = &g->shape;
-    if (s->batch * s->m * s->n == 0) {
-        return ASSAY_OK;
-    }
-    if (g->parts != NULL) {
-        return gemm_complex_run(g->parts, a, b, summand, c, err);
-    }
-    int64_t step = s->batch * (int64_t)dtype_size(s->dtype);
-    for (int64_t i = 0; i < g->n_parts; i++) {
-        const char *added = summand != NULL ? (const char *)summand + i * step * s->summand[0] : NULL;
-        TRY(run_part(g, (const char *)a + i * step * s->a[0], (const char *)b + i * step * s->b[0], added,
-                     (char *)c + i * step * s->c[0], err));
-    }
-    return ASSAY_OK;
+    return g->real != NULL    ? gemm_real_run(g->real, a, b, summand, c, err)
+           : g->parts != NULL ? gemm_complex_run(g->parts, a, b, summand, c, err)
+                              : ASSAY_OK;
 }

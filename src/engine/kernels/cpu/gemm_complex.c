@@ -9,7 +9,7 @@ enum { PART_RE, PART_IM, PART_MINUS_IM };
 struct gemm_complex {
     gemm_shape shape;
     dtype real;
-    gemm *fresh, *adding; /* re * re; and with the old result added */
+    gemm_real *fresh, *adding; /* re * re; and with the old result added */
     void *a[3], *b[2];    /* by part: contiguous */
     void *c[2];
 };
@@ -36,15 +36,15 @@ status gemm_complex_prepare(const gemm_shape *shape, arena *memory, gemm_complex
     }
     gemm_shape real = gemm_shape_plain(g->real, s->m, s->n, s->k);
     real.batch = s->batch;
-    TRY(gemm_prepare(&real, memory, &g->fresh, err));
+    TRY(gemm_real_prepare(&real, memory, &g->fresh, err));
     real.has_summand = true;
     real.beta = number_of_int(1);
     real.summand[0] = real.c[0];
     real.summand[1] = real.c[1];
     real.summand[2] = real.c[2];
-    status result = gemm_prepare(&real, memory, &g->adding, err);
+    status result = gemm_real_prepare(&real, memory, &g->adding, err);
     if (result != ASSAY_OK) {
-        gemm_clear(g->fresh);
+        gemm_real_clear(g->fresh);
         return result;
     }
     *out = g;
@@ -53,8 +53,8 @@ status gemm_complex_prepare(const gemm_shape *shape, arena *memory, gemm_complex
 
 void gemm_complex_clear(gemm_complex *g) {
     if (g != NULL) {
-        gemm_clear(g->fresh);
-        gemm_clear(g->adding);
+        gemm_real_clear(g->fresh);
+        gemm_real_clear(g->adding);
     }
 }
 
@@ -99,10 +99,10 @@ status gemm_complex_run(gemm_complex *g, const void *a, const void *b, const voi
     const gemm_shape *s = &g->shape;
     take_apart(g, a, s->a, s->m, s->k, g->a[PART_RE], g->a[PART_IM], g->a[PART_MINUS_IM]);
     take_apart(g, b, s->b, s->k, s->n, g->b[PART_RE], g->b[PART_IM], NULL);
-    TRY(gemm_run(g->fresh, g->a[PART_RE], g->b[PART_RE], NULL, g->c[PART_RE], err));
-    TRY(gemm_run(g->adding, g->a[PART_MINUS_IM], g->b[PART_IM], g->c[PART_RE], g->c[PART_RE], err));
-    TRY(gemm_run(g->fresh, g->a[PART_RE], g->b[PART_IM], NULL, g->c[PART_IM], err));
-    TRY(gemm_run(g->adding, g->a[PART_IM], g->b[PART_RE], g->c[PART_IM], g->c[PART_IM], err));
+    TRY(gemm_real_run(g->fresh, g->a[PART_RE], g->b[PART_RE], NULL, g->c[PART_RE], err));
+    TRY(gemm_real_run(g->adding, g->a[PART_MINUS_IM], g->b[PART_IM], g->c[PART_RE], g->c[PART_RE], err));
+    TRY(gemm_real_run(g->fresh, g->a[PART_RE], g->b[PART_IM], NULL, g->c[PART_IM], err));
+    TRY(gemm_real_run(g->adding, g->a[PART_IM], g->b[PART_RE], g->c[PART_IM], g->c[PART_IM], err));
     put_together(g, summand, c);
     return ASSAY_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef ENGINE_KERNELS_CPU_GEMM_COMPLEX_H
 #define ENGINE_KERNELS_CPU_GEMM_COMPLEX_H
 
-#include "engine/kernels/cpu/gemm.h"
+#include "engine/kernels/cpu/gemm_real.h"
 
 typedef struct gemm_complex gemm_complex;
 

@@ -2,12 +2,11 @@
 /* Batch and group norm with channels together in memory (channels-last, or no positions at all): each position is a row of
    channels. Batch norm's threads share all rows and merge what they found; group norm's share the samples. Accumulators:
    float (double for f64) over 32 rows, double from there on. */
-#include "engine/kernels/cpu/norm_channels.h"
+#include "engine/kernels/cpu/norm_columns.h"
 
 #include "engine/kernels/cpu/parallel.h"
 
-#include <math.h>
-#include <string.h>
+#include <stdalign.h>
 
 /* Rows of at most COLUMNS channels at a time: what is loaded and summed stays in the L1 cache. */
 enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256 };

@@ -3,7 +3,7 @@
    in the computing type or, where all tensors are f16 or all bf16, as it is, where L2 holds it. Piece by piece the unit that is kept is finished and stored past the caches, and
    the next unit is read into its place: so memory reads while it writes, and one unit's room is enough. Read where they lie,
    a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. */
-#include "engine/kernels/cpu/norm_channels.h"
+#include "engine/kernels/cpu/norm_ring.h"
 
 #include "engine/kernels/cpu/streaming.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch and group norm over channels of few positions that lie one behind the other: several channels at a time. */
-#include "engine/kernels/cpu/norm_channels.h"
+#include "engine/kernels/cpu/norm_short.h"
+
+#include <string.h>
 
 enum { SHORT_ROWS = 64 };
 

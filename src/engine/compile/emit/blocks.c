@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes in blocks of a few lines of memory. A block's halves are converted as a whole, by what the processor has for it, and
+   what no cache would keep is put together and stored past the caches while the lines that follow are fetched. */
+#include "engine/compile/emit/blocks.h"
+
+#include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
+#include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/joined.h"
+#include "engine/compile/emit/pairs.h"
+#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- what goes through blocks -------------------------------------------------------------------------------------------- */
+
+/* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
+   written. */
+static bool can_widen(const emitter *m, int i, bool functions) {
+    const expr *e = &m->k->exprs[i];
+    if (emit_block_lanes(m) != EMIT_BLOCK_LANES) {
+        return false;
+    }
+    if (e->kind == EXPR_RANDOM) {
+        return emit_is_dense(m, e->at) && emit_is_made(m, i);
+    }
+    dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
+    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
+           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
+           emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
+}
+
+/* Whether functions are to be computed block by block: not where a lane may look beyond its operand, or where a quick form may
+   fail, which are loops of another kind. */
+static bool may_block_functions(const emitter *m) {
+    bool may = m->k->vector >= 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        may &= !m->wanted[i] || m->named[i] || (e->kind != EXPR_WITHIN && e->guard < 0 && !emit_has_quick(m, i));
+    }
+    return may;
+}
+
+static bool choose(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
+        m->staged[i] = r->phase == phase && (emit_is_streamed(m, r) || m->narrowed[i]);
+        any |= m->staged[i];
+    }
+    emit_choose_gathered(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        functions &= !m->gathered[i];
+    }
+    m->pairs = functions && emit_takes_pairs(m, phase);
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
+                        (m->gathered[i] || can_widen(m, i, functions) || (functions && emit_is_block_function(m, i)));
+        any |= m->widened[i];
+    }
+    return any;
+}
+
+static void choose_none(emitter *m) {
+    memset(m->staged, 0, (size_t)m->k->n_roots);
+    memset(m->widened, 0, (size_t)m->k->n_exprs);
+    memset(m->gathered, 0, (size_t)m->k->n_exprs);
+}
+
+/* --- a block ------------------------------------------------------------------------------------------------------------- */
+
+static void emit_before_block(emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (emit_fetches_in(m, phase)) {
+        emit_fetches(m, phase);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        if (m->widened[i] && e->kind == EXPR_RANDOM) {
+            text seed = {0}, index = {0};
+            emit_name(m, &seed, e->sources[0]);
+            emit_index(m, &index, e->at, -1);
+            emit_line(m, "random_block(random%d, %s, %d, %s);", i, text_get(&seed), e->stream, text_get(&index));
+            m->out.failed |= seed.failed || index.failed;
+            text_clear(&seed);
+            text_clear(&index);
+        } else if (m->widened[i] && e->kind == EXPR_CAST && !m->gathered[i]) {
+            const expr *from = &k->exprs[e->sources[0]];
+            char before[64];
+            snprintf(before, sizeof before, "f32s_of_%s%s(wide%d, ", assay_dtype_name(from->dtype), m->pairs ? "_pairs" : "s", i);
+            emit_address_call(m, before, from->buffer, from->at, ");");
+        }
+    }
+}
+
+static void emit_after_block(emitter *m, bool passes) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        char after[64];
+        if (!m->staged[i]) {
+            continue;
+        }
+        bool narrowed = m->narrowed[i];
+        if (!emit_is_streamed(m, r)) {
+            emit_halves_store(m, r, i, passes);
+            continue;
+        }
+        if (narrowed) {
+            emit_block_room(m, i, "halves", r->store_dtype);
+            emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, m->pairs), i, i);
+        }
+        if (emit_is_joined(m, i)) {
+            emit_joined_store(m, i);
+            continue;
+        }
+        snprintf(after, sizeof after, ", %s%d, %lld);", narrowed ? "halves" : "made", i,
+                 (long long)(emit_block_lanes(m) * dtype_size(r->store_dtype)));
+        emit_address_call(m, "stream_lines(", r->buffer, r->at, after);
+    }
+}
+
+/* Lines in which the vector variable is the block's first. */
+typedef struct scope {
+    size_t from;
+    definition first;
+} scope;
+
+static void open_scope(emitter *m, const char *from, scope *s) {
+    s->from = m->out.length;
+    emit_line(m, "{");
+    m->depth++;
+    bool is_first = strcmp(m->block, "0") == 0, from_0 = strcmp(from, "0") == 0;
+    emit_define(m, &s->first, "const int64_t ", is_first ? "v%d = %s" : from_0 ? "v%d = block" : "v%d = %s + block", m->k->vector, from);
+}
+
+/* Without a line in it, it goes again. */
+static void close_scope(emitter *m, const scope *s) {
+    m->depth--;
+    if (m->out.failed) {
+        return;
+    }
+    if (m->out.length == s->first.to) {
+        m->out.length = s->from;
+        m->out.data[s->from] = '\0';
+        return;
+    }
+    emit_drop_unused(m, &s->first);
+    emit_line(m, "}");
+}
+
+/* A function of a block, of what is read, of another one, or of what the lanes compute first, in place. */
+static void emit_function(emitter *m, int i, const lane_range *range) {
+    const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
+    const char *name = dialect_block(e->fn, of->dtype, emit_digits_of(m, i));
+    char before[64], after[24];
+    if (emit_is_dense_load(m, of) && m->saved_in[e->sources[0]] < 0) {
+        scope start;
+        open_scope(m, range->from, &start);
+        snprintf(before, sizeof before, "%s(wide%d, ", name, i);
+        snprintf(after, sizeof after, ", %d);", emit_block_lanes(m));
+        emit_address_call(m, before, of->buffer, of->at, after);
+        close_scope(m, &start);
+        return;
+    }
+    int from = m->widened[e->sources[0]] ? e->sources[0] : i;
+    if (from == i) {
+        emit_operand(m, i, range);
+    }
+    emit_line(m, "%s(wide%d, wide%d, %d);", name, i, from, emit_block_lanes(m));
+}
+
+static void emit_block(emitter *m, int phase, const char *block, const char *from) {
+    const kernel *k = m->k;
+    scope start;
+    char last[32];
+    m->block = block;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->widened[i]) {
+            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
+        }
+    }
+    bool passes = emit_passes_on(m, phase);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (m->staged[i] && !passes) {
+            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
+        }
+    }
+    open_scope(m, from, &start);
+    emit_before_block(m, phase);
+    close_scope(m, &start);
+    snprintf(last, sizeof last, "%d", emit_block_lanes(m));
+    lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
+    emit_gathered(m, &range);
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->widened[i] && k->exprs[i].kind == EXPR_MAP) {
+            emit_function(m, i, &range);
+        }
+    }
+    emit_want_phase(m, phase);
+    if (!passes) {
+        emit_range(m, phase, &range);
+    }
+    open_scope(m, from, &start);
+    emit_after_block(m, passes);
+    close_scope(m, &start);
+}
+
+/* --- all lanes ----------------------------------------------------------------------------------------------------------- */
+
+/* The first root that goes past the caches and whose rows may begin within a line; -1: none. */
+static int unaligned_root(const emitter *m) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (!m->staged[i] || !emit_is_streamed(m, r)) {
+            continue;
+        }
+        int64_t size = (int64_t)dtype_size(r->store_dtype);
+        bool aligned = r->at.constant * size % STREAM_LINE_BYTES == 0;
+        for (int t = 0; t < r->at.n; t++) {
+            const index_atom *atom = r->at.terms[t].atom;
+            bool is_vector = atom->kind == ATOM_VARIABLE && atom->id == m->k->vector;
+            aligned &= is_vector || r->at.terms[t].factor * size % STREAM_LINE_BYTES == 0;
+        }
+        return aligned ? -1 : i;
+    }
+    return -1;
+}
+
+/* `head`, of n lanes: those up to the first whole line of what is stored. */
+static void emit_head_count(emitter *m, int root_index, const char *n, const char *from) {
+    const root *r = &m->k->roots[root_index];
+    scope start;
+    char after[96];
+    m->block = "0";
+    open_scope(m, from, &start);
+    snprintf(after, sizeof after, ", %d, %s);", (int)dtype_size(r->store_dtype), n);
+    emit_address_call(m, "head = lanes_to_line(", r->buffer, r->at, after);
+    close_scope(m, &start);
+}
+
+/* The same, and what these lanes do. */
+static void emit_head(emitter *m, int phase, int root_index, const char *n, const char *from) {
+    emit_line(m, "int64_t head;");
+    emit_head_count(m, root_index, n, from);
+    choose_none(m);
+    emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
+}
+
+/* --- tasks in flight ----------------------------------------------------------------------------------------------------- */
+
+void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
+    (void)choose(m, phase);
+    emit_block(m, phase, block, from);
+    choose_none(m);
+}
+
+void emit_group_block(emitter *m, int phase) {
+    bool all = m->k->variables[m->k->vector].size % m->k->lanes == 0;
+    if (!all) {
+        emit_line(m, "if (block + %d <= n_lanes) {", EMIT_BLOCK_LANES);
+        m->depth++;
+    }
+    emit_fetch_saved(m, EMIT_ROWS_AHEAD_BYTES / (int)(m->k->lanes * (int64_t)sizeof(float)));
+    (void)choose(m, phase);
+    emit_block(m, phase, "block", "first_lane");
+    choose_none(m);
+    if (!all) {
+        m->depth--;
+        emit_line(m, "} else {");
+        m->depth++;
+        emit_want_phase(m, phase);
+        emit_range(m, phase, &(lane_range){"block", "n_lanes", "first_lane", 0, false});
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
+/* Lanes that fill a line of whatever is stored past the caches; a whole block where halves are converted. */
+static int line_lanes(const emitter *m) {
+    const kernel *k = m->k;
+    int lanes = STREAM_LINE_BYTES / 8;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (can_widen(m, i, false)) {
+            return EMIT_BLOCK_LANES;
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        int line = STREAM_LINE_BYTES / (int)dtype_size(k->roots[i].store_dtype);
+        if (emit_can_narrow(m, &k->roots[i])) {
+            return EMIT_BLOCK_LANES;
+        }
+        lanes = emit_is_streamed(m, &k->roots[i]) && line > lanes ? line : lanes;
+    }
+    return lanes;
+}
+
+bool emit_is_aligned(emitter *m, int phase) {
+    (void)choose(m, phase);
+    bool aligned = unaligned_root(m) < 0;
+    choose_none(m);
+    return aligned;
+}
+
+void emit_flow_head(emitter *m, int phase) {
+    (void)choose(m, phase);
+    char n[32];
+    snprintf(n, sizeof n, "%lld", (long long)m->k->variables[m->k->vector].size);
+    emit_head_count(m, unaligned_root(m), n, "0");
+    choose_none(m);
+}
+
+void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
+    char count[32], whole[32], rest[96], short_by[16];
+    snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
+    if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
+        emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
+        return;
+    }
+    if (n > 0 && emit_takes_lanes_twice(m, phase, n % emit_block_lanes(m))) {
+        emit_line(m, "for (int64_t whole = 0; whole < %s; whole += %d) {", count, emit_block_lanes(m));
+        m->depth++;
+        emit_line(m, "const int64_t block = whole + %d <= %s ? whole : %s - %d;", emit_block_lanes(m), count, count, emit_block_lanes(m));
+        emit_block_at(m, phase, "block", from);
+        m->depth--;
+        emit_line(m, "}");
+        return;
+    }
+    int unaligned = unaligned_root(m);
+    bool is_known = unaligned < 0 && n > 0; /* how many lanes are in blocks */
+    snprintf(short_by, sizeof short_by, " - %d", emit_block_lanes(m));
+    snprintf(whole, sizeof whole, "%lld", (long long)(n - n % emit_block_lanes(m)));
+    snprintf(rest, sizeof rest, unaligned >= 0 ? "%s - (%s - head) %% %d" : "%s - %s %% %d", count, count, emit_block_lanes(m));
+    emit_line(m, "{");
+    m->depth++;
+    if (unaligned >= 0) {
+        emit_head(m, phase, unaligned, count, from);
+        emit_want_phase(m, phase);
+        (void)choose(m, phase);
+    }
+    if (is_known && n == emit_block_lanes(m)) {
+        emit_block(m, phase, "0", from);
+    } else {
+        emit_line(m, "for (int64_t block = %s; block %s %s%s; block += %d) {", unaligned >= 0 ? "head" : "0",
+                  is_known ? "<" : "<=", is_known ? whole : count, is_known ? "" : short_by, emit_block_lanes(m));
+        m->depth++;
+        emit_block(m, phase, "block", from);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    choose_none(m);
+    emit_want_phase(m, phase);
+    if (!is_known || n % emit_block_lanes(m) != 0) {
+        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+int emit_whole_lines(const emitter *m) {
+    const kernel *k = m->k;
+    int lanes = line_lanes(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int line = e->kind == EXPR_LOAD ? STREAM_LINE_BYTES / (int)dtype_size(e->dtype) : 0;
+        lanes = (e->variables >> k->vector & 1) != 0 && line > lanes ? line : lanes;
+    }
+    return lanes;
+}

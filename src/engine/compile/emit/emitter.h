@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is being written: a kernel, how far its text has come, and what has been decided about it. */
+#ifndef ENGINE_COMPILE_EMIT_EMITTER_H
+#define ENGINE_COMPILE_EMIT_EMITTER_H
+
+#include "engine/compile/dialect.h"
+#include "engine/compile/passes.h"
+
+/* Whether tasks go on side by side: all phases of as many tasks, or only the last phase of one and the first of the next. */
+typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
+
+/* Lanes of a block, unless other numbers are better; pages of memory that are read and stored in turns. */
+enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
+
+/* Sets of expressions (by their numbers) and of roots are arrays of flags. */
+typedef struct emitter {
+    compiler *c;
+    const kernel *k;
+    text out;
+    int depth;       /* of indentation */
+    bool failed;     /* a function that the language lacks */
+    int lacking;     /* the expression */
+
+    /* Of the kernel as a whole. */
+    bool rows;       /* the vector variable is one of the tasks': what rows hold are arrays of lanes */
+    uint64_t reduced; /* the set of reduced variables */
+    bool singly;     /* halves are converted one by one where no block is: some lie here and there */
+    bool streams;    /* something goes past the caches */
+    int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
+
+    /* Tasks side by side (flow_choose.c). */
+    flow_kind flow;
+    bool in_room;    /* what is saved lies in memory that each thread brings, not on the stack */
+    int64_t room_bytes;
+    int *versions;   /* of what is saved: for so many tasks in flight */
+    bool by_groups;  /* they go down a group of rows a block of lanes at a time */
+    bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
+    bool turns_rows; /* they take rows of the innermost loop in turns */
+    bool twins;      /* they go in pairs, whose texts are each other's but for the names of what is a task's own */
+    int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
+    int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
+    bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
+
+    /* Several pages at a time (together.c). */
+    int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
+    int together_lanes; /* of a block then */
+
+    /* The phase at hand. */
+    int phase;
+    bool *named;     /* expressions that have a variable by now, visible from here */
+    bool *kept;      /* those that stay visible to the task's end: scalars of a row, or arrays of lanes */
+    bool *wanted;    /* those that it needs */
+    bool *turned;    /* loads that an array holds, turned round */
+
+    /* The block of lanes at hand. */
+    const char *block; /* the lane that it begins with */
+    bool *widened;   /* casts of halves, random bits and functions that it has made as a whole, before its lanes */
+    bool *gathered;  /* casts among them of halves that lie here and there */
+    bool *follows;   /* what depends on such */
+    bool *staged;    /* roots whose elements are put together first */
+    bool *narrowed;  /* those of them that are put together as f32 and become halves together */
+    bool pairs;      /* it takes its lanes two by two (pairs.c) */
+
+    /* The loop at hand. */
+    bool quick;      /* quick forms hold in it */
+    bool inside;     /* so do the conditions of emit_is_certain */
+    int never;       /* a condition that holds nowhere in it; -1 */
+    uint64_t known;  /* variables whose values are numbers in the lines at hand: these */
+    int64_t values[KERNEL_MAX_VARIABLES];
+} emitter;
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is so of the kernel at hand, as far as it is written: questions that write nothing. */
+#include "engine/compile/emit/facts.h"
+
+#include "device/caches.h"
+
+#include <string.h>
+
+bool emit_is_row(const emitter *m, const expr *e) {
+    return m->k->has_classes && (e->variables & m->reduced) == 0;
+}
+
+bool emit_has_quick(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
+}
+
+int64_t emit_visited(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t n = m->rows ? k->lanes : 1;
+    for (int v = 0; v < k->n_variables; v++) {
+        n *= k->variables[v].is_reduced ? k->variables[v].size : 1;
+    }
+    return n;
+}
+
+bool emit_in_loops(const emitter *m, const root *r) {
+    return !m->k->has_classes || (r->variables & m->reduced) != 0 || r->kind != ROOT_STORE;
+}
+
+enum {
+    FUNCTION_LANES = 16, /* functions of blocks take so many at a time */
+};
+
+/* Lanes of a block: a task's, where those are but a line or two of what is stored; a line of each task in a group. */
+int emit_block_lanes(const emitter *m) {
+    return m->page_tasks > 0 ? m->together_lanes
+           : m->flow_lanes > 0 ? m->flow_lanes
+           : m->k->turns_lines && m->k->lanes < EMIT_BLOCK_LANES ? (int)m->k->lanes : EMIT_BLOCK_LANES;
+}
+
+/* Whether neighbours along the vector are neighbours in memory. */
+bool emit_is_dense(const emitter *m, index_sum at) {
+    int64_t stride;
+    return m->k->vector >= 0 && index_stride(at, m->k->vector, &stride) && stride == 1;
+}
+
+const char *emit_block_lane(const emitter *m) {
+    return strcmp(m->block, "0") == 0 ? "l" : "i";
+}
+
+bool emit_is_dense_load(const emitter *m, const expr *e) {
+    return e->kind == EXPR_LOAD && e->guard < 0 && emit_is_dense(m, e->at);
+}
+
+bool emit_reads_memory_of(const emitter *m, int buffer) {
+    const tensor *to = m->c->buffers[buffer].tensor;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        if (e->kind != EXPR_LOAD) {
+            continue;
+        }
+        const tensor *from = m->c->buffers[e->buffer].tensor;
+        if (e->buffer == buffer || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool emit_may_repeat(const emitter *m, int phase) {
+    for (int r = 0; r < m->k->n_roots; r++) {
+        const root *stored = &m->k->roots[r];
+        if (stored->phase == phase && (stored->kind != ROOT_STORE || emit_reads_memory_of(m, stored->buffer))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool emit_is_streamed(const emitter *m, const root *r) {
+    return r->kind == ROOT_STORE && emit_in_loops(m, r) && emit_is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
+           r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
+           m->c->buffers[r->buffer].part_elems == 0 && !emit_reads_memory_of(m, r->buffer);
+}
+
+bool emit_is_joined(const emitter *m, int i) {
+    return m->joins && m->k->roots[i].phase == m->k->n_phases - 1 && emit_is_streamed(m, &m->k->roots[i]);
+}
+
+bool emit_is_made(const emitter *m, int i) {
+    return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
+}
+
+/* Whether the phase at hand needs this function of what expression i is a function of. */
+static bool needs_of_same(const emitter *m, int i, scalar_function f) {
+    for (int o = 0; o < m->k->n_exprs; o++) {
+        const expr *e = &m->k->exprs[o];
+        if (m->wanted[o] && e->kind == EXPR_MAP && e->fn == f && e->sources[0] == m->k->exprs[i].sources[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A function of which a block of lanes is cheaper than each. The normal distribution's share and density have an exponential in
+   common where they are computed side by side. */
+bool emit_is_block_function(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
+        return false;
+    }
+    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
+           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
+}
+
+bool emit_is_narrowed(const emitter *m, int i) {
+    return m->staged[i] && m->narrowed[i];
+}
+
+bool emit_has_loops(const emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && emit_in_loops(m, &m->k->roots[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool emit_streams_any(const emitter *m) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        any |= emit_is_streamed(m, &m->k->roots[i]);
+    }
+    return any;
+}
+
+bool emit_streams(const emitter *m, int phase) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r)) {
+            if (r->kind != ROOT_STORE) {
+                return false;
+            }
+            any |= emit_is_streamed(m, r);
+        }
+    }
+    return any && m->k->variables[m->k->vector].size >= emit_block_lanes(m);
+}
+
+/* A factor of the vector variable and a number, and nothing else. */
+bool emit_goes_with_lanes(const emitter *m, const view_bound *b) {
+    const index_term *term = b->at.terms;
+    return b->at.n == 1 && term->atom->kind == ATOM_VARIABLE && term->atom->id == m->k->vector && term->factor > 0;
+}
+
+/* The same for all lanes, and not read from data. */
+static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
+    int reads[EXPR_MAX_READS];
+    uint64_t lanes = (uint64_t)1 << m->k->vector | m->k->beside;
+    return (index_variables(b->at) & lanes) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
+}
+
+bool emit_is_certain(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_MAP && e->fn == FN_AND && e->dtype == ASSAY_B8) {
+        return emit_is_certain(m, e->sources[0]) && emit_is_certain(m, e->sources[1]);
+    }
+    bool certain = m->inside && e->kind == EXPR_WITHIN;
+    for (int b = 0; certain && b < e->n_bounds; b++) {
+        certain = emit_goes_with_lanes(m, &e->bounds[b]) || is_of_all_lanes(m, &e->bounds[b]);
+    }
+    return certain;
+}
+
+int emit_flow_lag(const emitter *m, int phase) {
+    bool is_last = phase == m->k->n_phases - 1;
+    return m->flow == FLOW_ALL ? phase : is_last;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking for memory before it is read. */
+#include "engine/compile/emit/fetching.h"
+
+#include "device/caches.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+
+#include <stdio.h>
+
+enum {
+    AHEAD_BYTES = 2048,       /* the CPU reads ahead by itself within a page, and less while stores pass the caches */
+    ROWS_AHEAD = 16,          /* where each is a line or two */
+    FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
+    FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
+};
+
+/* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
+static bool walks_rows(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool much = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        much |= emit_is_dense_load(m, &k->exprs[i]) && buffer_bytes(m->c, k->exprs[i].buffer) >= STREAM_MIN_BYTES;
+    }
+    return much && phase == 0 && m->rows && k->has_classes && k->n_loops > 0;
+}
+
+/* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
+   work on what the first has read leave memory idle, so those that stream nothing ask for the next task's part; where there
+   are none, the streaming ones do. */
+bool emit_fetches_in(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (m->flow != FLOW_NONE || walks_rows(m, phase)) {
+        return phase == 0;
+    }
+    if (!m->streams || (k->n_phases > 1 && phase == 0)) {
+        return false;
+    }
+    bool others = false;
+    for (int p = 1; p < k->n_phases; p++) {
+        others |= emit_has_loops(m, p) && !emit_streams(m, p);
+    }
+    return !others || !emit_streams(m, phase);
+}
+
+/* Of tasks in groups: how many elements on a load finds what the next group reads; 0: nowhere that is known. */
+static int64_t ahead_together(const emitter *m, const expr *e) {
+    const kernel *k = m->k;
+    int64_t group = (int64_t)EMIT_PAGES * m->page_tasks, stride;
+    for (int i = k->n_tasks - 1; i >= 0; i--) {
+        int v = k->tasks[i];
+        bool blocks = v == k->vector;
+        int64_t size = blocks ? (k->variables[v].size + k->lanes - 1) / k->lanes : k->variables[v].size;
+        if (size >= group || i == 0) {
+            return index_stride(e->at, v, &stride) ? stride * group * (blocks ? k->lanes : 1) : 0;
+        }
+        group = (group + size - 1) / size; /* so many turns of the next variable */
+    }
+    return 0;
+}
+
+/* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases
+   have read the task's part by now, the next task's. 0: nowhere. */
+static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
+    const kernel *k = m->k;
+    int64_t stride = 0, size = (int64_t)dtype_size(e->dtype);
+    int last = k->n_tasks - 1;
+    if (walks_rows(m, phase)) {
+        int64_t row = k->lanes * size;
+        bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
+        return apart ? stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1) : 0;
+    }
+    if (m->flow != FLOW_NONE) {
+        return FLOW_AHEAD_BYTES / (m->turns_rows ? EMIT_PAGES : 1) / size;
+    }
+    if (m->page_tasks > 0) {
+        return ahead_together(m, e);
+    }
+    if (k->turns_lines) { /* lanes go down, from row to row of what lies along them */
+        return index_stride(e->at, k->loops[0], &stride) ? ROWS_AHEAD * stride : 0;
+    }
+    if (k->n_phases == 1) {
+        int64_t row = k->variables[k->vector].size * size;
+        if (row >= AHEAD_BYTES || last < 1 || k->tasks[last] != k->vector) {
+            return AHEAD_BYTES / size;
+        }
+        return index_stride(e->at, k->tasks[last - 1], &stride) ? stride * (AHEAD_BYTES / row) : 0; /* some rows on */
+    }
+    if (last < 0 || !index_stride(e->at, k->tasks[last], &stride)) {
+        return 0;
+    }
+    return k->tasks[last] == k->vector ? stride * k->lanes : stride;
+}
+
+/* The same where the row ends before that: what comes next of the one behind it. */
+static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size, stride;
+    int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
+    int rows = m->turns_rows ? EMIT_PAGES : m->twins && k->n_loops == 0 ? 2 : 1; /* to the next one of the same turn */
+    if (m->flow == FLOW_NONE || m->rows || next < 0 || !index_stride(e->at, next, &stride) || stride < size) {
+        return ahead;
+    }
+    return size > ahead ? stride * rows - size + ahead : m->twins ? rows * ahead : ahead;
+}
+
+void emit_fetches(emitter *m, int phase) {
+    const kernel *k = m->k;
+    int64_t turns = 0, turn = 0; /* phases share in what the next task needs */
+    for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
+        turn += p < phase && emit_has_loops(m, p) && emit_fetches_in(m, p);
+        turns += emit_has_loops(m, p) && emit_fetches_in(m, p);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int reads[EXPR_MAX_READS];
+        bool is_one = emit_is_dense_load(m, e) && (e->variables & k->beside) == 0;
+        int64_t ahead = is_one ? ahead_of(m, e, phase) : 0;
+        bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
+        if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
+            continue;
+        }
+        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
+        int64_t first = lines * turn / turns, last = lines * (turn + 1) / turns;
+        int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
+        char after[128];
+        if (jump == ahead || k->variables[k->vector].size <= ahead) {
+            snprintf(after, sizeof after, " + %lld, %lld);", (long long)(jump + first * per_line), (long long)bytes);
+        } else {
+            snprintf(after, sizeof after, " + (v%d < %lld ? %lld : %lld), %lld);", k->vector,
+                     (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);
+        }
+        if (last > first) {
+            emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
+        }
+    }
+}

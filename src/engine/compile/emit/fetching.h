@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking for memory before it is read. */
+#ifndef ENGINE_COMPILE_EMIT_FETCHING_H
+#define ENGINE_COMPILE_EMIT_FETCHING_H
+
+#include "engine/compile/emit/emitter.h"
+
+/* Whether a phase asks for what is read soon; and it does so, for a block. */
+bool emit_fetches_in(const emitter *m, int phase);
+void emit_fetches(emitter *m, int phase);
+
+#endif

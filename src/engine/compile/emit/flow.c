@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks in flight. Where results pass the caches, a task's phases one after the other leave memory idle while they compute, and
+   read nothing while they store. So several tasks go on side by side, a block of lanes of each in turn: while one reads its
+   row from memory for the first phase, the task before it is in its second, and one further back is finished and stored. What
+   takes too much room for that is kept where its first phase read it; it is finished block by block while the next task is read
+   into its place, and the phases between have the cache to themselves. */
+#include "engine/compile/emit/flow.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/flow_rows.h"
+#include "engine/compile/emit/guess.h"
+#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/phases.h"
+#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/wants.h"
+
+#include <stdio.h>
+
+enum { GROUP_ROWS = 16 };
+
+/* Whether tasks go through this phase side by side with others. */
+static bool is_fused(const emitter *m, int phase) {
+    return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
+}
+
+/* --- a task's part of a step --------------------------------------------------------------------------------------------- */
+
+typedef struct task_scope {
+    size_t from, inside; /* where its text begins, and what is in it */
+    int n;
+    definition made[KERNEL_MAX_VARIABLES + 3];
+} task_scope;
+
+static void open_task(emitter *m, int phase, task_scope *s) {
+    int lag = emit_flow_lag(m, phase);
+    s->from = m->out.length;
+    emit_line(m, "if (does%d) {", lag);
+    m->depth++;
+    s->inside = m->out.length;
+    emit_define(m, &s->made[0], "const int64_t ", m->twins ? "task = at%d" : lag > 0 ? "task = step - %d" : "task = step", lag);
+    s->n = 1 + emit_tasks(m, s->made + 1);
+}
+
+/* Without a line in it, it goes again. */
+static void close_task(emitter *m, task_scope *s) {
+    while (s->n-- > 0) {
+        emit_drop_unused(m, &s->made[s->n]);
+    }
+    m->depth--;
+    if (!m->out.failed && m->out.length == s->inside) {
+        m->out.length = s->from;
+        m->out.data[s->from] = '\0';
+        return;
+    }
+    emit_line(m, "}");
+}
+
+/* --- side by side -------------------------------------------------------------------------------------------------------- */
+
+static void emit_lanes_of(emitter *m, int phase) {
+    const kernel *k = m->k;
+    task_scope s;
+    emit_enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_lanes(m, phase, k->variables[k->vector].size % k->lanes == 0 ? k->lanes : 0, "first_lane");
+    close_task(m, &s);
+}
+
+/* The same of a block of lanes. */
+static void emit_group_of(emitter *m, int phase) {
+    task_scope s;
+    emit_enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_group_block(m, phase);
+    close_task(m, &s);
+}
+
+/* Rows in groups, gone down a block of lanes at a time. */
+static void emit_groups(emitter *m) {
+    const kernel *k = m->k;
+    int inner = k->loops[k->n_loops - 1];
+    int64_t size = k->variables[inner].size;
+    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, GROUP_ROWS);
+    m->depth++;
+    if (size % GROUP_ROWS != 0) {
+        emit_line(m, "const int64_t group_end = %lld - group < %d ? %lld : group + %d;", (long long)size, GROUP_ROWS, (long long)size,
+                  GROUP_ROWS);
+    } else {
+        emit_line(m, "const int64_t group_end = group + %d;", GROUP_ROWS);
+    }
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->lanes, EMIT_BLOCK_LANES);
+    m->depth++;
+    emit_line(m, "for (int64_t v%d = group; v%d < group_end; v%d++) {", inner, inner, inner);
+    m->depth++;
+    for (int p = k->n_phases - 1; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_group_of(m, p);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
+/* Up to a block of lanes, of so many elements from `from` on. */
+static void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
+    task_scope s;
+    emit_enter_rows(m, phase);
+    open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    if (n == NULL) {
+        emit_block_at(m, phase, "0", from);
+    } else {
+        emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
+    }
+    close_task(m, &s);
+}
+
+/* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
+   whatever comes before the first line. */
+static void emit_blocks(emitter *m) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size;
+    int last = k->n_phases - 1, lanes = emit_block_lanes(m);
+    size_t from = m->out.length;
+    bool aligned = emit_is_aligned(m, last);
+    int64_t least = aligned ? lanes : 2 * lanes - 1, whole = size < least ? 0 : (size - least) / lanes * lanes + lanes;
+    if (!aligned) {
+        task_scope s;
+        emit_line(m, "int64_t head = 0;");
+        emit_enter_rows(m, last);
+        open_task(m, last, &s);
+        emit_flow_head(m, last);
+        close_task(m, &s);
+        emit_piece_of(m, last, "head", "0");
+        emit_twin(m, from);
+    }
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
+    m->depth++;
+    from = m->out.length;
+    for (int p = last; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
+        }
+    }
+    emit_twin(m, from);
+    m->depth--;
+    emit_line(m, "}");
+    from = m->out.length;
+    for (int p = last; p >= 0 && whole < size; p--) {
+        char n[64], first[64];
+        int64_t begin = whole;
+        bool ahead = p == last && !aligned;
+        if (!is_fused(m, p)) {
+            continue;
+        }
+        if (!ahead && size - begin >= lanes) { /* a block more than what is stored has */
+            snprintf(first, sizeof first, "%lld", (long long)begin);
+            emit_piece_of(m, p, NULL, first);
+            begin += lanes;
+        }
+        snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - begin));
+        snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)begin);
+        if (ahead || begin < size) {
+            emit_piece_of(m, p, n, first);
+        }
+    }
+    emit_twin(m, from);
+}
+
+/* The innermost loop's rows a few at a time, a block of each in turn: as tasks do in together.c, for the same reason. */
+static void emit_rows_in_turns(emitter *m) {
+    const kernel *k = m->k;
+    int v = k->loops[k->n_loops - 1];
+    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)k->variables[v].size, EMIT_PAGES);
+    m->depth++;
+    emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)k->variables[k->vector].size, EMIT_BLOCK_LANES);
+    m->depth++;
+    if (k->variables[v].size % EMIT_PAGES == 0) {
+        emit_line(m, "for (int64_t v%d = group; v%d < group + %d; v%d++) {", v, v, EMIT_PAGES, v);
+    } else {
+        emit_line(m, "for (int64_t v%d = group; v%d < group + %d && v%d < %lld; v%d++) {", v, v, EMIT_PAGES, v,
+                  (long long)k->variables[v].size, v);
+    }
+    m->depth++;
+    for (int p = k->n_phases - 1; p >= 0; p--) {
+        if (is_fused(m, p)) {
+            emit_piece_of(m, p, NULL, "block");
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
+static void emit_side_by_side(emitter *m) {
+    const kernel *k = m->k;
+    int n_loops = m->by_groups || m->turns_rows ? k->n_loops - 1 : k->n_loops;
+    for (int i = 0; i < n_loops; i++) {
+        emit_open_loop(m, k->loops[i]);
+    }
+    if (m->by_groups) {
+        emit_groups(m);
+    } else if (m->rows) {
+        for (int p = k->n_phases - 1; p >= 0; p--) {
+            if (is_fused(m, p)) {
+                emit_lanes_of(m, p);
+            }
+        }
+    } else if (m->turns_rows) {
+        emit_rows_in_turns(m);
+    } else {
+        emit_line(m, "{");
+        m->depth++;
+        emit_blocks(m);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    for (int i = 0; i < n_loops; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
+static void emit_step(emitter *m) {
+    const kernel *k = m->k;
+    task_scope s;
+    size_t from = m->out.length;
+    for (int p = 0; p < k->n_phases; p++) {
+        if (is_fused(m, p)) {
+            open_task(m, p, &s);
+            if (emit_guesses_in(m, p)) {
+                emit_guess(m, p);
+            }
+            emit_rows(m, p);
+            close_task(m, &s);
+            emit_accumulators(m, p);
+        }
+    }
+    emit_twin(m, from);
+    emit_side_by_side(m);
+    from = m->out.length;
+    emit_handing_on(m);
+    for (int p = k->n_phases - 2; p >= 0 && m->flow == FLOW_ALL; p--) {
+        open_task(m, p, &s);
+        emit_phase_results(m, p);
+        close_task(m, &s);
+    }
+    emit_twin(m, from);
+    if (m->flow != FLOW_ENDS) {
+        return;
+    }
+    open_task(m, 0, &s);
+    emit_phase_results(m, 0);
+    for (int p = 1; p < k->n_phases - 1; p++) {
+        emit_rows(m, p);
+        emit_accumulators(m, p);
+        emit_enter_rows(m, p);
+        emit_want_phase(m, p);
+        emit_loops(m, p);
+        emit_phase_results(m, p);
+    }
+    close_task(m, &s);
+}
+
+/* Which tasks a step has. The last pair of an odd number is the same task twice: what the two do hangs on the same
+   conditions then, so that compilers take one's instructions between the other's (softmax takes a tenth longer where each has its
+   own). */
+static void emit_which(emitter *m, int lags) {
+    int n = m->twins ? 2 : 1;
+    emit_line(m, "const _Bool does0 = step < last;");
+    for (int lag = 1; lag <= lags; lag++) {
+        emit_line(m, "const _Bool does%d = step >= first + %d && step < last + %d;", lag, lag * n, lag * n);
+    }
+}
+
+/* Their numbers, for each lag. */
+static void emit_numbers(emitter *m, int lags, definition *made) {
+    for (int lag = 0; lag <= lags; lag++) {
+        emit_define(m, &made[2 * lag], "const int64_t ", lag > 0 ? "at%d = step - %d" : "at%d = step", lag, 2 * lag);
+        emit_define(m, &made[2 * lag + 1], "const int64_t ", "at%db = at%d + (at%d + 1 < last)", lag, lag, lag);
+    }
+}
+
+void emit_flow(emitter *m) {
+    int lags = emit_flow_lag(m, m->k->n_phases - 1), n = m->twins ? 2 * (lags + 1) : 0;
+    definition *made = arena_make(m->c->memory, (size_t)n + 1, sizeof *made);
+    if (made == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    emit_declare_rows(m);
+    emit_line(m, "for (int64_t step = first; step < last + %d; %s) {", m->twins ? 2 * lags : lags, m->twins ? "step += 2" : "step++");
+    m->depth++;
+    emit_which(m, lags);
+    if (m->twins) {
+        emit_numbers(m, lags, made);
+    }
+    emit_step(m);
+    while (n-- > 0) {
+        emit_drop_unused(m, &made[n]);
+    }
+    m->depth--;
+    emit_line(m, "}");
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a kernel's tasks go on side by side (flow.c), and what is kept between their phases for that. */
+#include "engine/compile/emit/flow_choose.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/guess.h"
+#include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/wants.h"
+
+#include <string.h>
+
+/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
+   the stack. */
+enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
+
+static bool may_flow(const emitter *m) {
+    const kernel *k = m->k;
+    bool few = k->n_task_items < LEAST_TASKS && !m->c->options->streams_all;
+    if (few || !m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 ||
+        !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
+        return false;
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
+            return false;
+        }
+    }
+    for (int p = 0; p < k->n_phases; p++) {
+        if (!emit_has_loops(m, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last phase that needs expression i, and the first, of those that compute it or read it back; -1: none. */
+static int last_use(emitter *m, int i, int *first) {
+    int last = -1;
+    *first = -1;
+    for (int p = 0; p < m->k->n_phases; p++) {
+        emit_want_all(m, p);
+        if (m->wanted[i]) {
+            *first = *first < 0 ? p : *first;
+            last = p;
+        }
+    }
+    return last;
+}
+
+/* Whether each task reads elements of its own by expression i. */
+static bool is_of_task(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    uint64_t tasks = 0;
+    for (int t = 0; t < m->k->n_tasks; t++) {
+        tasks |= (uint64_t)1 << m->k->tasks[t];
+    }
+    return e->kind == EXPR_LOAD && (e->variables & tasks) != 0 && (e->variables & m->reduced) != 0;
+}
+
+/* The cast that a half which expression i loads is computed in; i itself when there is none, or others as well. */
+static int kept_form(const emitter *m, int i) {
+    int found = i;
+    for (int e = 0; e < m->k->n_exprs; e++) {
+        int reads[EXPR_MAX_READS], n = expr_reads(m->k, &m->k->exprs[e], reads);
+        for (int r = 0; r < n; r++) {
+            if (reads[r] == i) {
+                bool is_only = found == i && m->k->exprs[e].kind == EXPR_CAST && dtype_is_floating(m->k->exprs[e].dtype);
+                found = is_only ? e : -1;
+            }
+        }
+        if (found < 0) {
+            return i;
+        }
+    }
+    for (int r = 0; r < m->k->n_roots; r++) {
+        found = m->k->roots[r].expr == i ? i : found; /* it is stored as it is */
+    }
+    return found;
+}
+
+/* What the first phase reads and a later one reads again is kept. */
+static void keep_loads(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        int first;
+        bool by_lanes = (m->k->exprs[i].variables >> m->k->vector & 1) != 0; /* others are read before them */
+        if (!by_lanes || !is_of_task(m, i) || last_use(m, i, &first) <= first) {
+            continue;
+        }
+        int kept = kept_form(m, i);
+        if (m->saved_in[kept] < 0) {
+            m->saved_in[kept] = first;
+        }
+    }
+}
+
+/* Bytes that are kept, all versions of them; counts the versions. */
+static int64_t count_kept(emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        m->versions[i] = 1;
+        if (m->saved_in[i] >= 0) {
+            int first, lags = emit_flow_lag(m, last_use(m, i, &first)) - emit_flow_lag(m, m->saved_in[i]);
+            m->versions[i] = lags > 1 ? lags : 1;
+            bytes += m->versions[i] * emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype);
+        }
+    }
+    return bytes;
+}
+
+/* Bytes that a task reads for itself alone. */
+static int64_t read_bytes(const emitter *m) {
+    int64_t bytes = 0;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        bytes += is_of_task(m, i) ? emit_visited(m) * (int64_t)dtype_size(m->k->exprs[i].dtype) : 0;
+    }
+    return bytes;
+}
+
+/* Whether what all tasks in flight keep, and what they read, has room enough for all of them to go on side by side. Rows in lanes
+   read nothing twice, and choose_vector has seen to it that what they keep fits. */
+static bool has_room(emitter *m) {
+    if (m->rows && m->k->n_loops > 0) {
+        return count_kept(m) <= ROWS_KEPT_BYTES;
+    }
+    return m->k->n_phases * read_bytes(m) <= FLIGHT_BYTES && count_kept(m) <= FLIGHT_BYTES;
+}
+
+/* Rows a page apart are gone down in groups: a block of lanes of each, then the next block. The CPU reads ahead in each row's page
+   by itself then, while what lanes sum stays in registers. Alone, moving what softmax moves over the second of [64, 512, 1024] takes
+   9.7 ms so, and 12 ms row by row (Sapphire Rapids, 2026-11). */
+static void choose_groups(emitter *m) {
+    const kernel *k = m->k;
+    const loop_variable *inner = k->n_loops > 0 ? &k->variables[k->loops[k->n_loops - 1]] : NULL;
+    m->by_groups = m->flow != FLOW_NONE && m->rows && inner != NULL && inner->tile == 0 && k->lanes % EMIT_BLOCK_LANES == 0 &&
+                   k->variables[k->vector].tile == 0;
+    if (!m->by_groups) {
+        return;
+    }
+    int last = k->n_phases - 1;
+    m->phase = last;
+    bool aligned = emit_is_aligned(m, last);
+    bool next_to_each_other = k->n_tasks > 0 && k->tasks[k->n_tasks - 1] == k->vector;
+    m->joins = !aligned && next_to_each_other;
+    m->by_groups = aligned || m->joins;
+}
+
+/* Whether its rows of whole blocks lie apart, each from a line of memory on, so that they can be taken in turns. */
+static bool turns_rows(emitter *m) {
+    const kernel *k = m->k;
+    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
+        return false;
+    }
+    const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
+    return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
+}
+
+void emit_choose_flow(emitter *m) {
+    const kernel *k = m->k, *unguessed = k;
+    m->flow = FLOW_NONE;
+    m->in_room = m->by_groups = m->joins = m->turns_rows = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->versions[i] = 1;
+    }
+    if (may_flow(m)) {
+        emit_choose_guess(m);
+        k = m->k;
+        emit_choose_saved(m, m->rows ? ROWS_KEPT_BYTES : EMIT_SAVED_BYTES);
+        /* A row that lies in one piece is read again from the cache, others would meet in a few places of it. */
+        m->flow = FLOW_ALL;
+        if (k->n_loops > 0) {
+            keep_loads(m);
+        }
+        if (!has_room(m)) {
+            m->flow = FLOW_ENDS;
+            keep_loads(m);
+            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+        }
+        choose_groups(m);
+        m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);
+        if (m->flow == FLOW_NONE) {
+            m->guessed = -1;
+            m->k = unguessed;
+            emit_choose_saved(m, EMIT_SAVED_BYTES);
+        } else {
+            m->turns_rows = turns_rows(m);
+            emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
+        }
+    }
+    m->phase = 0;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+}

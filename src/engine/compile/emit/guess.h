@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exponentials that do not wait for the largest number. */
+#ifndef ENGINE_COMPILE_EMIT_GUESS_H
+#define ENGINE_COMPILE_EMIT_GUESS_H
+
+#include "engine/compile/emit/emitter.h"
+
+/* Looks for a root whose result need only be near, and renumbers the phases of a kernel of the emitter's own. */
+void emit_choose_guess(emitter *m);
+/* Whether it is one of this phase's. */
+bool emit_guesses_in(const emitter *m, int phase);
+/* The number that stands for it; what begins the doing again of rows where that is too far off. */
+void emit_guess(emitter *m, int phase);
+void emit_open_redo(emitter *m, int phase);
+
+#endif

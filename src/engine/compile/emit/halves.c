@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Halves that lie wherever an index says. A block of such is put side by side and then converted as a whole: compilers have no
+   vector code for loads of 16 bits from here and there, and so none for what is computed of them. */
+#include "engine/compile/emit/halves.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+
+#include <stdio.h>
+
+bool emit_is_gathered_half(const emitter *m, const expr *e) {
+    int reads[EXPR_MAX_READS];
+    int n = e->kind == EXPR_LOAD && e->dtype == ASSAY_F16 && m->k->vector >= 0 ? index_reads(m->k, e->at, e->guard, reads, 0) : 0;
+    bool by_lanes = false;
+    for (int r = 0; r < n; r++) {
+        by_lanes |= (m->k->exprs[reads[r]].variables >> m->k->vector & 1) != 0;
+    }
+    return by_lanes;
+}
+
+void emit_choose_gathered(emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
+        bool follows = false;
+        for (int r = 0; r < n; r++) {
+            follows |= m->follows[reads[r]];
+        }
+        m->gathered[i] = e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_gathered_half(m, &k->exprs[e->sources[0]]) &&
+                         !follows && m->wanted[i] && !m->named[i] && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
+                         (e->variables & k->beside) == 0 && emit_block_lanes(m) == EMIT_BLOCK_LANES;
+        m->follows[i] = follows || m->gathered[i];
+    }
+}
+
+bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
+    enum { LEAST_REST = 32, LEAST_GATHERED = 8 };
+    bool halves = false, gathered = false;
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        const expr *e = &m->k->exprs[i];
+        halves |= m->widened[i] && e->kind == EXPR_CAST && m->k->exprs[e->sources[0]].dtype == ASSAY_F16;
+        gathered |= m->gathered[i];
+    }
+    for (int i = 0; i < m->k->n_roots; i++) {
+        halves |= m->staged[i] && m->narrowed[i] && m->k->roots[i].store_dtype == ASSAY_F16;
+    }
+    return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
+}
+
+/* As many digits as both ask. */
+static dtype more_digits(dtype a, dtype b) {
+    return a == ASSAY_F32 || b == ASSAY_F32 ? ASSAY_F32 : a == ASSAY_F16 || b == ASSAY_F16 ? ASSAY_F16 : ASSAY_BF16;
+}
+
+static dtype digits_for(const emitter *m, int i, int depth) {
+    enum { MOST_PRODUCTS = 4 }; /* one behind the other */
+    const kernel *k = m->k;
+    dtype digits = ASSAY_BF16;
+    bool any = false;
+    for (int r = 0; r < k->n_roots; r++) {
+        if (k->roots[r].expr == i) {
+            return ASSAY_F32;
+        }
+    }
+    for (int u = 0; u < k->n_exprs && digits != ASSAY_F32; u++) {
+        const expr *e = &k->exprs[u];
+        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
+        bool uses = false;
+        for (int r = 0; r < n; r++) {
+            uses |= reads[r] == i;
+        }
+        if (!uses) {
+            continue;
+        }
+        any = true;
+        bool narrows = e->kind == EXPR_CAST && (e->dtype == ASSAY_F16 || e->dtype == ASSAY_BF16);
+        bool keeps = e->kind == EXPR_MAP && e->dtype == ASSAY_F32 && (e->fn == FN_MUL || e->fn == FN_DIV || e->fn == FN_NEG);
+        dtype want = narrows ? e->dtype : keeps && depth < MOST_PRODUCTS ? digits_for(m, u, depth + 1) : ASSAY_F32;
+        digits = more_digits(digits, want);
+    }
+    return any ? digits : ASSAY_F32;
+}
+
+dtype emit_digits_of(const emitter *m, int i) {
+    return digits_for(m, i, 0);
+}
+
+/* The instruction for bf16 takes denormals for 0: what is only rounded on its way keeps them. */
+bool emit_can_narrow(const emitter *m, const root *r) {
+    const expr *e = &m->k->exprs[r->expr];
+    int64_t stride;
+    bool dense = m->k->vector >= 0 && index_stride(r->at, m->k->vector, &stride) && stride == 1;
+    if (e->kind == EXPR_CAST && e->dtype == ASSAY_BF16 && m->k->exprs[e->sources[0]].kind == EXPR_LOAD) {
+        return false;
+    }
+    return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && dense &&
+           e->kind == EXPR_CAST && dialect_narrow(e->dtype, false) != NULL && r->store_dtype == e->dtype &&
+           m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
+           m->saved_in[r->expr] < 0 && !m->named[r->expr];
+}
+
+bool emit_passes_on(const emitter *m, int phase) {
+    bool all = true, any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase != phase || !emit_in_loops(m, r)) {
+            continue;
+        }
+        int from = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : -1;
+        all &= from >= 0 && !r->streams && !m->c->options->streams_all && emit_is_dense_load(m, &m->k->exprs[from]) && !m->turned[from] &&
+               m->saved_in[from] < 0;
+        any = true;
+    }
+    return any && all && (m->k->vector >= 0 && m->k->beside == 0);
+}
+
+void emit_halves_store(emitter *m, const root *r, int i, bool passes) {
+    const expr *from = &m->k->exprs[m->k->exprs[r->expr].sources[0]];
+    text source = {0};
+    if (passes) {
+        text_addf(&source, ", b%d + ", from->buffer);
+        emit_index(m, &source, from->at, -1);
+        text_add(&source, ");");
+    } else {
+        text_addf(&source, ", made%d);", i);
+    }
+    char before[32];
+    snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, m->pairs));
+    emit_address_call(m, before, r->buffer, r->at, text_get(&source));
+    m->out.failed |= source.failed;
+    text_clear(&source);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes that look beside themselves, as a convolution's windows and what is padded do: most stay inside of what they look at, and
+   are a loop of their own which asks nothing. Compilers make each question a mask, which costs more than what is computed. */
+#include "engine/compile/emit/inside.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
+   over: for those compilers write code that takes one after the other, with branches. */
+enum { LEAST_LANES = 16, TOGETHER = 16 };
+
+/* Values of the vector variable, and what else must hold, for all the conditions that can be certain. */
+typedef struct inside {
+    int64_t first, last;
+    text condition;
+    int only; /* the condition, where there is but this one, which fails wherever the rest does not hold; -1 */
+} inside;
+
+static int64_t divide_up(int64_t a, int64_t b) {
+    return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+static int64_t divide_down(int64_t a, int64_t b) {
+    return -divide_up(-a, b);
+}
+
+/* Once. */
+static void add_condition(emitter *m, inside *in, const view_bound *b, const char *compares, int64_t with) {
+    text one = {0};
+    text_add(&one, "(");
+    emit_index(m, &one, b->at, -1);
+    text_addf(&one, " %s %lld)", compares, (long long)with);
+    if (strstr(text_get(&in->condition), text_get(&one)) == NULL) {
+        text_addf(&in->condition, "%s%s", in->condition.length > 0 ? " & " : "", text_get(&one));
+    }
+    in->condition.failed |= one.failed;
+    text_clear(&one);
+}
+
+static void add_bounds(emitter *m, const expr *e, inside *in) {
+    for (int i = 0; i < e->n_bounds; i++) {
+        const view_bound *b = &e->bounds[i];
+        int64_t low, high;
+        index_range(b->at, &low, &high);
+        if (emit_goes_with_lanes(m, b)) {
+            int64_t factor = b->at.terms[0].factor;
+            int64_t first = b->low > INT64_MIN ? divide_up(b->low - b->at.constant, factor) : 0;
+            int64_t last = b->high < INT64_MAX ? divide_down(b->high - b->at.constant, factor) : in->last;
+            in->first = first > in->first ? first : in->first;
+            in->last = last < in->last ? last : in->last;
+            continue;
+        }
+        if (low < b->low) {
+            add_condition(m, in, b, ">=", b->low);
+        }
+        if (high > b->high) {
+            add_condition(m, in, b, "<=", b->high);
+        }
+    }
+}
+
+/* Of a condition that can be certain; it may have a name from before these lanes. */
+static void add_certain(emitter *m, int i, inside *in) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_WITHIN) {
+        add_bounds(m, e, in);
+        return;
+    }
+    add_certain(m, e->sources[0], in);
+    add_certain(m, e->sources[1], in);
+}
+
+/* Whether what the lanes need has loads behind conditions that can be certain, for half of them and more. */
+static bool find_inside(emitter *m, int phase, inside *in) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size;
+    *in = (inside){.last = size - 1, .only = -1};
+    bool any = false, moves = false, several = k->has_classes;
+    for (int i = 0; i < k->n_roots; i++) {
+        moves |= k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER);
+    }
+    m->inside = true;
+    for (int i = 0; i < k->n_exprs && !moves; i++) {
+        const expr *e = &k->exprs[i];
+        if (!m->wanted[i] || m->named[i] || m->turned[i] || m->widened[i]) {
+            continue;
+        }
+        bool chooses = e->kind == EXPR_MAP && e->fn == FN_SELECT;
+        int condition = e->kind == EXPR_LOAD ? e->guard : chooses ? e->sources[0] : i;
+        if (condition >= 0 && emit_is_certain(m, condition)) {
+            add_certain(m, condition, in);
+            any |= e->kind == EXPR_LOAD;
+            several |= k->exprs[condition].kind != EXPR_WITHIN || (in->only >= 0 && in->only != condition);
+            in->only = condition;
+        }
+    }
+    m->inside = false;
+    in->only = several ? -1 : in->only;
+    in->first = in->first < size ? in->first : size;
+    in->last = in->last >= in->first ? in->last : in->first - 1;
+    return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
+}
+
+/* Whether a range is all there is of the vector variable. */
+static bool is_whole(const emitter *m, const lane_range *range) {
+    int64_t size = m->k->variables[m->k->vector].size;
+    return m->k->lanes >= size && strcmp(range->first, "0") == 0 && strtoll(range->last, NULL, 10) == size;
+}
+
+static void emit_part(emitter *m, int phase, const lane_range *range, bool is_inside) {
+    m->inside = is_inside;
+    emit_plain_range(m, phase, range);
+    m->inside = false;
+}
+
+/* Lanes that are not all inside: with their conditions, or without what fails in all of them. */
+static void emit_outside(emitter *m, int phase, const lane_range *range, int never) {
+    size_t n = (size_t)m->k->n_exprs;
+    bool *wanted = never >= 0 ? malloc(n + 1) : NULL;
+    if (never >= 0 && wanted == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    if (never >= 0) {
+        memcpy(wanted, m->wanted, n);
+        m->never = never;
+        emit_want_phase(m, phase);
+    }
+    emit_plain_range(m, phase, range);
+    if (never >= 0) {
+        memcpy(m->wanted, wanted, n);
+        m->never = -1;
+    }
+    free(wanted);
+}
+
+/* The lanes inside, which `from` counts, from inner_first to before inner_last. */
+static void emit_inner(emitter *m, int phase, const lane_range *range, const char *inner_first, const char *inner_last, bool together) {
+    if (together) {
+        emit_line(m, "for (int64_t block = %s; block < %s; block += %d) {", inner_first, inner_last, TOGETHER);
+        m->depth++;
+        emit_line(m, "const int64_t block_first = block + %d <= %s ? block : %s - %d;", TOGETHER, inner_last, inner_last, TOGETHER);
+        emit_part(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false}, true);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_part(m, phase, &(lane_range){inner_first, inner_last, range->from, 0, false}, true);
+    }
+}
+
+/* All lanes that there are, where one condition decides: it is known beforehand which are inside. */
+static void emit_whole(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    char first[24], last[24];
+    snprintf(first, sizeof first, "%lld", (long long)in->first);
+    snprintf(last, sizeof last, "%lld", (long long)in->last + 1);
+    if (in->first > 0) {
+        emit_outside(m, phase, &(lane_range){"0", first, range->from, 0, false}, in->only);
+    }
+    emit_inner(m, phase, range, first, last, together);
+    if (in->last + 1 < m->k->variables[m->k->vector].size) {
+        emit_outside(m, phase, &(lane_range){last, range->last, range->from, 0, false}, in->only);
+    }
+}
+
+/* A block of them, which may lie anywhere, or all. */
+static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
+        emit_inner(m, phase, range, range->first, range->last, together);
+        return;
+    }
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
+    const char *from = one_block ? "0" : range->from;
+    emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in->first, from, range->first,
+              (long long)in->first, from, range->first);
+    emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
+              (long long)in->last + 1, from, range->last);
+    emit_inner(m, phase, range, "inner_first", "inner_last", together);
+    emit_line(m, "for (int side = 0; side < 2; side++) {");
+    m->depth++;
+    emit_line(m, "const int64_t side_first = side == 0 || inner_last < %s ? %s : inner_last;", range->first, range->first);
+    emit_line(m, "const int64_t side_last = side != 0 || inner_first > %s ? %s : inner_first;", range->last, range->last);
+    emit_outside(m, phase, &(lane_range){"side_first", "side_last", range->from, 0, in->only < 0}, in->only);
+    m->depth--;
+    emit_line(m, "}");
+}
+
+bool emit_inside(emitter *m, int phase, const lane_range *range) {
+    inside in = {0};
+    if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
+        text_clear(&in.condition);
+        return false;
+    }
+    bool asks = in.condition.length > 0;
+    if (asks) {
+        emit_line(m, "if (%s) {", text_get(&in.condition));
+    } else {
+        emit_line(m, "{");
+    }
+    m->depth++;
+    bool whole = is_whole(m, range), together = whole && in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase);
+    if (whole && in.only >= 0) {
+        emit_whole(m, phase, range, &in, together);
+    } else {
+        emit_some(m, phase, range, &in, together);
+    }
+    m->depth--;
+    if (asks) {
+        emit_line(m, "} else {");
+        m->depth++;
+        emit_outside(m, phase, range, in.only);
+        m->depth--;
+    }
+    emit_line(m, "}");
+    m->out.failed |= in.condition.failed;
+    text_clear(&in.condition);
+    return true;
+}

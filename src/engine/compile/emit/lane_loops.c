@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The innermost loops as text: over lanes of the vector variable. */
+#include "engine/compile/emit/lane_loops.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What depends on none of these variables, and then the roots, for each value of those that are computed side by side. */
+static void emit_values(emitter *m, int phase, uint64_t beside) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (k->exprs[i].variables & beside) == 0) {
+            emit_expr(m, i);
+        }
+    }
+    int v = 0;
+    while (beside != 0 && (beside >> v & 1) == 0) {
+        v++;
+    }
+    bool *named = beside != 0 ? malloc((size_t)k->n_exprs + 1) : NULL;
+    for (int64_t i = 0; named != NULL && i < k->variables[v].size; i++) {
+        definition value;
+        memcpy(named, m->named, (size_t)k->n_exprs);
+        emit_line(m, "{");
+        m->depth++;
+        emit_define(m, &value, "const int64_t ", "v%d = %lld", v, (long long)i);
+        m->known |= (uint64_t)1 << v;
+        m->values[v] = i;
+        emit_values(m, phase, beside & ~((uint64_t)1 << v));
+        m->known &= ~((uint64_t)1 << v);
+        emit_drop_unused(m, &value);
+        m->depth--;
+        emit_line(m, "}");
+        memcpy(m->named, named, (size_t)k->n_exprs);
+    }
+    m->out.failed |= beside != 0 && named == NULL;
+    free(named);
+    for (int i = 0; beside == 0 && i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase && emit_in_loops(m, &k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+void emit_body(emitter *m, int phase, bool before) {
+    uint64_t lanes = (m->k->vector >= 0 ? (uint64_t)1 << m->k->vector : 0) | m->k->beside;
+    if (!before) {
+        emit_values(m, phase, m->k->beside);
+        return;
+    }
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->wanted[i] && !m->named[i] && (m->k->exprs[i].variables & lanes) == 0) {
+            emit_expr(m, i);
+        }
+    }
+}
+
+/* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
+enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
+
+/* Whether these lanes are such a loop, and go to memory: accumulators are to lie in registers, not in an array. */
+static bool are_few(const emitter *m, const lane_range *range) {
+    if (m->page_tasks > 0 || m->flow_lanes > 0) {
+        return emit_block_lanes(m) <= MOST_UNROLLED;
+    }
+    long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
+    bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
+    bool accumulates = m->k->has_classes && m->k->roots[0].kind != ROOT_SCATTER;
+    return !accumulates && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+}
+
+/* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
+void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
+    if (!range->singly) {
+        emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
+    }
+    if (range->block > 0) {
+        emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
+    } else {
+        emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
+    }
+    m->depth++;
+    if (range->singly) {
+        emit_line(m, "ONE_BY_ONE(l);");
+    }
+    if (range->block > 0) {
+        emit_define(m, &l->lane, "const int64_t ", "l = %s + i", range->first);
+    }
+    emit_define(m, &l->variable, "const int64_t ", strcmp(range->from, "0") == 0 && range->block > 0 ? "v%d = l" : "v%d = %s + l",
+                m->k->vector, range->from);
+}
+
+void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, const bool *named) {
+    emit_drop_unused(m, &l->variable);
+    if (range->block > 0) {
+        emit_drop_unused(m, &l->lane);
+    }
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->named, named, (size_t)m->k->n_exprs);
+}
+
+void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range) {
+    const kernel *k = m->k;
+    bool *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    emit_want(m, i);
+    lane_loop l;
+    text value = {0};
+    emit_open_lanes(m, range, &l);
+    emit_body(m, -1, false);
+    emit_name(m, &value, i);
+    emit_line(m, "%s[%s] = %s;", array, emit_block_lane(m), text_get(&value));
+    emit_close_lanes(m, range, &l, named);
+    m->out.failed |= value.failed;
+    text_clear(&value);
+    free(named);
+}
+
+void emit_operand(emitter *m, int i, const lane_range *range) {
+    char array[32];
+    snprintf(array, sizeof array, "wide%d", i);
+    emit_lanes_to(m, m->k->exprs[i].sources[0], array, range);
+}
+
+void emit_gathered(emitter *m, const lane_range *range) {
+    const kernel *k = m->k;
+    bool any = false, *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->gathered[i]) {
+            emit_line(m, "uint16_t half%d[%d];", i, emit_block_lanes(m));
+            emit_want(m, k->exprs[i].sources[0]);
+            any = true;
+        }
+    }
+    if (any) {
+        lane_loop l;
+        emit_open_lanes(m, range, &l);
+        emit_body(m, -1, false);
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (m->gathered[i]) {
+                emit_line(m, "half%d[%s] = t%d;", i, emit_block_lane(m), k->exprs[i].sources[0]);
+            }
+        }
+        emit_close_lanes(m, range, &l, named);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (m->gathered[i]) {
+            emit_line(m, "f32s_of_f16s(wide%d, half%d);", i, i);
+        }
+    }
+    free(named);
+}
+
+void emit_plain_range(emitter *m, int phase, const lane_range *range) {
+    bool *named = malloc((size_t)m->k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)m->k->n_exprs);
+    lane_loop l;
+    emit_open_lanes(m, range, &l);
+    emit_body(m, phase, false);
+    emit_close_lanes(m, range, &l, named);
+    free(named);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The innermost loops as text: over lanes of the vector variable. */
+#ifndef ENGINE_COMPILE_EMIT_LANE_LOOPS_H
+#define ENGINE_COMPILE_EMIT_LANE_LOOPS_H
+
+#include "engine/compile/emit/writing.h"
+
+/* Lanes l from `first` to before `last`, as words, or `block` of them from `first` on; the vector variable is `from` + l. */
+typedef struct lane_range {
+    const char *first, *last, *from;
+    int block;
+    bool singly; /* they are so few that vector code is not worth its beginning and its end */
+} lane_range;
+
+/* The loop over lanes, and what it gives names to. */
+typedef struct lane_loop {
+    definition lane, variable;
+} lane_loop;
+
+/* Begins it, and ends it: what has a name behind it is what `named` says. */
+void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l);
+void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, const bool *named);
+/* The innermost statements of a phase, inside the loop over lanes or without one. `before`: only what does not depend on the
+   vector variable. */
+void emit_body(emitter *m, int phase, bool before);
+/* A range as one loop, which computes what is wanted. */
+void emit_plain_range(emitter *m, int phase, const lane_range *range);
+/* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
+void emit_operand(emitter *m, int i, const lane_range *range);
+/* Lanes of any expression, into an array of that name. */
+void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range);
+/* A block of halves that lie here and there, side by side, and what they are in f32. */
+void emit_gathered(emitter *m, const lane_range *range);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A task's phases, one after the other: what belongs to its row, then the loops over what is reduced and over lanes. */
+#include "engine/compile/emit/phases.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/turned.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void emit_open_loop(emitter *m, int v) {
+    const loop_variable *loop = &m->k->variables[v];
+    if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
+                  (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
+    } else {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
+    }
+    m->depth++;
+}
+
+void emit_drop_unasked(emitter *m, size_t from, const bool *named) {
+    for (int i = m->k->n_exprs - 1; i >= 0 && !m->out.failed; i--) {
+        char line[48];
+        definition d;
+        if (m->k->exprs[i].kind != EXPR_WITHIN || !m->named[i] || named[i]) {
+            continue;
+        }
+        snprintf(d.name, sizeof d.name, "t%d", i);
+        snprintf(line, sizeof line, "const %s %s = ", dialect_type(ASSAY_B8), d.name);
+        const char *at = strstr(m->out.data + from, line);
+        if (at != NULL) {
+            d.to = (size_t)(strchr(at, '\n') + 1 - m->out.data);
+            d.from = (size_t)(at - m->out.data) - 4 * (size_t)m->depth;
+            emit_drop_unused(m, &d);
+        }
+    }
+}
+
+void emit_loops(emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (k->vector >= 0 && k->variables[k->vector].size == 0) {
+        return; /* lanes are at least one */
+    }
+    bool *named = malloc((size_t)k->n_exprs + 1);
+    if (named == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(named, m->named, (size_t)k->n_exprs);
+    emit_turned(m);
+    for (int i = 0; i < k->n_loops; i++) {
+        emit_open_loop(m, k->loops[i]);
+    }
+    if (k->vector < 0) {
+        emit_body(m, phase, false);
+    } else {
+        size_t before = m->out.length;
+        emit_body(m, phase, true);
+        const loop_variable *vector = &k->variables[k->vector];
+        int64_t rest = vector->size % k->lanes;
+        if (m->rows) {
+            emit_lanes(m, phase, rest == 0 ? k->lanes : 0, "first_lane");
+        } else if (emit_streams(m, phase)) {
+            emit_lanes(m, phase, vector->size, "0"); /* what a phase only stores needs no lanes of its own */
+        } else {
+            if (vector->size > k->lanes) {
+                emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)(vector->size - rest),
+                     (long long)k->lanes);
+                m->depth++;
+                emit_lanes(m, phase, k->lanes, "lane");
+                m->depth--;
+                emit_line(m, "}");
+            } else if (vector->size > 0) {
+                emit_lanes(m, phase, k->lanes, "0");
+            }
+            if (rest > 0 && vector->size > k->lanes) {
+                char from[32];
+                snprintf(from, sizeof from, "%lld", (long long)(vector->size - rest));
+                emit_lanes(m, phase, rest, from);
+            }
+        }
+        emit_drop_unasked(m, before, named);
+    }
+    for (int i = 0; i < k->n_loops; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+    memcpy(m->named, named, (size_t)k->n_exprs);
+    free(named);
+}
+
+/* A row's own expressions that a phase can give a name to. */
+static bool is_ready(const emitter *m, int i, int phase) {
+    const expr *e = &m->k->exprs[i];
+    return m->wanted[i] && !m->named[i] && emit_is_row(m, e) && e->phase <= phase && e->kind != EXPR_NUMBER &&
+           e->kind != EXPR_RESULT;
+}
+
+static void emit_row_stores(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == phase && !emit_in_loops(m, &m->k->roots[i])) {
+            emit_root(m, i);
+        }
+    }
+}
+
+/* Marks what the roots from this phase on need. */
+static void want_from(emitter *m, int phase, bool only_row_stores) {
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (only_row_stores ? r->phase == phase && !emit_in_loops(m, r) : r->phase >= phase) {
+            emit_want(m, r->expr);
+            emit_want_index(m, r->at);
+        }
+    }
+}
+
+/* With lanes for rows only what follows from a reduction is kept in an array of lanes, which costs a store and a load; the
+   rest is computed where it is used. */
+static void emit_row_lanes(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool *named = malloc((size_t)k->n_exprs + 1), *kept_now = calloc((size_t)k->n_exprs + 1, 1);
+    if (named == NULL || kept_now == NULL) {
+        m->out.failed = true;
+        free(named);
+        free(kept_now);
+        return;
+    }
+    want_from(m, phase, false);
+    bool any = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        kept_now[i] = is_ready(m, i, phase) && e->kind == EXPR_MAP && e->phase > 0;
+        any |= kept_now[i];
+        if (kept_now[i]) {
+            emit_line(m, "%s t%d[%lld];", dialect_type(e->dtype), i, (long long)k->lanes);
+        }
+    }
+    want_from(m, phase, true);
+    for (int i = 0; i < k->n_roots; i++) {
+        any |= k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i]);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        if (kept_now[i]) {
+            emit_want(m, i);
+        }
+    }
+    if (any) {
+        memcpy(named, m->named, (size_t)k->n_exprs);
+        int64_t rest = k->variables[k->vector].size % k->lanes;
+        emit_line(m, "INDEPENDENT");
+        emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
+             (long long)k->lanes);
+        m->depth++;
+        definition name;
+        emit_define(m, &name, "const int64_t ", "v%d = first_lane + l", k->vector);
+        for (int i = 0; i < k->n_exprs; i++) {
+            if (is_ready(m, i, phase)) {
+                m->kept[i] = kept_now[i];
+                emit_expr(m, i);
+                named[i] = kept_now[i];
+            }
+        }
+        emit_row_stores(m, phase);
+        emit_drop_unused(m, &name);
+        m->depth--;
+        emit_line(m, "}");
+        memcpy(m->named, named, (size_t)k->n_exprs);
+    }
+    free(named);
+    free(kept_now);
+}
+
+/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. */
+static void emit_row(emitter *m, int phase) {
+    if (m->rows) {
+        emit_row_lanes(m, phase);
+        return;
+    }
+    want_from(m, phase, false);
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (is_ready(m, i, phase)) {
+            emit_expr(m, i);
+            m->kept[i] = true;
+        }
+    }
+    emit_row_stores(m, phase);
+}
+
+int emit_tasks(emitter *m, definition *made) {
+    const kernel *k = m->k;
+    int n = 0;
+    int64_t below = k->n_task_items;
+    for (int i = 0; i < k->n_tasks; i++) {
+        int v = k->tasks[i];
+        bool blocks = v == k->vector;
+        int64_t size = blocks ? (k->variables[v].size + k->lanes - 1) / k->lanes : k->variables[v].size;
+        below /= size;
+        char value[96];
+        if (below == 1) {
+            snprintf(value, sizeof value, i == 0 ? "task" : "task %% %lld", (long long)size);
+        } else {
+            snprintf(value, sizeof value, i == 0 ? "task / %lld" : "task / %lld %% %lld", (long long)below, (long long)size);
+        }
+        if (blocks) {
+            emit_define(m, &made[n++], "const int64_t ", "first_lane = %lld * (%s)", (long long)k->lanes, value);
+            if (k->variables[v].size % k->lanes != 0) {
+                emit_define(m, &made[n++], "const int64_t ", "n_lanes = %lld - first_lane < %lld ? %lld - first_lane : %lld",
+                       (long long)k->variables[v].size, (long long)k->lanes, (long long)k->variables[v].size,
+                       (long long)k->lanes);
+            }
+        } else {
+            emit_define(m, &made[n++], "const int64_t ", "v%d = %s", v, value);
+        }
+    }
+    return n;
+}
+
+void emit_phases(emitter *m) {
+    const kernel *k = m->k;
+    for (int phase = 0; phase < k->n_phases; phase++) {
+        m->phase = phase;
+        if (k->has_classes) {
+            emit_row(m, phase);
+        }
+        if (!emit_has_loops(m, phase)) {
+            continue;
+        }
+        emit_want_phase(m, phase);
+        emit_accumulators(m, phase);
+        emit_loops(m, phase);
+        emit_results(m, phase);
+    }
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels to text. A kernel is a function over tasks; a task is a row of phases, each the loops over what is reduced; the
+   innermost loop runs over the lanes of one vector variable, so that any C compiler makes vector code of it. */
+#include "engine/compile/emit/program.h"
+
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/flow.h"
+#include "engine/compile/emit/flow_choose.h"
+#include "engine/compile/emit/halves.h"
+#include "engine/compile/emit/joined.h"
+#include "engine/compile/emit/phases.h"
+#include "engine/compile/emit/product.h"
+#include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/together.h"
+#include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/writing.h"
+
+#include <stdio.h>
+
+static void emit_parameters(emitter *m, definition *made) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_buffers; i++) {
+        const compile_buffer *b = &m->c->buffers[k->buffers[i]];
+        bool written = false;
+        for (int r = 0; r < k->n_roots; r++) {
+            written |= k->roots[r].buffer == k->buffers[i];
+        }
+        char type[64];
+        snprintf(type, sizeof type, "%s%s *const ", written ? "" : "const ", dialect_type(b->dtype));
+        emit_define(m, &made[i], type, "b%d = buffers[%d]", k->buffers[i], i);
+    }
+}
+
+/* The loops over tasks; made: room for what they define. */
+static void emit_all_tasks(emitter *m, definition *made) {
+    const kernel *k = m->k;
+    int n = 0;
+    if (m->flow != FLOW_NONE) {
+        emit_flow(m);
+        return;
+    }
+    if (k->n_tasks > 1 && !k->is_product) { /* what follows from the task's number takes no thought of its sign */
+        emit_line(m, "if (first < 0) {");
+        emit_line(m, "    __builtin_unreachable();");
+        emit_line(m, "}");
+    }
+    if (m->page_tasks > 0) {
+        emit_together(m);
+        return;
+    }
+    emit_line(m, "for (int64_t task = first; task < last; task++) {");
+    m->depth++;
+    if (k->is_product) {
+        emit_product(m);
+    } else {
+        n = emit_tasks(m, made);
+        emit_phases(m);
+    }
+    while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
+        emit_drop_unused(m, &made[n]);
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+static void emit_kernel(emitter *m, const char *symbol) {
+    const kernel *k = m->k;
+    emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
+    emit_line(m, "_Bool %s(void *const *buffers, int64_t first, int64_t last) {", symbol);
+    if (k->n_task_items == 0) {
+        emit_line(m, "    return 1;"); /* of no elements */
+        emit_line(m, "}");
+        emit_line(m, "%s", "");
+        return;
+    }
+    m->depth = 1;
+    emit_choose_saved(m, EMIT_SAVED_BYTES);
+    emit_choose_flow(m);
+    emit_choose_together(m);
+    definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
+    if (made == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    emit_parameters(m, made);
+    size_t from = m->out.length;
+    emit_declare_saved(m);
+    emit_twin(m, from);
+    emit_joined_room(m);
+    if (k->checks) {
+        emit_line(m, "uint64_t bad = 0;");
+    }
+    emit_all_tasks(m, made + k->n_buffers);
+    for (int i = k->n_buffers - 1; i >= 0; i--) {
+        emit_drop_unused(m, &made[i]);
+    }
+    if (m->streams) {
+        emit_line(m, "stream_settle();");
+    }
+    emit_line(m, k->checks ? "return bad == 0;" : "return 1;");
+    m->depth = 0;
+    emit_line(m, "}");
+    emit_line(m, "%s", "");
+}
+
+/* The kernels' text behind the functions that they call. */
+static char *with_prelude(compiler *c, const text *kernels, const char **body) {
+    text all = {0};
+    dialect_prelude(&all, text_get(kernels));
+    text_add(&all, "\n");
+    size_t before = all.length;
+    text_add(&all, text_get(kernels));
+    char *copy = all.failed ? NULL : arena_text(c->memory, all.data, all.length);
+    *body = copy != NULL ? copy + before : "";
+    text_clear(&all);
+    return copy;
+}
+
+/* Readies the emitter for a kernel; false when memory is out. */
+static bool begin(emitter *m, const kernel *k) {
+    size_t n = (size_t)k->n_exprs + 1;
+    m->k = k;
+    m->never = -1;
+    m->known = 0;
+    m->named = arena_make(m->c->memory, n, 1);
+    m->kept = arena_make(m->c->memory, n, 1);
+    m->wanted = arena_make(m->c->memory, n, 1);
+    m->widened = arena_make(m->c->memory, n, 1);
+    m->turned = arena_make(m->c->memory, n, 1);
+    m->gathered = arena_make(m->c->memory, n, 1);
+    m->follows = arena_make(m->c->memory, n, 1);
+    m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
+    m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
+    m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
+    m->versions = arena_make(m->c->memory, n, sizeof *m->versions);
+    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
+    m->reduced = 0;
+    m->room_bytes = 0;
+    m->page_tasks = 0;
+    m->turns_rows = m->twins = false;
+    m->flow_lanes = 0;
+    m->guessed = -1;
+    m->guesses = false;
+    m->singly = k->vector < 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->singly |= emit_is_gathered_half(m, &k->exprs[i]);
+    }
+    for (int v = 0; v < k->n_variables; v++) {
+        m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
+    }
+    m->streams = !k->is_product && emit_streams_any(m);
+    return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
+           m->widened != NULL && m->gathered != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
+}
+
+char *emit_program(compiler *c, const char **body, const char **lacking) {
+    emitter m = {.c = c};
+    bool memory = true;
+    *lacking = NULL;
+    for (int s = 0; s < c->n_steps; s++) {
+        for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
+            kernel *k = c->steps[s].variants[v];
+            memory = begin(&m, k);
+            if (memory) {
+                emit_kernel(&m, k->symbol);
+                k->room_bytes = m.room_bytes;
+            }
+            if (m.failed) {
+                const expr *e = &k->exprs[m.lacking];
+                *lacking = arena_format(c->memory, "%s of %s", scalar_function_name(e->fn),
+                                        assay_dtype_name(k->exprs[e->sources[e->n_sources - 1]].dtype));
+            }
+        }
+    }
+    char *source = memory && !m.out.failed && *lacking == NULL ? with_prelude(c, &m.out, body) : NULL;
+    text_clear(&m.out);
+    return source;
+}

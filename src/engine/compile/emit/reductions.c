@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions as text: lanes of accumulators, what an element does to them, how lanes come to one result; and stores. */
+#include "engine/compile/emit/reductions.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/writing.h"
+
+#include <stdio.h>
+
+static const char *start_of(reduction how, dtype t) {
+    bool floating = dtype_is_floating(t);
+    switch (how) {
+    case RED_SUM:
+        return "0";
+    case RED_PROD:
+        return "1";
+    case RED_MAX:
+    case RED_ARGMAX:
+        return floating ? "-__builtin_inf()" : t == ASSAY_I64 ? "(-0x7fffffffffffffff - 1)" : t == ASSAY_B8 ? "0" : "(-0x7fffffff - 1)";
+    default:
+        return floating ? "__builtin_inf()" : t == ASSAY_I64 ? "0x7fffffffffffffff" : t == ASSAY_B8 ? "1" : "0x7fffffff";
+    }
+}
+
+static bool is_place(reduction how) {
+    return how == RED_ARGMAX || how == RED_ARGMIN;
+}
+
+/* `a` takes in x. */
+static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
+    bool floating = dtype_is_floating(r->dtype);
+    switch (r->how) {
+    case RED_SUM:
+        emit_line(m, r->dtype == ASSAY_B8 ? "%s |= %s;" : "%s += %s;", a, x);
+        break;
+    case RED_PROD:
+        emit_line(m, r->dtype == ASSAY_B8 ? "%s &= %s;" : "%s *= %s;", a, x);
+        break;
+    case RED_MAX:
+    case RED_MIN:
+        emit_line(m, floating ? "%s = ((%s %s %s) | (%s != %s)) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
+             r->how == RED_MAX ? ">" : "<", a, x, floating ? x : a, x, a);
+        break;
+    default:
+        break; /* emit_take_place */
+    }
+}
+
+/* Whether an accumulator takes places as they ascend, beginning with the first: equals never beat it. */
+static bool takes_in_order(const emitter *m, const root *r) {
+    const kernel *k = m->k;
+    int64_t stride, least = INT64_MAX;
+    for (int i = 0; i < k->n_loops && m->rows; i++) {
+        if (!index_stride(r->place, k->loops[i], &stride) || stride <= 0 || stride >= least) {
+            return false; /* an inner loop's places lie between the next outer one's */
+        }
+        least = stride;
+    }
+    return m->rows && m->flow == FLOW_NONE;
+}
+
+/* The same where the place counts: the first of equals, and the first NaN before all numbers. */
+static void emit_take_place(emitter *m, const root *r, const char *a, const char *at, const char *x, const char *p) {
+    const char *beats = r->how == RED_ARGMAX ? ">" : "<";
+    if (takes_in_order(m, r)) {
+        bool may_be_nan = dtype_is_floating(r->dtype);
+        emit_line(m, may_be_nan ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
+                  x, beats, a, x, x, a, a);
+    } else if (dtype_is_floating(r->dtype)) {
+        emit_line(m, "const int wins = ((%s %s %s) & (%s == %s)) | ((%s != %s) & (%s == %s)) |", x, beats, a, a, a, x, x, a, a);
+        emit_line(m, "    (((%s == %s) | ((%s != %s) & (%s != %s))) & (%s < %s));", x, a, x, x, a, a, p, at);
+    } else {
+        emit_line(m, "const int wins = (%s %s %s) | ((%s == %s) & (%s < %s));", x, beats, a, x, a, p, at);
+    }
+    emit_line(m, "%s = wins ? %s : %s;", a, x, a);
+    emit_line(m, "%s = wins ? %s : %s;", at, p, at);
+}
+
+static bool has_accumulator(const root *r, int phase) {
+    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN);
+}
+
+static void emit_start(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
+    emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
+    if (is_place(r->how)) {
+        emit_line(m, takes_in_order(m, r) ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
+    }
+    emit_line(m, "}");
+}
+
+void emit_starts(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (has_accumulator(&m->k->roots[i], phase)) {
+            emit_start(m, i);
+        }
+    }
+}
+
+void emit_accumulators(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (!has_accumulator(r, phase)) {
+            continue;
+        }
+        emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
+        if (is_place(r->how)) {
+            emit_line(m, "int64_t p%d[%lld];", i, (long long)m->k->lanes);
+        }
+        emit_start(m, i);
+    }
+}
+
+/* x and y to one, whatever they are: of floating extremes only where neither is NaN. */
+static void add_joined(const root *r, text *out, const char *x, const char *y) {
+    bool logical = r->dtype == ASSAY_B8;
+    if (r->how == RED_SUM || r->how == RED_PROD) {
+        text_addf(out, "%s %s %s", x, r->how == RED_SUM ? (logical ? "|" : "+") : logical ? "&" : "*", y);
+    } else {
+        text_addf(out, "%s %s %s ? %s : %s", x, r->how == RED_MAX ? ">" : "<", y, x, y);
+    }
+}
+
+/* The prelude's function of sixteen lanes; NULL: there is none. */
+static const char *of_sixteen(const root *r) {
+    if (r->dtype == ASSAY_F32 && (r->how == RED_SUM || r->how == RED_MAX)) {
+        return r->how == RED_SUM ? "sum_of_16_f32" : "largest_of_16_f32";
+    }
+    return r->dtype == ASSAY_I64 && r->how == RED_MAX ? "largest_of_16_i64" : NULL;
+}
+
+/* Lanes of root i to one, in halves: the rounding error of a sum grows with its depth. The last few are taken by names, which
+   wait for no memory. A NaN is looked for beforehand, so that comparisons need no branch for it. */
+static void emit_lanes_in_halves(emitter *m, int i) {
+    enum { BY_NAME = 8, SIXTEEN = 16 };
+    const root *r = &m->k->roots[i];
+    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype);
+    const char *type = dialect_type(r->dtype);
+    int64_t n = m->k->lanes;
+    char x[64], y[64];
+    text joined = {0};
+    if (extreme) {
+        emit_line(m, "uint32_t nan%d = 0;", i);
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)n);
+        emit_line(m, "    nan%d |= a%d[l] != a%d[l];", i, i, i);
+        emit_line(m, "}");
+    }
+    const char *rest = of_sixteen(r);
+    for (int64_t half; n > BY_NAME && !(n == SIXTEEN && rest != NULL); n = half) {
+        half = (n + 1) / 2;
+        snprintf(x, sizeof x, "a%d[l]", i);
+        snprintf(y, sizeof y, "a%d[l + %lld]", i, (long long)half);
+        text_reset(&joined);
+        add_joined(r, &joined, x, y);
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)(n - half));
+        emit_line(m, "    a%d[l] = %s;", i, text_get(&joined));
+        emit_line(m, "}");
+    }
+    if (rest != NULL && n == SIXTEEN) {
+        emit_line(m, "const %s a%d_1_0 = %s(a%d);", type, i, rest, i);
+        n = 1;
+    }
+    for (int64_t l = 0; l < n && n > 1; l++) {
+        emit_line(m, "const %s a%d_%lld_%lld = a%d[%lld];", type, i, (long long)n, (long long)l, i, (long long)l);
+    }
+    for (int64_t half; n > 1; n = half) {
+        half = (n + 1) / 2;
+        for (int64_t l = 0; l < half; l++) {
+            snprintf(x, sizeof x, "a%d_%lld_%lld", i, (long long)n, (long long)l);
+            snprintf(y, sizeof y, "a%d_%lld_%lld", i, (long long)n, (long long)(l + half));
+            text_reset(&joined);
+            if (l + half < n) {
+                add_joined(r, &joined, x, y);
+            } else {
+                text_add(&joined, x);
+            }
+            emit_line(m, "const %s a%d_%lld_%lld = %s;", type, i, (long long)half, (long long)l, text_get(&joined));
+        }
+    }
+    emit_line(m, extreme ? "const %s r%d = nan%d ? __builtin_nan(\"\") : a%d_1_0;" : "const %s r%d = a%d_1_0;", type, i, i, i);
+    m->out.failed |= joined.failed;
+    text_clear(&joined);
+}
+
+/* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
+void emit_root_result(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    char a[32], at[32], x[48], p[32];
+    bool placed = is_place(r->how);
+    if (m->rows) {
+        emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+        return;
+    }
+    if (m->k->lanes > 1 && !placed) {
+        emit_lanes_in_halves(m, i);
+        return;
+    }
+    if (m->k->lanes > 1) {
+        snprintf(a, sizeof a, "a%d[0]", i);
+        snprintf(at, sizeof at, "p%d[0]", i);
+        snprintf(x, sizeof x, "a%d[l]", i);
+        snprintf(p, sizeof p, "p%d[l]", i);
+        emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
+        m->depth++;
+        emit_take_place(m, r, a, at, x, p);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+}
+
+static void emit_lanes_together(emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed) {
+            emit_root_result(m, i);
+        }
+    }
+}
+
+void emit_root(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    text value = {0}, at = {0};
+    emit_name(m, &value, r->expr);
+    emit_index(m, &at, r->at, -1);
+    char a[32], p[32];
+    snprintf(a, sizeof a, m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
+    snprintf(p, sizeof p, m->k->lanes > 1 ? "p%d[l]" : "p%d[0]", i);
+    if (r->kind == ROOT_REDUCE && is_place(r->how)) {
+        text position = {0};
+        emit_index(m, &position, r->place, -1);
+        emit_line(m, "const int64_t here%d = %s;", i, text_get(&position));
+        char here[32];
+        snprintf(here, sizeof here, "here%d", i);
+        emit_line(m, "{");
+        m->depth++;
+        emit_take_place(m, r, a, p, text_get(&value), here);
+        m->depth--;
+        emit_line(m, "}");
+        m->out.failed |= position.failed;
+        text_clear(&position);
+    } else if (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) {
+        emit_take(m, r, a, text_get(&value));
+    }
+    if (m->staged[i]) {
+        text_reset(&value);
+        emit_name(m, &value, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
+        emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), text_get(&value));
+    } else if (r->kind == ROOT_STORE) {
+        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (r->kind == ROOT_SCAN) {
+        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), a);
+    } else if (r->kind == ROOT_SCATTER && r->adds && r->dtype == ASSAY_B8) {
+        emit_line(m, "b%d[%s] |= %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (r->kind == ROOT_SCATTER) {
+        emit_line(m, "b%d[%s] %s %s;", r->buffer, text_get(&at), r->adds ? "+=" : "=", text_get(&value));
+    }
+    m->out.failed |= value.failed || at.failed;
+    text_clear(&value);
+    text_clear(&at);
+}
+
+/* Reductions whose results others read. */
+static void emit_kept_results(emitter *m, int phase) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->phase != phase || r->kind != ROOT_REDUCE || r->buffer < 0) {
+            continue;
+        }
+        text at = {0};
+        emit_index(m, &at, r->at, -1);
+        if (m->rows) {
+            int64_t rest = k->variables[k->vector].size % k->lanes;
+            emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
+                 (long long)k->lanes);
+            emit_line(m, "    const int64_t v%d = first_lane + l;", k->vector);
+            emit_line(m, "    b%d[%s] = r%d[l];", r->buffer, text_get(&at), i);
+            emit_line(m, "}");
+        } else {
+            emit_line(m, "b%d[%s] = r%d;", r->buffer, text_get(&at), i);
+        }
+        m->out.failed |= at.failed;
+        text_clear(&at);
+    }
+}
+
+void emit_results(emitter *m, int phase) {
+    emit_lanes_together(m, phase);
+    emit_kept_results(m, phase);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles of what runs across the lanes in memory, turned round. */
+#ifndef ENGINE_COMPILE_EMIT_TURNED_H
+#define ENGINE_COMPILE_EMIT_TURNED_H
+
+#include "engine/compile/emit/emitter.h"
+
+/* Reads what runs across the vector into arrays that run along it. */
+void emit_turned(emitter *m);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions as text: a name for each, in the order they need each other. */
+#include "engine/compile/emit/values.h"
+
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/writing.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+/* --- index expressions --------------------------------------------------------------------------------------------------- */
+
+static void add_atom(const emitter *m, text *out, const index_atom *atom, int guard) {
+    if (atom->kind == ATOM_VARIABLE) {
+        text_addf(out, "v%d", atom->id);
+    } else if (atom->kind == ATOM_DATA) {
+        int e = expr_find(m->k, atom->id, atom->n_at, atom->at, guard);
+        assert(e >= 0);
+        text_add(out, atom->is_sure ? "" : "checked(");
+        emit_name(m, out, e);
+        if (!atom->is_sure) {
+            text_addf(out, ", %lld, &bad)", (long long)atom->size);
+        }
+    } else {
+        int64_t low, high;
+        index_range(atom->of, &low, &high);
+        bool quotient = atom->kind == ATOM_QUOTIENT;
+        text_add(out, low >= 0 ? "(" : quotient ? "floor_quotient(" : "floor_rest(");
+        text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? "(" : "");
+        emit_index(m, out, atom->of, guard);
+        text_add(out, low >= 0 && (atom->of.n > 1 || atom->of.constant != 0 || atom->of.terms[0].factor != 1) ? ")" : "");
+        text_addf(out, low >= 0 ? (quotient ? " / %lld)" : " %% %lld)") : ", %lld)", (long long)atom->divisor);
+    }
+}
+
+/* With the numbers of variables that are known, but where it reads data: what is read has a name by its coordinates. */
+static index_sum with_known(const emitter *m, index_sum a, int guard) {
+    index_sum by[KERNEL_MAX_VARIABLES];
+    int reads[EXPR_MAX_READS];
+    if ((index_variables(a) & m->known) == 0 || index_reads(m->k, a, guard, reads, 0) > 0) {
+        return a;
+    }
+    for (int v = 0; v < m->k->n_variables; v++) {
+        by[v] = (m->known >> v & 1) != 0 ? index_constant(m->values[v]) : index_variable(&m->c->g.indices, v, m->k->variables[v].size);
+    }
+    return index_replace(&m->c->g.indices, a, m->k->n_variables, by);
+}
+
+void emit_index(const emitter *m, text *out, index_sum a, int guard) {
+    bool first = true;
+    a = with_known(m, a, guard);
+    for (int i = 0; i < a.n; i++) {
+        int64_t factor = a.terms[i].factor;
+        text_add(out, first ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ");
+        factor = factor < 0 ? -factor : factor;
+        if (factor != 1) {
+            text_addf(out, "%lld * ", (long long)factor);
+        }
+        add_atom(m, out, a.terms[i].atom, guard);
+        first = false;
+    }
+    if (first || a.constant != 0) {
+        text_addf(out, first ? "%lld" : a.constant < 0 ? " - %lld" : " + %lld",
+                  (long long)(first || a.constant > 0 ? a.constant : -a.constant));
+    }
+}
+
+/* --- expressions --------------------------------------------------------------------------------------------------------- */
+
+void emit_name(const emitter *m, text *out, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_NUMBER) {
+        dialect_number(out, e->dtype, e->number);
+    } else if (i == m->never) {
+        text_add(out, "0");
+    } else if (!m->named[i] && emit_is_certain(m, i)) {
+        text_add(out, "1");
+    } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
+        bool result = e->kind == EXPR_RESULT;
+        text_addf(out, m->rows ? "%c%d_%d[l]" : "%c%d_%d", result ? 'r' : 't', result ? e->root : i, m->phase);
+    } else if (e->kind == EXPR_RESULT) {
+        text_addf(out, m->rows ? "r%d[l]" : "r%d", e->root);
+    } else {
+        text_addf(out, m->kept[i] && m->rows ? "t%d[l]" : "t%d", i);
+    }
+}
+
+/* Where only asking finds an index out of range, it is asked for, but not where nobody looks. */
+static void add_condition(const emitter *m, text *out, const expr *e) {
+    bool only_where = e->asks && e->guard >= 0;
+    if (only_where) {
+        emit_name(m, out, e->guard);
+        text_add(out, " && (");
+    }
+    bool any = false;
+    for (int i = 0; i < e->n_bounds; i++) {
+        const view_bound *b = &e->bounds[i];
+        int64_t low, high;
+        index_range(with_known(m, b->at, e->guard), &low, &high);
+        bool above = low < b->low || (e->asks && high <= b->high);
+        text_add(out, any && (above || high > b->high) ? " & " : "");
+        any |= above || high > b->high;
+        if (above) {
+            text_add(out, "(");
+            emit_index(m, out, b->at, e->guard);
+            text_addf(out, " >= %lld)", (long long)b->low);
+        }
+        text_add(out, above && high > b->high ? " & " : "");
+        if (high > b->high) {
+            text_add(out, "(");
+            emit_index(m, out, b->at, e->guard);
+            text_addf(out, " <= %lld)", (long long)b->high);
+        }
+    }
+    text_add(out, any ? "" : "1");
+    text_add(out, only_where ? ")" : "");
+}
+
+/* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. */
+static bool is_below_0(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind != EXPR_MAP || e->fn != FN_SUB || m->k->exprs[e->sources[1]].kind != EXPR_RESULT) {
+        return false;
+    }
+    const root *r = &m->k->roots[m->k->exprs[e->sources[1]].root];
+    return r->kind == ROOT_REDUCE && r->how == RED_MAX && r->expr == e->sources[0];
+}
+
+static bool is_number(const emitter *m, int i) {
+    return m->k->exprs[i].kind == EXPR_NUMBER && !isnan(m->k->exprs[i].number.f);
+}
+
+/* A choice between a number and an infinity: of what follows from it compilers know each side beforehand. */
+static bool chooses_infinity(const emitter *m, const expr *e) {
+    bool infinite = false;
+    for (int s = 1; e->fn == FN_SELECT && e->dtype == ASSAY_F32 && s < 3; s++) {
+        infinite |= is_number(m, e->sources[s]) && isinf(m->k->exprs[e->sources[s]].number.f);
+    }
+    return infinite;
+}
+
+static void add_value(emitter *m, text *out, int i) {
+    const expr *e = &m->k->exprs[i];
+    text operand[EXPR_MAX_SOURCES] = {{0}};
+    const char *operands[EXPR_MAX_SOURCES];
+    for (int s = 0; s < e->n_sources; s++) {
+        emit_name(m, &operand[s], e->sources[s]);
+        operands[s] = text_get(&operand[s]);
+    }
+    switch (e->kind) {
+    case EXPR_LOAD: {
+        bool asks = e->guard >= 0 && !emit_is_certain(m, e->guard);
+        if (asks && e->guard == m->never) {
+            text_add(out, "0");
+            break;
+        }
+        if (asks) {
+            emit_name(m, out, e->guard);
+            text_add(out, " ? ");
+        }
+        text_addf(out, "b%d[", e->buffer);
+        emit_index(m, out, e->at, e->guard);
+        text_add(out, asks ? "] : 0" : "]");
+        break;
+    }
+    case EXPR_INDEX:
+        emit_index(m, out, e->at, e->guard);
+        break;
+    case EXPR_MAP: {
+        dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
+        if (m->quick && dialect_has_quick(e->fn, t)) {
+            dialect_quick(out, e->fn, t, operands);
+        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
+            break;
+        } else if (e->fn == FN_SELECT && (e->sources[0] == m->never || emit_is_certain(m, e->sources[0]))) {
+            text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
+        } else if (chooses_infinity(m, e)) {
+            text_addf(out, "choose_f32(%s, %s, %s)", operands[0], operands[1], operands[2]);
+        } else if (is_below_0(m, e->sources[0]) && dialect_below_0(out, e->fn, t, operands)) {
+            break;
+        } else if (!dialect_function(out, e->fn, t, operands)) {
+            m->failed = true;
+            m->lacking = i;
+        }
+        break;
+    }
+    case EXPR_CAST: {
+        dtype from = m->k->exprs[e->sources[0]].dtype;
+        if (m->singly && ((from == ASSAY_F16 && e->dtype == ASSAY_F32) || (from == ASSAY_F32 && e->dtype == ASSAY_F16))) {
+            text_addf(out, from == ASSAY_F16 ? "f32_of_one_f16(%s)" : "f16_of_one_f32(%s)", operands[0]);
+        } else {
+            dialect_cast(out, from, e->dtype, operands[0]);
+        }
+        break;
+    }
+    case EXPR_WITHIN:
+        add_condition(m, out, e);
+        break;
+    case EXPR_RANDOM:
+        text_addf(out, "random_bits(%s, %d, ", operands[0], e->stream);
+        emit_index(m, out, e->at, e->guard);
+        text_add(out, ")");
+        break;
+    case EXPR_NUMBER:
+    case EXPR_RESULT:
+        break;
+    }
+    for (int s = 0; s < e->n_sources; s++) {
+        out->failed |= operand[s].failed;
+        text_clear(&operand[s]);
+    }
+}
+
+void emit_quick_check(emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    text operand[EXPR_MAX_SOURCES] = {{0}}, fails = {0};
+    const char *operands[EXPR_MAX_SOURCES];
+    for (int s = 0; s < e->n_sources; s++) {
+        emit_name(m, &operand[s], e->sources[s]);
+        operands[s] = text_get(&operand[s]);
+    }
+    dialect_quick_fails(&fails, e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype, operands);
+    emit_line(m, "rare |= %s;", text_get(&fails));
+    m->out.failed |= fails.failed;
+    text_clear(&fails);
+    for (int s = 0; s < e->n_sources; s++) {
+        m->out.failed |= operand[s].failed;
+        text_clear(&operand[s]);
+    }
+}
+
+/* Where, among all that a task's reduced loops visit, the element at hand stands. */
+static void add_position(const emitter *m, text *out, int versions) {
+    const kernel *k = m->k;
+    bool along = k->vector >= 0 && !m->rows;
+    int64_t stride = m->rows ? k->lanes : along ? k->variables[k->vector].size : 1;
+    text_add(out, m->rows ? "l" : "");
+    if (along) {
+        text_addf(out, "v%d", k->vector);
+    }
+    for (int i = k->n_loops - 1; i >= 0; i--) {
+        text_addf(out, "%s%lld * v%d", out->length > 0 ? " + " : "", (long long)stride, k->loops[i]);
+        stride *= k->variables[k->loops[i]].size;
+    }
+    text_add(out, out->length == 0 ? "0" : "");
+    if (versions > 1) {
+        char turn[32]; /* a pair has one, also where it is the same task twice */
+        snprintf(turn, sizeof turn, m->twins ? "(step - %d) / 2" : "task", 2 * emit_flow_lag(m, m->phase));
+        text_addf(out, " + %lld * (%s %% %d)", (long long)emit_visited(m), turn, versions);
+    }
+}
+
+void emit_expr(emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    if (i == m->never || emit_is_certain(m, i)) {
+        return;
+    }
+    m->named[i] = true;
+    if (e->kind == EXPR_NUMBER || e->kind == EXPR_RESULT) {
+        return;
+    }
+    text value = {0}, position = {0};
+    if (m->saved_in[i] >= 0) {
+        add_position(m, &position, m->versions[i]);
+    }
+    if (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase) {
+        text_addf(&value, "saved%d[%s]", i, text_get(&position));
+    } else if (m->widened[i]) {
+        text_addf(&value, e->kind == EXPR_RANDOM ? "random%d[%s]" : "wide%d[%s]", i, emit_block_lane(m));
+    } else if (m->turned[i]) {
+        text_addf(&value, "turned%d[v%d][l]", i, m->k->loops[0]);
+    } else {
+        add_value(m, &value, i);
+    }
+    bool array = m->kept[i] && m->rows;
+    if (m->kept[i] && m->flow != FLOW_NONE) {
+        emit_line(m, array ? "t%d_%d[l] = %s;" : "t%d_%d = %s;", i, m->phase, text_get(&value));
+    } else if (array) {
+        emit_line(m, "t%d[l] = %s;", i, text_get(&value));
+    } else {
+        emit_line(m, "const %s t%d = %s;", dialect_type(e->dtype), i, text_get(&value));
+    }
+    if (m->saved_in[i] == m->phase && !m->guesses) {
+        emit_line(m, "saved%d[%s] = t%d;", i, text_get(&position), i);
+    }
+    m->out.failed |= value.failed || position.failed;
+    text_clear(&value);
+    text_clear(&position);
+}
+
+void emit_row_position(const emitter *m, text *out, int64_t stride) {
+    for (int i = m->k->n_loops - 1; i >= 0; i--) {
+        text_addf(out, " + %lld * v%d", (long long)stride, m->k->loops[i]);
+        stride *= m->k->variables[m->k->loops[i]].size;
+    }
+}
+
+void emit_address_call(emitter *m, const char *before, int buffer, index_sum at, const char *after) {
+    text index = {0};
+    emit_index(m, &index, at, -1);
+    emit_line(m, "%sb%d + %s%s", before, buffer, text_get(&index), after);
+    m->out.failed |= index.failed;
+    text_clear(&index);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which expressions are needed that have no name yet. */
+#include "engine/compile/emit/wants.h"
+
+#include "engine/compile/emit/facts.h"
+
+#include <string.h>
+
+void emit_want(emitter *m, int i) {
+    if (m->named[i] || m->wanted[i]) {
+        return;
+    }
+    m->wanted[i] = true;
+    if (m->widened[i] || (m->saved_in[i] >= 0 && m->saved_in[i] < m->phase)) {
+        return; /* read back, not computed */
+    }
+    const expr *e = &m->k->exprs[i];
+    if (m->never >= 0 && e->kind == EXPR_MAP && e->fn == FN_SELECT && e->sources[0] == m->never) {
+        emit_want(m, e->sources[2]);
+        return;
+    }
+    int reads[EXPR_MAX_READS], n = expr_reads(m->k, e, reads);
+    for (int r = 0; r < n; r++) {
+        emit_want(m, reads[r]);
+    }
+}
+
+void emit_want_index(emitter *m, index_sum a) {
+    int reads[EXPR_MAX_READS], n = index_reads(m->k, a, -1, reads, 0);
+    for (int r = 0; r < n; r++) {
+        emit_want(m, reads[r]);
+    }
+}
+
+void emit_want_phase(emitter *m, int phase) {
+    memset(m->wanted, 0, (size_t)m->k->n_exprs);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r)) {
+            emit_want(m, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
+            emit_want_index(m, r->at);
+        }
+    }
+}
+
+void emit_want_all(emitter *m, int phase) {
+    const kernel *k = m->k;
+    m->phase = phase;
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    memset(m->named, 0, (size_t)k->n_exprs);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase) {
+            emit_want(m, k->roots[i].expr);
+            emit_want_index(m, k->roots[i].at);
+        }
+    }
+}

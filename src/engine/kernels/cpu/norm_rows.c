@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch and group norm with channels apart in memory (NCHW and any other layout but channels-last): a channel's positions
+   are rows. A block of channels, or a group, is gone over for its statistics and again for its output, while it is in the
+   cache if it fits. Accumulators: rows in float (double for f64) by blocks, rows together in double. */
+#include "engine/kernels/cpu/norm_rows.h"
+
+#include "engine/kernels/cpu/norm_ring.h"
+#include "engine/kernels/cpu/norm_short.h"
+#include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------- */
+
+/* A walk over the blocks of one channel's positions. */
+typedef struct row_walk {
+    const channel_norm *s;
+    int64_t runs_left, done, n; /* of the run at hand: elements gone over; n: of the block */
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    char *at[NORM_OPERANDS];
+} row_walk;
+
+static row_walk walk_start(const channel_norm *s, int64_t n, int64_t c) {
+    row_walk w;
+    w.s = s;
+    w.runs_left = nest_runs(&s->positions);
+    w.done = w.n = 0;
+    memset(w.index, 0, (size_t)s->positions.ndim * sizeof w.index[0]);
+    for (int k = 0; k < s->positions.n_operands; k++) {
+        w.offset[k] = n * s->n_stride[k] + c * s->c_stride[k];
+    }
+    return w;
+}
+
+static bool walk_next(row_walk *w) {
+    const channel_norm *s = w->s;
+    const loop *l = &s->positions;
+    w->done += w->n;
+    if (w->done == l->sizes[0]) {
+        w->runs_left--;
+        w->done = 0;
+        nest_next(l, w->index, w->offset);
+    }
+    if (w->runs_left <= 0) {
+        return false;
+    }
+    w->n = l->sizes[0] - w->done < ROW_BLOCK ? l->sizes[0] - w->done : ROW_BLOCK;
+    for (int k = 0; k < l->n_operands; k++) {
+        w->at[k] = s->data[k] != NULL ? s->data[k] + w->offset[k] + w->done * l->strides[k][0] : NULL;
+    }
+    return true;
+}
+
+static const void *fetch(const row_walk *w, int k, void *buffer) {
+    return row_fetch(w->s->l, buffer, w->at[k], w->s->type[k], w->s->positions.strides[k][0], w->n);
+}
+
+static void *target(const row_walk *w, void *buffer) {
+    return row_target(w->s->l, buffer, w->at[NORM_OUT], w->s->type[NORM_OUT], w->s->positions.strides[NORM_OUT][0]);
+}
+
+static void put(const row_walk *w, const void *from) {
+    row_put(w->s->l, w->at[NORM_OUT], w->s->type[NORM_OUT], w->s->positions.strides[NORM_OUT][0], from, w->n);
+}
+
+/* A block that goes past the caches is made and stored piece by piece, and each piece asks for as much of the unit behind
+   this one, `ahead` bytes further on: so the memory reads while it writes. */
+static void stream_scaled(const row_walk *w, double factor, double plus, int64_t ahead, char *made) {
+    const row_loops *l = w->s->l;
+    int64_t size = (int64_t)l->size;
+    for (int64_t at = 0; at < w->n; at += STREAM_PIECE) {
+        int64_t n = w->n - at < STREAM_PIECE ? w->n - at : STREAM_PIECE;
+        const char *x = w->at[NORM_X] + at * size;
+        fetch_soon(x + ahead, (size_t)(n * size));
+        l->scale(made, x, factor, plus, n);
+        l->stream(w->at[NORM_OUT] + at * size, made, (size_t)(n * size));
+    }
+}
+
+static void stream_gradient(const row_walk *w, channel_factors f, int64_t ahead, char *made) {
+    const row_loops *l = w->s->l;
+    int64_t size = (int64_t)l->size;
+    for (int64_t at = 0; at < w->n; at += STREAM_PIECE) {
+        int64_t n = w->n - at < STREAM_PIECE ? w->n - at : STREAM_PIECE;
+        const char *x = w->at[NORM_X] + at * size, *dy = w->at[NORM_DY] + at * size;
+        if (!w->s->v.is_batch) { /* two channels of a batch, twice, are more than L2 holds */
+            fetch_soon(x + ahead, (size_t)(n * size));
+            fetch_soon(dy + ahead, (size_t)(n * size));
+        }
+        l->channel_grad(made, dy, x, f.mean, f.a, f.b, f.c, n);
+        l->stream(w->at[NORM_OUT] + at * size, made, (size_t)(n * size));
+    }
+}
+
+/* --- by rows ------------------------------------------------------------------------------------------------------------------------ */
+
+static int64_t unit_count(const channel_norm *s) {
+    return s->v.is_batch ? (s->C + s->block - 1) / s->block : s->N * s->groups;
+}
+
+/* A group whose channels lie one behind the other is one row. */
+static void group_moments(const channel_norm *s, int64_t n, int64_t c, char *buffer) {
+    channel_moment *m = &s->moments[channel_stat(s, n, c)];
+    int64_t size = (int64_t)dtype_size(s->type[NORM_X]);
+    const char *at = channel_at(s, NORM_X, n, c);
+    for (int64_t done = 0; done < s->v.per_stat; done += ROW_BLOCK) {
+        int64_t count = s->v.per_stat - done < ROW_BLOCK ? s->v.per_stat - done : ROW_BLOCK;
+        double mean, m2;
+        s->l->moments(row_fetch(s->l, buffer, at + done * size, s->type[NORM_X], size, count), count, &mean, &m2);
+        channel_merge(m, (double)count, mean, m2);
+    }
+}
+
+static void unit_moments(const channel_norm *s, channel_unit u, char *buffer) {
+    int64_t first = channel_stat(s, u.n_from, u.c_from), last = channel_stat(s, u.n_to - 1, u.c_to - 1);
+    memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
+    if (s->short_rows && !s->v.is_batch) {
+        group_moments(s, u.n_from, u.c_from, buffer);
+        channel_finish_stat(s, first);
+        return;
+    }
+    for (int64_t n = u.n_from; n < u.n_to; n++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_moments(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
+            channel_moment *m = &s->moments[channel_stat(s, n, c)];
+            for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                double mean, m2;
+                s->l->moments(fetch(&w, NORM_X, buffer), w.n, &mean, &m2);
+                channel_merge(m, (double)w.n, mean, m2);
+            }
+        }
+    }
+    for (int64_t i = first; i <= last; i++) {
+        channel_finish_stat(s, i);
+    }
+}
+
+static void unit_forward(const channel_norm *s, channel_unit u, char *buffer) {
+    if (s->v.trains) {
+        unit_moments(s, u, buffer);
+    }
+    for (int64_t n = u.n_from; n < u.n_to; n++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_forward(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
+            int64_t i = channel_stat(s, n, c);
+            double factor = s->weights[c] * s->rstd[i], plus = s->biases[c] - s->mean[i] * factor;
+            for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                if (s->streams) {
+                    stream_scaled(&w, factor, plus, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
+                    continue;
+                }
+                void *to = target(&w, buffer);
+                s->l->scale(to, fetch(&w, NORM_X, buffer), factor, plus, w.n);
+                put(&w, to);
+            }
+        }
+    }
+}
+
+static void unit_sums(const channel_norm *s, channel_unit u, char *buffer) {
+    char *more = buffer + ROW_BLOCK * s->l->size;
+    for (int64_t n = u.n_from; n < u.n_to; n++) {
+        for (int64_t c = u.c_from; c < u.c_to && (n == u.n_from || !s->v.is_batch); c++) {
+            s->moments[channel_sum(s, n, c)] = (channel_moment){0};
+        }
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_sums(s, n, c, rows, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
+            channel_moment *m = &s->moments[channel_sum(s, n, c)];
+            double mean = s->mean[channel_stat(s, n, c)];
+            for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                const void *dy = fetch(&w, NORM_DY, buffer);
+                row_wide sum = {.f = 0};
+                s->l->fold[ROW_SUM](&sum, dy, w.n);
+                m->mean += sum.f;
+                m->m2 += s->l->dot_centred(dy, fetch(&w, NORM_X, more), mean, w.n);
+            }
+        }
+    }
+}
+
+static void unit_backward(const channel_norm *s, channel_unit u, char *buffer) {
+    char *more = buffer + ROW_BLOCK * s->l->size;
+    double g = 0, gx = 0; /* group norm: over the whole unit */
+    if (s->v.trains || s->wants_params) {
+        unit_sums(s, u, buffer);
+    }
+    for (int64_t c = u.c_from; !s->v.is_batch && c < u.c_to; c++) {
+        g += s->weights[c] * s->moments[channel_sum(s, u.n_from, c)].mean;
+        gx += s->weights[c] * s->moments[channel_sum(s, u.n_from, c)].m2;
+    }
+    for (int64_t n = u.n_from; s->wants_input && n < u.n_to; n++) {
+        for (int64_t c = u.c_from, rows; s->short_rows && c < u.c_to; c += rows) {
+            rows = channel_short_count(s, c, u.c_to);
+            channel_short_backward(s, n, c, rows, g, gx, buffer);
+        }
+        for (int64_t c = u.c_from; !s->short_rows && c < u.c_to; c++) {
+            channel_moment m = s->moments[channel_sum(s, n, c)];
+            double own_g = s->v.is_batch ? s->weights[c] * m.mean : g;
+            double own_gx = s->v.is_batch ? s->weights[c] * m.m2 : gx;
+            channel_factors f = channel_gradient(s, n, c, own_g, own_gx);
+            for (row_walk w = walk_start(s, n, c); walk_next(&w);) {
+                if (s->streams) {
+                    stream_gradient(&w, f, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
+                    continue;
+                }
+                void *to = target(&w, buffer);
+                s->l->channel_grad(to, fetch(&w, NORM_DY, buffer), fetch(&w, NORM_X, more), f.mean, f.a, f.b, f.c, w.n);
+                put(&w, to);
+            }
+        }
+    }
+}
+
+static void share_units(const void *context) {
+    const channel_norm *s = context;
+    alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
+    int64_t from, to;
+    parallel_share(unit_count(s), 1, &from, &to);
+    if (s->ring != NULL) {
+        channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
+        from = to;
+    }
+    for (int64_t u = from; u < to; u++) {
+        (s->is_backward ? unit_backward : unit_forward)(s, channel_unit_at(s, u), buffer);
+    }
+    s->l->settle();
+}
+
+void channel_rows_run(const channel_norm *s) {
+    parallel_run(s->threads, share_units, s);
+}

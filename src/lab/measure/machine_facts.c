@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from the facts of a machine. */
+#include "lab/measure/machine_facts.h"
+
+int64_t machine_last_level_bytes(const machine_facts *facts) {
+    if (facts->n_caches == 0) {
+        return 0;
+    }
+    const machine_cache *last = &facts->caches[facts->n_caches - 1];
+    return last->size_bytes * (last->instances > 0 ? last->instances : 1);
+}
+
+int64_t machine_usable_memory_bytes(const machine_facts *facts) {
+    int64_t available = facts->memory_available_bytes, limit = facts->cgroup_memory_bytes;
+    return limit > 0 && (available == 0 || limit < available) ? limit : available;
+}
