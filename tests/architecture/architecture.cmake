@@ -6,3 +6,13 @@ if(Python3_FOUND)
     ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER})
   set_tests_properties(architecture/plan PROPERTIES LABELS architecture TIMEOUT 120)
 endif()
+
+if(Python3_FOUND AND CMAKE_NM)
+  foreach(target assay-engine assay-lab assay)
+    list(APPEND architecture_objects "$<JOIN:$<TARGET_OBJECTS:${target}>,\n>")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/objects.txt CONTENT "$<JOIN:${architecture_objects},\n>\n$<JOIN:${isa_objects},\n>\n")
+  add_test(NAME architecture/circles COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/check_circles.py ${CMAKE_NM}
+    ${CMAKE_BINARY_DIR}/objects.txt)
+  set_tests_properties(architecture/circles PROPERTIES LABELS architecture TIMEOUT 120)
+endif()

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums, means, norms, extremes and truth values over any dimensions. Accumulators: see row_loops.h. By rows
    here, by columns in reduce_columns.c. */
-#include "engine/kernels/cpu/reduce_state.h"
+#include "engine/kernels/cpu/reduce.h"
 
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/reduce_columns.h"
 #include "engine/schema/reduction.h"
-
-#include <math.h>
-#include <string.h>
-
-/* The innermost size below which runs are too short to be worth folding one by one. */
-enum { SHORT_RUN = 16 };
 
 /* The length below which the call for a row shows beside the row. */
 enum { SHORT_ROW = 16 * ROW_BLOCK };
@@ -21,128 +16,6 @@ enum { SHORT_RUNS = 256 };
 
 /* Elements of short rows that are converted at a time: they stay in L1. */
 enum { SHORT_BLOCK = 2 * ROW_BLOCK };
-
-static void add_parts(tensor *t, reduce_parts parts) {
-    bool as_dimension = parts == PARTS_KEPT || parts == PARTS_REDUCED;
-    if (!dtype_is_complex(t->dtype) || parts == PARTS_WHOLE) {
-        return;
-    }
-    for (int d = 0; d < t->ndim; d++) {
-        t->strides[d] *= 2;
-    }
-    t->offset *= 2;
-    t->dtype = dtype_real(t->dtype);
-    if (as_dimension) {
-        t->sizes[t->ndim] = 2;
-        t->strides[t->ndim++] = 1;
-    }
-}
-
-/* Copies of tensors here are layouts to read and hold no memory. */
-void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32_t mask, reduce_parts parts, tensor *out_tensors,
-                       int n_out) {
-    tensor in = *self, out[REDUCE_MAX_OUTPUTS];
-    tensor *operands[1 + REDUCE_MAX_OUTPUTS] = {&in};
-    for (int k = 0; k < n_out; k++) {
-        out[k] = out_tensors[k];
-        out[k].ndim = in.ndim;
-        for (int d = 0, from = 0; d < in.ndim; d++) {
-            bool is_reduced = (mask >> d & 1) != 0;
-            bool is_there = !is_reduced || out_tensors[k].ndim == in.ndim;
-            out[k].sizes[d] = is_reduced ? 1 : in.sizes[d];
-            out[k].strides[d] = is_reduced ? 0 : out_tensors[k].strides[from];
-            from += is_there;
-        }
-        add_parts(&out[k], parts);
-        if (parts == PARTS_REDUCED) {
-            out[k].sizes[out[k].ndim] = 1;
-            out[k].strides[out[k].ndim++] = 0;
-        }
-        operands[1 + k] = &out[k];
-    }
-    uint32_t reduced = mask & nest_all(in.ndim);
-    reduced |= parts == PARTS_REDUCED ? 1u << in.ndim : 0;
-    add_parts(&in, parts);
-    s->l = l;
-    s->in = in.dtype;
-    nest_init(&s->kept, operands, 1 + n_out, nest_all(in.ndim) & ~reduced);
-    nest_init(&s->reduced, operands, 1, reduced);
-    int64_t kept_stride = s->kept.numel > 1 ? s->kept.strides[0][0] : INT64_MAX;
-    int64_t reduced_stride = s->reduced.numel > 1 ? s->reduced.strides[0][0] : INT64_MAX;
-    s->by_columns = kept_stride < reduced_stride || (s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= REDUCE_MIN_COLUMNS);
-}
-
-/* --- one kind of fold, and what becomes of it ----------------------------------------------------------------------------- */
-
-static void combine_integers(row_kind kind, int64_t *total, int64_t more) {
-    if (kind == ROW_LARGEST || kind == ROW_SMALLEST) {
-        *total = (kind == ROW_LARGEST) == (more > *total) ? more : *total;
-    } else if (kind == ROW_NONZERO || kind == ROW_ZERO) {
-        *total |= more;
-    } else {
-        *total = (int64_t)((uint64_t)*total + (uint64_t)more);
-    }
-}
-
-static void combine_reals(row_kind kind, double *total, double more) {
-    if (kind == ROW_LARGEST || kind == ROW_SMALLEST) {
-        bool beats = kind == ROW_LARGEST ? more > *total : more < *total;
-        *total = (beats || isnan(more)) && !isnan(*total) ? more : *total;
-    } else if (kind == ROW_NONZERO || kind == ROW_ZERO) {
-        *total = fmax(*total, more);
-    } else {
-        *total += more;
-    }
-}
-
-void reduction_combine(const reduction *r, row_wide *total, row_wide more) {
-    if (r->s.l->type == ASSAY_I64) {
-        combine_integers(r->kind, &total->i, more.i);
-    } else {
-        combine_reals(r->kind, &total->f, more.f);
-    }
-}
-
-void reduction_combine_all(const reduction *r, row_wide *totals, const row_wide *more, int64_t n) {
-    bool adds_reals = r->s.l->type != ASSAY_I64 && row_kind_adds(r->kind);
-    for (int64_t i = 0; adds_reals && i < n; i++) {
-        totals[i].f += more[i].f;
-    }
-    for (int64_t i = 0; !adds_reals && i < n; i++) {
-        reduction_combine(r, &totals[i], more[i]);
-    }
-}
-
-void reduction_put(const reduction *r, char *to, row_wide total) {
-    bool is_integer = r->s.l->type == ASSAY_I64;
-    if (r->finish == FINISH_NOT) {
-        element_store_int(r->out, to, is_integer ? total.i == 0 : total.f == 0);
-    } else if (is_integer) {
-        element_store_int(r->out, to, total.i);
-    } else {
-        double value = r->finish == FINISH_DIVIDE ? total.f / r->divisor : r->finish == FINISH_ROOT ? sqrt(total.f) : total.f;
-        if (r->out == ASSAY_F32) {
-            *(float *)(void *)to = (float)value;
-        } else {
-            element_store(r->out, to, value);
-        }
-    }
-}
-
-void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_wide *totals, int64_t n) {
-    bool is_plain = r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE;
-    if (r->out == ASSAY_F32 && r->s.l->type != ASSAY_I64 && is_plain && stride == (int64_t)sizeof(float)) {
-        float *out = (float *)(void *)to;
-        double divisor = r->finish == FINISH_DIVIDE ? r->divisor : 1;
-        for (int64_t i = 0; i < n; i++) { /* beside the folding of short rows a call for each would show */
-            out[i] = (float)(totals[i].f / divisor);
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        reduction_put(r, to + i * stride, totals[i]);
-    }
-}
 
 /* --- by rows ---------------------------------------------------------------------------------------------------------------- */
 

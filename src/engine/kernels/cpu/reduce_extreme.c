@@ -2,6 +2,7 @@
 /* Largest and smallest elements along one dimension, with their places. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
    from it; blocks merge in double (Chan, Golub and LeVeque 1979). Memory is read once and nothing cancels. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
    as complex ones. One element at a time, in double; threads share the outputs. */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
+#include "engine/kernels/cpu/reduce_shape.h"
 #include "engine/schema/reduction.h"
 
 #include <math.h>

@@ -20,17 +20,6 @@ typedef struct resample_state {
     size_t work_bytes; /* per thread */
 } resample_state;
 
-const resample_loops *resample_loops_pick(void) {
-    static const resample_loops *const all[ISA_COUNT] = {
-        [ISA_BASELINE] = &resample_loops_baseline,
-#if defined(__x86_64__)
-        [ISA_AVX2] = &resample_loops_avx2,
-        [ISA_AVX512] = &resample_loops_avx512,
-#endif
-    };
-    return all[isa_best()];
-}
-
 static status make_table(resample_table *t, int64_t targets, int64_t entries, arena *memory, error *err) {
     t->n = targets;
     t->start = arena_make(memory, (size_t)targets + 2, sizeof *t->start);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reduction's plan: what is folded how, what becomes of the totals; and the two ways to walk it. */
-#ifndef ENGINE_KERNELS_CPU_REDUCE_STATE_H
-#define ENGINE_KERNELS_CPU_REDUCE_STATE_H
+/* One reduction's plan: what is folded how, and what becomes of the totals. */
+#ifndef ENGINE_KERNELS_CPU_REDUCE_TOTALS_H
+#define ENGINE_KERNELS_CPU_REDUCE_TOTALS_H
 
-#include "engine/kernels/cpu/reduce.h"
-
-/* Fewer columns than these are not worth a block of their own. */
-enum { REDUCE_MIN_COLUMNS = 64 };
+#include "engine/kernels/cpu/reduce_shape.h"
 
 typedef enum finish_kind { FINISH_AS_IS, FINISH_DIVIDE, FINISH_ROOT, FINISH_NOT } finish_kind;
 
@@ -35,9 +32,5 @@ void reduction_combine_all(const reduction *r, row_wide *totals, const row_wide 
 void reduction_put(const reduction *r, char *to, row_wide total);
 /* The same of n totals, `stride` bytes apart. */
 void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_wide *totals, int64_t n);
-
-/* Columns shared among threads; or, where there are few, their rows, each thread with its own totals (r->partials). */
-void reduction_run_columns(const reduction *r);
-void reduction_split_columns(const reduction *r);
 
 #endif
