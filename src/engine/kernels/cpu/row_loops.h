@@ -200,8 +200,7 @@ typedef struct row_loops {
     void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
     void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* the same into no sums before; rows > 0 */
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n); /* running sums from *total on */
-    /* The same of n lines side by side, `rows` rows of them; strides in elements. */
-    void (*scan_columns)(void *to, int64_t to_stride, const void *x, int64_t row_stride, int64_t rows, row_wide *totals, int64_t n);
+    void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */
 
     /* Float and double only from here. */
     double (*dot)(const void *x, const void *y, int64_t n);

@@ -71,15 +71,10 @@ static void cumsum_columns(const along *a, const char *x, char *y, int64_t n, vo
     row_wide totals[COLUMNS];
     int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
     memset(totals, 0, sizeof totals); /* both 0 and 0.0 */
-    int64_t size = (int64_t)a->l->size;
-    if (a->in == a->l->type && a->out == a->in && a->in_stride % size == 0 && a->out_stride % size == 0) {
-        a->l->scan_columns(y, a->out_stride / size, x, a->in_stride / size, a->n, totals, n);
-        return;
-    }
     for (int64_t k = 0; k < a->n; k++, x += a->in_stride, y += a->out_stride) {
         const void *row = row_fetch(a->l, buffer, x, a->in, in_size, n);
         void *target = row_target(a->l, made, y, a->out, out_size);
-        a->l->scan_columns(target, 0, row, 0, 1, totals, n);
+        a->l->scan_columns(target, row, totals, n);
         row_put(a->l, y, a->out, out_size, target, n);
     }
 }

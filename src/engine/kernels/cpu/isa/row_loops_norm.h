@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row loops of norms and their gradients, in `value`: a part of row_loops_real.h. */
 
-/* (x - c)^2 over one block, in partial sums. */
-static inline __attribute__((always_inline)) partial_sums distances(const value *x, value c, int64_t n) {
+/* The sum of (x - c)^2 over one block. */
+static inline value block_distances(const value *x, value c, int64_t n) {
     partial_sums s = {.rest = 0};
     int64_t i = 0;
     for (; i + 4 * PACK <= n; i += 4 * PACK) {
@@ -24,11 +24,6 @@ static inline __attribute__((always_inline)) partial_sums distances(const value 
     for (; !PACK_PARTS && i < n; i++) {
         s.rest += (x[i] - c) * (x[i] - c);
     }
-    return s;
-}
-
-static inline value block_distances(const value *x, value c, int64_t n) {
-    partial_sums s = distances(x, c, n);
     return sums_total(&s);
 }
 
@@ -48,34 +43,15 @@ static void moments(const void *row, int64_t n, double *mean, double *m2) {
     *m2 = squares < 0 ? 0 : squares; /* NaN stays */
 }
 
-/* Rows of a pass: what the first leaves in L1 for the second. */
-enum { MOMENTS_BYTES = 16 * 1024 };
-
-/* The same of many short rows (of one block at most) that lie one behind the other. All rows' means come first: the way from a row's
-   first number to its last is long, and rows that wait for nothing go side by side. */
+/* The same of many short rows (of one block at most) that lie one behind the other. */
 static void moments_short(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
-    int64_t together = n > 0 ? MOMENTS_BYTES / (n * (int64_t)sizeof(value)) : SHORT_TOGETHER;
-    together = together < 1 ? 1 : together < SHORT_TOGETHER ? together : SHORT_TOGETHER;
-    for (int64_t first = 0; first < rows; first += together) {
-        const value *x = (const value *)at + first * n;
-        int64_t some = rows - first < together ? rows - first : together;
-        row_wide sums[SHORT_TOGETHER];
-        value part[SHORT_TOGETHER][PACK / 4], c[SHORT_TOGETHER];
-        fold_short_block(sums, x, some, n, n, pack_identity, identity);
-        for (int64_t r = 0; r < some; r++) {
-            mean[first + r] = sums[r].WIDE / (double)n;
-            c[r] = (value)mean[first + r];
-        }
-        for (int64_t r = 0; r < some; r++) {
-            partial_sums s = distances(x + r * n, c[r], n);
-            quarter_pack q = sums_quarter(&s);
-            memcpy(part[r], &q, sizeof q);
-        }
-        for (int64_t r = 0; r < some; r++) {
-            double rest = mean[first + r] - (double)c[r]; /* what rounding took off the mean */
-            double squares = (double)quarter_total(part[r]) - (double)n * rest * rest;
-            m2[first + r] = squares < 0 ? 0 : squares;
-        }
+    const value *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        double average = (double)block_sum(x, n, pack_identity, identity) / (double)n;
+        value c = (value)average;
+        double rest = average - (double)c, squares = (double)block_distances(x, c, n) - (double)n * rest * rest;
+        mean[r] = average;
+        m2[r] = squares < 0 ? 0 : squares;
     }
 }
 

@@ -114,29 +114,20 @@ static inline __attribute__((always_inline)) void fold_sum(row_wide *total, cons
 /* Rows whose quarters of a sum are added up side by side. */
 enum { SHORT_TOGETHER = 64 };
 
-/* Partial sums but for the last few additions. */
-static inline __attribute__((always_inline)) quarter_pack sums_quarter(const partial_sums *s) {
+/* A row's sum but for its last few additions. */
+static inline __attribute__((always_inline)) quarter_pack quarter_sum(const value *x, int64_t n, pack (*f)(pack),
+                                                                      value (*g)(value)) {
     half_pack half[2];
     quarter_pack quarter[2];
-    pack all = PACK_ADD(PACK_ADD(s->a, s->b), PACK_ADD(s->c, s->d));
+    partial_sums s = {.rest = 0};
+    sums_add(&s, x, n, f, g);
+    pack all = PACK_ADD(PACK_ADD(s.a, s.b), PACK_ADD(s.c, s.d));
     memcpy(half, &all, sizeof all);
     half[0] += half[1];
     memcpy(quarter, &half[0], sizeof quarter);
     quarter[0] += quarter[1];
-    quarter[0][0] += PACK_PARTS ? 0 : s->rest;
+    quarter[0][0] += PACK_PARTS ? 0 : s.rest;
     return quarter[0];
-}
-
-static inline __attribute__((always_inline)) quarter_pack quarter_sum(const value *x, int64_t n, pack (*f)(pack),
-                                                                      value (*g)(value)) {
-    partial_sums s = {.rest = 0};
-    sums_add(&s, x, n, f, g);
-    return sums_quarter(&s);
-}
-
-/* The last few additions. */
-static inline __attribute__((always_inline)) value quarter_total(const value *part) {
-    return PACK == 16 ? (part[0] + part[1]) + (part[PACK / 4 - 2] + part[PACK / 4 - 1]) : part[0] + part[1];
 }
 
 /* Rows of less than four packs, the last of them by parts: two sums are enough. */
@@ -173,7 +164,8 @@ static inline __attribute__((always_inline)) void fold_short_block(row_wide *tot
         memcpy(part[r], &q, sizeof q);
     }
     for (int64_t r = 0; r < rows; r++) {
-        totals[r].WIDE = (wide)quarter_total(part[r]);
+        totals[r].WIDE = (wide)(PACK == 16 ? (part[r][0] + part[r][1]) + (part[r][PACK / 4 - 2] + part[r][PACK / 4 - 1])
+                                           : part[r][0] + part[r][1]);
     }
 }
 #endif
@@ -300,33 +292,13 @@ static void sum_rows(void *to, const void *rows_at, int64_t rows, int64_t row_st
     add_rows(to, (const value *)rows_at + 4 * row_stride, rows - 4, row_stride, n);
 }
 
-static inline __attribute__((always_inline)) wide scan_step(value *to, wide sum, value x) {
-    sum = ADD(sum, (wide)x);
-    *to = (value)sum;
-    return sum;
-}
-
-/* Four rows at a time: the totals are loaded and stored once for all four. */
-static void scan_columns(void *to, int64_t to_stride, const void *rows_at, int64_t row_stride, int64_t rows, row_wide *totals,
-                         int64_t n) {
+static void scan_columns(void *to, const void *row, row_wide *totals, int64_t n) {
     value *y = to;
-    const value *x = rows_at;
-    int64_t r = 0;
-    for (; r + 4 <= rows; r += 4, x += 4 * row_stride, y += 4 * to_stride) {
-        const value *a = x, *b = a + row_stride, *c = b + row_stride, *d = c + row_stride;
-        value *ya = y, *yb = ya + to_stride, *yc = yb + to_stride, *yd = yc + to_stride;
+    const value *x = row;
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            wide sum = scan_step(&ya[i], totals[i].WIDE, a[i]);
-            sum = scan_step(&yb[i], sum, b[i]);
-            sum = scan_step(&yc[i], sum, c[i]);
-            totals[i].WIDE = scan_step(&yd[i], sum, d[i]);
-        }
-    }
-    for (; r < rows; r++, x += row_stride, y += to_stride) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            totals[i].WIDE = scan_step(&y[i], totals[i].WIDE, x[i]);
-        }
+    for (int64_t i = 0; i < n; i++) {
+        wide sum = ADD(totals[i].WIDE, (wide)x[i]);
+        totals[i].WIDE = sum;
+        y[i] = (value)sum;
     }
 }
