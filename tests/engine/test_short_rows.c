@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and runs that kernels take several of at once: sums, variances and norms of short ones, places of the largest in long
    ones, running sums side by side, elements gathered eight at a time, masks that one number is written to, tensors
-   interleaved, windows and images added up where they lie. */
+   interleaved, windows and images added up where they lie, columns that threads share by rows. */
 #include "engine/call_kit.h"
+
+#include "engine/kernels/cpu/isa/add_loops.h"
+#include "engine/kernels/cpu/pointwise.h"
 
 #include <math.h>
 
@@ -183,7 +186,7 @@ static void windows_agree(void **state) {
 /* An image's rows and columns in as many phases as windows are apart, whose places may lie outside it. */
 static void images_agree(void **state) {
     (void)state;
-    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16, ASSAY_C64, ASSAY_I64};
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16, ASSAY_C64, ASSAY_C128};
     static const struct {
         int64_t image[2], kernel[2], dilation[2], padding[2], stride[2];
     } cases[] = {
@@ -265,13 +268,111 @@ static void calls_within_a_region_agree(void **state) {
     }
 }
 
+/* The loops of every instruction set that this CPU has. */
+static int n_sets(void) {
+#if defined(__x86_64__)
+    return 1 + (int)isa_best();
+#else
+    return 1;
+#endif
+}
+
+static const add_loops *adds_of(int set) {
+#if defined(__x86_64__)
+    return set == ISA_AVX512 ? &add_loops_avx512 : set == ISA_AVX2 ? &add_loops_avx2 : &add_loops_baseline;
+#else
+    (void)set;
+    return &add_loops_baseline;
+#endif
+}
+
+static const pointwise_moves *moves_of(int set) {
+#if defined(__x86_64__)
+    return set == ISA_AVX512 ? &pointwise_moves_avx512 : set == ISA_AVX2 ? &pointwise_moves_avx2 : &pointwise_moves_baseline;
+#else
+    (void)set;
+    return &pointwise_moves_baseline;
+#endif
+}
+
+/* Parts that reach beyond the rows they are added to on all sides, more of them than are gone through at once. */
+static void shifted_rows_add_up(void **state) {
+    (void)state;
+    enum { PARTS = 40, ROWS = 6, MOST = 50, PITCH = 60, ROOM = 9000 };
+    static float base[ROOM], made[ROWS * PITCH];
+    static double wide_base[ROOM], wide[ROWS * PITCH];
+    shifted_rows parts[PARTS];
+    for (int i = 0; i < ROOM; i++) {
+        base[i] = (float)(i % 97); /* sums are exact in any order */
+        wide_base[i] = base[i];
+    }
+    for (int p = 0; p < PARTS; p++) {
+        parts[p] = (shifted_rows){2000 + 71 * p, {p % 7 - 3, p % 23 - 9}, {p % 7 + 2, p % 31 + 15}};
+    }
+    for (int set = 0; set < n_sets(); set++) {
+        for (int64_t n = 1; n <= MOST; n++) {
+            for (int64_t n_parts = 0; n_parts <= PARTS; n_parts += n_parts < 3 ? 1 : 37) {
+                adds_of(set)->f32_sum(made, PITCH, ROWS, n, base, 64, parts, n_parts);
+                adds_of(set)->f64_sum(wide, PITCH, ROWS, n, wide_base, 64, parts, n_parts);
+                for (int64_t i = 0; i < ROWS * n; i++) {
+                    int64_t y = i / n, x = i % n;
+                    double sum = 0;
+                    for (const shifted_rows *q = parts; q < parts + n_parts; q++) {
+                        bool counts = y >= q->from[0] && y < q->to[0] && x >= q->from[1] && x < q->to[1];
+                        sum += counts ? wide_base[q->at + y * 64 + x] : 0;
+                    }
+                    assert_true((double)made[y * PITCH + x] == sum && wide[y * PITCH + x] == sum);
+                }
+            }
+        }
+    }
+}
+
+static void phases_and_turned_rows_go_together(void **state) {
+    (void)state;
+    enum { ROWS = 3, MOST = 45, PITCH = 50, ROOM = 24 };
+    float from[ROWS * 4 * ROOM * 2], to[ROWS * PITCH];
+    uint64_t rows[40 * 12], turned[40 * 12];
+    for (int i = 0; i < (int)countof(from); i++) {
+        from[i] = (float)i;
+    }
+    for (int i = 0; i < (int)countof(rows); i++) {
+        rows[i] = (uint64_t)i * 0x100000001;
+    }
+    for (int set = 0; set < n_sets(); set++) {
+        for (int64_t phases = 2; phases <= 4; phases++) {
+            for (int64_t unit = 1; unit <= 2; unit++) {
+                for (int64_t n = unit; n <= MOST; n += unit) {
+                    to[n] = -1;
+                    adds_of(set)->f32_interleave(to, PITCH, ROWS, n, from, phases * ROOM * unit, ROOM * unit, phases, unit);
+                    for (int64_t i = 0; i < ROWS * n; i++) {
+                        int64_t y = i / n, e = i % n / unit;
+                        int64_t at = y * phases * ROOM * unit + e % phases * ROOM * unit + e / phases * unit + i % n % unit;
+                        assert_true(to[y * PITCH + i % n] == from[at]);
+                    }
+                    assert_true(to[n] == -1);
+                }
+            }
+        }
+        for (int64_t n_inner = 1; n_inner <= 12; n_inner++) {
+            for (int64_t n_outer = 1; n_outer <= 39; n_outer++) {
+                moves_of(set)->turn(turned, (const char *)rows, 40 * 8, 8, n_inner, n_outer, 8);
+                for (int64_t i = 0; i < n_inner * n_outer; i++) {
+                    assert_true(turned[i] == rows[i % n_inner * 40 + i / n_inner]);
+                }
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree),  cmocka_unit_test(odd_values_keep_to_their_rows),
         cmocka_unit_test(places_agree), cmocka_unit_test(moves_agree),
         cmocka_unit_test(masks_agree), cmocka_unit_test(windows_agree),
         cmocka_unit_test(images_agree), cmocka_unit_test(long_columns_agree),
-        cmocka_unit_test(calls_within_a_region_agree),
+        cmocka_unit_test(calls_within_a_region_agree), cmocka_unit_test(shifted_rows_add_up),
+        cmocka_unit_test(phases_and_turned_rows_go_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
