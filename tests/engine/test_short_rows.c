@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and runs that kernels take several of at once: sums, variances and norms of short ones, places of the largest in long
    ones, running sums side by side, elements gathered eight at a time, masks that one number is written to, tensors
-   interleaved, windows and images added up where they lie. */
+   interleaved, windows and images added up where they lie, columns that threads share by rows. */
 #include "engine/call_kit.h"
+
+#include "engine/kernels/cpu/isa/add_loops.h"
+#include "engine/kernels/cpu/pointwise.h"
 
 #include <math.h>
 
@@ -168,6 +171,11 @@ static void windows_agree(void **state) {
             arg self = arg_tensor(kit_tensor(&k, t, 4, inner, NULL)), grad = arg_tensor(kit_tensor(&k, t, 4, outer, NULL));
             kit_check(&k, "reflection_pad2d_backward", (const arg[]){grad, self, arg_ints(pads[p], 4)}, 3);
         }
+        /* 23 and 31 windows, one apart and overlapping by more than one, in several chunks of a line. */
+        arg dense = arg_tensor(kit_tensor(&k, t, 3, (const int64_t[]){2, 23, 9}, NULL));
+        kit_check(&k, "unfold_backward", (const arg[]){dense, INTS(2, 31), arg_int(1), arg_int(9), arg_int(1)}, 5);
+        arg inner = arg_tensor(kit_tensor(&k, t, 4, (const int64_t[]){2, 31, 3, 20}, NULL));
+        kit_check(&k, "unfold_backward", (const arg[]){inner, INTS(2, 230, 3), arg_int(1), arg_int(20), arg_int(7)}, 5);
         arg columns = arg_tensor(kit_tensor(&k, t, 3, (const int64_t[]){2, 18, 30}, NULL)); /* 5 by 6 windows of 3 by 3, two apart */
         kit_check(&k, "col2im", (const arg[]){columns, INTS(11, 13), INTS(3, 3), INTS(1, 1), INTS(0, 0), INTS(2, 2)}, 6);
         kit_reset(&k);
@@ -175,11 +183,196 @@ static void windows_agree(void **state) {
     kit_close(&k);
 }
 
+/* An image's rows and columns in as many phases as windows are apart, whose places may lie outside it. */
+static void images_agree(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16, ASSAY_C64, ASSAY_C128};
+    static const struct {
+        int64_t image[2], kernel[2], dilation[2], padding[2], stride[2];
+    } cases[] = {
+        {{11, 9}, {3, 3}, {1, 1}, {1, 0}, {2, 1}},  {{12, 37}, {5, 5}, {1, 2}, {2, 3}, {2, 2}}, {{7, 16}, {3, 3}, {1, 2}, {0, 0}, {1, 3}},
+        {{3, 3}, {3, 3}, {1, 1}, {1, 1}, {2, 2}},   {{300, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 4}}, {{6, 40}, {1, 7}, {1, 3}, {0, 9}, {1, 1}},
+        {{4, 4}, {3, 2}, {1, 1}, {0, 0}, {9, 1000}}, {{9, 70}, {7, 6}, {1, 1}, {3, 2}, {1, 2}},   {{5, 33}, {2, 2}, {1, 4}, {0, 0}, {3, 4}},
+    };
+    kit k;
+    kit_open(&k, 77);
+    for (size_t i = 0; i < countof(types) * countof(cases); i++) {
+        const int64_t *image = cases[i / countof(types)].image, *kernel = cases[i / countof(types)].kernel;
+        const int64_t *dilation = cases[i / countof(types)].dilation, *padding = cases[i / countof(types)].padding;
+        const int64_t *stride = cases[i / countof(types)].stride;
+        int64_t windows = 1, rows = 2 * kernel[0] * kernel[1];
+        for (int d = 0; d < 2; d++) {
+            windows *= (image[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1;
+        }
+        int64_t sizes[] = {2, rows, windows}, gaps[] = {rows * (windows + 5), windows + 5, 1}, turned[] = {rows * windows, 1, rows};
+        const int64_t *const strides[] = {NULL, gaps, turned};
+        for (size_t s = 0; s < countof(strides); s++) {
+            arg columns = arg_tensor(kit_tensor(&k, types[i % countof(types)], 3, sizes, strides[s]));
+            kit_check(&k, "col2im",
+                      (const arg[]){columns, arg_ints(image, 2), arg_ints(kernel, 2), arg_ints(dilation, 2), arg_ints(padding, 2),
+                                    arg_ints(stride, 2)}, 6);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Columns so long that threads share their rows, wide ones and narrow ones, and columns of few rows. */
+static void long_columns_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1031, 130}, {1, 600, 1100}, {1, 3001, 7}, {2, 700, 90}, {1, 130, 1029}, {33, 31, 64}};
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_I64, ASSAY_B8};
+    kit k;
+    kit_open(&k, 78);
+    for (size_t i = 0; i < countof(types) * countof(sizes); i++) {
+        static const int64_t middle[] = {1}, ends[] = {0, 1};
+        arg self = arg_tensor(kit_tensor(&k, types[i % countof(types)], 3, sizes[i / countof(types)], NULL));
+        const arg dims[] = {arg_ints(middle, 1), arg_ints(ends, 2)};
+        for (size_t d = 0; d < countof(dims); d++) {
+            kit_check(&k, "sum.dim_IntList", (const arg[]){self, dims[d]}, 2);
+            if (dtype_is_floating(self.tensor->dtype)) {
+                kit_check(&k, "mean.dim", (const arg[]){self, dims[d]}, 2);
+            }
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* A call on one thread may be one of several within a region of the caller's. */
+static void calls_within_a_region_agree(void **state) {
+    (void)state;
+    enum { THREADS = 3, ROWS = 5, N = 40 };
+    kit kits[THREADS];
+    float got[THREADS][ROWS];
+    for (int t = 0; t < THREADS; t++) {
+        kit_open(&kits[t], 79);
+    }
+#pragma omp parallel for num_threads(THREADS)
+    for (int t = 0; t < THREADS; t++) {
+        outputs out;
+        tensor *x = kit_tensor(&kits[t], ASSAY_F32, 2, (const int64_t[]){ROWS, N}, NULL);
+        for (int i = 0; i < ROWS * N; i++) {
+            ((float *)(void *)tensor_data(x))[i] = (float)(i / N + t);
+        }
+        op_call call = kit_call(&kits[t], "sum.dim_IntList", (const arg[]){arg_tensor(x), INTS(1)}, 2);
+        kit_run(&kits[t], &call, &out);
+        memcpy(got[t], tensor_data(&out.items[0]), sizeof got[t]);
+        outputs_clear(&out);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        for (int r = 0; r < ROWS; r++) {
+            assert_true(got[t][r] == (float)(N * (r + t)));
+        }
+        kit_close(&kits[t]);
+    }
+}
+
+/* The loops of every instruction set that this CPU has. */
+static int n_sets(void) {
+#if defined(__x86_64__)
+    return 1 + (int)isa_best();
+#else
+    return 1;
+#endif
+}
+
+static const add_loops *adds_of(int set) {
+#if defined(__x86_64__)
+    return set == ISA_AVX512 ? &add_loops_avx512 : set == ISA_AVX2 ? &add_loops_avx2 : &add_loops_baseline;
+#else
+    (void)set;
+    return &add_loops_baseline;
+#endif
+}
+
+static const pointwise_moves *moves_of(int set) {
+#if defined(__x86_64__)
+    return set == ISA_AVX512 ? &pointwise_moves_avx512 : set == ISA_AVX2 ? &pointwise_moves_avx2 : &pointwise_moves_baseline;
+#else
+    (void)set;
+    return &pointwise_moves_baseline;
+#endif
+}
+
+/* Parts that reach beyond the rows they are added to on all sides, more of them than are gone through at once. */
+static void shifted_rows_add_up(void **state) {
+    (void)state;
+    enum { PARTS = 40, ROWS = 6, MOST = 50, PITCH = 60, ROOM = 9000 };
+    static float base[ROOM], made[ROWS * PITCH];
+    static double wide_base[ROOM], wide[ROWS * PITCH];
+    shifted_rows parts[PARTS];
+    for (int i = 0; i < ROOM; i++) {
+        base[i] = (float)(i % 97); /* sums are exact in any order */
+        wide_base[i] = base[i];
+    }
+    for (int p = 0; p < PARTS; p++) {
+        parts[p] = (shifted_rows){2000 + 71 * p, {p % 7 - 3, p % 23 - 9}, {p % 7 + 2, p % 31 + 15}};
+    }
+    for (int set = 0; set < n_sets(); set++) {
+        for (int64_t n = 1; n <= MOST; n++) {
+            for (int64_t n_parts = 0; n_parts <= PARTS; n_parts += n_parts < 3 ? 1 : 37) {
+                adds_of(set)->f32_sum(made, PITCH, ROWS, n, base, 64, parts, n_parts);
+                adds_of(set)->f64_sum(wide, PITCH, ROWS, n, wide_base, 64, parts, n_parts);
+                for (int64_t i = 0; i < ROWS * n; i++) {
+                    int64_t y = i / n, x = i % n;
+                    double sum = 0;
+                    for (const shifted_rows *q = parts; q < parts + n_parts; q++) {
+                        bool counts = y >= q->from[0] && y < q->to[0] && x >= q->from[1] && x < q->to[1];
+                        sum += counts ? wide_base[q->at + y * 64 + x] : 0;
+                    }
+                    assert_true((double)made[y * PITCH + x] == sum && wide[y * PITCH + x] == sum);
+                }
+            }
+        }
+    }
+}
+
+static void phases_and_turned_rows_go_together(void **state) {
+    (void)state;
+    enum { ROWS = 3, MOST = 45, PITCH = 50, ROOM = 24 };
+    float from[ROWS * 4 * ROOM * 2], to[ROWS * PITCH];
+    uint64_t rows[40 * 12], turned[40 * 12];
+    for (int i = 0; i < (int)countof(from); i++) {
+        from[i] = (float)i;
+    }
+    for (int i = 0; i < (int)countof(rows); i++) {
+        rows[i] = (uint64_t)i * 0x100000001;
+    }
+    for (int set = 0; set < n_sets(); set++) {
+        for (int64_t phases = 2; phases <= 4; phases++) {
+            for (int64_t unit = 1; unit <= 2; unit++) {
+                for (int64_t n = unit; n <= MOST; n += unit) {
+                    to[n] = -1;
+                    adds_of(set)->f32_interleave(to, PITCH, ROWS, n, from, phases * ROOM * unit, ROOM * unit, phases, unit);
+                    for (int64_t i = 0; i < ROWS * n; i++) {
+                        int64_t y = i / n, e = i % n / unit;
+                        int64_t at = y * phases * ROOM * unit + e % phases * ROOM * unit + e / phases * unit + i % n % unit;
+                        assert_true(to[y * PITCH + i % n] == from[at]);
+                    }
+                    assert_true(to[n] == -1);
+                }
+            }
+        }
+        for (int64_t n_inner = 1; n_inner <= 12; n_inner++) {
+            for (int64_t n_outer = 1; n_outer <= 39; n_outer++) {
+                moves_of(set)->turn(turned, (const char *)rows, 40 * 8, 8, n_inner, n_outer, 8);
+                for (int64_t i = 0; i < n_inner * n_outer; i++) {
+                    assert_true(turned[i] == rows[i % n_inner * 40 + i / n_inner]);
+                }
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree),  cmocka_unit_test(odd_values_keep_to_their_rows),
         cmocka_unit_test(places_agree), cmocka_unit_test(moves_agree),
         cmocka_unit_test(masks_agree), cmocka_unit_test(windows_agree),
+        cmocka_unit_test(images_agree), cmocka_unit_test(long_columns_agree),
+        cmocka_unit_test(calls_within_a_region_agree), cmocka_unit_test(shifted_rows_add_up),
+        cmocka_unit_test(phases_and_turned_rows_go_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

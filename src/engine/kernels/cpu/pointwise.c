@@ -106,16 +106,7 @@ static bool is_move(pointwise_op id) {
     return id == PW_WHERE || id == PW_COPY;
 }
 
-/* The type computed in, the loops' class for it, and the class of what comes out. */
-typedef struct choice {
-    pointwise_op op;
-    dtype compute;
-    pointwise_class class;
-    pointwise_class out_class;
-    bool out_is_native; /* the output holds results as the loop leaves them */
-} choice;
-
-static status choose(const op_call *call, const pointwise_spec *spec, dtype compute, dtype out, choice *c, error *err) {
+static status choose(const op_call *call, const pointwise_spec *spec, dtype compute, dtype out, pointwise_choice *c, error *err) {
     c->compute = compute;
     c->op = compute == ASSAY_B8 ? of_booleans(spec->op) : spec->op;
     c->class = pointwise_class_of[compute];
@@ -153,7 +144,7 @@ static int64_t traffic(const direct *d) {
 }
 
 /* Every operand a tensor of the loop's own type, all of one shape and one dense layout: true, with the plan ready. */
-static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choice *c) {
+static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const pointwise_choice *c) {
     const tensor *out = &plan->out->items[0];
     direct *d = (direct *)(void *)plan->inline_state;
     if (!c->out_is_native || (plan->call->op->in_place && !tensor_is_dense(out))) { /* fresh outputs are dense */
@@ -189,223 +180,6 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const choi
     plan->rebind = rebind_direct;
     plan->run = traffic(d) < PARALLEL_MIN_BYTES ? run_direct : run_direct_parallel;
     return true;
-}
-
-static void place_operands(kernel_plan *plan, const pointwise_spec *spec, const choice *c, tiled *p) {
-    tensor *out = &plan->out->items[0];
-    tensor *in_nest[1 + POINTWISE_INPUTS] = {out};
-    int n = 1;
-    for (int k = 0; k < spec->n; k++) {
-        source *in = &p->in[k];
-        tensor *t =
-            plan->call->args[spec->operand[k]].kind == ARG_TENSOR ? plan->call->args[spec->operand[k]].tensor : NULL;
-        in->class = k == 0 && c->op == PW_WHERE ? CLASS_U8 : c->class;
-        in->slot = CONSTANT;
-        if (t == NULL) {
-            bool is_given = spec->has_constant && k == spec->n - 1;
-            in->constant = is_given ? spec->constant : call_number(plan->call, spec->operand[k]);
-        } else if (tensor_numel(t) == 1) {
-            in->cell = t; /* its value may change between runs */
-        } else {
-            in->slot = n;
-        }
-        if (in->slot != CONSTANT) {
-            in->dtype = t->dtype;
-            in_nest[n++] = t;
-        }
-    }
-    loop_init(&p->nest, out->ndim, out->sizes, in_nest, n);
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* Makes dimension 1 the one along which an operand lies dense that does not along dimension 0. True when there is one.
- */
-static bool bring_dense_dimension(tiled *p) {
-    loop *l = &p->nest;
-    for (int k = 0; k < p->n; k++) {
-        int slot = p->in[k].slot;
-        int64_t size = slot != CONSTANT ? (int64_t)dtype_size(p->in[k].dtype) : 0;
-        if (slot == CONSTANT || l->strides[slot][0] <= size) {
-            continue;
-        }
-        int best = 0;
-        for (int d = 1; d < l->ndim; d++) {
-            int64_t stride = l->strides[slot][d];
-            if (stride > 0 && stride < l->strides[slot][best] && l->sizes[d] >= 4) {
-                best = d;
-            }
-        }
-        if (best == 0) {
-            continue;
-        }
-        int64_t kept = l->sizes[1];
-        l->sizes[1] = l->sizes[best];
-        l->sizes[best] = kept;
-        for (int s = 0; s < l->n_operands; s++) {
-            kept = l->strides[s][1];
-            l->strides[s][1] = l->strides[s][best];
-            l->strides[s][best] = kept;
-        }
-        return true;
-    }
-    return false;
-}
-
-/* Whether a slot's rows, and its tiles as a whole, lie dense. */
-static bool rows_are_dense(const loop *l, int slot, int64_t size) {
-    return l->strides[slot][0] == size || l->sizes[0] == 1;
-}
-
-/* least_row: shorter rows are put together in blocks. */
-static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream, int least_row) {
-    loop *l = &p->nest;
-    int64_t out_size = (int64_t)dtype_size(p->out_dtype);
-    p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
-    int widest = pointwise_classes[p->out_class].size;
-    for (int k = 0; k < p->n; k++) {
-        int own = pointwise_classes[p->in[k].class].size,
-            raw = p->in[k].slot != CONSTANT ? (int)dtype_size(p->in[k].dtype) : 1;
-        widest = own > widest ? own : widest;
-        widest = raw > widest ? raw : widest;
-    }
-    bool stages = p->streams && !((p->out_is_native || p->halves) && loop_can_stream);
-    int64_t block = (stages ? STREAM_BYTES : BLOCK_BYTES) / (out_size > widest ? out_size : widest);
-    bool turned = bring_dense_dimension(p);
-    if (l->sizes[0] < least_row) {
-        p->by_tile = true;
-        p->tile[0] = l->sizes[0];
-        p->tile[1] = smaller(l->sizes[1], block / l->sizes[0]);
-    } else if (turned) {
-        p->tile[1] = smaller(l->sizes[1], TILE_ROWS * 4 / (widest < 4 ? 4 : widest));
-        p->tile[0] = smaller(l->sizes[0], block / p->tile[1]);
-    } else {
-        int64_t many = l->sizes[1] / LEAST_TILES; /* for threads to share */
-        p->tile[0] = smaller(l->sizes[0], block);
-        p->tile[1] = smaller(many > 1 ? many : 1, block / p->tile[0]);
-    }
-    p->n_tiles = 1;
-    for (int d = 0; d < 2; d++) {
-        p->steps[d] = (l->sizes[d] + p->tile[d] - 1) / p->tile[d];
-        p->n_tiles *= p->steps[d];
-    }
-    for (int d = 2; d < l->ndim; d++) {
-        p->n_tiles *= l->sizes[d];
-    }
-}
-
-static bool tiles_are_dense(const tiled *p, int slot, int64_t size) {
-    const loop *l = &p->nest;
-    return rows_are_dense(l, slot, size) &&
-           (p->tile[1] == 1 || (p->tile[0] == l->sizes[0] && l->strides[slot][1] == l->sizes[0] * size));
-}
-
-/* Whether each stretch that the loop writes begins on a line. */
-static bool lines_align(const tiled *p, int64_t size) {
-    const loop *l = &p->nest;
-    uintptr_t all = (uintptr_t)l->data[0];
-    all |= p->steps[0] > 1 ? (uintptr_t)(p->tile[0] * size) : 0;
-    for (int d = 1; d < l->ndim; d++) {
-        bool within = d == 1 && p->by_tile && p->steps[1] == 1; /* flat tiles: rows follow each other */
-        all |= l->sizes[d] > 1 && !within ? (uintptr_t)(l->strides[0][d] * (d == 1 && p->by_tile ? p->tile[1] : 1)) : 0;
-    }
-    return all % STREAM_LINE_BYTES == 0 && (!p->by_tile || p->out_is_flat);
-}
-
-static void choose_places(tiled *p, bool loop_can_stream) {
-    const loop *l = &p->nest;
-    for (int k = 0; k < p->n; k++) {
-        source *in = &p->in[k];
-        bool repeats = in->slot != CONSTANT && l->strides[in->slot][1] == 0 && l->sizes[1] > 1;
-        in->is_half = p->halves && in->slot != CONSTANT && in->dtype == p->compute && !repeats; /* else brought to f32 once */
-        if (in->slot != CONSTANT && (in->is_half || pointwise_is_native(in->class, in->dtype))) {
-            in->is_row = rows_are_dense(l, in->slot, (int64_t)dtype_size(in->dtype));
-            in->is_flat = tiles_are_dense(p, in->slot, (int64_t)dtype_size(in->dtype));
-        }
-    }
-    int64_t size = (int64_t)dtype_size(p->out_dtype);
-    p->out_is_flat = tiles_are_dense(p, 0, size);
-    p->streams = p->streams && (p->out_is_flat || p->tile[0] * size >= 512);
-    bool loop_stores = p->out_is_native || p->halves;
-    p->loop_streams = p->streams && loop_can_stream && loop_stores && lines_align(p, size);
-    p->out_is_row = loop_stores && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
-}
-
-/* Whether an operand is one number in each row. */
-static bool is_number_of_row(const tiled *p, int k) {
-    int slot = p->in[k].slot;
-    return slot == CONSTANT || p->nest.strides[slot][0] == 0;
-}
-
-/* The loop that takes one of two operands, a number in each row, as such; NULL where there is none. */
-static pointwise_loop *find_number_loop(const tiled *p, const pointwise_loops *loops, pointwise_op id, int *which) {
-    if (p->n != 2 || p->halves || is_number_of_row(p, 0) == is_number_of_row(p, 1)) {
-        return NULL;
-    }
-    *which = is_number_of_row(p, 0) ? 0 : 1;
-    bool spares = p->in[*which].slot == CONSTANT || p->nest.sizes[0] >= MIN_NUMBER_ROW;
-    return spares ? (*which == 0 ? loops->number_first : loops->number)[id] : NULL;
-}
-
-/* Whether rows of results hold one number each: it is made once. What goes past the caches takes as long either way. */
-static bool rows_repeat(const tiled *p) {
-    bool all = p->nest.sizes[0] >= MIN_REPEATED;
-    for (int k = 0; k < p->n; k++) {
-        all = all && is_number_of_row(p, k);
-    }
-    return all && !p->streams && !p->halves && rows_are_dense(&p->nest, 0, (int64_t)dtype_size(p->out_dtype));
-}
-
-static status prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const choice *c, error *err) {
-    const op_row *row = plan->call->op->row;
-    tiled *p = arena_make(plan->memory, 1, sizeof *p);
-    if (p == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    p->isa = isa_best();
-    p->loops = pointwise_classes[c->class].loops[p->isa];
-    p->compute = c->compute;
-    p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
-    p->out_class = c->out_class;
-    p->out_is_native = c->out_is_native;
-    p->out_dtype = plan->out->items[0].dtype;
-    p->out_loops = pointwise_classes[c->out_class].loops[p->isa];
-    p->move = pointwise_move_tables[p->isa];
-    p->n = spec->n;
-    memcpy(p->s, spec->s, sizeof p->s);
-    place_operands(plan, spec, c, p);
-    loop *l = &p->nest;
-    if (l->ndim == 1) { /* tiles have two dimensions */
-        l->ndim = 2;
-        l->sizes[1] = 1;
-        for (int k = 0; k < l->n_operands; k++) {
-            l->strides[k][1] = 0;
-        }
-    }
-    /* What stays in caches is brought to f32 faster by whole tiles. */
-    p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
-                tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES &&
-                (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
-    bool loop_can_stream = p->halves || pointwise_classes[c->class].streaming[p->isa] != NULL;
-    int which = 0;
-    bool has_number = find_number_loop(p, p->loops, c->op, &which) != NULL;
-    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
-    choose_places(p, loop_can_stream);
-    const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
-    p->loop = loops->op[c->op];
-    p->function = p->halves ? (*pointwise_half_functions[p->isa])[c->op] : NULL;
-    p->repeats = rows_repeat(p);
-    source *in = &p->in[which];
-    if (has_number && (!p->by_tile || in->slot == CONSTANT)) {
-        p->loop = find_number_loop(p, loops, c->op, &which);
-        in->is_row = in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype); /* as much of one as is read */
-        in->is_number = !in->is_row;
-    }
-    plan->state = p;
-    plan->run = pointwise_run_tiled;
-    return ASSAY_OK;
 }
 
 /* An in-place result must lie on its own input and on nothing else (ATen's assert_no_partial_overlap). */
@@ -532,7 +306,7 @@ status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *e
     }
     const tensor *out = &plan->out->items[0];
     dtype compute;
-    choice c;
+    pointwise_choice c;
     if (try_plain(plan, spec)) {
         return ASSAY_OK;
     }
@@ -554,5 +328,5 @@ status pointwise_prepare(kernel_plan *plan, const pointwise_spec *spec, error *e
     if (c.class == CLASS_F32 && pointwise_try_halves(plan, spec, c.op, compute, c.out_class == CLASS_U8)) {
         return ASSAY_OK;
     }
-    return prepare_tiled(plan, spec, &c, err);
+    return pointwise_prepare_tiled(plan, spec, &c, err);
 }

@@ -344,14 +344,27 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
     }
 }
 
+/* What an element costs to bring in, in bytes that are moved: its own, or those that lie between it and its neighbour and come with
+   it. */
+static double element_traffic(const loop *l, int slot, dtype t) {
+    enum { LEAST = 4, LINE = 64 };
+    int64_t size = (int64_t)dtype_size(t), apart = INT64_MAX;
+    for (int d = 0; d < 2; d++) {
+        int64_t stride = l->strides[slot][d] < 0 ? -l->strides[slot][d] : l->strides[slot][d];
+        apart = l->sizes[d] > 1 && stride < apart ? stride : apart;
+    }
+    int64_t bytes = apart == INT64_MAX || apart < size ? size : apart < LINE ? apart : LINE;
+    return (double)(bytes < LEAST ? LEAST : bytes);
+}
+
 status pointwise_run_tiled(kernel_plan *plan) {
     tiled *p = plan->state;
     p->is_fault = false;
-    double bytes = 0;
-    for (int k = 0; k < p->nest.n_operands; k++) {
-        bytes += (double)p->nest.numel * (k == 0 ? (double)dtype_size(p->out_dtype) : 4.0);
+    double each = (double)dtype_size(p->out_dtype);
+    for (int k = 0; k < p->n; k++) {
+        each += p->in[k].slot != CONSTANT ? element_traffic(&p->nest, p->in[k].slot, p->in[k].dtype) : 0;
     }
-    int threads = parallel_threads(bytes);
+    int threads = parallel_threads((double)p->nest.numel * each);
     if (threads <= 1 || p->n_tiles == 1) {
         run_tiles(p, 0, p->n_tiles);
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between pointwise.c, which chooses how an element-wise call runs, and pointwise_tiles.c, which runs it tile by tile.
- */
+/* Between pointwise.c, which chooses how an element-wise call runs, pointwise_plan.c, which plans it tile by tile, and
+   pointwise_tiles.c, which runs that. */
 #ifndef ENGINE_KERNELS_CPU_POINTWISE_TILES_H
 #define ENGINE_KERNELS_CPU_POINTWISE_TILES_H
 
@@ -61,6 +61,15 @@ static inline bool pointwise_lies_alike(const tensor *a, const tensor *b) {
     return alike;
 }
 
+/* The type computed in, the loops' class for it, and the class of what comes out. */
+typedef struct pointwise_choice {
+    pointwise_op op;
+    dtype compute;
+    pointwise_class class;
+    pointwise_class out_class;
+    bool out_is_native; /* the output holds results as the loop leaves them */
+} pointwise_choice;
+
 /* How an operand's elements reach the loop. */
 typedef struct source {
     pointwise_class class;
@@ -101,6 +110,9 @@ typedef struct tiled {
     int64_t n_tiles;
     isa isa;
 } tiled;
+
+/* Readies the plan to run tile by tile. The operands are of any types and layouts, the output is not empty. */
+status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const pointwise_choice *c, error *err);
 
 /* The plan's run, state a tiled. */
 status pointwise_run_tiled(kernel_plan *plan);

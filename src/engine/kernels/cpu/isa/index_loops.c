@@ -2,8 +2,8 @@
 /* Indices to offsets, gathers, scatters and sums of rows, built once for each instruction set. */
 #include "engine/kernels/cpu/isa/index_loops.h"
 
-#include "engine/kernels/cpu/isa/gather_many.h"
 #include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/index_elements.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -50,74 +50,6 @@ static int64_t resolve_i32(int64_t *offsets, const int32_t *index, int64_t n, in
         }
     }
     return n;
-}
-
-/* --- single elements ---------------------------------------------------------------------------------------------------------- */
-
-typedef struct wide {
-    uint64_t part[2];
-} wide;
-
-static void gather_1(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    for (int64_t i = 0; i < n; i++) {
-        dst[i * dst_stride] = src[offsets[i] + i * src_step];
-    }
-}
-
-static void gather_2(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    for (int64_t i = 0; i < n; i++) {
-        *(uint16_t *)(void *)(dst + i * dst_stride) = *(const uint16_t *)(const void *)(src + offsets[i] + i * src_step);
-    }
-}
-
-static void gather_4(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    int64_t done = dst_stride == 4 ? gather_many_4(dst, src, offsets, n, src_step) : 0;
-    for (int64_t i = done; i < n; i++) {
-        *(uint32_t *)(void *)(dst + i * dst_stride) = *(const uint32_t *)(const void *)(src + offsets[i] + i * src_step);
-    }
-}
-
-static void gather_8(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    int64_t done = dst_stride == 8 ? gather_many_8(dst, src, offsets, n, src_step) : 0;
-    for (int64_t i = done; i < n; i++) {
-        *(uint64_t *)(void *)(dst + i * dst_stride) = *(const uint64_t *)(const void *)(src + offsets[i] + i * src_step);
-    }
-}
-
-static void gather_16(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    for (int64_t i = 0; i < n; i++) {
-        *(wide *)(void *)(dst + i * dst_stride) = *(const wide *)(const void *)(src + offsets[i] + i * src_step);
-    }
-}
-
-static void scatter_1(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        dst[offsets[i] + i * dst_step] = src[i * src_stride];
-    }
-}
-
-static void scatter_2(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        *(uint16_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint16_t *)(const void *)(src + i * src_stride);
-    }
-}
-
-static void scatter_4(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        *(uint32_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint32_t *)(const void *)(src + i * src_stride);
-    }
-}
-
-static void scatter_8(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        *(uint64_t *)(void *)(dst + offsets[i] + i * dst_step) = *(const uint64_t *)(const void *)(src + i * src_stride);
-    }
-}
-
-static void scatter_16(char *dst, ptrdiff_t dst_step, const int64_t *offsets, const char *src, ptrdiff_t src_stride, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        *(wide *)(void *)(dst + offsets[i] + i * dst_step) = *(const wide *)(const void *)(src + i * src_stride);
-    }
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------ */

@@ -32,15 +32,56 @@ static void turn_2(uint16_t *to, const char *from, int64_t inner, int64_t outer,
     }
 }
 
+#if defined(__AVX2__)
+/* Four by four in registers: a quarter of the loads and stores. */
+static void turn_4x4_of_8(uint64_t *to, int64_t to_row, const char *from, int64_t inner) {
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(from + inner));
+    __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(from + 2 * inner));
+    __m256i d = _mm256_loadu_si256((const __m256i *)(const void *)(from + 3 * inner));
+    __m256i ab_even = _mm256_unpacklo_epi64(a, b), ab_odd = _mm256_unpackhi_epi64(a, b);
+    __m256i cd_even = _mm256_unpacklo_epi64(c, d), cd_odd = _mm256_unpackhi_epi64(c, d);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(ab_even, cd_even, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(to + to_row), _mm256_permute2x128_si256(ab_odd, cd_odd, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 2 * to_row), _mm256_permute2x128_si256(ab_even, cd_even, 0x31));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 3 * to_row), _mm256_permute2x128_si256(ab_odd, cd_odd, 0x31));
+}
+
+/* Four source rows at a time, dense ones; answers how many are done. */
+static int64_t turn_fours_of_8(uint64_t *to, const char *from, int64_t inner, int64_t n_inner, int64_t n_outer) {
+    int64_t i = 0;
+    for (; i + 4 <= n_inner; i += 4) {
+        int64_t o = 0;
+        for (; o + 4 <= n_outer; o += 4) {
+            turn_4x4_of_8(to + o * n_inner + i, n_inner, from + i * inner + o * 8, inner);
+        }
+        for (; o < n_outer; o++) {
+            for (int64_t k = 0; k < 4; k++) {
+                to[o * n_inner + i + k] = *(const uint64_t *)(const void *)(from + (i + k) * inner + o * 8);
+            }
+        }
+    }
+    return i;
+}
+#else
+static int64_t turn_fours_of_8(uint64_t *to, const char *from, int64_t inner, int64_t n_inner, int64_t n_outer) {
+    (void)to, (void)from, (void)inner, (void)n_inner, (void)n_outer;
+    return 0;
+}
+#endif
+
 static void turn_8(uint64_t *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer) {
     for (int64_t o = 0; (inner <= outer || n_outer == 1) && o < n_outer; o++) { /* the row's elements lie nearer together */
         for (int64_t i = 0; i < n_inner; i++) {
             to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + i * inner + o * outer);
         }
     }
-    for (int64_t i = 0; inner > outer && n_outer > 1 && i < n_inner; i++, from += inner) {
+    if (inner <= outer || n_outer == 1) {
+        return;
+    }
+    for (int64_t i = outer == 8 ? turn_fours_of_8(to, from, inner, n_inner, n_outer) : 0; i < n_inner; i++) {
         for (int64_t o = 0; o < n_outer; o++) {
-            to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + o * outer);
+            to[o * n_inner + i] = *(const uint64_t *)(const void *)(from + i * inner + o * outer);
         }
     }
 }
