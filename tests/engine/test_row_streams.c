@@ -307,7 +307,7 @@ static void test_layer_steps(void **state) {
 static void test_ends_of_range(void **state) {
     (void)state;
     static const dtype types[] = {ASSAY_BF16, ASSAY_F16, ASSAY_F32, ASSAY_F64};
-    static row x, out;
+    static row x, out, masked;
     rng r = rng_make(SEED);
     for (int k = 0; k < 48; k++) {
         dtype t = types[k % 4];
@@ -332,6 +332,14 @@ static void test_ends_of_range(void **state) {
             double wanted = i == place ? (double)NAN : x.is[i] * param(i, 1), made_of = get(t, &out, i);
             assert_true(isnan(wanted) ? isnan(made_of) : fabs(wanted) > most * 0.999 || fabs(made_of - wanted) <= 0x1p-7 * fabs(wanted));
         }
+        row_make(&masked, t, &r, c.n, 0, 1);
+        for (int64_t i = 0; i < c.n - 1; i++) {
+            element_store(t, masked.at + i * (int64_t)dtype_size(t), -INFINITY);
+        }
+        softmax_step begun = {.type = t, .begins = true, .n = c.n, .x = masked.at, .made = made};
+        c.l->softmax_stream(&begun);
+        assert_true(begun.sum > exp(SOFTMAX_REACH)); /* is taken anew, less the largest */
+        free(masked.block);
         free(made);
         free(weight);
         free(x.block);

@@ -17,12 +17,13 @@ static inline __attribute__((always_inline)) pack exp_pack(pack p) {
     return pack_at(e);
 }
 
+/* What lies far above what was taken off, as behind a row's masked beginning, comes out beyond SOFTMAX_REACH and is taken anew. */
 static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
     value e[PACK];
     memcpy(e, &p, sizeof e);
 #pragma omp simd
     for (int k = 0; k < PACK; k++) {
-        e[k] = exp_shifted_of(e[k]);
+        e[k] = exp_shifted_of(e[k] > 80 ? 80 : e[k]);
     }
     return pack_at(e);
 }
