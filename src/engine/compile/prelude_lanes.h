@@ -143,6 +143,20 @@ VECTOR_INLINE float sum_of_16_f32(const float *a) {
 #endif
 }
 
+/* A number near the mean of 16, as a multiple of a power of two about as large as the distances between them. What is summed after it
+   is taken off then ends in the same digits as before: were each to end in the same odd rest, a sum that leaves such digits behind would
+   leave it behind each time (the mean of 301056 numbers in f16 was off by 7e-6 of their deviation). */
+VECTOR_INLINE float near_mean_of_16_f32(const float *a) {
+    float low = a[0], high = a[0];
+    for (int i = 1; i < 16; i++) {
+        low = a[i] < low ? a[i] : low;
+        high = a[i] > high ? a[i] : high;
+    }
+    const float mean = sum_of_16_f32(a) * 0.0625f, grid = float_of_bits(bits_of_float(high - low) & 0x7f800000u);
+    const float steps = mean / grid, most = 4194304.0f;
+    return steps > -most && steps < most ? grid * (float)(int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)) : mean;
+}
+
 typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t eight_i32 __attribute__((vector_size(32)));
 /* x where it is above y, else y. */

@@ -42,7 +42,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t0 = b0[768 * v0 + v1];
                     near0[l] = t0;
                 }
-                r0_0 = sum_of_16_f32(near0) * 4.800000000e+01f;
+                r0_0 = near_mean_of_16_f32(near0) * 7.680000000e+02f;
                 r0_0 = fabsf(r0_0) <= 3.4028234e38f ? r0_0 : 0;
             }
             t19_0 = r0_0 * 0.0013020833721384406f;
@@ -77,7 +77,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t0 = b0[768 * v0 + v1];
                     near0[l] = t0;
                 }
-                r0_0b = sum_of_16_f32(near0) * 4.800000000e+01f;
+                r0_0b = near_mean_of_16_f32(near0) * 7.680000000e+02f;
                 r0_0b = fabsf(r0_0b) <= 3.4028234e38f ? r0_0b : 0;
             }
             t19_0b = r0_0b * 0.0013020833721384406f;

@@ -4,8 +4,8 @@
 
        sum (x - mean)^2 = sum (x - s)^2 - (sum (x - s))^2 / n        sum x = sum (x - s) + n s
 
-   and where s lies near the mean, next to nothing is taken off, so that rounding is that of the sums. So the mean of the first few
-   elements is s. Where it lies too far off, both sums are taken once more, about the mean that they told: s was a mean of elements,
+   and where s lies near the mean, next to nothing is taken off, so that rounding is that of the sums. So s is near the mean of the
+   first few elements, in few digits. Where it lies too far off, both sums are taken once more, about the mean that they told: s was a mean of elements,
    so it is at most some hundred deviations off, and what that rounds is nothing beside a deviation. */
 #include "engine/compile/emit/deviations.h"
 
@@ -101,7 +101,7 @@ void emit_use_near_mean(kernel *own, const deviation_form *form) {
 
 void emit_near_sum(emitter *m, int phase) {
     int i = m->guessed;
-    emit_line(m, "r%d_%d = sum_of_16_f32(near%d) * %.9ef;", i, phase, i, (double)emit_visited(m) / EMIT_GUESS_LANES);
+    emit_line(m, "r%d_%d = near_mean_of_16_f32(near%d) * %.9ef;", i, phase, i, (double)emit_visited(m));
     emit_line(m, "r%d_%d = fabsf(r%d_%d) <= " FINITE " ? r%d_%d : 0;", i, phase, i, phase, i, phase);
 }
 
