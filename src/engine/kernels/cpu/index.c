@@ -6,7 +6,6 @@
 #include "engine/kernels/cpu/take.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 static status index_prepare(kernel_plan *plan, error *err) {
     indexing ix;
@@ -38,26 +37,9 @@ static void gather_use(void *context, char *own, ptrdiff_t own_stride, char *far
     g->lines.loops->gather[g->log2](own, own_stride, far, offsets, n, far_stride);
 }
 
-typedef struct gather_share {
-    gather_state *g;
-    atomic_bool *good; /* cleared by any thread */
-} gather_share;
-
-static void share_gather(const void *context) {
-    const gather_share *share = context;
-    lines mine = share->g->lines;
-    int64_t from, to;
-    parallel_share(mine.sizes[share->g->split], 1, &from, &to);
-    lines_cut(&mine, share->g->split, from, to);
-    if (!lines_walk(&mine, gather_use, share->g)) {
-        *share->good = false;
-    }
-}
-
 static status gather_run(kernel_plan *plan) {
     gather_state *g = plan->state;
-    atomic_bool good = true;
-    parallel_run(parallel_threads(g->bytes), share_gather, &(const gather_share){g, &good});
+    bool good = lines_run(&g->lines, g->split, parallel_threads(g->bytes), gather_use, g);
     return good ? ASSAY_OK : lines_fail(&g->lines, plan->err);
 }
 

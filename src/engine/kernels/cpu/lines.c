@@ -2,8 +2,10 @@
 /* Walks an index tensor line by line and hands out checked offsets. */
 #include "engine/kernels/cpu/lines.h"
 
+#include "engine/kernels/cpu/parallel.h"
 #include "engine/schema/indexing.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static bool joins(const lines *l, int d, int64_t n, int64_t index, ptrdiff_t own, ptrdiff_t far, bool indexed) {
@@ -127,4 +129,31 @@ status lines_fail(const lines *l, error *err) {
         }
     }
     return fail(err, ASSAY_INVALID, "%s: an index is out of bounds", l->call->op->signature.full);
+}
+
+typedef struct lines_share {
+    const lines *l;
+    int split;
+    lines_use *use;
+    void *context;
+    atomic_bool *good; /* cleared by any thread */
+} lines_share;
+
+static void share_lines(const void *context) {
+    const lines_share *share = context;
+    lines mine = *share->l;
+    if (share->split >= 0) {
+        int64_t from, to;
+        parallel_share(mine.sizes[share->split], 1, &from, &to);
+        lines_cut(&mine, share->split, from, to);
+    }
+    if (!lines_walk(&mine, share->use, share->context)) {
+        *share->good = false;
+    }
+}
+
+bool lines_run(const lines *l, int split, int threads, lines_use *use, void *context) {
+    atomic_bool good = true;
+    parallel_run(threads, share_lines, &(const lines_share){l, split, use, context, &good});
+    return good;
 }

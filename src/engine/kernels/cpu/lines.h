@@ -39,6 +39,9 @@ typedef void lines_use(void *context, char *own, ptrdiff_t own_stride, char *far
 /* Calls use for all stretches, in order. False when an index is out of bounds: then what lies before it has been used. */
 bool lines_walk(const lines *l, lines_use *use, void *context);
 
+/* The same by a team of threads, each with its part of dimension `split`; -1: one thread, all of it. */
+bool lines_run(const lines *l, int split, int threads, lines_use *use, void *context);
+
 /* Narrows dimension d to [from, to). */
 void lines_cut(lines *l, int d, int64_t from, int64_t to);
 

@@ -8,7 +8,6 @@
 #include "engine/kernels/cpu/put.h"
 
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* --- index_put, index_add of slices ---------------------------------------------------------------------------------------- */
@@ -196,35 +195,15 @@ static void scatter_use(void *context, char *own, ptrdiff_t own_stride, char *fa
     s->add(far, far_stride, offsets, src, n);
 }
 
-typedef struct scatter_share {
-    scatter_state *s;
-    atomic_bool *good; /* cleared by any thread */
-} scatter_share;
-
-static void share_scatter(const void *context) {
-    const scatter_share *share = context;
-    lines mine = share->s->lines;
-    if (share->s->split >= 0) {
-        int64_t from, to;
-        parallel_share(mine.sizes[share->s->split], 1, &from, &to);
-        lines_cut(&mine, share->s->split, from, to);
-    }
-    if (!lines_walk(&mine, scatter_use, share->s)) {
-        *share->good = false;
-    }
-}
-
 static status scatter_run(kernel_plan *plan) {
     scatter_state *s = plan->state;
-    atomic_bool good = true;
     if (s->fills) {
         moves_run(&s->fill, 1, false);
     }
     /* Where only the places could be shared one thread takes them all: asking of each index whose it is would cost more (a
        mispredicted branch at every other one) than adding. */
     int threads = s->split >= 0 ? parallel_threads(s->bytes) : 1;
-    parallel_run(threads, share_scatter, &(const scatter_share){s, &good});
-    if (!good) {
+    if (!lines_run(&s->lines, s->split, threads, scatter_use, s)) {
         return lines_fail(&s->lines, plan->err);
     }
     if (s->restores) {
