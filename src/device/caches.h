@@ -3,6 +3,8 @@
 #ifndef DEVICE_CACHES_H
 #define DEVICE_CACHES_H
 
+#include <stdbool.h>
+
 enum {
     /* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
        store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
@@ -13,5 +15,9 @@ enum {
     SET_BYTES = 128 << 10,
     SET_LINES = 16,
 };
+
+/* Whether it was measured on Intel's processors what this one should do: others differ in how many pages they read ahead in at once, and
+   in what that costs while stores pass the caches. Threads: any. */
+bool cpu_is_intel(void);
 
 #endif

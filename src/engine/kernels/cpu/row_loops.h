@@ -97,16 +97,14 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
-enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16, /* rows: gradients read twice as many */
+enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16, /* rows, at most: gradients read twice as many */
        COLUMNS_CHUNK_BYTES = 128 };
-static inline int64_t columns_group(columns_kind kind) {
-    return kind > COLUMNS_LOG_SOFTMAX ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
-}
 
 typedef struct columns_step {
     dtype type;       /* of what is read and stored: the computing type or, for float, f16 or bf16 */
     columns_kind kind;
     int64_t rows;
+    int64_t group;    /* rows: COLUMNS_GROUP [COLUMNS_GROUP_BACK] or fewer */
     int64_t room;     /* a multiple of COLUMNS_CHUNK_BYTES of the computing type, at least n and out_n */
     int64_t margin;   /* COLUMNS_CHUNK_BYTES of it, where a row of the output may begin within a line; else 0, and all of them are on
                          lines. What has one number a column is in any order within chunks of so many columns then */

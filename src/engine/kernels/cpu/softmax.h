@@ -22,7 +22,7 @@ struct softmax {
     bool in_steps;   /* lines of one type that go past the caches, as softmax_step takes them */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
     int64_t column_blocks;  /* of softmax_columns.c: so many, no wider */
-    int64_t columns_margin; /* as in columns_step */
+    int64_t columns_margin, columns_group; /* as in columns_step */
     columns_kind columns_kind;
     int64_t units;   /* lines, or blocks of columns */
     softmax_run_fn *run_units;

@@ -4,6 +4,8 @@
 #include "engine/kernels/cpu/softmax.h"
 #include "engine/kernels/cpu/streaming.h"
 
+#include "device/caches.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -16,6 +18,7 @@ enum {
     BLOCK_BYTES = 600 << 10, LARGE_BLOCK_BYTES = 900 << 10, MOST_BLOCK_BYTES = 1300 << 10,
     WIDE_BYTES = 1 << 10, LEAST_WIDE_BYTES = 768,
     ROWS_AHEAD = 4, ROWS_AHEAD_SHIFTED = 8, ROWS_AHEAD_HALVES = 16,
+    FEW_ROWS = 8, /* at a time, where a CPU reads ahead in so many pages, and in no more */
     HALF = 2, /* the size of one */
     LEAST_COLUMNS = 64, COLUMNS_STEP = 32, MOST_COLUMNS = 1024
 };
@@ -70,7 +73,7 @@ static int64_t kept_row_bytes(const softmax *s) {
 
 /* Bytes of a column in a room: kept rows, what the groups are less by, largest and sum of two blocks, two more. */
 static int64_t columns_room_bytes(const softmax *s) {
-    int64_t rows = (s->n + COLUMNS_GROUP_BACK - 1) / COLUMNS_GROUP_BACK + 6;
+    int64_t rows = (s->n + s->columns_group - 1) / s->columns_group + 6;
     return (s->columns_kind > COLUMNS_LOG_SOFTMAX ? 2 : 1) * s->n * kept_size(s) + rows * (int64_t)s->l->size;
 }
 
@@ -80,7 +83,7 @@ static char *apart_from(const char *x, char *at) {
 }
 
 static columns_room room_of(const softmax *s, char *work) {
-    int64_t row_bytes = room_row_bytes(s), group = columns_group(s->columns_kind), groups = (s->n + group - 1) / group;
+    int64_t row_bytes = room_row_bytes(s), group = s->columns_group, groups = (s->n + group - 1) / group;
     int64_t margin_bytes = s->columns_margin * (int64_t)s->l->size;
     columns_room room;
     char *next = apart_from(s->lines.data[X], work + margin_bytes);
@@ -105,7 +108,7 @@ static columns_room room_of(const softmax *s, char *work) {
 /* What waits finished in a margin is finished again, which is to leave it as it is. */
 static void fill_margins(const softmax *s, const columns_room *room) {
     int64_t row_bytes = room_row_bytes(s), margin = s->columns_margin, back = margin * (int64_t)s->l->size;
-    for (int64_t g = 0; g * columns_group(s->columns_kind) < s->n; g++) {
+    for (int64_t g = 0; g * s->columns_group < s->n; g++) {
         s->l->fill(room->shift + g * row_bytes - back, 0, margin);
     }
     for (int64_t r = 0; r < s->n && margin > 0 && s->columns_kind > COLUMNS_LOG_SOFTMAX; r++) {
@@ -135,7 +138,7 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
     if (s->columns_kind > COLUMNS_LOG_SOFTMAX) {
         return;
     }
-    const char *shift = room->shift + (s->n - 1) / columns_group(s->columns_kind) * room_row_bytes(s);
+    const char *shift = room->shift + (s->n - 1) / s->columns_group * room_row_bytes(s);
     const int64_t n = (b->n + COLUMNS_STEP - 1) / COLUMNS_STEP * COLUMNS_STEP; /* a chunk's columns are in any order */
     bool is_float = s->l->type == ASSAY_F32;
     float *f = (float *)(void *)b->sum, *f_part = (float *)(void *)room->made[0];
@@ -164,7 +167,7 @@ static void step_block(const softmax *s, block *now, const block *before, const 
     bool backward = s->columns_kind > COLUMNS_LOG_SOFTMAX;
     columns_step step = {.type = s->type[X],
                          .kind = s->columns_kind,
-                         .rows = s->n, .room = s->columns, .margin = s->columns_margin,
+                         .rows = s->n, .group = s->columns_group, .room = s->columns, .margin = s->columns_margin,
                          .kept = room->kept[0], .kept_other = room->kept[1], .shift = room->shift,
                          .out_n = before->n,
                          .out_lags = before->lags, .heads = before->joins ? room->heads : NULL,
@@ -226,6 +229,7 @@ bool softmax_choose_columns(softmax *s, bool backward) {
     }
     s->columns_kind = backward ? (s->logarithm ? COLUMNS_LOG_SOFTMAX_BACK : COLUMNS_SOFTMAX_BACK)
                                : (s->logarithm ? COLUMNS_LOG_SOFTMAX : COLUMNS_SOFTMAX);
+    s->columns_group = !cpu_is_intel() ? FEW_ROWS : backward ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
     int64_t column_bytes = columns_room_bytes(s), part = size == HALF ? 2 : 1, fitting = BLOCK_BYTES / part / column_bytes;
     if (fitting * size < WIDE_BYTES / part && columns > fitting) {
         fitting = least_of((size == HALF ? BLOCK_BYTES : LARGE_BLOCK_BYTES) / column_bytes, WIDE_BYTES / part / size);

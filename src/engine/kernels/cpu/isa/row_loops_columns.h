@@ -13,8 +13,8 @@ static inline __attribute__((always_inline)) void scale_columns(value *to, const
     }
 }
 
-static inline __attribute__((always_inline)) int64_t rows_of_group(const columns_step *s, int64_t g, columns_kind kind) {
-    int64_t all = columns_group(kind), left = s->rows - g * all;
+static inline __attribute__((always_inline)) int64_t rows_of_group(const columns_step *s, int64_t g) {
+    int64_t all = s->group, left = s->rows - g * all;
     return left < 0 ? 0 : left < all ? left : all;
 }
 
@@ -92,14 +92,14 @@ static inline void join_rows(const columns_step *s, dtype t, int64_t r, value *m
 /* A chunk at an end of what is stored, where a line is not whole, or the chunk is not; or one that lags. */
 static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t g, int64_t at, columns_kind kind, dtype t, bool shifted) {
     const dtype k = kept_type(kind, t);
-    int64_t row = s->room + s->margin, before = s->margin, from = g * columns_group(kind);
+    int64_t row = s->room + s->margin, before = s->margin, from = g * s->group;
     char *kept = row_to(k, s->kept, from * row + at);
     const char *other = row_at(t, s->kept_other, from * row + at);
     char *to = row_to(t, s->to, from * s->to_stride + at);
     bool is_last = at + CHUNK >= s->out_n;
     chunk_factors c;
     take_factors(s, g, at, kind, before, &c);
-    for (int64_t r = 0; r < rows_of_group(s, g, kind); r++) {
+    for (int64_t r = 0; r < rows_of_group(s, g); r++) {
         value made[3 * CHUNK] = {0}, stored[3 * CHUNK];
         int64_t lag = before > 0 ? lag_of(t, to) : 0;
         int64_t first = at == 0 && s->out_begins ? 0 : -lag, last = is_last && s->out_ends ? s->out_n - at : CHUNK - lag;
@@ -163,8 +163,8 @@ static __attribute__((noinline)) void stage_chunk(chunk_source *c, dtype t, valu
 static __attribute__((noinline)) void read_again(const columns_step *s, int64_t g, int64_t at, const chunk_source *c, bool logarithm,
                                                  dtype t, bool shifted) {
     const dtype k = kept_type(logarithm ? COLUMNS_LOG_SOFTMAX : COLUMNS_SOFTMAX, t);
-    int64_t row = s->room + s->margin, rows = rows_of_group(s, g, COLUMNS_SOFTMAX);
-    char *kept = row_to(k, s->kept, g * COLUMNS_GROUP * row + at);
+    int64_t row = s->room + s->margin, rows = rows_of_group(s, g);
+    char *kept = row_to(k, s->kept, g * s->group * row + at);
     value *shift = (value *)s->shift + g * row + at, *sum = (value *)s->sum + at, before[CHUNK];
     memcpy(before, shift, sizeof before);
     pair most = pair_at(before), total;
@@ -228,27 +228,6 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     }
     const pair tail_f = f, tail_less = less;
     for (int64_t r = 0; r < (rows > out_rows ? rows : out_rows); r++) {
-        if (r < out_rows) {
-            int64_t lag = shifted ? lag_of(t, to) : 0;
-            if (shifted) {
-                f = pair_at(factor - lag);
-                less = logarithm ? pair_at(less_at - lag) : f;
-            }
-            pair p = finished(kind, t, chunk_at(k, shifted, row_at(k, out_kept, -lag)),
-                              back ? chunk_at(t, shifted, row_at(t, out_other, -lag)) : f, f, less);
-            if (keeps_tail) {
-                pair last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
-                chunk_set(k, shifted, out_kept + margin_at, last, false);
-            }
-            chunk_ask(k, out_kept + KEPT_AHEAD * row); /* from L2 */
-            if (back) {
-                chunk_ask(t, out_other + KEPT_AHEAD * other_row);
-            }
-            chunk_set(t, shifted, row_to(t, to, -lag), p, true);
-            out_kept += row;
-            out_other += other_row;
-            to += to_stride;
-        }
         if (r < rows) {
             pair p = chunk_at(t, shifted, next);
             chunk_ask(t, next + source.ahead + STREAM_LINE - 1); /* wherever in a line it begins */
@@ -274,6 +253,27 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
             }
             next += source.stride;
             kept += row;
+        }
+        if (r < out_rows) {
+            int64_t lag = shifted ? lag_of(t, to) : 0;
+            if (shifted) {
+                f = pair_at(factor - lag);
+                less = logarithm ? pair_at(less_at - lag) : f;
+            }
+            pair p = finished(kind, t, chunk_at(k, shifted, row_at(k, out_kept, -lag)),
+                              back ? chunk_at(t, shifted, row_at(t, out_other, -lag)) : f, f, less);
+            if (keeps_tail) {
+                pair last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
+                chunk_set(k, shifted, out_kept + margin_at, last, false);
+            }
+            chunk_ask(k, out_kept + KEPT_AHEAD * row); /* from L2 */
+            if (back) {
+                chunk_ask(t, out_other + KEPT_AHEAD * other_row);
+            }
+            chunk_set(t, shifted, row_to(t, to, -lag), p, true);
+            out_kept += row;
+            out_other += other_row;
+            to += to_stride;
         }
     }
     totals->most = most;
@@ -329,8 +329,8 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     int64_t widest = s->n > s->out_n ? s->n : s->out_n, row = s->room + (shifted ? s->margin : 0);
     bool same_group = at + CHUNK < widest, reads = at >= 0 && at < s->n;
     int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group ? g : g + 1;
-    int64_t rows = reads ? rows_of_group(s, g, kind) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g, kind) : 0;
-    const int64_t all = columns_group(kind), from = g * all, out_from = out_g * all;
+    int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g) : 0;
+    const int64_t most = back ? COLUMNS_GROUP_BACK : COLUMNS_GROUP, all = s->group, from = g * all, out_from = out_g * all;
     const int64_t stride = s->next_stride * row_size(t), other_stride = s->other_stride * row_size(t);
     chunk_places c = {.source = {row_at(t, s->next, from * s->next_stride + at),
                                  back ? row_at(t, s->next_other, from * s->other_stride + at) : NULL, stride, other_stride,
@@ -362,10 +362,10 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         take_totals(s, g, at, &c.source, row, kind, t, shifted, &totals);
     }
     const chunk_totals before = totals;
-    if (rows == all && out_rows == all && keeps_tail) {
-        pass_rows(&c, &totals, all, all, kind, t, shifted, true);
-    } else if (rows == all && out_rows == all) {
-        pass_rows(&c, &totals, all, all, kind, t, shifted, false);
+    if (rows == most && out_rows == most && keeps_tail) {
+        pass_rows(&c, &totals, most, most, kind, t, shifted, true);
+    } else if (rows == most && out_rows == most) {
+        pass_rows(&c, &totals, most, most, kind, t, shifted, false);
     } else {
         pass_rows(&c, &totals, rows, out_rows, kind, t, shifted, keeps_tail);
     }
@@ -377,7 +377,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
 static inline __attribute__((always_inline)) void columns_step_with(const columns_step *step, columns_kind kind, dtype t, bool shifted) {
     const columns_step of = *step, *s = &of;
     int64_t widest = s->n > s->out_n ? s->n : s->out_n;
-    for (int64_t g = 0; g * columns_group(kind) < s->rows; g++) {
+    for (int64_t g = 0; g * s->group < s->rows; g++) {
         for (int64_t at = g == 0 ? -CHUNK : 0; at < widest; at += CHUNK) {
             step_chunk(s, g, at, kind, t, shifted); /* the one before the first: the first is finished */
         }
