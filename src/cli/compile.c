@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "engine/compile/compile.h"
-#include "engine/compile/product_units.h"
+#include "engine/compile/processor.h"
 #include "lab/experiment/single.h"
 
 #include <math.h>
@@ -46,7 +46,6 @@ static status take_no_fusion(void *to, const char *value, error *err) {
 static status take_own_products(void *to, const char *value, error *err) {
     (void)value, (void)err;
     ((options *)to)->compile.own_products = true;
-    ((options *)to)->compile.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
     return ASSAY_OK;
 }
 
@@ -145,6 +144,7 @@ static status name_of(const options *o, single_name *out, error *err) {
 
 int cli_compile(int argc, char **argv) {
     options o = {.dump = DUMP_C, .compile.n_threads = omp_get_max_threads()};
+    compile_options_of_cpu(&o.compile);
     int exit_code;
     if (!cli_parse(&verb, argc, argv, &o, &exit_code)) {
         return exit_code;

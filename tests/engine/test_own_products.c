@@ -3,7 +3,7 @@
    values that are no numbers. All graphs of a test are one module, as compiling is what takes the time. */
 #include "engine/graph_cases.h"
 
-#include "engine/compile/product_units.h"
+#include "engine/compile/processor.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "engine/backend/compiled_plan.h"
 
 #include "engine/backend/tune.h"
-#include "engine/compile/product_units.h"
+#include "engine/compile/processor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +83,7 @@ status backend_compiled_open(const op_table *table, const char *name, backend **
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the compiled backend");
     }
     b->options = (compile_options){.no_fusion = chosen->no_fusion, .variants = chosen->tunes, .own_products = chosen->own_products};
-    b->options.pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
-    b->options.other_pairs = b->options.pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : b->options.pairs;
+    compile_options_of_cpu(&b->options);
     b->base = (backend){.name = chosen->name,
                         .doc = "operators taken apart into primitives, fused, emitted as C, built by the system's compiler",
                         .prepare = prepare,

@@ -180,6 +180,14 @@ static void emit_function(emitter *m, int i, const lane_range *range) {
     emit_line(m, "%s(wide%d, wide%d, %d);", name, i, from, emit_block_lanes(m));
 }
 
+static void emit_rooms(emitter *m) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->staged[i]) {
+            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : m->k->roots[i].store_dtype);
+        }
+    }
+}
+
 static void emit_block(emitter *m, int phase, const char *block, const char *from) {
     const kernel *k = m->k;
     scope start;
@@ -191,10 +199,8 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         }
     }
     bool passes = emit_passes_on(m, phase);
-    for (int i = 0; i < k->n_roots; i++) {
-        if (m->staged[i] && !passes) {
-            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : k->roots[i].store_dtype);
-        }
+    if (!passes && !m->stores_later) {
+        emit_rooms(m);
     }
     open_scope(m, from, &start);
     emit_before_block(m, phase);
@@ -211,9 +217,11 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     if (!passes) {
         emit_range(m, phase, &range);
     }
-    open_scope(m, from, &start);
-    emit_after_block(m, passes);
-    close_scope(m, &start);
+    if (!m->stores_later) {
+        open_scope(m, from, &start);
+        emit_after_block(m, passes);
+        close_scope(m, &start);
+    }
 }
 
 /* --- all lanes ----------------------------------------------------------------------------------------------------------- */
@@ -262,6 +270,35 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
 void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
     (void)choose(m, phase);
     emit_block(m, phase, block, from);
+    choose_none(m);
+}
+
+bool emit_block_rooms(emitter *m, int phase) {
+    bool any = false;
+    (void)choose(m, phase);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        any |= m->staged[i] && emit_is_streamed(m, &m->k->roots[i]);
+    }
+    if (any) {
+        emit_rooms(m);
+    }
+    choose_none(m);
+    return any;
+}
+
+void emit_block_later(emitter *m, int phase, const char *from) {
+    m->stores_later = true;
+    emit_block_at(m, phase, "0", from);
+    m->stores_later = false;
+}
+
+void emit_block_stores(emitter *m, int phase, const char *from) {
+    scope start;
+    (void)choose(m, phase);
+    m->block = "0";
+    open_scope(m, from, &start);
+    emit_after_block(m, false);
+    close_scope(m, &start);
     choose_none(m);
 }
 

@@ -9,6 +9,11 @@
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from);
 /* One block of a phase, which begins with lane `block`; the vector variable is `from` + lane. */
 void emit_block_at(emitter *m, int phase, const char *block, const char *from);
+/* In two parts: a block whose results lie in rooms that come before it, and are stored when others have read: loads that come after
+   stores past the caches wait for them (softmax over rows takes a fifth longer on Zen 4). False: it stores nothing so. */
+bool emit_block_rooms(emitter *m, int phase);
+void emit_block_later(emitter *m, int phase, const char *from);
+void emit_block_stores(emitter *m, int phase, const char *from);
 /* The same where rows are gone down in groups: what it reads back is fetched, and the last block may have fewer lanes. */
 void emit_group_block(emitter *m, int phase);
 /* `head`: a row's lanes up to the first whole line of what is stored. */

@@ -65,6 +65,7 @@ typedef struct emitter {
     bool *follows;   /* what depends on such */
     bool *staged;    /* roots whose elements are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
+    bool stores_later; /* what is put together has its room outside, and is stored after other tasks have read */
     bool pairs;      /* it takes its lanes two by two (pairs.c) */
 
     /* The loop at hand. */

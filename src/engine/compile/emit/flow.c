@@ -33,6 +33,20 @@ static void emit_lanes_of(emitter *m, int phase) {
     emit_close_task(m, &s);
 }
 
+/* A block of each: of the last phase it begins with lane `stored`, of the others with lane `block`. */
+static void emit_whole_block(emitter *m, const char *stored) {
+    int last = m->k->n_phases - 1;
+    bool later = emit_piece_before(m, last, stored);
+    for (int p = last - later; p >= 0; p--) {
+        if (emit_is_side_by_side(m, p)) {
+            emit_piece_of(m, p, NULL, p == last ? stored : "block");
+        }
+    }
+    if (later) {
+        emit_piece_behind(m, last, stored);
+    }
+}
+
 /* A row of each: what is stored runs ahead of what is read over it, to where lines begin. Blocks go as far as all of them are whole,
    whatever comes before the first line. */
 static void emit_blocks(emitter *m) {
@@ -55,11 +69,7 @@ static void emit_blocks(emitter *m) {
     emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
     m->depth++;
     from = m->out.length;
-    for (int p = last; p >= 0; p--) {
-        if (emit_is_side_by_side(m, p)) {
-            emit_piece_of(m, p, NULL, p == last && !aligned ? "head + block" : "block");
-        }
-    }
+    emit_whole_block(m, aligned ? "block" : "head + block");
     emit_twin(m, from);
     m->depth--;
     emit_line(m, "}");

@@ -60,6 +60,30 @@ void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
     emit_close_task(m, &s);
 }
 
+bool emit_piece_before(emitter *m, int phase, const char *from) {
+    task_scope s;
+    emit_want_phase(m, phase);
+    if (!emit_block_rooms(m, phase)) {
+        return false;
+    }
+    emit_enter_rows(m, phase);
+    emit_open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_block_later(m, phase, from);
+    emit_close_task(m, &s);
+    return true;
+}
+
+void emit_piece_behind(emitter *m, int phase, const char *from) {
+    task_scope s;
+    emit_enter_rows(m, phase);
+    emit_open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_block_stores(m, phase, from);
+    emit_close_task(m, &s);
+}
+
 /* --- rows in groups ------------------------------------------------------------------------------------------------------ */
 
 /* A block of lanes of the row at hand. */

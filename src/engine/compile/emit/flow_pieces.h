@@ -19,6 +19,10 @@ void emit_open_task(emitter *m, int phase, task_scope *s);
 void emit_close_task(emitter *m, task_scope *s);
 /* Up to a block of lanes of it, of so many elements (NULL: a whole block) from `from` on. */
 void emit_piece_of(emitter *m, int phase, const char *n, const char *from);
+/* A whole block in two parts, where its results pass the caches (false: they do not, and nothing is written): all but the stores, then
+   these, which so come after what other tasks read. */
+bool emit_piece_before(emitter *m, int phase, const char *from);
+void emit_piece_behind(emitter *m, int phase, const char *from);
 /* The innermost loop's rows in groups, a block of lanes of each in turn: of all phases that are side by side, each of its own task,
    or (>= 0) of one, of the task at hand. */
 void emit_groups(emitter *m, int only);

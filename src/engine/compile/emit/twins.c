@@ -2,7 +2,7 @@
 /* Tasks in flight, two at a time. A thread that reads one row and stores another has two pages of memory open, in which lines wait
    for each other; with two of either, a line of each in turn, softmax and layer norm over rows take a tenth less time. Of four the
    first cache holds too few lines where rows lie a page apart, and they come out slower. (Two cores of a Sapphire Rapids Xeon,
-   2026-11.) */
+   2026-11; Zen 4 takes a third longer with two.) */
 #include "engine/compile/emit/twins.h"
 
 #include "engine/compile/emit/blocks.h"
@@ -29,12 +29,13 @@ void emit_choose_twins(emitter *m, bool has_room) {
     own->lanes = lanes;
     m->k = own;
     m->flow_lanes = lanes;
+    m->twins = !m->c->options->no_twins;
 }
 
 /* Whether a word names what each task of a pair has for itself: its number, what its lanes are gathered in, results and what follows
    from them, what is kept, and where its lines begin. */
 static bool is_own(const char *word, size_t n) {
-    static const char *const letters[] = {"at", "a", "p", "r", "t", "saved"};
+    static const char *const letters[] = {"at", "a", "made", "p", "r", "t", "saved"};
     if (n == strlen("head") && memcmp(word, "head", n) == 0) {
         return true;
     }

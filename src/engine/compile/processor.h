@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What emitted code may use of this CPU beyond what a C compiler finds for itself. */
-#ifndef ENGINE_COMPILE_PRODUCT_UNITS_H
-#define ENGINE_COMPILE_PRODUCT_UNITS_H
+#ifndef ENGINE_COMPILE_PROCESSOR_H
+#define ENGINE_COMPILE_PROCESSOR_H
+
+#include "engine/compile/compile.h"
 
 #include <stdbool.h>
 
@@ -10,5 +12,7 @@
 bool cpu_has_tiles(void);
 /* Vectors that multiply pairs of bf16 (AVX512_BF16). */
 bool cpu_has_pairs(void);
+/* Sets what hangs on this CPU. */
+void compile_options_of_cpu(compile_options *o);
 
 #endif
