@@ -36,22 +36,22 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         __builtin_unreachable();
     }
     for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 6;
-        const int64_t first_lane = 512 * (task % 6);
-        float a0[512];
-        for (int64_t l = 0; l < 512; l++) {
+        const int64_t v0 = task;
+        const int64_t first_lane = 3072 * (task % 1);
+        float a0[3072];
+        for (int64_t l = 0; l < 3072; l++) {
             a0[l] = 0;
         }
         for (int64_t v1 = 0; v1 < 32; v1++) {
             INDEPENDENT
-            for (int64_t l = 0; l < 512; l++) {
+            for (int64_t l = 0; l < 3072; l++) {
                 const int64_t v2 = first_lane + l;
                 const float t0 = b3[98304 * v0 + 3072 * v1 + v2];
                 a0[l] += t0;
             }
         }
         float *const r0 = a0;
-        for (int64_t l = 0; l < 512; l++) {
+        for (int64_t l = 0; l < 3072; l++) {
             const int64_t v2 = first_lane + l;
             b5[3072 * v0 + v2] = r0[l];
         }
@@ -64,21 +64,21 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     float *const b4 = buffers[0];
     const float *const b5 = buffers[1];
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_lane = 512 * (task);
-        float a0[512];
-        for (int64_t l = 0; l < 512; l++) {
+        const int64_t first_lane = 1536 * (task);
+        float a0[1536];
+        for (int64_t l = 0; l < 1536; l++) {
             a0[l] = 0;
         }
         for (int64_t v0 = 0; v0 < 32; v0++) {
             INDEPENDENT
-            for (int64_t l = 0; l < 512; l++) {
+            for (int64_t l = 0; l < 1536; l++) {
                 const int64_t v1 = first_lane + l;
                 const float t0 = b5[3072 * v0 + v1];
                 a0[l] += t0;
             }
         }
         float *const r0 = a0;
-        for (int64_t l = 0; l < 512; l++) {
+        for (int64_t l = 0; l < 1536; l++) {
             const int64_t v1 = first_lane + l;
             b4[v1] = r0[l];
         }

@@ -259,11 +259,11 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         }
         {
             for (int64_t block = 0; block < 4096; block += 16) {
+                float made1[16];
                 if (does1) {
                     const int64_t task = at1;
                     const int64_t v0 = task;
                     float wide23[16];
-                    float made1[16];
                     INDEPENDENT FEW
                     for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
@@ -285,10 +285,6 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                         const float t25 = t16 - t24;
                         made1[l] = t25;
                     }
-                    {
-                        const int64_t v1 = block;
-                        stream_lines(b5 + 4096 * v0 + v1, made1, 64);
-                    }
                 }
                 if (does0) {
                     const int64_t task = at0;
@@ -308,10 +304,18 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
                 if (does1) {
+                    const int64_t task = at1;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b5 + 4096 * v0 + v1, made1, 64);
+                    }
+                }
+                float made1b[16];
+                if (does1) {
                     const int64_t task = at1b;
                     const int64_t v0 = task;
                     float wide23[16];
-                    float made1[16];
                     INDEPENDENT FEW
                     for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
@@ -331,11 +335,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                         const float t23 = wide23[l];
                         const float t24 = t23 * r0_1b;
                         const float t25 = t16 - t24;
-                        made1[l] = t25;
-                    }
-                    {
-                        const int64_t v1 = block;
-                        stream_lines(b5 + 4096 * v0 + v1, made1, 64);
+                        made1b[l] = t25;
                     }
                 }
                 if (does0) {
@@ -353,6 +353,14 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                         const uint8_t t9 = t1 == t8_0b;
                         const float t16 = t9 ? t15_0b : 0.0f;
                         a0b[l] += t16;
+                    }
+                }
+                if (does1) {
+                    const int64_t task = at1b;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b5 + 4096 * v0 + v1, made1b, 64);
                     }
                 }
             }

@@ -103,10 +103,10 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         {
             for (int64_t block = 0; block < 768; block += 16) {
+                float made4[16];
                 if (does1) {
                     const int64_t task = at1;
                     const int64_t v0 = task;
-                    float made4[16];
                     INDEPENDENT FEW
                     for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
@@ -118,10 +118,6 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t16 = b2[v1];
                         const float t17 = t15 + t16;
                         made4[l] = t17;
-                    }
-                    {
-                        const int64_t v1 = block;
-                        stream_lines(b3 + 768 * v0 + v1, made4, 64);
                     }
                 }
                 if (does0) {
@@ -138,9 +134,17 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
                 if (does1) {
+                    const int64_t task = at1;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b3 + 768 * v0 + v1, made4, 64);
+                    }
+                }
+                float made4b[16];
+                if (does1) {
                     const int64_t task = at1b;
                     const int64_t v0 = task;
-                    float made4[16];
                     INDEPENDENT FEW
                     for (int64_t l = 0; l < 16; l++) {
                         const int64_t v1 = block + l;
@@ -151,11 +155,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t15 = t13 * t14;
                         const float t16 = b2[v1];
                         const float t17 = t15 + t16;
-                        made4[l] = t17;
-                    }
-                    {
-                        const int64_t v1 = block;
-                        stream_lines(b3 + 768 * v0 + v1, made4, 64);
+                        made4b[l] = t17;
                     }
                 }
                 if (does0) {
@@ -169,6 +169,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         const float t21 = t20 * t20;
                         a0b[l] += t20;
                         a2b[l] += t21;
+                    }
+                }
+                if (does1) {
+                    const int64_t task = at1b;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = block;
+                        stream_lines(b3 + 768 * v0 + v1, made4b, 64);
                     }
                 }
             }

@@ -78,21 +78,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         {
             for (int64_t block = 0; block < 128; block += 64) {
+                float made2[64];
                 if (does1) {
-                    const int64_t task = at1;
-                    const int64_t v0 = task / 1536;
-                    const int64_t v1 = task % 1536;
-                    float made2[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
                         const float t8 = saved8[v2];
                         const float t12 = t8 * t11_1;
                         made2[l] = t12;
-                    }
-                    {
-                        const int64_t v2 = block;
-                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
                     }
                 }
                 if (does0) {
@@ -129,20 +122,22 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
                 if (does1) {
-                    const int64_t task = at1b;
+                    const int64_t task = at1;
                     const int64_t v0 = task / 1536;
                     const int64_t v1 = task % 1536;
-                    float made2[64];
+                    {
+                        const int64_t v2 = block;
+                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
+                    }
+                }
+                float made2b[64];
+                if (does1) {
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v2 = block + l;
                         const float t8 = saved8b[v2];
                         const float t12 = t8 * t11_1b;
-                        made2[l] = t12;
-                    }
-                    {
-                        const int64_t v2 = block;
-                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2, 256);
+                        made2b[l] = t12;
                     }
                 }
                 if (does0) {
@@ -176,6 +171,15 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         saved8b[v2] = t8;
                         a0b[l] = t5 > a0b[l] ? t5 : a0b[l];
                         a1b[l] += t8;
+                    }
+                }
+                if (does1) {
+                    const int64_t task = at1b;
+                    const int64_t v0 = task / 1536;
+                    const int64_t v1 = task % 1536;
+                    {
+                        const int64_t v2 = block;
+                        stream_lines(b2 + 196608 * v0 + 128 * v1 + v2, made2b, 256);
                     }
                 }
             }

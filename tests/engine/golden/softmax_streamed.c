@@ -113,22 +113,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
             for (int64_t block = 0; block < 896; block += 64) {
+                float made2[64];
                 if (does1) {
-                    const int64_t task = at1;
-                    const int64_t v0 = task;
-                    float made2[64];
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = head + block + l;
                         const float t4 = saved4[v1];
                         const float t8 = t4 * t7_1;
                         made2[l] = t8;
-                    }
-                    {
-                        const int64_t v1 = head + block;
-                        uint16_t halves2[64];
-                        bf16s_of_f32s(halves2, made2);
-                        stream_lines(b1 + 1000 * v0 + v1, halves2, 128);
                     }
                 }
                 if (does0) {
@@ -156,21 +148,23 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
                 if (does1) {
-                    const int64_t task = at1b;
+                    const int64_t task = at1;
                     const int64_t v0 = task;
-                    float made2[64];
+                    {
+                        const int64_t v1 = head + block;
+                        uint16_t halves2[64];
+                        bf16s_of_f32s(halves2, made2);
+                        stream_lines(b1 + 1000 * v0 + v1, halves2, 128);
+                    }
+                }
+                float made2b[64];
+                if (does1) {
                     INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
                         const int64_t v1 = headb + block + l;
                         const float t4 = saved4b[v1];
                         const float t8 = t4 * t7_1b;
-                        made2[l] = t8;
-                    }
-                    {
-                        const int64_t v1 = headb + block;
-                        uint16_t halves2[64];
-                        bf16s_of_f32s(halves2, made2);
-                        stream_lines(b1 + 1000 * v0 + v1, halves2, 128);
+                        made2b[l] = t8;
                     }
                 }
                 if (does0) {
@@ -195,6 +189,16 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         saved4b[v1] = t4;
                         a0b[l] = t1 > a0b[l] ? t1 : a0b[l];
                         a1b[l] += t4;
+                    }
+                }
+                if (does1) {
+                    const int64_t task = at1b;
+                    const int64_t v0 = task;
+                    {
+                        const int64_t v1 = headb + block;
+                        uint16_t halves2[64];
+                        bf16s_of_f32s(halves2, made2b);
+                        stream_lines(b1 + 1000 * v0 + v1, halves2, 128);
                     }
                 }
             }

@@ -228,6 +228,27 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     }
     const pair tail_f = f, tail_less = less;
     for (int64_t r = 0; r < (rows > out_rows ? rows : out_rows); r++) {
+        pair done = pair_of(0);
+        int64_t lag = 0;
+        if (r < out_rows) { /* before what is read comes to lie over its end, where rows begin within lines */
+            lag = shifted ? lag_of(t, to) : 0;
+            if (shifted) {
+                f = pair_at(factor - lag);
+                less = logarithm ? pair_at(less_at - lag) : f;
+            }
+            done = finished(kind, t, chunk_at(k, shifted, row_at(k, out_kept, -lag)),
+                            back ? chunk_at(t, shifted, row_at(t, out_other, -lag)) : f, f, less);
+            if (keeps_tail) {
+                pair last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
+                chunk_set(k, shifted, out_kept + margin_at, last, false);
+            }
+            chunk_ask(k, out_kept + KEPT_AHEAD * row); /* from L2 */
+            if (back) {
+                chunk_ask(t, out_other + KEPT_AHEAD * other_row);
+            }
+            out_kept += row;
+            out_other += other_row;
+        }
         if (r < rows) {
             pair p = chunk_at(t, shifted, next);
             chunk_ask(t, next + source.ahead + STREAM_LINE - 1); /* wherever in a line it begins */
@@ -254,25 +275,8 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
             next += source.stride;
             kept += row;
         }
-        if (r < out_rows) {
-            int64_t lag = shifted ? lag_of(t, to) : 0;
-            if (shifted) {
-                f = pair_at(factor - lag);
-                less = logarithm ? pair_at(less_at - lag) : f;
-            }
-            pair p = finished(kind, t, chunk_at(k, shifted, row_at(k, out_kept, -lag)),
-                              back ? chunk_at(t, shifted, row_at(t, out_other, -lag)) : f, f, less);
-            if (keeps_tail) {
-                pair last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
-                chunk_set(k, shifted, out_kept + margin_at, last, false);
-            }
-            chunk_ask(k, out_kept + KEPT_AHEAD * row); /* from L2 */
-            if (back) {
-                chunk_ask(t, out_other + KEPT_AHEAD * other_row);
-            }
-            chunk_set(t, shifted, row_to(t, to, -lag), p, true);
-            out_kept += row;
-            out_other += other_row;
+        if (r < out_rows) { /* what is read behind a store past the caches waits for it on some processors (Zen 4: a sixth) */
+            chunk_set(t, shifted, row_to(t, to, -lag), done, true);
             to += to_stride;
         }
     }
