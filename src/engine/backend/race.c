@@ -134,12 +134,27 @@ int race_winner(const double *best_s, int n) {
 
 /* --- finals ------------------------------------------------------------------------------------------------------------------ */
 
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A quarter of the rounds took less: those in which nothing else had the cores. */
+static double lower_quartile(const double *took_s, int rounds) {
+    double sorted[RACE_ROUNDS];
+    memcpy(sorted, took_s, (size_t)rounds * sizeof *sorted);
+    qsort(sorted, (size_t)rounds, sizeof *sorted, compare_doubles);
+    return sorted[rounds / 4];
+}
+
 bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
+    static const double MUCH = 0.8;
     int wins = 0;
     for (int i = 0; i < rounds; i++) {
         wins += second_s[i] < 0.98 * first_s[i];
     }
-    return 4 * wins >= 3 * rounds;
+    bool is_much = lower_quartile(second_s, rounds) < MUCH * lower_quartile(first_s, rounds);
+    return is_much ? 8 * wins >= 5 * rounds : 4 * wins >= 3 * rounds;
 }
 
 /* The mean of the runs that fit into FINAL_S. One run before them is not counted unless it is long: the candidate before it has left
@@ -170,12 +185,12 @@ static status mean_turn(candidate_fn *run, void *self, int candidate, const save
 }
 
 status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err) {
-    enum { ROUNDS = 32, LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
-    double took_s[RACE_FINALISTS][ROUNDS];
+    enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
+    double took_s[RACE_FINALISTS][RACE_ROUNDS];
     assert(n <= RACE_FINALISTS);
     double began = race_now_s();
     int rounds = 0;
-    for (; rounds < ROUNDS && goes_on(began, rounds, LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds++) {
+    for (; rounds < RACE_ROUNDS && goes_on(began, rounds, LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds++) {
         for (int k = 0; k < n; k++) {
             int i = rounds % 2 == 0 ? k : n - 1 - k;
             TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));
