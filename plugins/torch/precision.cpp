@@ -8,9 +8,14 @@
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace assay_torch {
 
-enum where { EVERYWHERE, F16_ONLY, ONE_DIMENSION };
+/* F16_WITHOUT_UNIT: on processors without arithmetic in f16 (AVX512_FP16), where PyTorch has no oneDNN kernel for it. */
+enum where { EVERYWHERE, F16_ONLY, F16_WITHOUT_UNIT, ONE_DIMENSION };
 
 struct narrow_kernel {
     const char *op; /* without overload; in-place variants too */
@@ -38,12 +43,31 @@ static const narrow_kernel narrow_kernels[] = {
     {"native_batch_norm", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: statistics of the weights' type"},
     {"mse_loss_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/PointwiseOpsKernel.cpp: scalar_val * (a - b) * c, in scalar_t"},
     {"sigmoid_backward", ASSAY_NARROW_STEPS, F16_ONLY, "cpu/BinaryOpsKernel.cpp: bf16 goes through f32"},
+    {"convolution_backward", ASSAY_NARROW_SUMS, F16_WITHOUT_UNIT, "ConvolutionMM2d.cpp: matrix products and col2im, in scalar_t"},
     {"_cudnn_rnn", ASSAY_NARROW_STEPS, EVERYWHERE, "RNN.cpp: a cell is several operators"},
     {"_cudnn_rnn_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "RNN.cpp: autograd adds up over time"},
 };
 
+static bool has_f16_unit() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 23 & 1) != 0;
+#else
+    return true;
+#endif
+}
+
 static bool applies(const narrow_kernel &k, const assay_tensor_view &output) {
-    return k.holds == EVERYWHERE || (k.holds == F16_ONLY ? output.dtype == ASSAY_F16 : output.ndim == 1);
+    switch (k.holds) {
+    case EVERYWHERE:
+        return true;
+    case F16_ONLY:
+        return output.dtype == ASSAY_F16;
+    case F16_WITHOUT_UNIT:
+        return output.dtype == ASSAY_F16 && !has_f16_unit();
+    default:
+        return output.ndim == 1;
+    }
 }
 
 assay_precision precision_of(const char *op, const assay_tensor_view &output) {
