@@ -334,7 +334,7 @@ VECTOR_INLINE void normal_cdf_block_f32(float *to, const float *from, int n) {
    octave of 1 + s, which the number's own bits tell, it is a polynomial of what is beyond the quarter's beginning, with the least
    absolute error (at most 1e-7, where w is -5). The exponential goes as wide_exp and exp_half_square do: s^2 = -2 (n + k / 16) ln 2 + u;
    2^(k / 16) is looked up less k / 16 in its exponent, so that the sum of both in 4 bits behind the point makes it 2^(n + k / 16).
-   From s = 13.27 on that is 0. */
+   From s = 13.27 on that is 0. Infinity times nothing is NaN, which x - x makes. */
 #if defined(__AVX512F__)
 VECTOR_INLINE wide_f32 wide_normal_slope(wide_f32 x) {
     static const float powers[16] __attribute__((aligned(64))) = {
@@ -391,7 +391,7 @@ VECTOR_INLINE wide_f32 wide_normal_slope(wide_f32 x) {
     for (int k = 4; k >= 0; k--) {
         value = value * beyond + wide_look_up_16(terms[k], places);
     }
-    value = value * p;
+    value = value * p + (x - x);
     uint16_t above;
     __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x));
     __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value) : "v"(wide_of(1)), "Yk"(above));
@@ -407,7 +407,7 @@ VECTOR_INLINE void normal_slope_block_f32(float *to, const float *from, int n) {
     }
 #else
     for (int l = 0; l < n; l++) {
-        to[l] = gelu_slope_f32(from[l]);
+        to[l] = gelu_slope_f32(from[l]) + (from[l] - from[l]);
     }
 #endif
 }
