@@ -331,8 +331,8 @@ VECTOR_INLINE void normal_cdf_block_f32(float *to, const float *from, int n) {
 
 /* The slope of x Phi(x), which is Phi(x) + x phi(x), with the normal distribution's share below x and density at x: for x <= 0 it is
    exp(-s^2 / 2) w(s) where s = -x, elsewhere 1 less the same of s = x. w goes from 1 / 2 down, and nearly straight: in each quarter of an
-   octave of 1 + s, which the number's own bits tell, it is a polynomial of what is beyond the quarter's beginning, with the least
-   absolute error (at most 1e-7, where w is -5). The exponential goes as wide_exp and exp_half_square do: s^2 = -2 (n + k / 16) ln 2 + u;
+   octave of 1 + s, which the number's own bits tell, it is a polynomial of what is beyond the quarter's beginning, with nearly the
+   least absolute error (at most 1e-7, where w is -5). The exponential goes as wide_exp and exp_half_square do: s^2 = -2 (n + k / 16) ln 2 + u;
    2^(k / 16) is looked up less k / 16 in its exponent, so that the sum of both in 4 bits behind the point makes it 2^(n + k / 16).
    From s = 13.27 on that is 0. Infinity times nothing is NaN, which x - x makes. */
 #if defined(__AVX512F__)
