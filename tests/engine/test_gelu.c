@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gelu on the CPU at hand, whose loops may look it up in tables, against the error function in double: over the whole range and
-   beyond, for sizes of every kind of loop. */
+/* gelu and its gradient on the CPU at hand, whose loops may look them up in tables, against the error function in double: over the
+   whole range and beyond, for sizes of every kind of loop. */
 #include "call_kit.h"
 
 #include <float.h>
@@ -60,6 +60,39 @@ static void stays_within_8_ulp(void **state) {
     }
 }
 
+/* Of Phi(x) + x phi(x), which crosses 0, in units in the last place of the sum of both sizes; what is beyond phi(13.19) may be 0. */
+static double slope_ulps(double x, double made) {
+    double share = 0.5 * erfc(-x * M_SQRT1_2), part = x * exp(-x * x / 2) * 0.39894228040143267794;
+    double off = fabs(made - (share + part));
+    return x < -13 && off < 6.5e-38 ? 0 : off / ulp_of(share + fabs(part));
+}
+
+static void gradient_stays_within_8_ulp(void **state) {
+    kit *k = *state;
+    for (size_t s = 0; s < countof(sizes); s++) {
+        int64_t n = sizes[s];
+        tensor *x = kit_tensor(k, ASSAY_F32, 1, &n, NULL), *g = kit_tensor(k, ASSAY_F32, 1, &n, NULL);
+        float *in = (float *)(void *)tensor_data(x), *factor = (float *)(void *)tensor_data(g);
+        for (int64_t i = 0; i < n; i++) {
+            in[i] = element(i, n);
+            factor[i] = i % 3 == 0 ? -2 : 1;
+        }
+        op_call call = kit_call(k, "gelu_backward", (arg[]){arg_tensor(g), arg_tensor(x)}, 2);
+        outputs out;
+        kit_run(k, &call, &out);
+        const float *made = (const float *)(const void *)tensor_data(&out.items[0]);
+        double worst = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double ulps = slope_ulps((double)in[i], (double)made[i] / (double)factor[i]);
+            worst = ulps <= worst ? worst : ulps;
+        }
+        print_message("%lld elements: %.2f ulp\n", (long long)n, worst);
+        assert_true(worst <= 8);
+        outputs_clear(&out);
+        kit_reset(k);
+    }
+}
+
 static void keeps_nan_and_limits(void **state) {
     kit *k = *state;
     static const float given[] = {NAN, INFINITY, -INFINITY, -20, 20, 0, -0.0f, FLT_MAX, -FLT_MAX, -13.28f, FLT_MIN, -FLT_MIN};
@@ -85,6 +118,7 @@ static uint64_t seed = 5;
 int main(void) {
     const struct CMUnitTest tests[] = {
         KIT_TEST(stays_within_8_ulp, &seed),
+        KIT_TEST(gradient_stays_within_8_ulp, &seed),
         KIT_TEST(keeps_nan_and_limits, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

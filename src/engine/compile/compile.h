@@ -20,6 +20,7 @@ typedef struct compile_options {
     pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
     pairs_way other_pairs; /* the way of a variant */
     bool no_twins;    /* rows past the caches one by one, not in pairs */
+    bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;
 
 typedef enum buffer_role { BUFFER_INPUT, BUFFER_OUTPUT, BUFFER_WORK, BUFFER_SEED, BUFFER_CALL } buffer_role;

@@ -55,7 +55,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_ERF] = {"erf_$t($a)", NULL, NULL, NULL},
     [FN_SIGMOID] = {"sigmoid_$t($a)", NULL, NULL, "(1 / (1 + __builtin_cexp$f(-$a)))"},
     [FN_NORMAL_CDF] = {"normal_cdf_$t($a)", NULL, NULL, NULL},
-    [FN_NORMAL_PDF] = {"normal_pdf_$t($a)", NULL, NULL, NULL},
+    [FN_NORMAL_SLOPE] = {"normal_slope_$t($a)", NULL, NULL, NULL},
     [FN_NOT] = {NULL, "~$a", "!$a", NULL},
     [FN_IS_NAN] = {"($a != $a)", "0", "0", "($a != $a)"},
     [FN_IS_INF] = {"(__builtin_fabs$f($a) == __builtin_inf$f())", "0", "0",
@@ -156,6 +156,7 @@ static const char *const block_forms[FN_COUNT][3] = {
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
     [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
     [FN_NORMAL_CDF] = {"normal_cdf_block_f32", "normal_cdf_block_f16", "normal_cdf_block_bf16"},
+    [FN_NORMAL_SLOPE] = {"normal_slope_block_f32", "normal_slope_block_f32", "normal_slope_block_f32"},
 };
 
 const char *dialect_block(scalar_function f, dtype t, dtype digits) {

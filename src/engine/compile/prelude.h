@@ -107,16 +107,16 @@ VECTOR_INLINE float normal_cdf_f32(float x) {
     return x > 0 ? 1.0f - tail : tail;
 }
 
-VECTOR_INLINE float normal_pdf_f32(float x) {
-    return exp_half_square(normal_size(x)) * 0.398942280401432678f;
+VECTOR_INLINE float normal_slope_f32(float x) {
+    return gelu_slope_f32(x) + (x - x); /* infinity times nothing is NaN */
 }
 
 VECTOR_INLINE double normal_cdf_f64(double x) {
     return 0.5 * __builtin_erfc(x * -0.707106781186547524401);
 }
 
-VECTOR_INLINE double normal_pdf_f64(double x) {
-    return __builtin_exp(-0.5 * x * x) * 0.398942280401432677940;
+VECTOR_INLINE double normal_slope_f64(double x) {
+    return normal_cdf_f64(x) + x * (__builtin_exp(-0.5 * x * x) * 0.398942280401432677940);
 }
 
 VECTOR_INLINE double sigmoid_f64(double x) {

@@ -173,9 +173,7 @@ static val gelu_tanh_slope(dag *g, val x) {
 
 static val gelu_backward_parts(dag *g, const val *x, const op_call *call) {
     bool by_tanh = strcmp(call_str(call, 2), "tanh") == 0;
-    val slope = by_tanh ? gelu_tanh_slope(g, x[1])
-                        : v_add(g, v_1(g, FN_NORMAL_CDF, x[1]), v_mul(g, x[1], v_1(g, FN_NORMAL_PDF, x[1])));
-    return v_mul(g, x[0], slope);
+    return v_mul(g, x[0], by_tanh ? gelu_tanh_slope(g, x[1]) : v_1(g, FN_NORMAL_SLOPE, x[1]));
 }
 
 /* 1 - y */

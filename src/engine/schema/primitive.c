@@ -54,7 +54,7 @@ double scalar_function_cost(scalar_function f) {
     case FN_ERF:
     case FN_SIGMOID:
     case FN_NORMAL_CDF:
-    case FN_NORMAL_PDF:
+    case FN_NORMAL_SLOPE:
     case FN_POW:
         return 15;
     case FN_DIV:

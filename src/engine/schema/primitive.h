@@ -50,7 +50,7 @@ typedef enum primitive {
     X(ERF, "erf", 1)                                                                                                     \
     X(SIGMOID, "sigmoid", 1)                                                                                             \
     X(NORMAL_CDF, "normal_cdf", 1) /* the normal distribution's share below x */                                         \
-    X(NORMAL_PDF, "normal_pdf", 1) /* its density at x */                                                                \
+    X(NORMAL_SLOPE, "normal_slope", 1) /* of x normal_cdf(x) at x */                                                     \
     X(NOT, "not", 1)        /* bitwise; of b8 logical */                                                                 \
     X(IS_NAN, "is_nan", 1)  /* b8 */                                                                                     \
     X(IS_INF, "is_inf", 1)  /* b8 */                                                                                     \

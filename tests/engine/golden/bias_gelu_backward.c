@@ -1,4 +1,4 @@
-/* %10 = mul f32[1024, 3072] */
+/* %7 = mul f32[1024, 3072] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b1 = buffers[1];
@@ -10,25 +10,35 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 3;
         const int64_t first_lane = 1024 * (task % 3);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b2[3072 * v0 + v1];
-            const float t1 = b0[3072 * v0 + v1];
-            const float t2 = b1[v1];
-            const float t3 = t1 + t2;
-            const float t4 = normal_cdf_f32(t3);
-            const float t5 = normal_pdf_f32(t3);
-            const float t6 = t3 * t5;
-            const float t7 = t4 + t6;
-            const float t8 = t0 * t7;
-            b3[3072 * v0 + v1] = t8;
+        {
+            for (int64_t block = 0; block < 1024; block += 64) {
+                float wide4[64];
+                INDEPENDENT
+                for (int64_t i = 0; i < 64; i++) {
+                    const int64_t l = block + i;
+                    const int64_t v1 = first_lane + l;
+                    const float t1 = b0[3072 * v0 + v1];
+                    const float t2 = b1[v1];
+                    const float t3 = t1 + t2;
+                    wide4[i] = t3;
+                }
+                normal_slope_block_f32(wide4, wide4, 64);
+                INDEPENDENT
+                for (int64_t i = 0; i < 64; i++) {
+                    const int64_t l = block + i;
+                    const int64_t v1 = first_lane + l;
+                    const float t0 = b2[3072 * v0 + v1];
+                    const float t4 = wide4[i];
+                    const float t5 = t0 * t4;
+                    b3[3072 * v0 + v1] = t5;
+                }
+            }
         }
     }
     return 1;
 }
 
-/* %12 = sum f32[32, 3072] */
+/* %9 = sum f32[32, 3072] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b3 = buffers[0];
     float *const b5 = buffers[1];
@@ -59,7 +69,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     return 1;
 }
 
-/* %13 = sum f32[3072] */
+/* %10 = sum f32[3072] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     float *const b4 = buffers[0];
     const float *const b5 = buffers[1];

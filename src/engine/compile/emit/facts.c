@@ -116,24 +116,9 @@ bool emit_is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
-/* Whether the phase at hand needs this function of what expression i is a function of. */
-static bool needs_of_same(const emitter *m, int i, scalar_function f) {
-    for (int o = 0; o < m->k->n_exprs; o++) {
-        const expr *e = &m->k->exprs[o];
-        if (m->wanted[o] && e->kind == EXPR_MAP && e->fn == f && e->sources[0] == m->k->exprs[i].sources[0]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A function of which a block of lanes is cheaper than each. The normal distribution's share and density have an exponential in
-   common where they are computed side by side. */
+/* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    if (e->kind == EXPR_MAP && e->fn == FN_NORMAL_CDF && needs_of_same(m, i, FN_NORMAL_PDF)) {
-        return false;
-    }
     return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
            emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
 }

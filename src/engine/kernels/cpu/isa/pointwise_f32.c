@@ -57,10 +57,6 @@ ALWAYS_INLINE elem real_tanh(elem x) {
     return tanh_f32(x);
 }
 
-ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
-    return g * gelu_slope_f32(x);
-}
-
 ALWAYS_INLINE elem divide_trunc(elem x, elem y) {
     return truncf(x / y);
 }
@@ -141,10 +137,11 @@ static void real_gelu_loop(const pointwise_chunk *c) {
     int64_t at = 0, blocks = in_blocks(c);
     for (; at < blocks; at += STREAM_BLOCK) {
         fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        for (int64_t k = at; k < at + STREAM_BLOCK; k += GELU_LANES) {
-            __m512 made = gelu_by_table(_mm512_loadu_ps(x + k));
-            stream_line(out + k, &made);
+        __m512 made[STREAM_BLOCK / GELU_LANES]; /* all before the first is stored: on Zen 4 loads wait for stores past the caches */
+        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
+            made[k] = gelu_by_table(_mm512_loadu_ps(x + at + GELU_LANES * k));
         }
+        stream_lines(out + at, made, sizeof made);
     }
     for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
         _mm512_storeu_ps(out + at, gelu_by_table(_mm512_loadu_ps(x + at)));
@@ -154,9 +151,38 @@ static void real_gelu_loop(const pointwise_chunk *c) {
         _mm512_mask_storeu_ps(out + at, rest, gelu_by_table(_mm512_maskz_loadu_ps(rest, x + at)));
     }
 }
+
+static void real_gelu_backward_loop(const pointwise_chunk *c) {
+    elem *out = c->out;
+    const elem *g = c->in[0], *x = c->in[1];
+    int64_t at = 0, blocks = in_blocks(c);
+    for (; at < blocks; at += STREAM_BLOCK) {
+        fetch_ahead(g + at, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
+        __m512 made[STREAM_BLOCK / GELU_LANES];
+        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
+            int64_t from = at + GELU_LANES * k;
+            made[k] = _mm512_mul_ps(_mm512_loadu_ps(g + from), wide_normal_slope(_mm512_loadu_ps(x + from)));
+        }
+        stream_lines(out + at, made, sizeof made);
+    }
+    for (; at < c->n; at += GELU_LANES) {
+        __mmask16 some = c->n - at < GELU_LANES ? (__mmask16)((1u << (c->n - at)) - 1) : (__mmask16)0xffff;
+        __m512 slope = wide_normal_slope(_mm512_maskz_loadu_ps(some, x + at));
+        _mm512_mask_storeu_ps(out + at, some, _mm512_mul_ps(_mm512_maskz_loadu_ps(some, g + at), slope));
+    }
+}
 #else
 static void real_gelu_loop(const pointwise_chunk *c) {
     unary(c, gelu_f32);
+}
+
+ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
+    return g * gelu_slope_f32(x);
+}
+
+static void real_gelu_backward_loop(const pointwise_chunk *c) {
+    binary(c, real_gelu_backward);
 }
 #endif
 

@@ -98,6 +98,10 @@ static void real_gelu_loop(const pointwise_chunk *c) {
     unary(c, real_gelu);
 }
 
+static void real_gelu_backward_loop(const pointwise_chunk *c) {
+    binary(c, real_gelu_backward);
+}
+
 static void fmod_loop(const pointwise_chunk *c) {
     binary(c, fmod);
 }

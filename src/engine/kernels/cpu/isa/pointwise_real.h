@@ -340,10 +340,6 @@ static void minimum_loop(const pointwise_chunk *c) {
     binary(c, minimum);
 }
 
-static void real_gelu_backward_loop(const pointwise_chunk *c) {
-    binary(c, real_gelu_backward);
-}
-
 static void gelu_tanh_backward_loop(const pointwise_chunk *c) {
     binary(c, gelu_tanh_backward);
 }
