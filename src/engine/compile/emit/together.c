@@ -76,9 +76,9 @@ void emit_choose_together(emitter *m) {
     const kernel *k = m->k;
     m->page_tasks = 0;
     m->together_lanes = EMIT_BLOCK_LANES;
-    if (m->c->options->no_together || !m->streams || m->flow != FLOW_NONE || k->has_classes || k->is_product ||
-        k->n_phases != 1 || k->n_loops > 0 || k->vector < 0 || !m->rows || k->turns_lines || k->lanes < EMIT_BLOCK_LANES || !only_stores(k) || !has_cheap_rows(k) ||
-        !emit_streams(m, 0)) {
+    if (m->c->options->no_together || !m->streams || m->flow != FLOW_NONE || k->has_classes || k->is_product || k->n_phases != 1 ||
+        k->n_loops > 0 || k->vector < 0 || !m->rows || k->turns_lines || k->lanes < EMIT_BLOCK_LANES || !only_stores(k) ||
+        !has_cheap_rows(k) || !emit_streams(m, 0)) {
         return;
     }
     if (!emit_is_aligned(m, 0) || reads_parts_of_lines(k)) {
