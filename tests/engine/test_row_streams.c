@@ -253,8 +253,10 @@ static void check_layer_back(const round_of *c, rng *r, bool reads, bool stores,
         sum += dy[1].is[i] * w;
         products += dy[1].is[i] * w * hat;
         near(c, get(c->type, &out, i), stores ? wanted : out.is[i], stores ? c->eps * fabs(wanted) + 8e-6 : 0, "gradient");
-        near(c, weight_sum, param(i, 3) + (reads && adds ? dy[1].is[i] * hat : 0), 4e-6, "weight's gradient");
-        near(c, bias_sum, param(i, 4) + (reads && adds ? dy[1].is[i] : 0), 4e-6, "bias's gradient");
+        double weight_more = (reads ? dy[1].is[i] * hat : 0) + (stores ? dy[0].is[i] * from_hat : 0);
+        double bias_more = (reads ? dy[1].is[i] : 0) + (stores ? dy[0].is[i] : 0);
+        near(c, weight_sum, param(i, 3) + (adds ? weight_more : 0), 4e-6, "weight's gradient");
+        near(c, bias_sum, param(i, 4) + (adds ? bias_more : 0), 4e-6, "bias's gradient");
     }
     near(c, step.g, reads ? sum : 0, 1e-6 * (double)c->n, "sum of g");
     near(c, step.gx, reads ? products : 0, 2e-6 * (double)c->n, "sum of products");

@@ -323,8 +323,10 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
             step.x = x;
             step.mean = mean;
             step.rstd = rstd;
-            step.weight_sums = s->wants_params ? p->weight : NULL;
-            step.bias_sums = s->wants_params ? p->bias : NULL;
+        }
+        if (s->wants_params && (i - from) % 2 == 1) { /* of the row before it as well */
+            step.weight_sums = p->weight;
+            step.bias_sums = p->bias;
         }
         s->l->layer_back_stream(&step);
         g = step.g / n;

@@ -168,7 +168,7 @@ typedef struct layer_back_step {
     int64_t n;
     const void *dy, *x; /* the row that is read; NULL: none. What lies behind it is asked for */
     double mean, rstd;
-    void *weight_sums, *bias_sums; /* NULL: none; beside the row: += dy (x - mean) rstd and dy */
+    void *weight_sums, *bias_sums; /* NULL: none; beside the rows: += dy (x - mean) rstd and dy, of both rows */
     double gx;                     /* answer: sum of g (x - mean) rstd */
     const void *from_dy, *from_x;  /* the row that is finished */
     void *to;                      /* past the caches; NULL: none */

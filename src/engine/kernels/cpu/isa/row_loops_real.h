@@ -3,6 +3,8 @@
      exp_of(x)          the exponential,
      exp_shifted_of(x)  the same for x <= 0, where tiny results may flush,
      PACK_EXP           where there are exp_pack(p) and exp_shifted_pack(p), the same of packs. */
+#include "device/caches.h"
+
 #include <float.h>
 #include <math.h>
 

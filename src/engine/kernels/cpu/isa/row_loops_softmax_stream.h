@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; reads && k < SOFTMAX_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k), e = softmax_exps(t, &shift, p);
-                row_ask(t, x, head + i + k);
+                row_ask(t, x, head + i + k, true);
                 total.a += e.a;
                 total.b += e.b;
                 if (logarithm) {
@@ -205,14 +205,15 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
     void *to = s->to;
     const value finish_sum = row_number(s->finish_sum);
     const int64_t n = s->n, head = row_head(t, to, n), end = (n - head) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
+    const bool by_lines = cpu_is_intel();
     double sum = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
         pair total = pair_of(0);
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; k < SOFTMAX_BLOCK; k += PAIR) {
-                row_ask(t, g, i + k);
-                row_ask(t, y, i + k);
+                row_ask(t, g, i + k, by_lines);
+                row_ask(t, y, i + k, by_lines);
                 back_add(&total, row_pair(t, g, i + k), row_pair(t, y, i + k), logarithm);
             }
             for (int64_t k = head + i; k < head + i + SOFTMAX_BLOCK; k += PAIR) {
