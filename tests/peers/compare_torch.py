@@ -7,7 +7,7 @@ usage: compare_torch.py DIR [--verbose]
 
 Needs a Python with torch and numpy. Exit code 1 when something differs. An operator that this PyTorch lacks is counted and
 named; `_cudnn_rnn` is compared with lstm, gru, rnn_tanh or rnn_relu, the backwards that PyTorch has dropped with the
-operators that took their place.
+operators that took their place. Of what is drawn, and of memory that nobody has written, shape, type and strides are compared.
 """
 import collections
 import json
@@ -21,6 +21,10 @@ import torch
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "c32": torch.complex32,
           "c64": torch.complex64, "c128": torch.complex128, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
           "i64": torch.int64, "u8": torch.uint8, "b8": torch.bool}
+# Values are chance, or what memory held.
+ANY_VALUES = {"bernoulli_", "native_dropout", "normal_", "uniform_", "new_empty", "new_empty_strided", "empty_like"}
+# Positions in an image are f32 in torch: rounded in proportion to the image's size, and results are steep in them.
+BY_POSITION = {"upsample_bicubic2d", "upsample_bilinear2d", "grid_sampler_2d"}
 WORDS = {"layout": {"strided": torch.strided, "sparse_coo": torch.sparse_coo},
          "memory_format": {"contiguous_format": torch.contiguous_format, "channels_last": torch.channels_last,
                            "channels_last_3d": torch.channels_last_3d, "preserve_format": torch.preserve_format}}
@@ -134,7 +138,7 @@ def flatten(result):
     return [result]
 
 
-def compare(expected, got_line, directory, part):
+def compare(expected, got_line, directory, part, base):
     if expected is None:
         return None
     if part is not None:
@@ -150,6 +154,8 @@ def compare(expected, got_line, directory, part):
         ours = [s for s, n in zip(got_line["strides"], got_line["shape"]) if n > 1]
         if theirs != ours:
             note = f"strides {list(expected.stride())} in torch, {got_line['strides']} here"
+    if base in ANY_VALUES:
+        return note and "note: " + note
     e = expected.detach().to(torch.complex128 if expected.is_complex() else torch.float64).resolve_conj().numpy()
     g = got.astype(e.dtype)
     if not (np.isnan(e) == np.isnan(g)).all():
@@ -165,7 +171,8 @@ def compare(expected, got_line, directory, part):
             worst = float((d / np.maximum(scale, 1e-30)).max())
             # Two roundings to the type on each side, and sums of K terms in f32 (f64 for f64) in any order on each side.
             accumulator = max(torch.finfo(torch.float32).eps if eps > 1e-10 else eps, 0)
-            if worst > 2 * eps + 2 * 8 * accumulator * (1 + math.sqrt(got_line["reduction"])):
+            steps = 1 + math.sqrt(got_line["reduction"]) + (max(expected.shape) / 4 if base in BY_POSITION else 0)
+            if worst > 2 * eps + 2 * 8 * accumulator * steps:
                 return f"differs by {worst:.2e} of its size ({worst / eps:.0f} eps)"
     elif not (e == g).all():
         return f"{int((e != g).sum())} of {e.size} elements differ"
@@ -199,7 +206,8 @@ def main():
         for line in point["output"]:
             if line.get("file") is None or line["output"] >= len(expected):
                 continue
-            verdict = compare(expected[line["output"]], line, directory, line.get("part"))
+            base = name.removeprefix("aten.").rsplit(".", 1)[0]
+            verdict = compare(expected[line["output"]], line, directory, line.get("part"), base)
             if verdict and (verbose or not verdict.startswith("note")):
                 print(f"{name}[{index}] {line['backend']} output {line['output']}: {verdict}\n    {line['input'][:200]}")
             bad = bad or (verdict is not None and not verdict.startswith("note"))
