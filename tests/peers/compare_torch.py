@@ -22,9 +22,9 @@ DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f
           "c64": torch.complex64, "c128": torch.complex128, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
           "i64": torch.int64, "u8": torch.uint8, "b8": torch.bool}
 # Values are chance, or what memory held.
-ANY_VALUES = {"bernoulli_", "native_dropout", "normal_", "uniform_", "new_empty", "new_empty_strided", "empty_like"}
+ANY_VALUES = {"bernoulli_", "new_empty", "new_empty_strided"}
 # Positions in an image are f32 in torch: rounded in proportion to the image's size, and results are steep in them.
-BY_POSITION = {"upsample_bicubic2d", "upsample_bilinear2d", "grid_sampler_2d"}
+BY_POSITION = {"upsample_bicubic2d"}
 WORDS = {"layout": {"strided": torch.strided, "sparse_coo": torch.sparse_coo},
          "memory_format": {"contiguous_format": torch.contiguous_format, "channels_last": torch.channels_last,
                            "channels_last_3d": torch.channels_last_3d, "preserve_format": torch.preserve_format}}
