@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops by which norms finish one row while they read the next into its place (ring_step), against plain loops in
-   double, for rows of any length that begin anywhere on a line. */
+/* The loops by which norms finish one row while they read the next into its place, or several rows where they lie (ring_step), against
+   plain loops in double, for rows of any length that begin anywhere on a line. */
 #include "unit.h"
 
 #include "base/rng.h"
@@ -61,8 +61,8 @@ static void check_round(dtype t, rng *r, int round, bool backward) {
     int64_t n = rng_range(r, 1, MOST);
     fill(t, r, n, &s);
     bool finishes = round % 5 != 0, reads = round % 7 != 0;
-    ring_step step = {.type = t, .n = n, .kept = s.at[0], .kept_dy = s.at[1], .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75,
-                      .b = -0.125, .c = 2, .centre = 0.875};
+    ring_step step = {.type = t, .n = n, .rows = 1, .kept = s.at[0], .kept_dy = s.at[1], .from = s.at[0], .from_dy = s.at[1],
+                      .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75, .b = -0.125, .c = 2, .centre = 0.875};
     double guard = get(t, s.at[4], n), kept_guard = get(t, s.at[0], n), sum = 0, products = 0;
     step.to = finishes ? s.at[4] : NULL;
     step.next = reads ? s.at[2] : NULL;
@@ -91,12 +91,48 @@ static void check_round(dtype t, rng *r, int round, bool backward) {
     clear(&s);
 }
 
+/* Rows that overlap none but themselves, some places apart: the two runs read them and finish them from the last one back. */
+static void check_rows(dtype t, rng *r, int round, bool backward) {
+    static row_set s;
+    const row_loops *l = row_loops_for(t);
+    double eps = t == ASSAY_BF16 ? 0x1p-8 : t == ASSAY_F16 ? 0x1p-11 : 1e-5;
+    int64_t rows = rng_range(r, 1, 6), n = rng_range(r, 1, MOST / rows), apart = rng_range(r, n, MOST / rows), last = (rows - 1) * apart;
+    int64_t size = (int64_t)dtype_size(t);
+    fill(t, r, MOST, &s);
+    ring_step step = {.type = t, .n = n, .rows = rows, .next = s.at[0], .next_dy = s.at[1], .x_step = apart * size,
+                      .dy_step = apart * size, .centre = 0.875};
+    (backward ? l->ring_backward : l->ring_forward)(&step);
+    ring_step finish = {.type = t, .n = n, .rows = rows, .from = s.at[0] + last * size, .from_dy = s.at[1] + last * size,
+                        .to = s.at[4] + last * size, .x_step = -apart * size, .dy_step = -apart * size, .to_step = -apart * size,
+                        .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75, .b = -0.125, .c = 2};
+    double before[MOST], sum = 0, products = 0;
+    for (int64_t i = 0; i < MOST; i++) {
+        before[i] = get(t, s.at[4], i);
+    }
+    (backward ? l->ring_backward : l->ring_forward)(&finish);
+    l->settle();
+    for (int64_t i = 0; i < MOST; i++) {
+        if (i % apart >= n || i > last + n - 1) {
+            assert_true(get(t, s.at[4], i) == before[i]);
+            continue;
+        }
+        double x = s.kept[i], dy = s.kept_dy[i];
+        near(get(t, s.at[4], i), backward ? dy * 0.75 + ((x - 0.5) * -0.125 + 2) : x * 1.5 - 0.25, eps, 1, "finished", round);
+        sum += backward ? dy : x - 0.875;
+        products += (backward ? dy : x - 0.875) * (x - 0.875);
+    }
+    near(step.sum, sum, 1e-5, (double)(rows * n), "sum", round);
+    near(step.products, products, 1e-5, (double)(rows * n), "products", round);
+    clear(&s);
+}
+
 static void test_rings(void **state) {
     (void)state;
     static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16};
     rng r = rng_make(SEED);
     for (int round = 0; round < ROUNDS; round++) {
         check_round(types[round % 4], &r, round, round / 4 % 2 == 0);
+        check_rows(types[round % 4], &r, round, round / 4 % 2 == 0);
     }
 }
 

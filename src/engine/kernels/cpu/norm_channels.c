@@ -150,7 +150,8 @@ static int64_t l2_bytes(void) {
 #endif
 }
 
-/* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2. */
+/* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, rows of
+   one type are gone over twice where they lie. */
 static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena *memory) {
     bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
     /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
@@ -170,6 +171,8 @@ static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena
     int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * s->ring_size * (s->is_backward ? 2 : 1);
     int64_t most = l2_bytes() / 8 * 7 / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
     if (most < (s->v.is_batch ? 1 : width)) {
+        s->twice = steps;
+        s->block = steps ? 1 : s->block;
         return;
     }
     s->block = most < s->block ? most : s->block;

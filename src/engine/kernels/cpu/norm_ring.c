@@ -88,64 +88,85 @@ static void finish_piece(ring *r, const piece *p) {
 
 /* --- both at once: rows of one type -------------------------------------------------------------------------------- */
 
-/* Of a piece that the ring keeps, about its own mean. */
-static __attribute__((noinline)) void moments_of(const channel_norm *s, const piece *p, double *mean, double *m2) {
+/* Of the rows that a step read, each about its own mean. */
+static __attribute__((noinline)) void merge_apart(const channel_norm *s, channel_moment *m, const ring_step *step) {
     alignas(64) char wide[ROW_RING * sizeof(double)];
-    const dtype t = s->type[NORM_X];
-    s->l->moments(row_fetch(s->l, wide, p->x, t, (int64_t)dtype_size(t), p->n), p->n, mean, m2);
+    for (int64_t r = 0; r < step->rows; r++) {
+        double mean, m2;
+        const char *x = (const char *)step->next + r * step->x_step;
+        s->l->moments(row_fetch(s->l, wide, x, step->type, (int64_t)dtype_size(step->type), step->n), step->n, &mean, &m2);
+        channel_merge(m, (double)step->n, mean, m2);
+    }
 }
 
-/* Mean and sum of squared distances of a piece from sums about a centre. Where the centre lies so far off that most of the
-   squares' sum is taken off again, the piece, which is in L1 still, is gone over about its own mean. */
-static void merge_piece(const channel_norm *s, channel_moment *m, const piece *p, const ring_step *step) {
-    double n = (double)p->n, off = step->sum / n, mean = step->centre + off, m2 = step->products - n * off * off;
-    if (!(m2 > step->products / 16)) {
-        moments_of(s, p, &mean, &m2);
+/* Adds mean and sum of squared distances of rows from sums about a centre. Where the centre lies so far off that most of the
+   squares' sum is taken off again, the rows, which are in cache still, are gone over about their own means. */
+static void merge_rows(const channel_norm *s, channel_moment *m, const ring_step *step) {
+    double n = (double)(step->n * step->rows), off = step->sum / n, m2 = step->products - n * off * off;
+    if (m2 > step->products / 16) {
+        channel_merge(m, n, step->centre + off, m2);
+    } else {
+        merge_apart(s, m, step);
     }
-    channel_merge(m, n, mean, m2);
+}
+
+void channel_step_to(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c, ring_step *step) {
+    int64_t stat = channel_stat(s, sample, c);
+    if (s->is_backward) {
+        channel_factors f = gradient_of(s, u, sample, c);
+        step->mean = f.mean;
+        step->a = f.a;
+        step->b = f.b;
+        step->c = f.c;
+    } else {
+        step->factor = s->weights[c] * s->rstd[stat];
+        step->plus = s->biases[c] - s->mean[stat] * step->factor;
+    }
+}
+
+channel_moment *channel_step_from(const channel_norm *s, int64_t sample, int64_t c, ring_step *step) {
+    int64_t stat = channel_stat(s, sample, c);
+    channel_moment *m = &s->moments[s->is_backward ? channel_sum(s, sample, c) : stat];
+    step->centre = s->is_backward ? s->mean[stat] : m->mean;
+    step->centre = s->l->type == ASSAY_F32 ? (double)(float)step->centre : step->centre;
+    return m;
+}
+
+void channel_step_run(const channel_norm *s, ring_step *step, channel_moment *m) {
+    (s->is_backward ? s->l->ring_backward : s->l->ring_forward)(step);
+    if (m != NULL && s->is_backward) {
+        m->mean += step->sum;
+        m->m2 += step->products;
+    } else if (m != NULL) {
+        merge_rows(s, m, step);
+    }
 }
 
 static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
-    bool finishes = r->finishes && has_piece(&r->finishing, p), reads = r->reads && has_piece(&r->reading, p);
-    bool asks = next != NULL && has_piece(&r->reading, next);
-    ring_step step = {.type = s->type[NORM_X], .n = p->n, .kept = p->x, .kept_dy = p->dy};
-    if (finishes) {
-        const channel_unit *u = &r->finishing;
-        int64_t sample = u->n_from + p->sample, c = u->c_from + p->channel, stat = channel_stat(s, sample, c);
-        step.to = operand_at(s, NORM_OUT, u, p);
-        if (s->is_backward) {
-            channel_factors f = gradient_of(s, u, sample, c);
-            step.mean = f.mean;
-            step.a = f.a;
-            step.b = f.b;
-            step.c = f.c;
-        } else {
-            step.factor = s->weights[c] * s->rstd[stat];
-            step.plus = s->biases[c] - s->mean[stat] * step.factor;
-        }
-    }
-    int64_t sample = r->reading.n_from + p->sample, c = r->reading.c_from + p->channel;
     channel_moment *m = NULL;
-    if (reads) {
-        m = &s->moments[s->is_backward ? channel_sum(s, sample, c) : channel_stat(s, sample, c)];
-        /* As the loop reads it, in the computing type: in float for float. */
-        step.centre = s->is_backward ? s->mean[channel_stat(s, sample, c)] : m->mean;
-        step.centre = s->l->type == ASSAY_F32 ? (double)(float)step.centre : step.centre;
-        step.next = operand_at(s, NORM_X, &r->reading, p);
-        step.after = asks ? operand_at(s, NORM_X, &r->reading, next) : step.next;
+    ring_step step = {.type = s->type[NORM_X], .n = p->n, .rows = 1};
+    if (r->finishes && has_piece(&r->finishing, p)) {
+        const channel_unit *u = &r->finishing;
+        channel_step_to(s, u, u->n_from + p->sample, u->c_from + p->channel, &step);
+        step.from = p->x;
+        step.from_dy = p->dy;
+        step.to = operand_at(s, NORM_OUT, u, p);
+    }
+    if (r->reads && has_piece(&r->reading, p)) {
+        const channel_unit *u = &r->reading;
+        bool asks = next != NULL && has_piece(u, next);
+        m = channel_step_from(s, u->n_from + p->sample, u->c_from + p->channel, &step);
+        step.kept = p->x;
+        step.next = operand_at(s, NORM_X, u, p);
+        step.after = asks ? operand_at(s, NORM_X, u, next) : step.next;
         if (s->is_backward) {
-            step.next_dy = operand_at(s, NORM_DY, &r->reading, p);
-            step.after_dy = asks ? operand_at(s, NORM_DY, &r->reading, next) : step.next_dy;
+            step.kept_dy = p->dy;
+            step.next_dy = operand_at(s, NORM_DY, u, p);
+            step.after_dy = asks ? operand_at(s, NORM_DY, u, next) : step.next_dy;
         }
     }
-    (s->is_backward ? s->l->ring_backward : s->l->ring_forward)(&step);
-    if (reads && s->is_backward) {
-        m->mean += step.sum;
-        m->m2 += step.products;
-    } else if (reads) {
-        merge_piece(s, m, p, &step);
-    }
+    channel_step_run(s, &step, m);
 }
 
 /* --- a thread's units ------------------------------------------------------------------------------------------------------ */
@@ -181,13 +202,13 @@ static void sum_unit(const channel_norm *s, channel_unit *u) {
     }
 }
 
-static void start_unit(const channel_norm *s, const channel_unit *u) {
+void channel_start_unit(const channel_norm *s, const channel_unit *u) {
     int64_t first = s->is_backward ? channel_sum(s, u->n_from, u->c_from) : channel_stat(s, u->n_from, u->c_from);
     int64_t last = s->is_backward ? channel_sum(s, u->n_to - 1, u->c_to - 1) : channel_stat(s, u->n_to - 1, u->c_to - 1);
     memset(&s->moments[first], 0, (size_t)(last - first + 1) * sizeof *s->moments);
 }
 
-static void end_unit(const channel_norm *s, channel_unit *u) {
+void channel_end_unit(const channel_norm *s, channel_unit *u) {
     if (s->is_backward) {
         sum_unit(s, u);
         return;
@@ -209,7 +230,7 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
         }
         if (r.reads) {
             r.reading = channel_unit_at(s, u);
-            start_unit(s, &r.reading);
+            channel_start_unit(s, &r.reading);
         }
         int64_t samples = s->v.is_batch ? s->N : 1;
         piece at = {.n = s->S < s->ring_piece ? s->S : s->ring_piece}, behind;
@@ -229,7 +250,7 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
             }
         }
         if (r.reads) {
-            end_unit(s, &r.reading);
+            channel_end_unit(s, &r.reading);
         }
     }
 }

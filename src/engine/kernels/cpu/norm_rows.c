@@ -6,6 +6,7 @@
 
 #include "engine/kernels/cpu/norm_ring.h"
 #include "engine/kernels/cpu/norm_short.h"
+#include "engine/kernels/cpu/norm_twice.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
@@ -227,7 +228,10 @@ static void share_units(const void *context) {
     alignas(64) char buffer[2 * ROW_BLOCK * sizeof(double)];
     int64_t from, to;
     parallel_share(unit_count(s), 1, &from, &to);
-    if (s->ring != NULL) {
+    if (s->twice) {
+        channel_twice_run(s, from, to);
+        from = to;
+    } else if (s->ring != NULL) {
         channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
         from = to;
     }

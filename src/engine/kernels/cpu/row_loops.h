@@ -130,20 +130,24 @@ typedef struct columns_step {
     void *sum;        /* answer: of exponentials less the last group's shift [of gradients, times the output but for the logarithm] */
 } columns_step;
 
-/* n <= ROW_RING elements of two rows of a norm with channels apart: what is kept of the one is finished, and the other is read
-   into its place. All rows, what is kept included, are of one type: the computing type or, for float, f16 or bf16. */
+/* n <= ROW_RING elements of rows of a norm with channels apart: one row is finished, and another is read, to be kept in a place that may
+   be the first's own; or several are finished or read, each kept where it lies. All rows, what is kept included, are of one type:
+   the computing type or, for float, f16 or bf16. */
 enum { ROW_RING = 2 * ROW_BLOCK };
 typedef struct ring_step {
     dtype type;
     int64_t n;
-    void *kept, *kept_dy;         /* gradients: x and dy */
-    void *to;                     /* past the caches; NULL: nothing is finished */
-    double factor, plus;          /* to = x factor + plus; gradients: as channel_grad */
+    int64_t rows;                      /* 1 where something is kept */
+    const void *from, *from_dy;        /* what is finished: x, and gradients' dy */
+    void *to;                          /* past the caches; NULL: nothing is finished */
+    double factor, plus;               /* to = x factor + plus; gradients: as channel_grad */
     double mean, a, b, c;
-    const void *next, *next_dy;   /* NULL: nothing is read */
-    const void *after, *after_dy; /* what is read after that: memory is asked for it, where next ends */
-    double centre;                /* near next's mean; gradients: the mean */
-    double sum, products;         /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */
+    const void *next, *next_dy;        /* NULL: nothing is read */
+    int64_t x_step, dy_step, to_step;  /* bytes from row to row of what is read or finished, and of where that goes */
+    void *kept, *kept_dy;              /* where what is read is kept; NULL: nowhere */
+    const void *after, *after_dy;      /* what is read after that: memory is asked for it, where next ends, and something is kept */
+    double centre;                     /* near next's mean; gradients: the mean */
+    double sum, products;              /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */
 } ring_step;
 
 /* Two rows of layer norm of n >= STREAM_LEAST elements, one after the other. Answers stand apart from each other: two neighbours may
@@ -152,7 +156,7 @@ typedef struct layer_step {
     dtype type;
     double sum;     /* answer: of distances from the centre */
     int64_t n;
-    const void *x;  /* the row that is read; NULL: none. What lies behind it is asked for */
+    const void *x;  /* the row that is read; NULL: none. While one is finished, what lies behind it is asked for */
     double centre;  /* near its mean, as the computing type has it */
     double squares; /* answer: of distances from the centre */
     const void *from; /* the row that is finished */

@@ -89,7 +89,6 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
     const beside w = beside_from(t, f.weight, n, to_head), b = beside_from(t, f.bias, n, to_head);
-    const bool by_lines = cpu_is_intel();
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
@@ -97,7 +96,9 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
         for (; i < stop; i += LAYER_BLOCK) {
             for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k);
-                row_ask(t, x, head + i + k, by_lines);
+                if (stores) {
+                    row_ask(t, x, head + i + k, true);
+                }
                 layer_add(&sums, (pair){p.a - c, p.b - c});
             }
             pair made[LAYER_BLOCK / PAIR];
@@ -130,6 +131,10 @@ static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s,
     bool reads = s->x != NULL, stores = s->to != NULL;
     if (reads && stores && s->weight != NULL && s->bias != NULL) {
         layer_with(s, t, true, true, true, true);
+    } else if (reads && !stores) {
+        layer_with(s, t, true, false, false, false);
+    } else if (!reads && s->weight != NULL && s->bias != NULL) {
+        layer_with(s, t, false, true, true, true);
     } else {
         layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL);
     }
@@ -205,10 +210,10 @@ static inline __attribute__((always_inline)) void layer_products(dtype t, const 
     x->b *= dy.b;
 }
 
-static inline __attribute__((always_inline)) void layer_add_sums(dtype t, const layer_back_row *r, pair dy, pair products,
-                                                                 const beside *w, int64_t i, layer_back_sums *sums) {
-    if (r->weight != NULL) {
-        pair q = beside_pair(t, w, i);
+/* weight: NULL for 1. */
+static inline __attribute__((always_inline)) void layer_add_sums(pair dy, pair products, const pair *weight, layer_back_sums *sums) {
+    if (weight != NULL) {
+        pair q = *weight;
         dy.a *= q.a;
         dy.b *= q.b;
         products.a *= q.a;
@@ -239,17 +244,9 @@ static inline void layer_add_rest(dtype t, const layer_back_row *r, int64_t i, i
             layer_add_beside(t, &ws, 0, products);
             layer_add_beside(t, &bs, 0, dy);
         }
-        if (r->weight != NULL) { /* beside what is none may lie anything */
-            pair q = pair_first(t, beside_pair(t, &w, 0), m, 0);
-            dy.a *= q.a;
-            dy.b *= q.b;
-            products.a *= q.a;
-            products.b *= q.b;
-        }
-        sums->g.a += dy.a;
-        sums->g.b += dy.b;
-        sums->gx.a += products.a;
-        sums->gx.b += products.b;
+        /* Beside what is none may lie anything. */
+        pair q = r->weight != NULL ? pair_first(t, beside_pair(t, &w, 0), m, 0) : pair_of(1);
+        layer_add_sums(dy, products, r->weight != NULL ? &q : NULL, sums);
     }
 }
 
@@ -282,7 +279,8 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
                     biases = row_pair(t, read.dy, head + i + k);
                     weights = row_pair(t, read.x, head + i + k);
                     layer_products(t, &read.scale, biases, &weights);
-                    layer_add_sums(t, &read, biases, weights, &w, i + k, &sums);
+                    pair q = weight != NULL ? beside_pair(t, &w, i + k) : pair_of(1);
+                    layer_add_sums(biases, weights, weight != NULL ? &q : NULL, &sums);
                 }
                 if (stores) {
                     pair dy = row_pair(t, kept.dy, to_head + i + k), x = row_pair(t, kept.x, to_head + i + k);

@@ -40,41 +40,44 @@ static inline __attribute__((always_inline)) pair ring_scaled(pair p, value fact
     return (pair){p.a * factor + offset, p.b * factor + offset};
 }
 
-static inline void ring_finish_rest(dtype t, void *to, const void *kept, value factor, value offset, int64_t i, int64_t end) {
+static inline void ring_finish_rest(dtype t, void *to, const void *from, value factor, value offset, int64_t i, int64_t end) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_scaled(row_pair_first(t, kept, i, m), factor, offset), m);
+        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m);
     }
 }
 
-static inline __attribute__((always_inline)) void ring_forward_of(ring_step *s, dtype t) {
+static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, bool reads, bool keeps) {
+    const void *from = s->from, *next = s->next;
     void *kept = s->kept, *to = s->to;
     const value factor = row_number(s->factor), offset = row_number(s->plus), centre = (value)s->centre;
-    const void *next = s->next;
     const int64_t n = s->n;
     ring_sums sums = {pair_of(0), pair_of(0)};
     /* What is finished runs ahead of what is read over it, to where lines begin. */
     int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_finish_rest(t, to, kept, factor, offset, 0, head);
+    ring_finish_rest(t, to, from, factor, offset, 0, head);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_scaled(row_pair(t, kept, at), factor, offset), true);
+            row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), true);
         }
-        if (next == NULL) {
-            continue;
+        if (reads && keeps) {
+            ring_ask(t, next, s->after, i, n);
         }
-        ring_ask(t, next, s->after, i, n);
-        for (int k = 0; k < RING_BLOCK; k += PAIR) {
+        for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
             ring_add(&sums, ring_centred(row_pair(t, next, i + k), centre));
-            ring_keep(t, kept, next, i + k, PAIR);
+            if (keeps) {
+                ring_keep(t, kept, next, i + k, PAIR);
+            }
         }
     }
-    ring_finish_rest(t, to, kept, factor, offset, to != NULL ? head + whole : n, n);
-    for (int64_t m; next != NULL && i < n; i += m) {
+    ring_finish_rest(t, to, from, factor, offset, to != NULL ? head + whole : n, n);
+    for (int64_t m; reads && i < n; i += m) {
         m = n - i < PAIR ? n - i : PAIR;
         ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0));
-        ring_keep(t, kept, next, i, m);
+        if (keeps) {
+            ring_keep(t, kept, next, i, m);
+        }
     }
     s->sum = (double)pack_sum(sums.sum.a + sums.sum.b);
     s->products = (double)pack_sum(sums.products.a + sums.products.b);
@@ -91,11 +94,11 @@ static inline __attribute__((always_inline)) pair ring_gradient_pair(const ring_
     return (pair){dy.a * f->a + ((x.a - f->mean) * f->b + f->c), dy.b * f->a + ((x.b - f->mean) * f->b + f->c)};
 }
 
-static inline void ring_gradient_rest(dtype t, void *to, const void *kept_dy, const void *kept, const ring_gradient *f, int64_t i,
+static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, const void *from, const ring_gradient *f, int64_t i,
                                       int64_t end) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, kept_dy, i, m), row_pair_first(t, kept, i, m)), m);
+        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m);
     }
 }
 
@@ -106,60 +109,103 @@ static inline __attribute__((always_inline)) void ring_add_products(ring_sums *s
     sums->products.b += dy.b * x.b;
 }
 
-static inline __attribute__((always_inline)) void ring_backward_of(ring_step *s, dtype t) {
+static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, bool reads, bool keeps) {
+    const void *from = s->from, *from_dy = s->from_dy, *next = s->next, *next_dy = s->next_dy;
     void *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to;
     const ring_gradient f = {row_number(s->mean), row_number(s->a), row_number(s->b), row_number(s->c)};
     const value centre = (value)s->centre;
-    const void *next = s->next, *next_dy = s->next_dy;
     const int64_t n = s->n;
     ring_sums sums = {pair_of(0), pair_of(0)};
     int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_gradient_rest(t, to, kept_dy, kept, &f, 0, head);
+    ring_gradient_rest(t, to, from_dy, from, &f, 0, head);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, kept_dy, at), row_pair(t, kept, at)), true);
+            row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), true);
         }
-        if (next == NULL) {
-            continue;
+        if (reads && keeps) {
+            ring_ask(t, next, s->after, i, n);
+            ring_ask(t, next_dy, s->after_dy, i, n);
         }
-        ring_ask(t, next, s->after, i, n);
-        ring_ask(t, next_dy, s->after_dy, i, n);
-        for (int k = 0; k < RING_BLOCK; k += PAIR) {
+        for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
             ring_add_products(&sums, row_pair(t, next_dy, i + k), ring_centred(row_pair(t, next, i + k), centre));
-            ring_keep(t, kept, next, i + k, PAIR);
-            ring_keep(t, kept_dy, next_dy, i + k, PAIR);
+            if (keeps) {
+                ring_keep(t, kept, next, i + k, PAIR);
+                ring_keep(t, kept_dy, next_dy, i + k, PAIR);
+            }
         }
     }
-    ring_gradient_rest(t, to, kept_dy, kept, &f, to != NULL ? head + whole : n, n);
-    for (int64_t m; next != NULL && i < n; i += m) {
+    ring_gradient_rest(t, to, from_dy, from, &f, to != NULL ? head + whole : n, n);
+    for (int64_t m; reads && i < n; i += m) {
         m = n - i < PAIR ? n - i : PAIR;
         pair x = pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0);
         ring_add_products(&sums, row_pair_first(t, next_dy, i, m), x);
-        ring_keep(t, kept, next, i, m);
-        ring_keep(t, kept_dy, next_dy, i, m);
+        if (keeps) {
+            ring_keep(t, kept, next, i, m);
+            ring_keep(t, kept_dy, next_dy, i, m);
+        }
     }
     s->sum = (double)pack_sum(sums.sum.a + sums.sum.b);
     s->products = (double)pack_sum(sums.products.a + sums.products.b);
 }
 
-/* The type of a step's rows as a constant. */
-static void ring_forward(ring_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        ring_forward_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        ring_forward_of(s, ASSAY_F16);
+/* --- both ------------------------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void ring_with(ring_step *s, dtype t, bool backward, bool reads, bool keeps) {
+    if (backward) {
+        ring_backward_with(s, t, reads, keeps);
     } else {
-        ring_forward_of(s, row_native);
+        ring_forward_with(s, t, reads, keeps);
     }
 }
 
-static void ring_backward(ring_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        ring_backward_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        ring_backward_of(s, ASSAY_F16);
-    } else {
-        ring_backward_of(s, row_native);
+static inline const void *ring_further(const void *at, int64_t bytes) {
+    return at != NULL ? (const char *)at + bytes : NULL;
+}
+
+/* Row by row, where nothing is kept. */
+static inline __attribute__((always_inline)) void ring_rows(ring_step *s, dtype t, bool backward, bool reads) {
+    double sum = 0, products = 0;
+    for (int64_t r = 0; r < s->rows; r++) {
+        ring_step row = *s;
+        row.next = ring_further(s->next, r * s->x_step);
+        row.next_dy = ring_further(s->next_dy, r * s->dy_step);
+        row.from = ring_further(s->from, r * s->x_step);
+        row.from_dy = ring_further(s->from_dy, r * s->dy_step);
+        row.to = s->to != NULL ? (char *)s->to + r * s->to_step : NULL;
+        ring_with(&row, t, backward, reads, false);
+        sum += row.sum;
+        products += row.products;
     }
+    s->sum = sum;
+    s->products = products;
+}
+
+static inline __attribute__((always_inline)) void ring_of(ring_step *s, dtype t, bool backward) {
+    if (s->next == NULL) {
+        ring_rows(s, t, backward, false);
+    } else if (s->kept == NULL) {
+        ring_rows(s, t, backward, true);
+    } else {
+        ring_with(s, t, backward, true, true);
+    }
+}
+
+/* The type of a step's rows as a constant. */
+static inline __attribute__((always_inline)) void ring_typed(ring_step *s, bool backward) {
+    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
+        ring_of(s, ASSAY_BF16, backward);
+    } else if (row_is_half(s->type)) {
+        ring_of(s, ASSAY_F16, backward);
+    } else {
+        ring_of(s, row_native, backward);
+    }
+}
+
+static void ring_forward(ring_step *s) {
+    ring_typed(s, false);
+}
+
+static void ring_backward(ring_step *s) {
+    ring_typed(s, true);
 }
