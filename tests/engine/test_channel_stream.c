@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch and group norm, and their gradients, of tensors whose results go past the caches, against sums in double: too large for the
+   reference to go over all of it, so some channels are looked at, one far from 0 among them. */
+#include "call_kit.h"
+
+#include <math.h>
+
+/* Group norm: groups > 0. */
+typedef struct big {
+    dtype type;
+    int64_t n, c, s, groups;
+} big;
+
+/* What shares a statistic fits L2, or is larger than any (2.3 MiB and more); rows that fill lines of memory or not, and blocks. */
+static const big shapes[] = {
+    {ASSAY_F32, 64, 128, 1100, 0},  {ASSAY_F32, 400, 8, 3136, 0},    {ASSAY_F32, 900, 11, 1031, 0}, {ASSAY_F32, 40, 12, 20003, 0},
+    {ASSAY_F64, 300, 7, 2051, 0},   {ASSAY_BF16, 1500, 11, 1033, 0}, {ASSAY_F16, 150, 12, 9999, 0}, {ASSAY_F32, 3, 24, 130001, 3},
+    {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32},
+};
+
+static double load(const tensor *t, int64_t i) {
+    return element_load(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype));
+}
+
+static int64_t place(const big *b, int64_t n, int64_t c, int64_t i) {
+    return (n * b->c + c) * b->s + i;
+}
+
+/* What shares a statistic with channel c of sample n. */
+typedef struct unit {
+    int64_t n_from, n_to, c_from, c_to;
+    double mean, rstd;
+    double g, gx; /* means of dy weight and dy weight (x - mean) */
+} unit;
+
+static unit unit_of(const big *b, int64_t n, int64_t c) {
+    if (b->groups == 0) {
+        return (unit){.n_to = b->n, .c_from = c, .c_to = c + 1};
+    }
+    int64_t width = b->c / b->groups, from = c / width * width;
+    return (unit){.n_from = n, .n_to = n + 1, .c_from = from, .c_to = from + width};
+}
+
+static double mean_over(const big *b, const unit *u, double (*of)(const void *context, int64_t at, int64_t c), const void *context) {
+    double sum = 0;
+    for (int64_t n = u->n_from; n < u->n_to; n++) {
+        for (int64_t c = u->c_from; c < u->c_to; c++) {
+            for (int64_t i = 0; i < b->s; i++) {
+                sum += of(context, place(b, n, c, i), c);
+            }
+        }
+    }
+    return sum / (double)((u->n_to - u->n_from) * (u->c_to - u->c_from) * b->s);
+}
+
+typedef struct terms {
+    const tensor *x, *dy, *weight;
+    double mean;
+} terms;
+
+static double term_x(const void *context, int64_t at, int64_t c) {
+    (void)c;
+    return load(((const terms *)context)->x, at);
+}
+
+static double term_square(const void *context, int64_t at, int64_t c) {
+    (void)c;
+    double off = load(((const terms *)context)->x, at) - ((const terms *)context)->mean;
+    return off * off;
+}
+
+static double term_g(const void *context, int64_t at, int64_t c) {
+    const terms *t = context;
+    return load(t->dy, at) * load(t->weight, c);
+}
+
+static double term_gx(const void *context, int64_t at, int64_t c) {
+    const terms *t = context;
+    return load(t->dy, at) * load(t->weight, c) * (load(t->x, at) - t->mean);
+}
+
+static void check_number(const big *b, const char *what, int64_t c, int64_t i, double made, double wanted, double tolerance) {
+    if (!(fabs(made - wanted) <= tolerance)) {
+        print_error("[%lld, %lld, %lld], channel %lld, %s %lld: %g, not %g\n", (long long)b->n, (long long)b->c, (long long)b->s,
+                    (long long)c, what, (long long)i, made, wanted);
+        assert_true(false);
+    }
+}
+
+static void run(kit *k, const char *name, const arg *args, int n, outputs *out) {
+    op_call call = kit_call(k, name, args, n);
+    kit_run(k, &call, out);
+}
+
+static tensor *vector(kit *k, dtype t, int64_t n) {
+    return kit_tensor(k, t, 1, &n, NULL);
+}
+
+/* Elements of channel c of sample n. */
+static void check_channel(const big *b, const terms *t, const tensor *bias, const outputs *forward, const outputs *backward,
+                          const unit *u, int64_t n, int64_t c) {
+    double unit_of_type = b->type == ASSAY_F64 ? 1e-13 : 3e-6;
+    double digits = b->type == ASSAY_BF16 ? 0x1p-8 : b->type == ASSAY_F16 ? 0x1p-11 : 0; /* what rounding to the type takes off */
+    double w = load(t->weight, c), p = load(bias, c);
+    for (int64_t i = 0; i < b->s; i += 1 + b->s / 501) {
+        int64_t at = place(b, n, c, i);
+        double x = load(t->x, at), dy = load(t->dy, at), off = (x - u->mean) * u->rstd;
+        double wanted = off * w + p, scale = 100 + fabs(u->mean) * u->rstd;
+        check_number(b, "element", c, i, load(&forward->items[0], at), wanted,
+                     unit_of_type * (scale * (fabs(w) + 1) + fabs(wanted)) + digits * fabs(wanted));
+        double gradient = u->rstd * (dy * w - u->g - off * u->rstd * u->gx);
+        check_number(b, "gradient", c, i, load(&backward->items[0], at), gradient,
+                     unit_of_type * scale * (u->rstd + fabs(gradient)) + digits * (fabs(gradient) + fabs(u->rstd * u->g)));
+    }
+}
+
+static void channels_agree(void **state) {
+    kit *k = *state;
+    for (size_t case_at = 0; case_at < countof(shapes); case_at++) {
+        const big *b = &shapes[case_at];
+        bool is_batch = b->groups == 0;
+        int64_t sizes[] = {b->n, b->c, b->s}, stats = is_batch ? b->c : b->n * b->groups, far = b->c - 1;
+        dtype wide = b->type == ASSAY_F64 ? ASSAY_F64 : ASSAY_F32;
+        tensor *x = kit_tensor(k, b->type, 3, sizes, NULL), *dy = kit_tensor(k, b->type, 3, sizes, NULL);
+        tensor *weight = vector(k, wide, b->c), *bias = vector(k, wide, b->c);
+        for (int64_t i = 0; i < b->n * b->s; i++) { /* squares of the elements themselves would cancel */
+            char *to = tensor_data(x) + place(b, i / b->s, far, i % b->s) * (int64_t)dtype_size(b->type);
+            element_store(b->type, to, element_load(b->type, to) + 40);
+        }
+        arg none = {.kind = ARG_NONE}, eps = arg_float(1e-5), n = arg_int(b->n), c = arg_int(b->c), s = arg_int(b->s);
+        arg mask = {.kind = ARG_BOOLS, .bools = (const bool[]){true, true, true}, .n = 3}, group = arg_int(b->groups);
+        outputs forward, backward;
+        if (is_batch) {
+            run(k, "native_batch_norm",
+                (arg[]){arg_tensor(x), arg_tensor(weight), arg_tensor(bias), none, none, arg_bool(true), arg_float(0.1), eps}, 8, &forward);
+            run(k, "native_batch_norm_backward",
+                (arg[]){arg_tensor(dy), arg_tensor(x), arg_tensor(weight), none, none, arg_tensor(&forward.items[1]),
+                        arg_tensor(&forward.items[2]), arg_bool(true), eps, mask}, 10, &backward);
+        } else {
+            run(k, "native_group_norm", (arg[]){arg_tensor(x), arg_tensor(weight), arg_tensor(bias), n, c, s, group, eps}, 8, &forward);
+            run(k, "native_group_norm_backward",
+                (arg[]){arg_tensor(dy), arg_tensor(x), arg_tensor(&forward.items[1]), arg_tensor(&forward.items[2]), arg_tensor(weight), n,
+                        c, s, group, mask}, 10, &backward);
+        }
+        int64_t looked_at[] = {0, b->c / 2, far};
+        for (size_t l = 0; l < countof(looked_at); l++) {
+            int64_t sample = is_batch ? 0 : b->n - 1, channel = looked_at[l];
+            unit u = unit_of(b, sample, channel);
+            terms t = {x, dy, weight, 0};
+            t.mean = u.mean = mean_over(b, &u, term_x, &t);
+            u.rstd = 1 / sqrt(mean_over(b, &u, term_square, &t) + 1e-5);
+            u.g = mean_over(b, &u, term_g, &t);
+            u.gx = mean_over(b, &u, term_gx, &t);
+            int64_t stat = is_batch ? channel : sample * b->groups + channel / (b->c / b->groups);
+            assert_true(stat < stats);
+            double near = b->type == ASSAY_F64 ? 1e-13 : b->type == ASSAY_F32 ? 1e-6 : 0x1p-8;
+            check_number(b, "mean", channel, 0, load(&forward.items[1], stat), u.mean, near * (fabs(u.mean) + 1));
+            check_number(b, "rstd", channel, 0, load(&forward.items[2], stat), u.rstd, 100 * near * u.rstd);
+            check_channel(b, &t, bias, &forward, &backward, &u, u.n_from, channel);
+            check_channel(b, &t, bias, &forward, &backward, &u, u.n_to - 1, channel);
+        }
+        outputs_clear(&forward);
+        outputs_clear(&backward);
+        kit_reset(k);
+    }
+}
+
+static uint64_t seed = 21;
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        KIT_TEST(channels_agree, &seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
