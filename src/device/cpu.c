@@ -28,15 +28,17 @@ static void ask_for_large_pages(char *memory, size_t size_bytes) {
    made here, and the block's own address kept right before it. */
 static void *cpu_alloc(const device *d, size_t size_bytes) {
     (void)d;
+    /* Large tensors begin on a page, so that rows of a power of two of bytes lie in one page each, in which the CPU reads ahead. */
+    size_t align = size_bytes >= LARGE_BYTES ? PAGE_BYTES : ALIGN_BYTES;
     /* A tail of one cache line lets vector loops read (never use) past the last element. */
-    if (size_bytes > SIZE_MAX - 2 * ALIGN_BYTES) {
+    if (size_bytes > SIZE_MAX - PAGE_BYTES - ALIGN_BYTES) {
         return NULL;
     }
-    char *block = malloc(size_bytes + 2 * ALIGN_BYTES);
+    char *block = malloc(size_bytes + align + ALIGN_BYTES);
     if (block == NULL) {
         return NULL;
     }
-    char *memory = block + ALIGN_BYTES - (uintptr_t)block % ALIGN_BYTES; /* 16 to 64 bytes on: malloc aligns to 16 */
+    char *memory = block + align - (uintptr_t)block % align; /* 16 bytes on at least: malloc aligns to 16 */
     memcpy(memory - sizeof block, &block, sizeof block);
     if (size_bytes >= LARGE_BYTES) {
         ask_for_large_pages(memory, size_bytes);

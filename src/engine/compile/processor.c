@@ -9,6 +9,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->other_pairs = o->pairs == PAIRS_WIDENED && cpu_has_pairs() ? PAIRS_BY_VECTORS : o->pairs;
     /* Rows in pairs are by a tenth faster on Sapphire Rapids, by a third slower on Zen 4 (2026-11). */
     o->no_twins = !cpu_is_intel();
+    /* Side by side they gain on Sapphire Rapids, which reads ahead within a page only (emit/flow_choose.c). */
+    o->rows_apart = !cpu_is_intel();
     /* Four pages at a time take three quarters of the time on Sapphire Rapids, up to twice as long on Zen 4 (emit/together.c). */
     o->no_together = !cpu_is_intel();
 }
