@@ -138,6 +138,14 @@ typedef struct pointwise_halves {
 } pointwise_halves;
 
 typedef void pointwise_halves_loop(const pointwise_halves *h);
+
+/* Loops over halves in one go, by operator: the steps of operands are 2, but for a number's. NULL: there is none. */
+typedef struct pointwise_half_loops {
+    pointwise_halves_loop *op[PW_COUNT];
+    pointwise_halves_loop *number[PW_COUNT];       /* the second of two operands is one number */
+    pointwise_halves_loop *number_first[PW_COUNT]; /* the first is */
+} pointwise_half_loops;
+extern const pointwise_half_loops pointwise_half_loops_baseline, pointwise_half_loops_avx2, pointwise_half_loops_avx512;
 extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;
 extern pointwise_halves_loop *const pointwise_half_functions_baseline[PW_COUNT], *const pointwise_half_functions_avx2[PW_COUNT],
     *const pointwise_half_functions_avx512[PW_COUNT];

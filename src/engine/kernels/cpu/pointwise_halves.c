@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise calls on f16 and bf16 whose operands all lie alike, or are one number each: blocks of them go through a loop in f32
-   (isa/half_blocks.c). */
+/* Element-wise calls on f16 and bf16 whose operands all lie alike, or are one number each: in one go where there is such a loop
+   (isa/half_arithmetic.c, isa/half_functions.c), else blocks of them go through a loop in f32 (isa/half_blocks.c). */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/pointwise_tiles.h"
 #include "engine/kernels/cpu/streaming.h"
@@ -90,7 +90,6 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
         return false;
     }
     memset(p, 0, sizeof *p);
-    bool all_halves = !makes_b8;
     p->h.chunk.n = tensor_numel(out);
     for (int k = 0; k < spec->n; k++) {
         const tensor *t = pointwise_operand(plan->call, spec, k);
@@ -99,15 +98,14 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
             return false;
         }
         p->h.step[k] = is_number ? 0 : 2;
-        all_halves &= !is_number;
         p->operand[k] = spec->operand[k];
     }
     p->h.n = spec->n;
     p->h.type = compute;
     p->h.out_step = (int)dtype_size(out->dtype);
     p->h.loop = pointwise_classes[CLASS_F32].loops[isa_best()]->op[id];
-    pointwise_halves_loop *function = all_halves ? (*pointwise_half_functions[isa_best()])[id] : NULL;
-    p->run = function != NULL ? function : pointwise_halves_runs[isa_best()];
+    pointwise_halves_loop *in_one_go = pointwise_halves_in_one_go(isa_best(), id, p->h.step, spec->n);
+    p->run = in_one_go != NULL ? in_one_go : pointwise_halves_runs[isa_best()];
     p->bytes = (double)p->h.chunk.n * (p->h.out_step + 2.0 * spec->n);
     p->h.fetches = p->bytes >= STREAM_MIN_BYTES;
     p->h.streams = !plan->call->op->in_place && p->h.chunk.n * p->h.out_step >= STREAM_MIN_BYTES &&

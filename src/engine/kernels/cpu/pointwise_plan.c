@@ -131,12 +131,14 @@ static bool lines_align(const tiled *p, int64_t size) {
     return all % STREAM_LINE_BYTES == 0 && (!p->by_tile || p->out_is_flat);
 }
 
-static void choose_places(tiled *p, bool loop_can_stream) {
+/* as_halves: rows that repeat stay as they are; else they are brought to f32 once. */
+static void choose_places(tiled *p, bool loop_can_stream, bool as_halves) {
     const loop *l = &p->nest;
     for (int k = 0; k < p->n; k++) {
         source *in = &p->in[k];
         bool repeats = in->slot != CONSTANT && l->strides[in->slot][1] == 0 && l->sizes[1] > 1;
-        in->is_half = p->halves && in->slot != CONSTANT && in->dtype == p->compute && !repeats; /* else brought to f32 once */
+        in->is_half = p->halves && in->slot != CONSTANT && in->dtype == p->compute && (as_halves || !repeats);
+        in->is_row = in->is_flat = false;
         if (in->slot != CONSTANT && (in->is_half || pointwise_is_native(in->class, in->dtype))) {
             in->is_row = rows_are_dense(l, in->slot, (int64_t)dtype_size(in->dtype));
             in->is_flat = tiles_are_dense(p, in->slot, (int64_t)dtype_size(in->dtype));
@@ -148,6 +150,14 @@ static void choose_places(tiled *p, bool loop_can_stream) {
     bool loop_stores = p->out_is_native || p->halves;
     p->loop_streams = p->streams && loop_can_stream && loop_stores && lines_align(p, size);
     p->out_is_row = loop_stores && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
+}
+
+static pointwise_halves_loop *find_in_one_go(const tiled *p, pointwise_op id) {
+    int step[POINTWISE_INPUTS];
+    for (int k = 0; k < p->n; k++) {
+        step[k] = pointwise_half_step(p, k);
+    }
+    return p->halves && p->out_is_row ? pointwise_halves_in_one_go(p->isa, id, step, p->n) : NULL;
 }
 
 /* Whether an operand is one number in each row. */
@@ -209,10 +219,13 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
     int which = 0;
     bool has_number = find_number_loop(p, p->loops, c->op, &which) != NULL;
     choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
-    choose_places(p, loop_can_stream);
+    choose_places(p, loop_can_stream, true);
+    p->in_one_go = find_in_one_go(p, c->op);
+    if (p->in_one_go == NULL) {
+        choose_places(p, loop_can_stream, false);
+    }
     const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
     p->loop = loops->op[c->op];
-    p->function = p->halves ? (*pointwise_half_functions[p->isa])[c->op] : NULL;
     p->repeats = rows_repeat(p);
     source *in = &p->in[which];
     if (has_number && (!p->by_tile || in->slot == CONSTANT)) {

@@ -26,7 +26,21 @@ const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(point
 
 pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT] = ISA_TABLES(pointwise_halves_run);
 
-pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
+static pointwise_halves_loop *const (*const half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
+static const pointwise_half_loops *const half_loops[ISA_COUNT] = ISA_TABLES(pointwise_half_loops);
+
+pointwise_halves_loop *pointwise_halves_in_one_go(isa best, pointwise_op id, const int *step, int n) {
+    const pointwise_half_loops *l = half_loops[best];
+    int halves = 0;
+    for (int k = 0; k < n; k++) {
+        halves += step[k] == 2;
+    }
+    if (halves == n) {
+        return (*half_functions[best])[id] != NULL ? (*half_functions[best])[id] : l->op[id];
+    }
+    bool is_number = n == 2 && halves == 1 && step[0] + step[1] == 2;
+    return !is_number ? NULL : step[1] == 0 ? l->number[id] : l->number_first[id];
+}
 
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
     [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
@@ -200,6 +214,11 @@ static void put(const tiled *p, char *to, int64_t stride, const char *from, char
     p->out_loops->store(p->out_dtype, to, stride, from, n);
 }
 
+int pointwise_half_step(const tiled *p, int k) {
+    const source *in = &p->in[k];
+    return in->slot == CONSTANT ? 0 : in->is_half && (p->by_tile ? in->is_flat : in->is_row) ? 2 : (int)sizeof(float);
+}
+
 /* Puts one stretch through the loop. */
 static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halves) {
     if (!p->halves) {
@@ -208,14 +227,12 @@ static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halve
     }
     pointwise_halves h = {.chunk = *c, .loop = p->loop, .type = p->compute, .n = p->n};
     h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
-    bool all_halves = h.out_step == 2;
     for (int k = 0; k < p->n; k++) {
-        h.step[k] = p->in[k].is_half && (p->by_tile ? p->in[k].is_flat : p->in[k].is_row) ? 2 : (int)sizeof(float);
-        all_halves &= h.step[k] == 2;
+        h.step[k] = pointwise_half_step(p, k);
     }
     h.streams = p->loop_streams;
     h.fetches = p->streams;
-    pointwise_halves_loop *run = all_halves && p->function != NULL ? p->function : pointwise_halves_runs[p->isa];
+    pointwise_halves_loop *run = h.out_step <= 2 && p->in_one_go != NULL ? p->in_one_go : pointwise_halves_runs[p->isa];
     run(&h);
 }
 

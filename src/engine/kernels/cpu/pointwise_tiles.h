@@ -29,8 +29,9 @@ extern const class_facts pointwise_classes[CLASS_COUNT];
 extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
 extern pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT];
 
-/* Loops from halves to halves (every step 2), by operator; NULL: the instruction set has none that is quicker than those above. */
-extern pointwise_halves_loop *const (*const pointwise_half_functions[ISA_COUNT])[PW_COUNT];
+/* The loop in one go over n operands with these steps; NULL: there is none that is quicker than those above. */
+pointwise_halves_loop *pointwise_halves_in_one_go(isa best, pointwise_op id, const int *step, int n);
+
 extern const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT]; /* a pointwise_class */
 
 /* Whether elements of t lie in memory as the class's loops compute with them. */
@@ -89,7 +90,7 @@ typedef struct tiled {
     const pointwise_loops *out_loops;
     const pointwise_moves *move;
     pointwise_loop *loop;
-    pointwise_halves_loop *function; /* from halves to halves; NULL: there is none */
+    pointwise_halves_loop *in_one_go; /* over halves; NULL: there is none */
     number s[POINTWISE_SCALARS];
     source in[POINTWISE_INPUTS];
     int n;
@@ -113,6 +114,9 @@ typedef struct tiled {
 
 /* Readies the plan to run tile by tile. The operands are of any types and layouts, the output is not empty. */
 status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const pointwise_choice *c, error *err);
+
+/* The step of operand k of a loop over halves (pointwise_halves). */
+int pointwise_half_step(const tiled *p, int k);
 
 /* The plan's run, state a tiled. */
 status pointwise_run_tiled(kernel_plan *plan);

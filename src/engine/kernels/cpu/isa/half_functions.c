@@ -2,6 +2,7 @@
 /* Functions of f16 and bf16 in one go, from halves to halves, where results of 8 or 11 digits take few enough instructions that memory
    is what they wait for (vector_halves.h). Elsewhere the tables are empty and such calls go by way of loops in f32
    (half_blocks.c). */
+#include "engine/kernels/cpu/isa/half_registers.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/isa/vector_halves.h"
 #include "engine/kernels/cpu/pointwise.h"
@@ -12,14 +13,13 @@
 
 enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
 
-/* 64 halves are brought to f32 in four registers. bf16: even places in one, odd ones in the next, which takes no instruction that moves
-   numbers about. */
+/* 64 halves are brought to f32 in four registers. */
 ALWAYS_INLINE wide_four four_of_bf16(const uint16_t *from) {
     wide_four x;
     for (int k = 0; k < 4; k += 2) {
         __m512i halves = _mm512_loadu_si512(from + 16 * k);
-        x.v[k] = (wide_f32)_mm512_slli_epi32(halves, 16);
-        x.v[k + 1] = (wide_f32)_mm512_and_si512(halves, _mm512_set1_epi32((int)0xffff0000u));
+        x.v[k] = (wide_f32)bf16_even(halves);
+        x.v[k + 1] = (wide_f32)bf16_odd(halves);
     }
     return x;
 }
@@ -28,22 +28,19 @@ ALWAYS_INLINE wide_four four_of_bf16(const uint16_t *from) {
    product: its lower bits are 0, and nothing is carried into its sign. */
 ALWAYS_INLINE __m512i bf16_of_two(wide_f32 even, wide_f32 odd) {
     __m512i half = _mm512_set1_epi32(0x8000);
-    __m512i low = _mm512_srli_epi32(_mm512_add_epi32((__m512i)even, half), 16);
-    return _mm512_mask_blend_epi16(0xaaaaaaaau, low, _mm512_add_epi32((__m512i)odd, half));
+    return bf16_joined(_mm512_add_epi32((__m512i)even, half), _mm512_add_epi32((__m512i)odd, half));
 }
 
 ALWAYS_INLINE wide_four four_of_f16(const uint16_t *from) {
     wide_four x;
     for (int k = 0; k < 4; k++) {
-        x.v[k] = (wide_f32)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from + 16 * k)));
+        x.v[k] = (wide_f32)f16_widened(from + 16 * k);
     }
     return x;
 }
 
 ALWAYS_INLINE __m512i f16_of_two(wide_f32 low, wide_f32 high) {
-    __m256i first = _mm512_cvtps_ph((__m512)low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256i second = _mm512_cvtps_ph((__m512)high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+    return f16_joined((__m512)low, (__m512)high);
 }
 
 /* A function of one operand, or of two, of which the gradient comes first. Which of them it is is known where a loop is inlined. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise loops in f32, which serve f16, bf16 and f32. */
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -9,57 +8,9 @@ typedef float elem;
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
 #include "engine/kernels/cpu/isa/vector_gelu.h"
-#include "engine/kernels/cpu/isa/vector_math.h"
 
+#include "engine/kernels/cpu/isa/elementary_f32.h"
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
-
-ALWAYS_INLINE elem real_abs(elem x) {
-    return fabsf(x);
-}
-
-ALWAYS_INLINE elem real_sqrt(elem x) {
-    return sqrtf(x);
-}
-
-ALWAYS_INLINE elem real_exp(elem x) {
-    return exp_f32(x);
-}
-
-ALWAYS_INLINE elem real_exp_negative(elem x) {
-    return exp_negative_f32(x);
-}
-
-ALWAYS_INLINE elem real_expm1_negative(elem x) {
-    return expm1_negative_f32(x);
-}
-
-ALWAYS_INLINE elem real_log2(elem x) {
-    return log2_f32(x);
-}
-
-ALWAYS_INLINE elem real_erf(elem x) {
-    return erf_f32(x);
-}
-
-ALWAYS_INLINE elem real_floor(elem x) {
-    return floorf(x);
-}
-
-ALWAYS_INLINE elem real_round(elem x) {
-    return rintf(x);
-}
-
-ALWAYS_INLINE elem real_sigmoid(elem x) {
-    return sigmoid_f32(x);
-}
-
-ALWAYS_INLINE elem real_tanh(elem x) {
-    return tanh_f32(x);
-}
-
-ALWAYS_INLINE elem divide_trunc(elem x, elem y) {
-    return truncf(x / y);
-}
 
 /* Quotients of floats are told from whole numbers by double: one that is not whole lies at least 2^-48 of itself away
    from the next, as long as it stays below 2^24. Larger ones, and what is not finite, go to libm. */
