@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How near the eager kernels and the compiler's come to what this machine can do: each input of a file, in turns with plain
-   read and copy loops over memory, their times against the least that its bytes would take at the loops' speeds.
+   read and copy loops over memory, their times against the least that its bytes would take at the loops' speeds. Told of the fastest
+   runs of all four, and as the median over turns of what each turn says by itself.
 
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
 #include "eager_call.h"
 #include "lab/measure/ceilings.h"
 #include "lab/measure/sample.h"
+#include "lab/stats/summary.h"
 
 #include <math.h>
 #include <omp.h>
@@ -57,6 +59,22 @@ static double fastest(const sample_series *s) {
     return best;
 }
 
+/* What a run reads and writes, in bytes. */
+typedef struct traffic {
+    double read, written;
+} traffic;
+
+/* The median over turns of the least time by the loops of that turn over the plan's: what slows a turn slows both. */
+static double share_of_turns(traffic t, const sample_series *read, const sample_series *copy, const sample_series *runs) {
+    double shares[REPEATS];
+    for (size_t i = 0; i < REPEATS; i++) {
+        double least_ns = floor_ns(t.read, t.written, LOOP_BYTES / read->samples_ns[i], LOOP_BYTES / copy->samples_ns[i]);
+        shares[i] = least_ns / runs->samples_ns[i];
+    }
+    stats_sort(shares, REPEATS);
+    return stats_quantile_sorted(shares, REPEATS, 0.5);
+}
+
 /* What is measured of each input. */
 enum { EAGER, COMPILED, BACKENDS };
 
@@ -65,7 +83,7 @@ typedef struct measured {
     plan *plans[BACKENDS];   /* NULL: it cannot */
 } measured;
 
-/* The plans and the two loops in turns. Of each the fastest run counts: what disturbs a run only ever adds time. */
+/* The plans and the two loops in turns. */
 static status measure_plans(measured *m, const char *name, bandwidth_loops *loops, error *err) {
     sample_subject subjects[BACKENDS + 2] = {{.name = "read", .run = run_read, .arg = loops},
                                              {.name = "copy", .run = run_copy, .arg = loops}};
@@ -89,20 +107,22 @@ static status measure_plans(measured *m, const char *name, bandwidth_loops *loop
     }
     op_cost cost;
     op_cost_of(&m->call.bound.call, &m->call.out, &cost);
-    double written = 0;
+    traffic t = {.written = 0};
     for (int i = 0; i < m->call.out.n; i++) {
-        written += tensor_bytes(&m->call.out.items[i]);
+        t.written += tensor_bytes(&m->call.out.items[i]);
     }
+    t.read = cost.bytes - t.written;
     double read_rate = LOOP_BYTES / fastest(&series[0]), copy_rate = LOOP_BYTES / fastest(&series[1]);
-    double least_ns = floor_ns(cost.bytes - written, written, read_rate, copy_rate);
+    double least_ns = floor_ns(t.read, t.written, read_rate, copy_rate);
     printf("%-38.38s %7.1f %8.1f %8.1f", name, cost.bytes / 1048576, read_rate, copy_rate);
     n = 2;
     for (int b = 0; b < BACKENDS; b++) {
         if (m->plans[b] != NULL) {
-            double best_ns = fastest(&series[n++]);
-            printf(" %9.0f %6.0f%%", best_ns / 1000, 100 * least_ns / best_ns);
+            const sample_series *runs = &series[n++];
+            double best_ns = fastest(runs), median = share_of_turns(t, &series[0], &series[1], runs);
+            printf(" %9.0f %6.0f%% %6.0f%%", best_ns / 1000, 100 * least_ns / best_ns, 100 * median);
         } else {
-            printf(" %9s %7s", "-", "-");
+            printf(" %9s %7s %7s", "-", "-", "-");
         }
     }
     printf("\n");
@@ -152,8 +172,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_ceilings: %s\n", argc < 2 ? "usage: bench_ceilings INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
-    printf("%-38s %7s %8s %8s %9s %7s %9s %7s\n", "", "", "read", "copy", "eager", "of", "compiled", "of");
-    printf("%-38s %7s %8s %8s %9s %7s %9s %7s\n", "operator", "MiB", "GB/s", "GB/s", "us", "least", "us", "least");
+    printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "", "", "read", "copy", "eager", "of", "", "compiled", "of", "");
+    printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "operator", "MiB", "GB/s", "GB/s", "us", "least", "median", "us", "least",
+           "median");
     for (size_t i = 0; i < set.n_all; i++) {
         const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];
         if (measure(table, backends, set.all[i], recorded->name, loops, mode, &err) != ASSAY_OK) {
