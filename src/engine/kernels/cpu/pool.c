@@ -143,6 +143,16 @@ static status make_work(kernel_plan *plan, int64_t elements, error *err) {
     return p->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a pool");
 }
 
+/* Input rows under `rows` rows of windows, at most. */
+static int64_t inner_rows(const pool_windows *r, int64_t rows) {
+    int64_t most = 0;
+    for (int64_t y = 0; y < r->n; y += rows) {
+        int64_t last = y + rows < r->n ? y + rows : r->n, inside = r->to[last - 1] - r->from[y];
+        most = inside > most ? inside : most;
+    }
+    return most;
+}
+
 /* Blocks of rows of windows. */
 static status block_forward(kernel_plan *plan, error *err) {
     pool_state *p = plan->state;
@@ -157,6 +167,7 @@ static status block_forward(kernel_plan *plan, error *err) {
         TRY(make_taps(plan, b, w->n, w->from, w->to, err));
     }
     int64_t plane = 2 * (b->rows * (b->width + b->outs) + w->kernel * w->dilation + stride + 3 * POOL_LANES + w->in);
+    plane += inner_rows(&p->job.rows, b->rows) * w->in; /* brought to the type computed in */
     int64_t pixel = 4 * p->job.channels;
     return make_work(plan, (plane > pixel ? plane : pixel) + 64, err);
 }
@@ -304,6 +315,18 @@ static status prepare_average_back(kernel_plan *plan, const pool_shape *s, bool 
     p->plane_rows = loops_pick()->avg_back_plane[computed_in(grad->dtype)];
     p->channels_row = p->shape.channels_last ? loops_pick()->avg_back_channels[computed_in(grad->dtype)] : NULL;
     return block_back(plan, err);
+}
+
+status pool_prepare_fours(kernel_plan *plan, bool adds, error *err) {
+    const tensor *x = call_tensor(plan->call, 0), *small = adds ? &plan->out->items[0] : x, *large = adds ? x : &plan->out->items[0];
+    pool_shape s = {.batched = true, .channels_last = tensor_suggests_channels_last(x), .batch = x->sizes[0], .channels = x->sizes[1]};
+    for (int d = 0; d < 2; d++) {
+        s.in[d] = large->sizes[2 + d];
+        s.out[d] = small->sizes[2 + d];
+        s.kernel[d] = s.stride[d] = 2;
+        s.dilation[d] = 1;
+    }
+    return adds ? prepare_average(plan, &s, false, 1, err) : prepare_average_back(plan, &s, false, 1, err);
 }
 
 static double divisor_at(const op_call *call, int arg_index) {

@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/isa/resample_loops.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/pool_back.h"
 #include "engine/kernels/cpu/resample.h"
 #include "engine/schema/resample.h"
 #include "engine/schema/window.h"
@@ -156,6 +157,17 @@ static status run(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Whether targets are twice the sources, each read by two. */
+static bool doubles(const resample_axis *axis) {
+    bool yes = axis->mode == RESAMPLE_NEAREST && axis->in > 0 && axis->out == 2 * axis->in;
+    for (int64_t o = 0; yes && o < axis->out; o++) {
+        int64_t index[RESAMPLE_MAX_TAPS];
+        double weight[RESAMPLE_MAX_TAPS];
+        yes = resample_taps(axis, o, index, weight) == 1 && index[0] == o / 2 && weight[0] == 1;
+    }
+    return yes;
+}
+
 static status prepare(kernel_plan *plan, resample_mode mode, bool backward, error *err) {
     const tensor *x = call_tensor(plan->call, 0), *out = &plan->out->items[0];
     const int64_t *in = backward ? plan->call->args[2].ints : x->sizes;
@@ -163,6 +175,10 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     int factor_arg = (backward ? 3 : 2) + (align_arg >= 0 ? 1 : 0);
     resample_axis axes[2];
     TRY(resample_axes(plan->call, mode, in, 1, align_arg, factor_arg, x->dtype, axes, err));
+    bool by_channels = tensor_suggests_channels_last(x) && x->strides[1] == 1 && out->strides[1] == 1;
+    if (doubles(&axes[0]) && doubles(&axes[1]) && !by_channels && dtype_is_floating(x->dtype)) {
+        return pool_prepare_fours(plan, backward, err);
+    }
     resample_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");
@@ -180,7 +196,6 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     TRY((backward ? backward_table : forward_table)(&axes[1], plan->memory, &s->job.columns, err));
     TRY(make_lanes(&s->job.columns, x->sizes[3], plan->memory, &s->job.across, err));
     int type = x->dtype == ASSAY_F64 ? 1 : 0;
-    bool by_channels = tensor_suggests_channels_last(x) && x->strides[1] == 1 && out->strides[1] == 1;
     s->plane = resample_loops_pick()->plane[type];
     s->over_channels = by_channels ? resample_loops_pick()->over_channels[type] : NULL;
     s->n_threads = parallel_threads(tensor_bytes(x) + tensor_bytes(out));

@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ typedef struct triangle {
     int64_t diagonal;
     int64_t n_rows;
     bool lower;
-    bool copies; /* not in place */
+    bool copies;  /* not in place */
+    bool streams; /* past the caches */
 } triangle;
 
 static const char zeros[16];
@@ -40,13 +42,19 @@ static void run_row(const triangle *k, int64_t row) {
     char *out = tensor_data(dst) + to * size;
     const char *in = tensor_data(src) + from * size + keep_from * ss;
     if (k->copies && keep_to > keep_from) {
-        if (ds == size && ss == size) {
+        if (k->streams && ds == size && ss == size) {
+            k->loops->stream(out + keep_from * size, in, (size_t)(keep_to - keep_from) << k->log2);
+        } else if (ds == size && ss == size) {
             memcpy(out + keep_from * size, in, (size_t)(keep_to - keep_from) << k->log2);
         } else {
             k->loops->strided(out + keep_from * ds, in, k->log2, keep_to - keep_from, ds, ss);
         }
     }
-    if (zero_to > zero_from) {
+    if (zero_to > zero_from && k->streams && ds == size) {
+        k->loops->fill(out + zero_from * size, zeros, k->log2, zero_to - zero_from, 1);
+    } else if (zero_to > zero_from && ds == size) {
+        memset(out + zero_from * size, 0, (size_t)(zero_to - zero_from) << k->log2);
+    } else if (zero_to > zero_from) {
         k->loops->strided(out + zero_from * ds, zeros, k->log2, zero_to - zero_from, ds, 0);
     }
 }
@@ -57,6 +65,9 @@ static void share(const void *context) {
 #pragma omp for schedule(static, 16) nowait
     for (int64_t row = 0; row < k->n_rows; row++) {
         run_row(k, row);
+    }
+    if (k->streams) {
+        k->loops->settle();
     }
 }
 
@@ -79,6 +90,7 @@ static status prepare(kernel_plan *plan, bool lower) {
     while ((size_t)1 << k->log2 < dtype_size(dst->dtype)) {
         k->log2++;
     }
+    k->streams = k->copies && tensor_bytes(dst) >= STREAM_MIN_BYTES;
     int64_t columns = dst->sizes[dst->ndim - 1];
     k->n_rows = columns > 0 ? tensor_numel(dst) / columns : 0;
     plan->state = k;

@@ -23,6 +23,11 @@ static inline int64_t pool_lanes(int64_t n, bool has_room) {
     return has_room && n >= POOL_LANES ? (n + POOL_LANES - 1) / POOL_LANES * POOL_LANES : n;
 }
 
+/* The same where as many as n have room. */
+static inline int64_t pool_wide_lanes(int64_t n, bool has_room) {
+    return has_room && 2 * n > POOL_LANES ? (n + POOL_LANES - 1) / POOL_LANES * POOL_LANES : n;
+}
+
 /* Several rows of a plane at once, so that narrow ones fill vectors as well. First the rows of each window, or of the windows
    over each input row, become one row of `width`; then columns, over the ends of these rows, `outs` for each. Fixed windows
    begin `stride` apart there (width is outs times that, the columns behind the last window are dropped). Others take `taps`

@@ -288,50 +288,169 @@ static TYPE NAME(sum_run)(const TYPE *from, int64_t n) {
     return sum;
 }
 
-/* The rows of windows y added up, padded as far as windows reach. */
-static void NAME(add_down)(const pool_job *job, const char *plane, int64_t y, TYPE *sum, TYPE *row) {
-    const pool_windows *r = &job->rows, *w = &job->columns;
-    int64_t n = r->from[y] < r->to[y] ? w->in : 0, lanes, other_lanes, i = r->from[y];
-    TYPE *restrict inside = sum + w->pad;
-    if (i + 1 < r->to[y]) {
-        const TYPE *restrict one = NAME(row_at)(job, plane, i, row, &lanes);
-        const TYPE *restrict other = NAME(row_at)(job, plane, i + 1, row + w->in + POOL_LANES, &other_lanes);
-        lanes = other_lanes < lanes ? other_lanes : lanes;
-        for (int64_t j = 0; j < lanes; j++) {
-            inside[j] = one[j] + other[j];
+/* Rows [first, last) of a plane, *step apart: where they lie, or as numbers in `room`. */
+static const TYPE *NAME(rows_of)(const pool_job *job, const char *plane, int64_t first, int64_t last, TYPE *room, int64_t *step) {
+    int64_t n = job->columns.in, apart = job->x_step[2] * job->size;
+    const char *at = plane + first * apart;
+    if (job->dtype == OWN_DTYPE && job->x_step[3] == 1) {
+        *step = job->x_step[2];
+        return (const TYPE *)at;
+    }
+    *step = n;
+    bool is_dense = job->x_step[3] == 1 && job->x_step[2] == n;
+    for (int64_t i = 0; i < (is_dense ? 1 : last - first); i++) {
+        NAME(load)(job->dtype, at + i * apart, job->x_step[3], is_dense ? (last - first) * n : n, room + i * n);
+    }
+    return room;
+}
+
+/* to[j] = the sum of numbers j of so many rows; the loop over whole vectors has no rest to think of. */
+static inline __attribute__((always_inline)) void NAME(add_columns_of)(const TYPE *restrict from, int64_t step, int64_t rows, int64_t n,
+                                                                       TYPE *restrict to) {
+    int64_t j = 0;
+    for (; j + POOL_LANES <= n; j += POOL_LANES) {
+        for (int64_t k = 0; k < POOL_LANES; k++) {
+            TYPE sum = from[j + k];
+            for (int64_t i = 1; i < rows; i++) {
+                sum += from[i * step + j + k];
+            }
+            to[j + k] = sum;
         }
-        i += 2;
     }
-    for (; i < r->to[y]; i++) {
-        const TYPE *from = NAME(row_at)(job, plane, i, row, &lanes);
-        NAME(add)(from, 1, i == r->from[y], lanes, inside);
+    for (; j < n; j++) {
+        TYPE sum = from[j];
+        for (int64_t i = 1; i < rows; i++) {
+            sum += from[i * step + j];
+        }
+        to[j] = sum;
     }
-    NAME(fill)(sum, w->pad, 0);
-    NAME(fill)(sum + w->pad + n, job->block.width - w->pad - n, 0);
+}
+
+static void NAME(add_rows)(const TYPE *restrict from, int64_t step, int64_t rows, int64_t n, TYPE *restrict to) {
+    if (rows == 1) {
+        NAME(add_columns_of)(from, step, 1, n, to);
+    } else if (rows == 2) {
+        NAME(add_columns_of)(from, step, 2, n, to);
+    } else {
+        NAME(add_columns_of)(from, step, 3, n, to);
+        for (int64_t i = 3; i < rows; i++) {
+            NAME(add)(from + i * step, 1, false, n, to);
+        }
+    }
+}
+
+/* The rows of windows [y, end) added up, padded as far as windows reach. */
+static void NAME(add_down)(const pool_job *job, const char *plane, int64_t y, int64_t end, TYPE *down, TYPE *room) {
+    const pool_windows *r = &job->rows, *w = &job->columns;
+    int64_t width = job->block.width, first = r->from[y], last = r->to[end - 1], step = 0;
+    const TYPE *from = first < last ? NAME(rows_of)(job, plane, first, last, room, &step) : NULL;
+    for (int64_t i = y; i < end; i++, down += width) {
+        int64_t rows = r->to[i] - r->from[i], n = rows > 0 ? w->in : 0;
+        if (rows > 0) { /* a vector may go on in the next row, and be written over by what comes behind */
+            bool has_room = step == w->in && (from == room || r->to[i] < r->in);
+            NAME(add_rows)(from + (r->from[i] - first) * step, step, rows, pool_wide_lanes(n, has_room), down + w->pad);
+        }
+        for (int64_t j = 0; j < w->pad; j++) {
+            down[j] = 0;
+        }
+        for (int64_t j = w->pad + n; j < width; j++) {
+            down[j] = 0;
+        }
+    }
+}
+
+/* to[j] = the sum of the `kernel` numbers from from[j * stride] on. */
+static inline __attribute__((always_inline)) void NAME(add_fixed)(const TYPE *restrict from, int64_t stride, int64_t kernel, int64_t n,
+                                                                  TYPE *restrict to) {
+    for (int64_t j = 0; j < n; j++) {
+        TYPE sum = from[j * stride];
+        for (int64_t k = 1; k < kernel; k++) {
+            sum += from[j * stride + k];
+        }
+        to[j] = sum;
+    }
+}
+
+/* The same for any; constants vectorise. */
+static void NAME(add_across)(const pool_windows *w, const TYPE *from, int64_t n, TYPE *to) {
+    if (w->kernel == 2 && w->stride == 2) {
+        NAME(add_fixed)(from, 2, 2, n, to);
+    } else if (w->kernel == 3 && w->stride == 1) {
+        NAME(add_fixed)(from, 1, 3, n, to);
+    } else if (w->kernel == 3 && w->stride == 2) {
+        NAME(add_fixed)(from, 2, 3, n, to);
+    } else {
+        for (int64_t k = 0; k < w->kernel; k++) {
+            if (w->stride == 1) {
+                NAME(add)(from + k, 1, k == 0, n, to);
+            } else if (w->stride == 2) {
+                NAME(add)(from + k, 2, k == 0, n, to);
+            } else if (w->stride == 4) {
+                NAME(add)(from + k, 4, k == 0, n, to);
+            } else {
+                NAME(add)(from + k, w->stride, k == 0, n, to);
+            }
+        }
+    }
+}
+
+/* Whether all windows are squares of four numbers, side by side, whose sum is multiplied by one factor. */
+static bool NAME(are_fours)(const pool_job *job) {
+    const pool_windows *both[2] = {&job->rows, &job->columns};
+    bool yes = IS_REAL && job->divisor > 0 && job->divisor_is_power;
+    for (int d = 0; d < 2; d++) {
+        yes = yes && both[d]->kernel == 2 && both[d]->stride == 2 && both[d]->pad == 0 && both[d]->n * 2 <= both[d]->in;
+    }
+    return yes;
+}
+
+/* n of such windows. */
+static void NAME(add_fours)(const TYPE *restrict from, int64_t step, TYPE factor, int64_t n, TYPE *restrict to) {
+    int64_t j = 0;
+    for (; j + POOL_LANES <= n; j += POOL_LANES) {
+        for (int64_t k = j; k < j + POOL_LANES; k++) {
+            to[k] = ((from[2 * k] + from[step + 2 * k]) + (from[2 * k + 1] + from[step + 2 * k + 1])) * factor;
+        }
+    }
+    for (; j < n; j++) {
+        to[j] = ((from[2 * j] + from[step + 2 * j]) + (from[2 * j + 1] + from[step + 2 * j + 1])) * factor;
+    }
+}
+
+/* Rows of such windows one behind the other: what a row's last vector holds too much is written over by the next. */
+static void NAME(add_rows_of_fours)(const pool_job *job, const char *plane, int64_t y, int64_t end, TYPE *to, TYPE *room) {
+    int64_t n = job->columns.n, step = 0;
+    const TYPE *from = NAME(rows_of)(job, plane, 2 * y, 2 * end, room, &step);
+    for (int64_t i = 0; i < end - y; i++) {
+        bool has_room = step == job->columns.in && i + 1 < end - y && 2 * pool_wide_lanes(n, true) <= 3 * step;
+        NAME(add_fours)(from + 2 * i * step, step, 1 / (TYPE)job->divisor, pool_wide_lanes(n, has_room), to + i * n);
+    }
 }
 
 static void NAME(avg_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
     const pool_windows *w = &job->columns;
     const pool_block *b = &job->block;
     int64_t size = job->size, rows = end - y, outs = rows * b->outs, reach = w->kernel + w->stride + POOL_LANES;
-    TYPE *down = work, *sum = down + b->rows * b->width + reach, *row = sum + b->rows * b->outs + POOL_LANES;
+    TYPE *down = work, *sum = down + b->rows * b->width + reach, *room = sum + b->rows * b->outs + POOL_LANES;
     const char *plane = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
-    for (int64_t i = 0; i < rows; i++) {
-        NAME(add_down)(job, plane, y + i, down + i * b->width, row);
-    }
-    NAME(fill)(down + rows * b->width, reach, 0);
-    for (int64_t k = 0; k < w->kernel; k++) {
-        if (w->stride == 1) {
-            NAME(add)(down + k, 1, k == 0, outs, sum);
-        } else if (w->stride == 2) {
-            NAME(add)(down + k, 2, k == 0, outs, sum);
-        } else if (w->stride == 4) {
-            NAME(add)(down + k, 4, k == 0, outs, sum);
-        } else {
-            NAME(add)(down + k, w->stride, k == 0, outs, sum);
+    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2]) * size;
+    bool are_dense = job->dtype == OWN_DTYPE && job->out_step[3] == 1 && job->out_step[2] == w->n;
+    if (NAME(are_fours)(job)) {
+        NAME(add_rows_of_fours)(job, plane, y, end, are_dense ? (TYPE *)out : sum, room);
+        if (!are_dense) {
+            NAME(store_rows)(job, sum, w->n, w->n, rows, out);
         }
+        return;
     }
-    if (w->kernel == 0 && b->taps > 0) {
+    bool in_place = are_dense && b->outs == w->n;
+    sum = in_place ? (TYPE *)out : sum;
+    NAME(add_down)(job, plane, y, end, down, room);
+    for (int64_t j = 0; j < reach; j++) {
+        down[rows * b->width + j] = 0;
+    }
+    if (w->kernel > 0) {
+        NAME(add_across)(w, down, outs, sum);
+    } else if (b->taps > 0) {
         NAME(add_taps)(b, down, outs, sum);
     }
     for (int64_t o = 0; w->kernel == 0 && b->taps == 0 && o < outs; o++) {
@@ -339,8 +458,9 @@ static void NAME(avg_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y
         sum[o] = NAME(sum_run)(down + i * b->width + w->from[j], w->to[j] - w->from[j]);
     }
     NAME(divide)(job, y, rows, b->outs, sum);
-    int64_t out = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-    NAME(store_rows)(job, sum, b->outs, w->n, rows, job->out + out * size);
+    if (!in_place) {
+        NAME(store_rows)(job, sum, b->outs, w->n, rows, out);
+    }
 }
 
 /* sum[c] += the pixel at `at`, over `by` */
@@ -390,6 +510,25 @@ static inline void NAME(repeat)(const TYPE *restrict from, int64_t n, int64_t ti
     }
 }
 
+/* Rows [y, end) of what fours give back: each number a quarter of its window's, where grads begin with window row y / 2. What a row's
+   last vector holds too much is written over by the next. */
+static void NAME(give_rows_of_fours)(const pool_job *job, const TYPE *restrict grads, int64_t y, int64_t end, TYPE *restrict to) {
+    int64_t n = job->columns.n;
+    TYPE factor = 1 / (TYPE)job->divisor;
+    for (int64_t i = y; i < end; i++, to += 2 * n) {
+        const TYPE *from = grads + (i / 2 - y / 2) * n;
+        int64_t lanes = pool_wide_lanes(n, i + 1 < end && 2 * pool_wide_lanes(n, true) <= 4 * n), j = 0;
+        for (; j + POOL_LANES <= lanes; j += POOL_LANES) {
+            for (int64_t k = j; k < j + POOL_LANES; k++) {
+                to[2 * k] = to[2 * k + 1] = from[k] * factor;
+            }
+        }
+        for (; j < lanes; j++) {
+            to[2 * j] = to[2 * j + 1] = from[j] * factor;
+        }
+    }
+}
+
 /* Input rows y to end: the gradients of the window rows over each are added up, once where the next rows lie in the same
    windows, then those of the windows over each column. */
 static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
@@ -402,6 +541,15 @@ static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int6
     for (int64_t i = 0; i < (is_dense ? 1 : last - first); i++) {
         int64_t elements = is_dense ? (last - first) * w->n : w->n;
         NAME(load)(job->dtype, job->x + (from + i * job->x_step[2]) * size, job->x_step[3], elements, grads + i * w->n);
+    }
+    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2]) * size;
+    if (NAME(are_fours)(job) && r->in == 2 * r->n && w->in == 2 * w->n) {
+        bool are_dense = job->dtype == OWN_DTYPE && job->out_step[3] == 1 && job->out_step[2] == w->in;
+        NAME(give_rows_of_fours)(job, grads, y, end, are_dense ? (TYPE *)out : sum);
+        if (!are_dense) {
+            NAME(store_rows)(job, sum, w->in, w->in, end - y, out);
+        }
+        return;
     }
     NAME(divide)(job, first, last - first, w->n, grads);
     for (int64_t i = y; i < end; i++) {
@@ -434,7 +582,6 @@ static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int6
         int64_t i = o / w->in, x = o % w->in;
         sum[o] = NAME(sum_run)(down + i * b->width + w->first[x], w->last[x] - w->first[x]);
     }
-    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2]) * size;
     if (groups == end - y) {
         NAME(store_rows)(job, sum, b->outs, w->in, groups, out);
         return;
