@@ -20,6 +20,8 @@ static const pool_case pools[] = {
     {{2, 3, 9, 9}, 1, 2, 0, 1, false},      {{1, 2, 21, 40}, 4, 4, 0, 1, false},  {{1, 1, 5, 5000}, 3, 1, 1, 1, false},
     {{1, 2, 40, 45}, 20, 2, 9, 1, false},   {{1, 1, 3, 9001}, 2, 2, 1, 1, true},  {{1, 2, 30, 31}, 17, 1, 8, 1, false},
     {{1, 3, 200, 16}, 2, 2, 0, 1, false},   {{2, 3, 2, 6}, 2, 1, 1, 3, false},
+    {{1, 3, 28, 28}, 2, 2, 0, 1, false},    {{1, 2, 14, 18}, 2, 2, 0, 1, false},  {{1, 2, 7, 19}, 2, 2, 0, 1, true},
+    {{1, 1, 100, 86}, 2, 2, 0, 1, false},   {{2, 2, 130, 67}, 2, 2, 0, 1, false}, /* blocks of an odd number of rows */
 };
 
 /* A gradient for the first output of a forward call. */
