@@ -174,6 +174,10 @@ static const conv_case convs[] = {
     {2, 2, 6, 16, 9, 3, 1, 1, 1, 2, 0, false, false},   {3, 1, 3, 8, 7, 3, 1, 1, 1, 1, 0, false, false},
     {2, 2, 1, 8, 60, 3, 1, 1, 1, 1, 0, false, false},   {2, 2, 3, 24, 32, 16, 16, 0, 1, 1, 0, false, false},
     {2, 2, 12, 3, 9, 3, 2, 1, 1, 1, 1, true, false},    {2, 1, 4, 9, 3, 3, 1, 5, 1, 1, 0, false, false},
+    /* by Winograd's algorithm: padding, sizes that are no multiple of its tiles, layouts */
+    {2, 4, 16, 32, 16, 3, 1, 1, 1, 1, 0, false, false}, {2, 3, 32, 16, 21, 3, 1, 0, 1, 1, 0, false, false},
+    {2, 4, 16, 16, 18, 3, 1, 1, 1, 1, 0, false, true},  {2, 4, 32, 16, 17, 3, 1, 1, 1, 1, 0, true, false},
+    {2, 1, 16, 48, 33, 3, 1, 1, 1, 1, 0, false, false},
     /* channels each by itself: strips, strides, dilation, more padding than kernel, several channels of one */
     {2, 2, 5, 5, 19, 3, 1, 1, 1, 5, 0, false, false},   {2, 2, 5, 5, 40, 7, 2, 3, 1, 5, 0, false, false},
     {2, 2, 5, 10, 19, 3, 1, 1, 1, 5, 0, false, false},  {2, 2, 5, 5, 19, 3, 2, 2, 2, 5, 0, false, false},

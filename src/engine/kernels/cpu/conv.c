@@ -426,8 +426,8 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-static const char note[] = "bf16 by oneDNN, f32 by oneDNN or own loops (kernels of one element, depthwise, few channels), f16 "
-                           "converted to f32 for them; f64 and integers by own loops";
+static const char note[] = "bf16 by oneDNN, f32 by oneDNN (windows of 3 x 3 by Winograd's algorithm) or own loops (kernels of one "
+                           "element, depthwise, few channels), f16 converted to f32 for them; f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

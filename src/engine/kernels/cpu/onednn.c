@@ -361,17 +361,31 @@ static status conv_describe(const onednn_conv *s, conv_descs *d, error *err) {
     return ASSAY_OK;
 }
 
-static status conv_desc_of(const onednn_conv *s, onednn_direction direction, conv_descs *d, dnnl_convolution_desc_t *out,
-                           error *err) {
+/* Winograd's algorithm takes 36 products where the definition takes 144: half the time from so many pixels on that turning the weight
+   round is little beside them. Its results are off by about twice as much, gradients of weights by less (docs/accuracy.md). */
+static bool suits_winograd(const onednn_conv *s) {
+    enum { LEAST_PIXELS = 1024, LANES = 16 };
+    const conv_shape *c = s->shape;
+    bool suits = s->dtype == ASSAY_F32 && c->spatial == 2 && c->groups == 1 && c->wide_channels % LANES == 0 &&
+                 c->narrow_channels % LANES == 0;
+    for (int d = 1; d < 3; d++) {
+        suits = suits && c->kernel[d] == 3 && c->stride[d] == 1 && c->dilation[d] == 1;
+    }
+    return suits && c->batch * c->narrow[1] * c->narrow[2] >= LEAST_PIXELS;
+}
+
+static status conv_desc_of(const onednn_conv *s, onednn_direction direction, dnnl_alg_kind_t algorithm, conv_descs *d,
+                           dnnl_convolution_desc_t *out, error *err) {
     if (direction == ONEDNN_TO_NARROW) {
-        CALL(dnnl_dilated_convolution_forward_desc_init, out, dnnl_forward_inference, dnnl_convolution_direct,
-             &d->inner_wide, &d->inner_weight, s->bias ? &d->inner_bias : NULL, &d->inner_narrow, d->stride, d->dilation,
-             d->pad_before, d->pad_after);
+        /* For inference alone oneDNN wants Winograd's weight turned round beforehand, and does that by slow loops. */
+        dnnl_prop_kind_t kind = algorithm == dnnl_convolution_winograd ? dnnl_forward_training : dnnl_forward_inference;
+        CALL(dnnl_dilated_convolution_forward_desc_init, out, kind, algorithm, &d->inner_wide, &d->inner_weight,
+             s->bias ? &d->inner_bias : NULL, &d->inner_narrow, d->stride, d->dilation, d->pad_before, d->pad_after);
     } else if (direction == ONEDNN_TO_WIDE) {
-        CALL(dnnl_dilated_convolution_backward_data_desc_init, out, dnnl_convolution_direct, &d->inner_wide,
+        CALL(dnnl_dilated_convolution_backward_data_desc_init, out, algorithm, &d->inner_wide,
              &d->inner_weight, &d->inner_narrow, d->stride, d->dilation, d->pad_before, d->pad_after);
     } else {
-        CALL(dnnl_dilated_convolution_backward_weights_desc_init, out, dnnl_convolution_direct, &d->inner_wide,
+        CALL(dnnl_dilated_convolution_backward_weights_desc_init, out, algorithm, &d->inner_wide,
              &d->inner_weight, s->bias ? &d->inner_bias : NULL, &d->inner_narrow, d->stride, d->dilation, d->pad_before,
              d->pad_after);
     }
@@ -379,14 +393,15 @@ static status conv_desc_of(const onednn_conv *s, onednn_direction direction, con
 }
 
 /* oneDNN builds a gradient from the forward primitive's choice of layouts. */
-static status make_hint(const onednn_conv *s, onednn *o, conv_descs *d, dnnl_primitive_desc_t *hint, error *err) {
+static status make_hint(const onednn_conv *s, dnnl_alg_kind_t algorithm, onednn *o, conv_descs *d, dnnl_primitive_desc_t *hint,
+                        error *err) {
     if (s->direction == ONEDNN_TO_NARROW) {
         return ASSAY_OK;
     }
     onednn_conv forward = *s;
     forward.bias = false;
     dnnl_convolution_desc_t desc;
-    TRY(conv_desc_of(&forward, ONEDNN_TO_NARROW, d, &desc, err));
+    TRY(conv_desc_of(&forward, ONEDNN_TO_NARROW, algorithm, d, &desc, err));
     desc.prop_kind = dnnl_forward_training;
     CALL(dnnl_primitive_desc_create, hint, &desc, NULL, o->engine, NULL);
     return ASSAY_OK;
@@ -418,29 +433,52 @@ static status conv_operands(const onednn_conv *s, onednn *o, conv_descs *d, cons
     return add_scratch(o, pd, memory, o->args, &o->n_args, err);
 }
 
-static status conv_build(const onednn_conv *s, arena *memory, onednn *o, dnnl_primitive_attr_t *attributes,
-                         dnnl_primitive_desc_t *hint, dnnl_primitive_desc_t *pd, error *err) {
-    conv_descs d;
+typedef struct conv_handles {
+    dnnl_primitive_attr_t attributes;
+    dnnl_primitive_desc_t hint, pd;
+} conv_handles;
+
+static void drop_handles(conv_handles *h) {
+    dnnl_primitive_desc_destroy(h->pd);
+    dnnl_primitive_desc_destroy(h->hint);
+    dnnl_primitive_attr_destroy(h->attributes);
+    *h = (conv_handles){NULL};
+}
+
+static status conv_primitive(const onednn_conv *s, dnnl_alg_kind_t algorithm, onednn *o, conv_descs *d, conv_handles *h, error *err) {
     dnnl_convolution_desc_t desc;
-    TRY(conv_describe(s, &d, err));
-    TRY(make_attributes(attributes, err));
-    TRY(make_hint(s, o, &d, hint, err));
-    TRY(conv_desc_of(s, s->direction, &d, &desc, err));
-    TRY(make_primitive(o, &desc, *attributes, *hint, pd, err));
-    return conv_operands(s, o, &d, *pd, memory, err);
+    TRY(make_attributes(&h->attributes, err));
+    TRY(make_hint(s, algorithm, o, d, &h->hint, err));
+    TRY(conv_desc_of(s, s->direction, algorithm, d, &desc, err));
+    return make_primitive(o, &desc, h->attributes, h->hint, &h->pd, err);
+}
+
+static status conv_build(const onednn_conv *s, arena *memory, onednn *o, conv_handles *h, error *err) {
+    conv_descs d;
+    status result = ASSAY_UNSUPPORTED;
+    if (suits_winograd(s)) {
+        onednn_conv relaid = *s; /* there is no such code for channels-last sides as they are */
+        relaid.own_layouts = true;
+        TRY(conv_describe(&relaid, &d, err));
+        result = conv_primitive(s, dnnl_convolution_winograd, o, &d, h, err);
+    }
+    if (result == ASSAY_UNSUPPORTED) {
+        drop_handles(h);
+        TRY(conv_describe(s, &d, err));
+        result = conv_primitive(s, dnnl_convolution_direct, o, &d, h, err);
+    }
+    TRY(result);
+    return conv_operands(s, o, &d, h->pd, memory, err);
 }
 
 status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err) {
     onednn *o = NULL;
-    dnnl_primitive_attr_t attributes = NULL;
-    dnnl_primitive_desc_t hint = NULL, pd = NULL;
+    conv_handles h = {NULL};
     status result = start(&o, err);
     if (result == ASSAY_OK) {
-        result = conv_build(shape, memory, o, &attributes, &hint, &pd, err);
+        result = conv_build(shape, memory, o, &h, err);
     }
-    dnnl_primitive_desc_destroy(pd);
-    dnnl_primitive_desc_destroy(hint);
-    dnnl_primitive_attr_destroy(attributes);
+    drop_handles(&h);
     if (result != ASSAY_OK) {
         onednn_free(o);
         return result;
