@@ -61,9 +61,9 @@ static void run_row(const triangle *k, int64_t row) {
 
 static void share(const void *context) {
     const triangle *k = context;
-    /* Rows in turn: in a triangle neighbouring rows cost alike, distant ones do not. */
-#pragma omp for schedule(static, 16) nowait
-    for (int64_t row = 0; row < k->n_rows; row++) {
+    int64_t from, to;
+    parallel_share(k->n_rows, 1, &from, &to); /* what a row has not to copy it has to zero */
+    for (int64_t row = from; row < to; row++) {
         run_row(k, row);
     }
     if (k->streams) {
