@@ -107,25 +107,44 @@ static int64_t seek_block(const softmax *s, int64_t u, int64_t *offset) {
     return columns - first < s->columns ? columns - first : s->columns;
 }
 
+/* Whether a block's rows lie one behind the other. */
+static bool is_dense_block(const softmax *s, int k, int64_t n) {
+    int64_t size = (int64_t)dtype_size(s->type[k]);
+    return s->lines.strides[k][0] == size && s->stride[k] == n * size;
+}
+
 static void load_block(const softmax *s, int k, char *block, const char *at, int64_t n) {
+    if (is_dense_block(s, k, n)) {
+        s->l->load(block, at, s->type[k], s->lines.strides[k][0], s->n * n);
+        return;
+    }
     for (int64_t r = 0; r < s->n; r++) {
         s->l->load(block + r * n * (int64_t)s->l->size, at + r * s->stride[k], s->type[k], s->lines.strides[k][0], n);
     }
 }
 
+/* Nothing to do where the block is the result's own place. */
 static void store_block(const softmax *s, char *at, const char *block, int64_t n) {
+    if (block == at) {
+        return;
+    }
+    if (is_dense_block(s, Y, n)) {
+        s->l->store(at, s->type[Y], s->lines.strides[Y][0], block, s->n * n);
+        return;
+    }
     for (int64_t r = 0; r < s->n; r++) {
         s->l->store(at + r * s->stride[Y], s->type[Y], s->lines.strides[Y][0], block + r * n * (int64_t)s->l->size, n);
     }
 }
 
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
-    char *block = work + 2 * s->columns * (int64_t)s->l->size;
+    char *own = work + 2 * s->columns * (int64_t)s->l->size;
     for (int64_t u = from; u < to; u++) {
         int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
+        char *made = s->lines.data[Y] + offset[Y], *block = s->type[Y] == s->l->type && is_dense_block(s, Y, n) ? made : own;
         load_block(s, X, block, s->lines.data[X] + offset[X], n);
         s->l->softmax_columns(block, s->n, n, s->logarithm, work);
-        store_block(s, s->lines.data[Y] + offset[Y], block, n);
+        store_block(s, made, block, n);
     }
 }
 
