@@ -295,6 +295,56 @@ static void test_infinite_mean(void **state) {
     }
 }
 
+/* Halves are folded where they lie: rows and columns past blocks of them, shared among threads or not, from any place on. */
+static void test_halves(void **state) {
+    kit *k = *state;
+    static const int64_t shapes[][3] = {{1, 700, 130},  {4, 40, 1100}, {1, 20000, 5},  {2, 300, 1500}, {1, 3, 5000},
+                                        {1, 900, 128}, {1, 40, 2049}, {3, 9, 4100}, {1, 131, 1}};
+    static const dtype types[] = {ASSAY_BF16, ASSAY_F16};
+    arg none = {.kind = ARG_NONE}, keep = arg_bool(true);
+    for (size_t i = 0; i < countof(types) * countof(shapes) * 2; i++) {
+        const int64_t *sizes = shapes[i / 2 % countof(shapes)], row = sizes[2] + (int64_t)(i % 2) * 3;
+        arg self = arg_tensor(kit_tensor(k, types[i / 2 / countof(shapes)], 3, sizes, (int64_t[]){sizes[1] * row, row, 1}));
+        for (int64_t d = 1; d < 3; d++) {
+            arg dims = arg_ints(&d, 1);
+            check(k, "sum.dim_IntList", (arg[]){self, dims, keep}, 3);
+            check(k, "mean.dim", (arg[]){self, dims, keep}, 3);
+            check(k, "norm.ScalarOpt_dim", (arg[]){self, none, dims, keep}, 4);
+            check(k, "norm.ScalarOpt_dim", (arg[]){self, arg_number(number_of_int(1)), dims, keep}, 4);
+            check(k, "var_mean.correction", (arg[]){self, dims, arg_number(number_of_int(0)), keep}, 4);
+            check(k, "any.dim", (arg[]){self, arg_int(d)}, 2);
+            check(k, "max.dim", (arg[]){self, arg_int(d)}, 2);
+            check(k, "min.dim", (arg[]){self, arg_int(d)}, 2);
+        }
+        check_whole(k, self);
+        kit_reset(k);
+    }
+}
+
+/* Of equals the first counts, and NaN before all else, in whichever thread's rows they lie. */
+static void test_places_of_halves(void **state) {
+    kit *k = *state;
+    enum { ROWS = 700, COLUMNS = 100 };
+    static const dtype types[] = {ASSAY_BF16, ASSAY_F16, ASSAY_F32};
+    static const double numbers[] = {2, NAN, INFINITY, -INFINITY, -0.0, -2};
+    static const int64_t at[][2] = {{0, 699}, {300, 301}, {10, 600}, {699, 699}, {349, 350}};
+    for (size_t i = 0; i < countof(types) * countof(numbers) * countof(at); i++) {
+        dtype t = types[i % countof(types)];
+        const int64_t *row = at[i / countof(types) % countof(at)];
+        double special = numbers[i / countof(types) / countof(at)];
+        bool in_rows = i % 2 == 1;
+        arg x = arg_tensor(kit_tensor(k, t, 2, (int64_t[]){ROWS, COLUMNS}, in_rows ? (int64_t[]){1, ROWS} : (int64_t[]){COLUMNS, 1}));
+        for (int64_t e = 0; e < ROWS * COLUMNS; e++) {
+            int64_t r = in_rows ? e % ROWS : e / COLUMNS, c = in_rows ? e / ROWS : e % COLUMNS;
+            bool is_there = (r == row[0] || r == row[1]) && c % 3 == 1;
+            element_store(t, tensor_data(x.tensor) + e * (int64_t)dtype_size(t), is_there ? special : c % 3 == 2 ? NAN : (double)(r % 2));
+        }
+        kit_check(k, "max.dim", (arg[]){x, arg_int(0)}, 2);
+        kit_check(k, "min.dim", (arg[]){x, arg_int(0)}, 2);
+        kit_reset(k);
+    }
+}
+
 static void test_refused(void **state) {
     kit *k = *state;
     arg x = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){2, 3}, NULL)), off = arg_bool(false);
@@ -334,6 +384,8 @@ int main(void) {
         KIT_TEST(test_far_mean, &seed),
         KIT_TEST(test_equal_elements, &seed),
         KIT_TEST(test_infinite_mean, &seed),
+        KIT_TEST(test_halves, &seed),
+        KIT_TEST(test_places_of_halves, &seed),
         KIT_TEST(test_refused, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,9 @@ enum { SHORT_ROW = 16 * ROW_BLOCK };
 /* The same of runs whose sums come together. */
 enum { SHORT_RUNS = 256 };
 
-/* Elements of short rows that are converted at a time: they stay in L1. */
-enum { SHORT_BLOCK = 2 * ROW_BLOCK };
+/* Elements of short rows that are converted at a time: they stay in L1. And the length below which halves go that way, rather than one row after
+   another by loops of their own. */
+enum { SHORT_BLOCK = 2 * ROW_BLOCK, SHORT_HALVES = 128 };
 
 /* --- by rows ---------------------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +35,8 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     const loop *l = &s->reduced;
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], stride = l->strides[0][0];
     alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
-    bool is_direct = s->in == s->l->type && stride == (int64_t)s->l->size;
+    bool is_direct = s->halves != NULL || (s->in == s->l->type && stride == (int64_t)s->l->size);
+    void (*fold)(row_wide *, const void *, int64_t) = (s->halves != NULL ? s->halves->fold : s->l->fold)[r->kind];
     bool are_bytes = r->kind == ROW_NONZERO && dtype_size(s->in) == 1 && stride == 1;
     if (from >= to) {
         return;
@@ -47,7 +49,7 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
         const char *at = in + offset[0] + first * stride;
         for (int64_t done = are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
             int64_t m = is_direct || n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
-            s->l->fold[r->kind](total, row_fetch(s->l, buffer, at + done * stride, s->in, stride, m), m);
+            fold(total, is_direct ? at + done * stride : row_fetch(s->l, buffer, at + done * stride, s->in, stride, m), m);
             done += m;
         }
         from += n;
@@ -73,23 +75,35 @@ static void fold_short_runs(const reduction *r, const char *in, row_wide *total)
     }
 }
 
+typedef void fold_short_fn(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+
+/* What folds short rows where they lie; NULL: they are brought in first. */
+static fold_short_fn *fold_short_of(const reduction *r) {
+    const reduce_shape *s = &r->s;
+    if (s->halves != NULL && s->reduced.numel >= SHORT_HALVES) {
+        return s->halves->fold_short[r->kind];
+    }
+    return s->in == s->l->type ? s->l->fold_short[r->kind] : NULL;
+}
+
 /* Rows too short to be called for one by one: as many as lie a constant stride apart are folded in one go. */
 static bool has_short_rows(const reduction *r) {
     const reduce_shape *s = &r->s;
     int64_t size = (int64_t)dtype_size(s->in);
-    bool is_direct = s->in == s->l->type;
-    /* Rows of another type are brought in several at a time, which must lie one behind the other. */
+    bool is_direct = fold_short_of(r) != NULL;
+    /* Others are brought in several at a time, which must lie one behind the other. */
     bool in_reach = is_direct ? s->kept.strides[0][0] % size == 0 : s->kept.strides[0][0] == s->reduced.numel * size;
     return s->l->fold_short[r->kind] != NULL && nest_runs(&s->reduced) == 1 && s->reduced.numel <= SHORT_ROW &&
            s->reduced.strides[0][0] == size && in_reach && (is_direct || s->reduced.numel <= SHORT_BLOCK);
 }
 
-/* n short rows from `at` on, n at most what a block holds where they are of another type. */
+/* n short rows from `at` on, n at most what a block holds where they are brought in. */
 static void fold_short_rows(const reduction *r, row_wide *totals, const char *at, int64_t n) {
     const reduce_shape *s = &r->s;
     alignas(64) char buffer[SHORT_BLOCK * sizeof(double)];
-    if (s->in == s->l->type) {
-        s->l->fold_short[r->kind](totals, at, n, s->kept.strides[0][0] / (int64_t)s->l->size, s->reduced.numel);
+    fold_short_fn *fold = fold_short_of(r);
+    if (fold != NULL) {
+        fold(totals, at, n, s->kept.strides[0][0] / (int64_t)dtype_size(s->in), s->reduced.numel);
         return;
     }
     s->l->load(buffer, at, s->in, (int64_t)dtype_size(s->in), n * s->reduced.numel);
@@ -100,7 +114,7 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
     enum { ROWS = 256 };
     const loop *kept = &r->s.kept;
     row_wide totals[ROWS];
-    int64_t in_block = r->s.in == r->s.l->type ? ROWS : SHORT_BLOCK / r->s.reduced.numel;
+    int64_t in_block = fold_short_of(r) != NULL ? ROWS : SHORT_BLOCK / r->s.reduced.numel;
     int64_t most = in_block < ROWS ? in_block : ROWS;
     while (from < to) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

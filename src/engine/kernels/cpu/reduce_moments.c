@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 256, ROWS = 32 };
+/* What is gone over in columns at a time. Halves: whole rows, if they are no longer, since parts of them take longer to read, and more of
+   them, since no block is read twice. */
+enum { COLUMNS = 256, ROWS = 32, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 128 };
 
 typedef struct moment {
     double n, mean, m2;
@@ -68,8 +70,12 @@ static moment moments_of_range(const variance *v, const char *in, int64_t from, 
         for (int64_t done = 0; done < n; done += ROW_BLOCK) {
             int64_t count = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             double mean, m2;
-            s->l->moments(row_fetch(s->l, buffer, in + offset[0] + (first + done) * stride, s->in, stride, count), count,
-                          &mean, &m2);
+            const char *at = in + offset[0] + (first + done) * stride;
+            if (s->halves != NULL) {
+                s->halves->moments(at, 1, count, &mean, &m2);
+            } else {
+                s->l->moments(row_fetch(s->l, buffer, at, s->in, stride, count), count, &mean, &m2);
+            }
             merge(&m, (double)count, mean, m2);
         }
         from += n;
@@ -79,12 +85,13 @@ static moment moments_of_range(const variance *v, const char *in, int64_t from, 
     return m;
 }
 
-/* Short rows one behind the other, of the computing type, are gone over in one call. */
+/* Short rows one behind the other, that are read where they lie, are gone over in one call. */
 enum { SHORT_ROWS = 64 };
 static bool has_short_rows(const variance *v) {
     const reduce_shape *s = &v->s;
-    int64_t n = s->reduced.numel, size = (int64_t)s->l->size;
-    return s->in == s->l->type && nest_runs(&s->reduced) == 1 && n <= ROW_BLOCK && (n == 1 || s->reduced.strides[0][0] == size) &&
+    int64_t n = s->reduced.numel, size = (int64_t)dtype_size(s->in);
+    bool is_direct = s->halves != NULL || s->in == s->l->type;
+    return is_direct && nest_runs(&s->reduced) == 1 && n <= ROW_BLOCK && (n == 1 || s->reduced.strides[0][0] == size) &&
            s->kept.strides[0][0] == n * size;
 }
 
@@ -97,7 +104,8 @@ static void run_short_rows(const variance *v, int64_t from, int64_t to) {
         int64_t rows = kept->sizes[0] - index[0];
         rows = rows < to - from ? rows : to - from;
         rows = rows < SHORT_ROWS ? rows : SHORT_ROWS;
-        v->s.l->moments_short(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
+        (v->s.halves != NULL ? v->s.halves->moments : v->s.l->moments_short)(kept->data[0] + offset[0], rows, v->s.reduced.numel,
+                                                                             mean, m2);
         for (int64_t i = 0; i < rows; i++) {
             put(v, kept, offset, (moment){n, mean[i], m2[i]});
             for (int o = 1; o < kept->n_operands; o++) {
@@ -137,20 +145,41 @@ static void run_rows(const variance *v) {
     parallel_run(v->threads, share_rows, v);
 }
 
+static int64_t most_columns(const reduce_shape *s) {
+    return s->halves != NULL ? HALF_COLUMNS : COLUMNS;
+}
+
 /* A block of columns' moments, in double and ready to merge. */
 typedef struct column_moments {
-    double mean[COLUMNS], m2[COLUMNS];
+    double mean[HALF_COLUMNS], m2[HALF_COLUMNS];
     double n;
 } column_moments;
+
+/* Moments of a block of rows of n columns, in the computing type. */
+static void columns_of_block(const reduce_shape *s, const char *at, int64_t rows, int64_t n, void *mean, void *m2) {
+    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)];
+    int64_t row_stride = s->reduced.strides[0][0], stride = s->kept.strides[0][0], size = (int64_t)s->l->size;
+    if (s->halves != NULL) {
+        s->halves->moments_columns(at, rows, row_stride / (int64_t)sizeof(uint16_t), n, mean, m2);
+        return;
+    }
+    bool is_direct = s->in == s->l->type && stride == size && row_stride % size == 0;
+    for (int64_t r = 0; r < rows && !is_direct; r++) {
+        s->l->load(buffer + r * n * size, at + r * row_stride, s->in, stride, n);
+    }
+    s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? row_stride / size : n, n, mean, m2);
+}
 
 static void columns_of_range(const variance *v, const char *in, int64_t n, int64_t from, int64_t to, column_moments *m) {
     const reduce_shape *s = &v->s;
     const loop *l = &s->reduced;
-    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)], mean[COLUMNS * sizeof(double)], m2[COLUMNS * sizeof(double)];
-    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    int64_t row_stride = l->strides[0][0], stride = s->kept.strides[0][0], size = (int64_t)s->l->size;
-    bool is_direct = s->in == s->l->type && stride == size && row_stride % size == 0;
-    memset(m, 0, sizeof *m);
+    alignas(64) float mean[HALF_COLUMNS], m2[HALF_COLUMNS]; /* or so many doubles as COLUMNS says */
+    _Static_assert(sizeof mean >= COLUMNS * sizeof(double), "room for doubles");
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], row_stride = l->strides[0][0];
+    int64_t most = s->halves != NULL ? HALF_ROWS : ROWS;
+    memset(m->mean, 0, (size_t)n * sizeof *m->mean);
+    memset(m->m2, 0, (size_t)n * sizeof *m->m2);
+    m->n = 0;
     if (from >= to) {
         return;
     }
@@ -159,12 +188,8 @@ static void columns_of_range(const variance *v, const char *in, int64_t n, int64
     offset[0] -= first * row_stride;
     while (from < to) {
         int64_t rows = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
-        rows = rows < ROWS ? rows : ROWS;
-        const char *at = in + offset[0] + first * row_stride;
-        for (int64_t r = 0; r < rows && !is_direct; r++) {
-            s->l->load(buffer + r * n * size, at + r * row_stride, s->in, stride, n);
-        }
-        s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? row_stride / size : n, n, mean, m2);
+        rows = rows < most ? rows : most;
+        columns_of_block(s, in + offset[0] + first * row_stride, rows, n, mean, m2);
         s->l->moments_merge(m->mean, m->m2, mean, m2, m->n, (double)rows, n);
         m->n += (double)rows;
         from += rows;
@@ -179,7 +204,7 @@ static void columns_of_range(const variance *v, const char *in, int64_t n, int64
 static void share_columns(const void *context) {
     const variance *v = context;
     const loop *kept = &v->s.kept;
-    int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
+    int64_t columns = kept->sizes[0], most = most_columns(&v->s), blocks = (columns + most - 1) / most;
     column_moments m;
     int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -189,7 +214,7 @@ static void share_columns(const void *context) {
         parallel_share(to, 1, &from, &to);
     }
     for (int64_t u = from; u < to; u++) {
-        int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+        int64_t c = u % blocks * most, n = columns - c < most ? columns - c : most;
         int64_t i = u / blocks * columns + c;
         loop_seek(kept, i, index, offset);
         columns_of_range(v, kept->data[0] + offset[0], n, low, high, &m);
@@ -249,7 +274,7 @@ status prepare_variance(kernel_plan *plan, error *err) {
     v->root = plan->call->op->signature.name[0] == 's';
     v->out = plan->out->items[0].dtype;
     v->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
-    int64_t units = v->s.by_columns ? v->s.kept.numel / COLUMNS : v->s.kept.numel;
+    int64_t units = v->s.by_columns ? v->s.kept.numel / most_columns(&v->s) : v->s.kept.numel;
     v->splits = v->threads > 1 && units < v->threads;
     if (v->splits) {
         v->partials = arena_make(plan->memory, (size_t)(v->threads * v->s.kept.numel), sizeof *v->partials);

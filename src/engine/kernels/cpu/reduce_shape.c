@@ -53,4 +53,7 @@ void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32
     int64_t kept_stride = s->kept.numel > 1 ? s->kept.strides[0][0] : INT64_MAX;
     int64_t reduced_stride = s->reduced.numel > 1 ? s->reduced.strides[0][0] : INT64_MAX;
     s->by_columns = kept_stride < reduced_stride || (s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= REDUCE_MIN_COLUMNS);
+    bool are_halves = l->type == ASSAY_F32 && (s->in == ASSAY_F16 || s->in == ASSAY_BF16);
+    bool lie_together = (s->by_columns ? &s->kept : &s->reduced)->strides[0][0] == (int64_t)sizeof(uint16_t);
+    s->halves = are_halves && lie_together ? row_halves_for(s->in) : NULL;
 }

@@ -7,8 +7,8 @@
 #ifndef ENGINE_KERNELS_CPU_REDUCE_SHAPE_H
 #define ENGINE_KERNELS_CPU_REDUCE_SHAPE_H
 
+#include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/nest.h"
-#include "engine/kernels/cpu/row_loops.h"
 
 enum { REDUCE_COLUMNS = 1024, REDUCE_MAX_OUTPUTS = 2 };
 /* Fewer columns than these are not worth a block of their own. */
@@ -16,6 +16,7 @@ enum { REDUCE_MIN_COLUMNS = 64 };
 
 typedef struct reduce_shape {
     const row_loops *l;
+    const row_halves *halves; /* for f16 and bf16 that lie together and are computed in float; else NULL */
     dtype in;     /* of elements as read: complex ones as their parts */
     loop kept;    /* operand 0 the input, 1 and 2 the outputs; its innermost dimension is the run of columns */
     loop reduced; /* operand 0 the input */

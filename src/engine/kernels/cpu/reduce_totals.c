@@ -59,17 +59,29 @@ void reduction_put(const reduction *r, char *to, row_wide total) {
     }
 }
 
+/* n totals as floats. */
+static void finish_floats(const reduction *r, float *to, const row_wide *totals, int64_t n) {
+    double divisor = r->finish == FINISH_DIVIDE ? r->divisor : 1;
+    for (int64_t i = 0; i < n; i++) { /* beside the folding of short rows a call for each would show */
+        to[i] = (float)(totals[i].f / divisor);
+    }
+}
+
 void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_wide *totals, int64_t n) {
-    bool is_plain = r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE;
-    if (r->out == ASSAY_F32 && r->s.l->type != ASSAY_I64 && is_plain && stride == (int64_t)sizeof(float)) {
-        float *out = (float *)(void *)to;
-        double divisor = r->finish == FINISH_DIVIDE ? r->divisor : 1;
-        for (int64_t i = 0; i < n; i++) { /* beside the folding of short rows a call for each would show */
-            out[i] = (float)(totals[i].f / divisor);
-        }
+    enum { BLOCK = 256 };
+    bool is_plain = r->s.l->type != ASSAY_I64 && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
+    if (is_plain && r->out == ASSAY_F32 && stride == (int64_t)sizeof(float)) {
+        finish_floats(r, (float *)(void *)to, totals, n);
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
+    bool is_half = is_plain && r->s.l->type == ASSAY_F32 && r->out == r->s.in && r->out != ASSAY_F32;
+    for (int64_t i = 0; is_half && i < n; i += BLOCK) {
+        float floats[BLOCK];
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        finish_floats(r, floats, totals + i, m);
+        r->s.l->store(to + i * stride, r->out, stride, floats, m);
+    }
+    for (int64_t i = 0; !is_half && i < n; i++) {
         reduction_put(r, to + i * stride, totals[i]);
     }
 }

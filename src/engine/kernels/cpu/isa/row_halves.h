@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops over rows of f16 or bf16 that lie together, which widen them in registers: row_loops would store and load each element once
+   more. Sums as there, in float by blocks. */
+#ifndef ENGINE_KERNELS_CPU_ISA_ROW_HALVES_H
+#define ENGINE_KERNELS_CPU_ISA_ROW_HALVES_H
+
+#include "engine/kernels/cpu/row_loops.h"
+
+/* Rows of n floats that loops by columns write have room for a multiple of so many; what lies behind the n means nothing. */
+enum { ROW_HALVES_ROOM = 32 };
+
+/* The most columns whose moments are found together. */
+enum { ROW_HALVES_COLUMNS = 1024 };
+
+/* What no element is worse than. */
+enum { HALF_KEY_WORST = INT16_MIN };
+
+typedef struct row_halves {
+    void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
+    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* Adds rows to sums, of floats, column by column; NULL where there is none. */
+    void (*add_rows[ROW_KINDS])(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* The first largest (smallest) element or first NaN, if it beats *best, which it becomes; -1: none does. Elements are told apart by
+       keys: a number that beats another has the larger key. */
+    int64_t (*place)(int16_t *best, const void *x, int64_t n, bool smallest);
+    /* The same column by column, of INT16_MAX rows at most: where[i] becomes the row, if one beats best[i]. */
+    void (*place_rows)(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest);
+    /* Of each of rows that lie one behind the other, ROW_BLOCK elements at most. */
+    void (*moments)(const void *x, int64_t rows, int64_t n, double *mean, double *m2);
+    void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2);
+} row_halves;
+
+extern const row_halves row_halves_f16_baseline, row_halves_bf16_baseline;
+#if defined(__x86_64__)
+extern const row_halves row_halves_f16_avx2, row_halves_bf16_avx2;
+extern const row_halves row_halves_f16_avx512, row_halves_bf16_avx512;
+#endif
+
+/* The loops for rows of type t, which is f16 or bf16, on this CPU. */
+static inline const row_halves *row_halves_for(dtype t) {
+#if defined(__x86_64__)
+    isa best = isa_best();
+    if (best == ISA_AVX512) {
+        return t == ASSAY_F16 ? &row_halves_f16_avx512 : &row_halves_bf16_avx512;
+    }
+    if (best == ISA_AVX2) {
+        return t == ASSAY_F16 ? &row_halves_f16_avx2 : &row_halves_bf16_avx2;
+    }
+#endif
+    return t == ASSAY_F16 ? &row_halves_f16_baseline : &row_halves_bf16_baseline;
+}
+
+#endif

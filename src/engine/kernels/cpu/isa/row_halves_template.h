@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Template: the loops of row_halves.h for one type. The file that includes this first defines HALF_TYPE. */
+#include "engine/kernels/cpu/isa/half_pairs.h"
+#include "engine/kernels/cpu/isa/row_halves.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+typedef float_pack pack;
+typedef float_pair pair;
+enum { PACK = 16, PAIR = HALF_PAIR };
+
+/* --- sums ------------------------------------------------------------------------------------------------------------------- */
+
+ALWAYS_INLINE half_bits bits_at(const uint16_t *x) {
+    half_bits bits;
+    memcpy(&bits, x, sizeof bits);
+    return bits;
+}
+
+/* The first n <= PAIR elements, and zeros behind them. */
+ALWAYS_INLINE half_bits bits_first(const uint16_t *x, int64_t n) {
+#if defined(__AVX512BW__)
+    return (half_bits)_mm512_maskz_loadu_epi16((__mmask32)(((uint64_t)1 << n) - 1), x);
+#else
+    uint16_t some[PAIR] = {0};
+    memcpy(some, x, (size_t)n * sizeof *x);
+    return bits_at(some);
+#endif
+}
+
+ALWAYS_INLINE pack value_of(pack x) {
+    return x;
+}
+
+ALWAYS_INLINE pack square_of(pack x) {
+    return x * x;
+}
+
+ALWAYS_INLINE pack size_of(pack x) {
+    return (pack)((half_bits)x & 0x7fffffff);
+}
+
+/* By halves: number by number the compiler takes each out of the pack. */
+ALWAYS_INLINE float pack_sum(pack p) {
+    typedef float half_pack __attribute__((vector_size(32)));
+    typedef float quarter_pack __attribute__((vector_size(16)));
+    half_pack half[2];
+    quarter_pack quarter[2];
+    memcpy(half, &p, sizeof p);
+    half[0] += half[1];
+    memcpy(quarter, &half[0], sizeof quarter);
+    quarter[0] += quarter[1];
+    return (quarter[0][0] + quarter[0][1]) + (quarter[0][2] + quarter[0][3]);
+}
+
+/* Four sums side by side, since one alone would wait for each addition. */
+ALWAYS_INLINE float block_sum(const uint16_t *x, int64_t n, pack (*f)(pack)) {
+    pack a = {0}, b = {0}, c = {0}, d = {0};
+    int64_t i = 0;
+    for (; i + 2 * PAIR <= n; i += 2 * PAIR) {
+        pair p = float_pair_of(HALF_TYPE, bits_at(x + i)), q = float_pair_of(HALF_TYPE, bits_at(x + i + PAIR));
+        a += f(p.a);
+        b += f(p.b);
+        c += f(q.a);
+        d += f(q.b);
+    }
+    for (; i < n; i += PAIR) {
+        pair p = float_pair_of(HALF_TYPE, n - i < PAIR ? bits_first(x + i, n - i) : bits_at(x + i));
+        a += f(p.a);
+        b += f(p.b);
+    }
+    return pack_sum((a + b) + (c + d));
+}
+
+ALWAYS_INLINE void fold_sum(row_wide *total, const uint16_t *x, int64_t n, pack (*f)(pack)) {
+    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
+        total->f += (double)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f);
+    }
+}
+
+static void fold_values(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, value_of);
+}
+
+static void fold_squares(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, square_of);
+}
+
+static void fold_sizes(row_wide *total, const void *x, int64_t n) {
+    fold_sum(total, x, n, size_of);
+}
+
+ALWAYS_INLINE void fold_short(row_wide *totals, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
+    for (int64_t r = 0; r < rows; r++) {
+        totals[r].f = 0;
+        fold_sum(&totals[r], x + r * row_stride, n, f);
+    }
+}
+
+static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, value_of);
+}
+
+static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, square_of);
+}
+
+static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    fold_short(totals, x, rows, row_stride, n, size_of);
+}
+
+/* --- sums by columns -------------------------------------------------------------------------------------------------------- */
+
+/* Rows gone over together: sums are then loaded and stored once for all of them. */
+enum { TOGETHER = 4 };
+
+ALWAYS_INLINE pack pack_at(const float *x) {
+    pack p;
+    memcpy(&p, x, sizeof p);
+    return p;
+}
+
+ALWAYS_INLINE void pack_set(float *to, pack p) {
+    memcpy(to, &p, sizeof p);
+}
+
+/* Columns' next pair, of which m >= 1 are left: bf16 by even and odd places where one instruction brings sums into that order and one
+   back, else in order. */
+#if defined(__AVX512F__)
+ALWAYS_INLINE pair columns_pair(const uint16_t *x, int64_t m) {
+    return float_pair_of(HALF_TYPE, m < PAIR ? bits_first(x, m) : bits_at(x));
+}
+
+ALWAYS_INLINE pair pair_turned(pair p, __m512i first, __m512i second) {
+    return (pair){(pack)_mm512_permutex2var_ps((__m512)p.a, first, (__m512)p.b),
+                  (pack)_mm512_permutex2var_ps((__m512)p.a, second, (__m512)p.b)};
+}
+
+/* Numbers in the order of columns, and back. */
+ALWAYS_INLINE pair sums_pair(const float *x) {
+    pair p = {pack_at(x), pack_at(x + PACK)};
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return HALF_TYPE == ASSAY_F16 ? p : pair_turned(p, even, _mm512_add_epi32(even, _mm512_set1_epi32(1)));
+}
+
+ALWAYS_INLINE void sums_set(float *to, pair p) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    p = HALF_TYPE == ASSAY_F16 ? p : pair_turned(p, low, _mm512_add_epi32(low, _mm512_set1_epi32(8)));
+    pack_set(to, p.a);
+    pack_set(to + PACK, p.b);
+}
+#else
+ALWAYS_INLINE pair columns_pair(const uint16_t *x, int64_t m) {
+    return float_pair_in_order(HALF_TYPE, m < PAIR ? bits_first(x, m) : bits_at(x));
+}
+
+ALWAYS_INLINE pair sums_pair(const float *x) {
+    return (pair){pack_at(x), pack_at(x + PACK)};
+}
+
+ALWAYS_INLINE void sums_set(float *to, pair p) {
+    pack_set(to, p.a);
+    pack_set(to + PACK, p.b);
+}
+#endif
+
+/* Asks for memory in the order it lies in, while rows further up are gone over together. */
+typedef struct walk {
+    const uint16_t *row;
+    int64_t at, row_stride, n;
+} walk;
+
+/* As many pairs as `pairs` says. */
+ALWAYS_INLINE void walk_on(walk *w, int64_t pairs) {
+    for (int64_t k = 0; k < pairs; k++) {
+        __builtin_prefetch((const char *)((uintptr_t)w->row + (uintptr_t)(w->at + k * PAIR) * sizeof *w->row)); /* it may lie outside */
+    }
+    w->at += pairs * PAIR;
+    if (w->at >= w->n) {
+        w->at = 0;
+        w->row = (const uint16_t *)((uintptr_t)w->row + (uintptr_t)w->row_stride * sizeof *w->row);
+    }
+}
+
+ALWAYS_INLINE walk walk_from(const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n) {
+    return (walk){(const uint16_t *)((uintptr_t)x + (uintptr_t)(rows * row_stride) * sizeof *x), 0, row_stride, n};
+}
+
+/* rows <= TOGETHER: a constant. */
+ALWAYS_INLINE void rows_into(float *sums, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
+    walk next = walk_from(x, rows, row_stride, n);
+    for (int64_t i = 0; i < n; i += PAIR) {
+        pack a = {0}, b = {0};
+        walk_on(&next, rows);
+        for (int64_t r = 0; r < rows; r++) {
+            pair p = columns_pair(x + r * row_stride + i, n - i);
+            a += f(p.a);
+            b += f(p.b);
+        }
+        pair p = sums_pair(sums + i);
+        sums_set(sums + i, (pair){p.a + a, p.b + b});
+    }
+}
+
+ALWAYS_INLINE void add_rows(float *sums, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
+    int64_t r = 0;
+    for (; r + TOGETHER <= rows; r += TOGETHER) {
+        rows_into(sums, x + r * row_stride, TOGETHER, row_stride, n, f);
+    }
+    for (; r < rows; r++) {
+        rows_into(sums, x + r * row_stride, 1, row_stride, n, f);
+    }
+}
+
+static void add_values(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows(sums, x, rows, row_stride, n, value_of);
+}
+
+static void add_squares(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows(sums, x, rows, row_stride, n, square_of);
+}
+
+static void add_sizes(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows(sums, x, rows, row_stride, n, size_of);
+}
+
+/* --- truth ------------------------------------------------------------------------------------------------------------------ */
+
+static void fold_nonzero(row_wide *total, const void *row, int64_t n) {
+    const uint16_t *x = row;
+    uint16_t found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++) {
+        found |= x[i];
+    }
+    total->f = (found & 0x7fff) != 0 ? 1 : total->f;
+}
+
+static void fold_zero(row_wide *total, const void *row, int64_t n) {
+    const uint16_t *x = row;
+    uint16_t found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++) {
+        found |= (x[i] & 0x7fff) == 0;
+    }
+    total->f = found ? 1 : total->f;
+}
+
+/* --- extremes --------------------------------------------------------------------------------------------------------------- */
+
+/* Halves as whole numbers, a register of them, are compared without being widened. (gcc 12 compares vectors longer than a register one
+   number after another.) */
+#if defined(__AVX512BW__)
+typedef int16_t keys __attribute__((vector_size(64)));
+#elif defined(__AVX2__)
+typedef int16_t keys __attribute__((vector_size(32)));
+#else
+typedef int16_t keys __attribute__((vector_size(16)));
+#endif
+enum { KEYS = sizeof(keys) / 2, KEY_NAN = INT16_MAX };
+enum { HALF_INFINITY = HALF_TYPE == ASSAY_F16 ? 0x7c00 : 0x7f80, HALF_SIGN = 0x8000 };
+
+ALWAYS_INLINE keys keys_at(const void *x) {
+    keys k;
+    memcpy(&k, x, sizeof k);
+    return k;
+}
+
+ALWAYS_INLINE keys keys_all(int64_t key) {
+    return (keys){0} + (int16_t)key;
+}
+
+/* The first n <= KEYS elements, and the first in place of those behind them. */
+ALWAYS_INLINE keys keys_first(const uint16_t *x, int64_t n) {
+#if defined(__AVX512BW__)
+    return (keys)_mm512_mask_loadu_epi16((__m512i)keys_all(x[0]), (__mmask32)(((uint64_t)1 << n) - 1), x);
+#else
+    keys k = keys_all(x[0]);
+    memcpy(&k, x, (size_t)n * sizeof *x);
+    return k;
+#endif
+}
+
+/* x where a > b, elsewhere y. */
+ALWAYS_INLINE keys keys_choose(keys a, keys b, keys x, keys y) {
+#if defined(__AVX512BW__)
+    return (keys)_mm512_mask_blend_epi16(_mm512_cmpgt_epi16_mask((__m512i)a, (__m512i)b), (__m512i)y, (__m512i)x);
+#else
+    keys more = a > b;
+    return (more & x) | (~more & y);
+#endif
+}
+
+ALWAYS_INLINE keys keys_most(keys a, keys b) {
+#if defined(__AVX512BW__)
+    return (keys)_mm512_max_epi16((__m512i)a, (__m512i)b);
+#else
+    return keys_choose(a, b, a, b);
+#endif
+}
+
+/* Keys of numbers that are sought for the largest or the smallest: NaN has the highest. By the sign a number's bits are turned round;
+   zeros of either sign may have one key. */
+ALWAYS_INLINE keys keys_of(keys x, bool smallest, bool joins_zeros) {
+    keys size = x & INT16_MAX, turn = smallest ? ~(x >> 15) : x >> 15;
+    keys k = joins_zeros ? (size ^ turn) - turn : size ^ turn;
+    return keys_choose(size, keys_all(HALF_INFINITY), keys_all(KEY_NAN), k);
+}
+
+/* Which number has a key, where zeros have two. */
+ALWAYS_INLINE double number_of_key(int16_t key, bool smallest) {
+    uint16_t size = (uint16_t)(key < 0 ? ~key : key), bits = (key < 0) == smallest ? size : size | HALF_SIGN;
+    return key == KEY_NAN ? (double)NAN : (double)(HALF_TYPE == ASSAY_F16 ? f16_to_float(bits) : bf16_to_float(bits));
+}
+
+/* The largest of them. */
+ALWAYS_INLINE int16_t keys_best(keys k) {
+#if defined(__SSE4_1__)
+    __m128i part[KEYS / 8], most;
+    memcpy(part, &k, sizeof k);
+    most = part[0];
+    for (int i = 1; i < KEYS / 8; i++) {
+        most = _mm_max_epi16(most, part[i]);
+    }
+    /* One instruction finds the least of eight without a sign. */
+    return (int16_t)(_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_xor_si128(most, _mm_set1_epi16(INT16_MAX)))) ^ INT16_MAX);
+#else
+    int16_t best = k[0];
+    for (int i = 1; i < KEYS; i++) {
+        best = k[i] > best ? k[i] : best;
+    }
+    return best;
+#endif
+}
+
+/* The best key of n > 0 elements. What is left at their end is looked at together with some before it. */
+ALWAYS_INLINE int16_t row_best(const uint16_t *x, int64_t n, bool smallest, bool joins_zeros) {
+    if (n < KEYS) {
+        return keys_best(keys_of(keys_first(x, n), smallest, joins_zeros));
+    }
+    keys a = keys_of(keys_at(x + n - KEYS), smallest, joins_zeros), b = a;
+    int64_t i = 0;
+    for (; i + 2 * KEYS <= n; i += 2 * KEYS) {
+        a = keys_most(a, keys_of(keys_at(x + i), smallest, joins_zeros));
+        b = keys_most(b, keys_of(keys_at(x + i + KEYS), smallest, joins_zeros));
+    }
+    if (i + KEYS <= n) {
+        a = keys_most(a, keys_of(keys_at(x + i), smallest, joins_zeros));
+    }
+    return keys_best(keys_most(a, b));
+}
+
+ALWAYS_INLINE void fold_extreme(row_wide *total, const uint16_t *x, int64_t n, bool smallest) {
+    if (n > 0) {
+        double best = number_of_key(row_best(x, n, smallest, false), smallest), before = total->f;
+        bool beats = smallest ? best < before : best > before;
+        total->f = (beats || best != best) && before == before ? best : before;
+    }
+}
+
+static void fold_largest(row_wide *total, const void *x, int64_t n) {
+    fold_extreme(total, x, n, false);
+}
+
+static void fold_smallest(row_wide *total, const void *x, int64_t n) {
+    fold_extreme(total, x, n, true);
+}
+
+/* Of which of the keys is the first that is `sought`; KEYS: none is. */
+ALWAYS_INLINE int64_t keys_find(keys k, int16_t sought) {
+#if defined(__AVX512BW__)
+    uint64_t same = _mm512_cmpeq_epi16_mask((__m512i)k, (__m512i)keys_all(sought));
+    return __builtin_ctzll(same | (uint64_t)1 << KEYS);
+#else
+    keys same = k == keys_all(sought);
+    uint64_t word[sizeof same / 8], any = 0;
+    memcpy(word, &same, sizeof word);
+    for (size_t i = 0; i < sizeof same / 8; i++) {
+        any |= word[i];
+    }
+    int64_t i = any == 0 ? KEYS : 0;
+    while (i < KEYS && k[i] != sought) {
+        i++;
+    }
+    return i;
+#endif
+}
+
+ALWAYS_INLINE int64_t place_of(int16_t *best, const uint16_t *x, int64_t n, bool smallest) {
+    int16_t wanted = n > 0 ? row_best(x, n, smallest, true) : HALF_KEY_WORST;
+    if (wanted <= *best) {
+        return -1;
+    }
+    *best = wanted;
+    for (int64_t i = 0;; i += KEYS) {
+        keys k = keys_of(n - i < KEYS ? keys_first(x + i, n - i) : keys_at(x + i), smallest, true);
+        int64_t found = keys_find(k, wanted);
+        if (found < KEYS) {
+            return i + found;
+        }
+    }
+}
+
+static int64_t place(int16_t *best, const void *x, int64_t n, bool smallest) {
+    return smallest ? place_of(best, x, n, true) : place_of(best, x, n, false);
+}
+
+/* Rows from `at` on, as many as a constant says, TOGETHER at most. */
+ALWAYS_INLINE void place_some(int16_t *best, int16_t *where, const uint16_t *x, int64_t at, int64_t rows, int64_t row_stride, int64_t n,
+                              bool smallest) {
+    walk next = walk_from(x, at + rows, row_stride, n);
+    for (int64_t i = 0; i < n; i += KEYS) {
+        keys most = keys_at(best + i), place = keys_at(where + i);
+        if (i % PAIR == 0) {
+            walk_on(&next, rows);
+        }
+        for (int64_t r = at; r < at + rows; r++) {
+            const uint16_t *from = x + r * row_stride + i;
+            keys k = keys_of(n - i < KEYS ? keys_first(from, n - i) : keys_at(from), smallest, true);
+            place = keys_choose(k, most, keys_all(r), place);
+            most = keys_most(most, k);
+        }
+        memcpy(best + i, &most, sizeof most);
+        memcpy(where + i, &place, sizeof place);
+    }
+}
+
+ALWAYS_INLINE void place_rows_of(int16_t *best, int16_t *where, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n,
+                                 bool smallest) {
+    int64_t r = 0;
+    for (; r + TOGETHER <= rows; r += TOGETHER) {
+        place_some(best, where, x, r, TOGETHER, row_stride, n, smallest);
+    }
+    for (; r < rows; r++) {
+        place_some(best, where, x, r, 1, row_stride, n, smallest);
+    }
+}
+
+static void place_rows(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest) {
+    if (smallest) {
+        place_rows_of(best, where, x, rows, row_stride, n, true);
+    } else {
+        place_rows_of(best, where, x, rows, row_stride, n, false);
+    }
+}
+
+/* --- moments ---------------------------------------------------------------------------------------------------------------- */
+
+ALWAYS_INLINE pair distances(half_bits x, pack c) {
+    pair p = float_pair_of(HALF_TYPE, x);
+    return (pair){p.a - c, p.b - c};
+}
+
+/* The same of the first m elements, and zeros behind them. */
+ALWAYS_INLINE pair distances_first(const uint16_t *x, int64_t m, pack c) {
+    uint16_t ones[PAIR];
+    memset(ones, 0x3c, sizeof ones); /* any number but 0 */
+    pair p = distances(bits_first(x, m), c), there = float_pair_of(HALF_TYPE, bits_first(ones, m));
+    return (pair){(pack)((half_bits)p.a & (half_bits)(there.a != 0)), (pack)((half_bits)p.b & (half_bits)(there.b != 0))};
+}
+
+/* The sum of (x - c)^2 over one block. */
+ALWAYS_INLINE float block_distances(const uint16_t *x, int64_t n, float centre) {
+    pack a = {0}, b = {0}, c = {0}, d = {0}, from = (pack){0} + centre;
+    int64_t i = 0;
+    for (; i + 2 * PAIR <= n; i += 2 * PAIR) {
+        pair p = distances(bits_at(x + i), from), q = distances(bits_at(x + i + PAIR), from);
+        a += p.a * p.a;
+        b += p.b * p.b;
+        c += q.a * q.a;
+        d += q.b * q.b;
+    }
+    for (; i < n; i += PAIR) {
+        pair p = n - i < PAIR ? distances_first(x + i, n - i, from) : distances(bits_at(x + i), from);
+        a += p.a * p.a;
+        b += p.b * p.b;
+    }
+    return pack_sum((a + b) + (c + d));
+}
+
+/* The same with the sum of x - c. */
+ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float centre, float *squares) {
+    pack a = {0}, b = {0}, aa = {0}, bb = {0}, c = {0}, d = {0}, cc = {0}, dd = {0}, from = (pack){0} + centre;
+    int64_t i = 0;
+    for (; i + 2 * PAIR <= n; i += 2 * PAIR) {
+        pair p = distances(bits_at(x + i), from), q = distances(bits_at(x + i + PAIR), from);
+        a += p.a;
+        b += p.b;
+        c += q.a;
+        d += q.b;
+        aa += p.a * p.a;
+        bb += p.b * p.b;
+        cc += q.a * q.a;
+        dd += q.b * q.b;
+    }
+    for (; i < n; i += PAIR) {
+        pair p = n - i < PAIR ? distances_first(x + i, n - i, from) : distances(bits_at(x + i), from);
+        a += p.a;
+        b += p.b;
+        aa += p.a * p.a;
+        bb += p.b * p.b;
+    }
+    *squares = pack_sum((aa + bb) + (cc + dd));
+    return pack_sum((a + b) + (c + d));
+}
+
+/* Two passes, the second about the mean: an infinite mean stays one, and squares are infinite only where they have to be. */
+static void moments_twice(const uint16_t *x, int64_t n, double *mean, double *m2) {
+    double average = (double)block_sum(x, n, value_of) / (double)n;
+    float c = (float)average;
+    double rest = average - (double)c; /* what rounding took off the mean */
+    *mean = average;
+    *m2 = (double)block_distances(x, n, c) - (double)n * rest * rest;
+}
+
+/* In one pass, about the mean of some: what is taken off squares for the mean lying elsewhere is at most n / NEAR m2, since those are among
+   them, and of the digits that sums in float have halves need few. */
+static void moments(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
+    enum { NEAR = 2 * PAIR };
+    const uint16_t *x = at;
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        int64_t near = n < NEAR ? n : NEAR;
+        float c = block_sum(x, near, value_of) / (float)near, squares, sum = block_sums_of_distances(x, n, c, &squares);
+        double rest = (double)sum / (double)n;
+        mean[r] = (double)c + rest;
+        m2[r] = (double)squares - (double)sum * rest;
+        if (!isfinite(mean[r]) || !isfinite(m2[r])) {
+            moments_twice(x, n, &mean[r], &m2[r]);
+        }
+        m2[r] = m2[r] < 0 ? 0 : m2[r]; /* NaN stays */
+    }
+}
+
+/* Sums of distances from `centre` and of their squares. rows <= TOGETHER: a constant. */
+ALWAYS_INLINE void distances_into(float *sums, float *squares, const float *centre, const uint16_t *x, int64_t rows, int64_t row_stride,
+                                  int64_t n) {
+    walk next = walk_from(x, rows, row_stride, n);
+    for (int64_t i = 0; i < n; i += PAIR) {
+        pair c = sums_pair(centre + i);
+        pack a = {0}, b = {0}, aa = {0}, bb = {0};
+        walk_on(&next, rows);
+        for (int64_t r = 0; r < rows; r++) {
+            pair p = columns_pair(x + r * row_stride + i, n - i);
+            pack u = p.a - c.a, v = p.b - c.b;
+            a += u;
+            b += v;
+            aa += u * u;
+            bb += v * v;
+        }
+        pair s = sums_pair(sums + i), q = sums_pair(squares + i);
+        sums_set(sums + i, (pair){s.a + a, s.b + b});
+        sums_set(squares + i, (pair){q.a + aa, q.b + bb});
+    }
+}
+
+/* In one pass, about the first row: what is taken off squares for the mean lying elsewhere is at most as many times m2 as there are
+   rows, since that row is one of them. */
+static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2) {
+    enum { MOST = ROW_HALVES_COLUMNS };
+    const uint16_t *x = at;
+    float centre[MOST];
+    int64_t r = 0, room = (n + PAIR - 1) / PAIR * PAIR;
+    float share = 1 / (float)rows;
+    memset(mean, 0, (size_t)room * sizeof *mean);
+    memset(m2, 0, (size_t)room * sizeof *m2);
+    for (int64_t i = 0; i < n; i += PAIR) {
+        sums_set(centre + i, columns_pair(x + i, n - i));
+    }
+    for (; r + TOGETHER <= rows; r += TOGETHER) {
+        distances_into(mean, m2, centre, x + r * row_stride, TOGETHER, row_stride, n);
+    }
+    for (; r < rows; r++) {
+        distances_into(mean, m2, centre, x + r * row_stride, 1, row_stride, n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        float rest = mean[i] * share;
+        m2[i] -= mean[i] * rest;
+        m2[i] = m2[i] < 0 ? 0 : m2[i];
+        mean[i] = centre[i] + rest;
+    }
+}
+
+#define ROW_HALVES_LOOPS                                                                                          \
+    .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},        \
+    .fold_short = {fold_short_values, fold_short_squares, fold_short_sizes},                                      \
+    .add_rows = {add_values, add_squares, add_sizes},                                                             \
+    .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns
