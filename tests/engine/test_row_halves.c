@@ -177,9 +177,9 @@ static void all_bits_agree(void **state) {
             }
             int16_t best = HALF_KEY_WORST;
             double x = get(&b, 1);
-            near(h, "place of bits", bits, (double)h->loops->place(&best, b.at, 3, false), isnan(x) || x > 0 ? 1 : 0, 0);
+            near(h, "place of bits", bits, (double)h->loops->place(&best, b.at, 3, false, false), isnan(x) || x > 0 ? 1 : 0, 0);
             best = HALF_KEY_WORST;
-            near(h, "place of bits", bits, (double)h->loops->place(&best, b.at, 3, true), isnan(x) || x < 0 ? 1 : 0, 0);
+            near(h, "place of bits", bits, (double)h->loops->place(&best, b.at, 3, true, false), isnan(x) || x < 0 ? 1 : 0, 0);
         }
         free(b.memory);
     }
@@ -246,7 +246,7 @@ static void places_agree(void **state) {
     const halves *all = sets(&n_sets);
     for (size_t k = 0; k < (size_t)n_sets * countof(lengths) * 12; k++) {
         const halves *h = &all[k % (size_t)n_sets];
-        int64_t n = lengths[k / (size_t)n_sets % countof(lengths)], first = 0, place = 0;
+        int64_t n = lengths[k / (size_t)n_sets % UP_TO_BLOCK], first = 0, place = 0;
         bool smallest = rng_range(&r, 0, 2) == 1;
         block b = block_make(h->type, &r, n);
         fill_with_few(&b, &r, n);
@@ -254,13 +254,13 @@ static void places_agree(void **state) {
             first = beats(get(&b, i), get(&b, first), smallest) ? i : first;
         }
         int16_t best = HALF_KEY_WORST;
-        near(h, "place", n, (double)h->loops->place(&best, b.at, n, smallest), (double)first, 0);
-        near(h, "place again", n, (double)h->loops->place(&best, b.at, n, smallest), -1, 0);
+        near(h, "place", n, (double)h->loops->place(&best, b.at, n, smallest, k % 2 == 0), (double)first, 0);
+        near(h, "place again", n, (double)h->loops->place(&best, b.at, n, smallest, k % 2 == 0), -1, 0);
         /* By parts, of which later ones have to beat those before them. */
         best = HALF_KEY_WORST;
         for (int64_t from = 0, some; from < n; from += some) {
             some = 1 + rng_range(&r, 0, n - from);
-            int64_t at = h->loops->place(&best, b.at + from, some, smallest);
+            int64_t at = h->loops->place(&best, b.at + from, some, smallest, k % 2 == 0);
             place = at >= 0 ? from + at : place;
         }
         near(h, "place by parts", n, (double)place, (double)first, 0);

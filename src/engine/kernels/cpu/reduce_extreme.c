@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Largest and smallest elements along one dimension, with their places. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
 #include "engine/kernels/cpu/reduce_shape.h"
@@ -22,6 +23,7 @@ typedef struct extreme {
     reduce_shape s;
     dtype out;
     bool smallest;
+    bool asks; /* rows of halves come from memory */
     int threads;
     found *partials; /* [threads][kept.numel], where threads share the rows of columns of halves; else NULL */
 } extreme;
@@ -55,20 +57,30 @@ static void put_half(char *value, char *place, const char *from, int64_t at) {
     *(int64_t *)(void *)place = at;
 }
 
+static int64_t place_in_halves(const extreme *e, const char *row) {
+    int64_t n = e->s.reduced.numel, place = 0;
+    int16_t best = HALF_KEY_WORST;
+    for (int64_t done = 0; done < n; done += ROW_BLOCK) {
+        int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+        int64_t at = e->s.halves->place(&best, row + done * (int64_t)sizeof(uint16_t), m, e->smallest, e->asks);
+        place = at >= 0 ? done + at : place;
+    }
+    return place;
+}
+
 static void share_rows_of_halves(const extreme *e, int64_t from, int64_t to) {
-    const reduce_shape *s = &e->s;
-    int64_t n = s->reduced.numel, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    for (int64_t i = from; i < to; i++) {
-        loop_seek(&s->kept, i, index, offset);
-        const char *row = s->kept.data[0] + offset[0];
-        int64_t place = 0;
-        int16_t best = HALF_KEY_WORST;
-        for (int64_t done = 0; done < n; done += ROW_BLOCK) {
-            int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
-            int64_t at = s->halves->place(&best, row + done * (int64_t)sizeof(uint16_t), m, e->smallest);
-            place = at >= 0 ? done + at : place;
+    const loop *kept = &e->s.kept;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    while (from < to) {
+        loop_seek(kept, from, index, offset);
+        int64_t rows = kept->sizes[0] - index[0] < to - from ? kept->sizes[0] - index[0] : to - from;
+        for (int64_t r = 0; r < rows; r++) {
+            const char *row = kept->data[0] + offset[0] + r * kept->strides[0][0];
+            int64_t place = place_in_halves(e, row);
+            put_half(kept->data[1] + offset[1] + r * kept->strides[1][0], kept->data[2] + offset[2] + r * kept->strides[2][0],
+                     row + place * (int64_t)sizeof(uint16_t), place);
         }
-        put_half(s->kept.data[1] + offset[1], s->kept.data[2] + offset[2], row + place * (int64_t)sizeof(uint16_t), place);
+        from += rows;
     }
 }
 
@@ -239,6 +251,7 @@ status prepare_extreme_dim(kernel_plan *plan, error *err) {
     e->s.halves = is_in_reach ? e->s.halves : NULL;
     e->out = plan->out->items[0].dtype;
     e->smallest = plan->call->op->signature.name[1] == 'i';
+    e->asks = tensor_bytes(self) >= STREAM_MIN_BYTES;
     e->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
     enum { ROWS_A_THREAD = 64 }; /* beside which joining what the threads found is little */
     if (e->s.halves != NULL && e->s.by_columns && e->threads > 1 && e->s.kept.numel <= HALF_COLUMNS / 2 * e->threads &&

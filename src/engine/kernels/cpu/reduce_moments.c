@@ -53,6 +53,22 @@ static void put(const variance *v, const loop *kept, const int64_t *offset, mome
     }
 }
 
+/* The same of those of any number of neighbours, of n > 0 elements each, in float; a call for each would show beside short ones. */
+static void put_floats(const variance *v, const loop *kept, const int64_t *offset, const double *mean, const double *m2, int64_t numbers) {
+    enum { BLOCK = 64 };
+    float floats[BLOCK];
+    for (int o = 1; o < kept->n_operands; o++) {
+        for (int64_t i = 0; i < numbers; i += BLOCK) {
+            int64_t some = numbers - i < BLOCK ? numbers - i : BLOCK;
+            for (int64_t k = 0; k < some; k++) {
+                double value = m2[i + k] / v->divisor;
+                floats[k] = (float)(o == 2 ? mean[i + k] : v->root ? sqrt(value) : value);
+            }
+            v->s.l->store(kept->data[o] + offset[o] + i * kept->strides[o][0], v->out, kept->strides[o][0], floats, some);
+        }
+    }
+}
+
 static moment moments_of_range(const variance *v, const char *in, int64_t from, int64_t to) {
     const reduce_shape *s = &v->s;
     const loop *l = &s->reduced;
@@ -104,15 +120,19 @@ static void run_short_rows(const variance *v, int64_t from, int64_t to) {
         int64_t rows = kept->sizes[0] - index[0];
         rows = rows < to - from ? rows : to - from;
         rows = rows < SHORT_ROWS ? rows : SHORT_ROWS;
-        (v->s.halves != NULL ? v->s.halves->moments : v->s.l->moments_short)(kept->data[0] + offset[0], rows, v->s.reduced.numel,
-                                                                             mean, m2);
+        from += rows;
+        if (v->s.halves != NULL) {
+            v->s.halves->moments(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
+            put_floats(v, kept, offset, mean, m2, rows);
+            continue;
+        }
+        v->s.l->moments_short(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
         for (int64_t i = 0; i < rows; i++) {
             put(v, kept, offset, (moment){n, mean[i], m2[i]});
             for (int o = 1; o < kept->n_operands; o++) {
                 offset[o] += kept->strides[o][0];
             }
         }
-        from += rows;
     }
 }
 
@@ -218,6 +238,10 @@ static void share_columns(const void *context) {
         int64_t i = u / blocks * columns + c;
         loop_seek(kept, i, index, offset);
         columns_of_range(v, kept->data[0] + offset[0], n, low, high, &m);
+        if (!v->splits && m.n > 0 && v->s.l->type == ASSAY_F32) {
+            put_floats(v, kept, offset, m.mean, m.m2, n);
+            continue;
+        }
         for (int64_t k = 0; k < n; k++) {
             moment one = {m.n, m.mean[k], m.m2[k]};
             if (v->splits) {

@@ -52,4 +52,17 @@ static inline __attribute__((always_inline)) float_pair float_pair_in_order(dtyp
                         (float_pack)(__builtin_convertvector(words[1], half_bits) << 16)};
 }
 
+/* Those at `at`. */
+static inline __attribute__((always_inline)) float_pair float_pair_at(dtype t, const uint16_t *at) {
+#if defined(__AVX512F__)
+    if (t == ASSAY_F16) { /* either half by a load of its own: to part a register takes one more instruction */
+        return (float_pair){(float_pack)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)at)),
+                            (float_pack)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(at + HALF_PAIR / 2)))};
+    }
+#endif
+    half_bits x;
+    memcpy(&x, at, sizeof x);
+    return float_pair_of(t, x);
+}
+
 #endif
