@@ -331,11 +331,14 @@ static void moments_agree(void **state) {
         for (int64_t i = 0; round % 3 == 1 && i < n && i < 70; i++) {
             set(&b, (rows - 1) * n + i, -500);
         }
+        if (round % 3 == 2) {
+            set(&b, 0, -500);
+        }
         h->loops->moments(b.at, rows, n, mean, m2);
         for (int64_t k = 0; k < rows; k++) {
             moments_plainly(&b, k * n, 1, n, &expected, &squared);
             near(h, "mean", n, mean[k], expected, 1e-6 * (600 + offset));
-            near(h, "squares", n, m2[k], squared, 5e-5 * squared + 1e-9 * offset);
+            near(h, "squares", n, m2[k], squared, 1e-5 * squared + 1e-9 * offset);
         }
         if (n <= ROW_HALVES_COLUMNS) {
             h->loops->moments_columns(b.at, rows, n, n, means, squares);

@@ -372,8 +372,8 @@ ALWAYS_INLINE int16_t row_best(const uint16_t *x, int64_t n, bool smallest) {
 ALWAYS_INLINE void fold_extreme(row_wide *total, const uint16_t *x, int64_t n, bool smallest) {
     if (n > 0) {
         double best = number_of_key(row_best(x, n, smallest), smallest), before = total->f;
-        bool beats = smallest ? best < before : best > before;
-        total->f = (beats || best != best) && before == before ? best : before;
+        bool beats = smallest ? best < before : best > before; /* NaN stays */
+        total->f = beats || best != best ? best : before;
     }
 }
 
