@@ -14,8 +14,8 @@ enum { SHORT_ROW = 16 * ROW_BLOCK };
 /* The same of runs whose sums come together. */
 enum { SHORT_RUNS = 256 };
 
-/* Elements of short rows that are converted at a time: they stay in L1. And the length below which halves go that way, rather than one row after
-   another by loops of their own. */
+/* Elements of short rows that are converted at a time: they stay in L1. And the length below which halves go that way, rather than
+   one row after another by loops of their own. */
 enum { SHORT_BLOCK = 2 * ROW_BLOCK, SHORT_HALVES = 128 };
 
 /* --- by rows ---------------------------------------------------------------------------------------------------------------- */

@@ -21,8 +21,9 @@ typedef struct row_halves {
     void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
     /* Adds rows to sums, of floats, column by column; NULL where there is none. */
     void (*add_rows[ROW_KINDS])(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n);
-    /* The first largest (smallest) element or first NaN, if it beats *best, which it becomes; -1: none does. Elements are told apart by
-       keys: a number that beats another has the larger key. n: ROW_BLOCK at most. asks: for memory further on, where more is read that lies behind. */
+    /* The first largest (smallest) of n <= ROW_BLOCK elements or the first NaN, if it beats *best, which it becomes; -1: none does.
+       Elements are told apart by keys: a number that beats another has the larger key. asks: for memory further on, where more
+       is read that lies behind. */
     int64_t (*place)(int16_t *best, const void *x, int64_t n, bool smallest, bool asks);
     /* The same column by column, of INT16_MAX rows at most: where[i] becomes the row, if one beats best[i]. */
     void (*place_rows)(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest);
