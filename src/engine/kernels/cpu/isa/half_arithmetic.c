@@ -2,8 +2,7 @@
 /* Arithmetic and comparisons of f16 and bf16 in one go, a block in registers at a time: with blocks of f32 in L1 between
    (half_blocks.c) it takes up to twice as long as memory. Results are those of f32 rounded to nearest, ties to even. The baseline has
    none of this: without instructions for f16 it does not matter. */
-#include "engine/kernels/cpu/isa/half.h"
-#include "engine/kernels/cpu/isa/half_registers.h"
+#include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
@@ -29,7 +28,7 @@ typedef struct body {
     elem (*two_with)(elem x, elem y, elem p, elem q, elem r);
     bool (*test_one)(elem x);
     bool (*test_two)(elem x, elem y);
-    bool is_f16;
+    dtype type; /* ASSAY_F16 or ASSAY_BF16 */
 } body;
 
 /* Its parameters. */
@@ -39,61 +38,27 @@ typedef struct parameters {
 } parameters;
 
 /* STEP halves to f32: bf16 by even and odd places, where the order of results is that of the operands. */
-ALWAYS_INLINE void widen(elem *to, const uint16_t *from, bool is_f16, bool in_order) {
-#if defined(__AVX512BW__) && defined(__AVX512DQ__)
-    for (int k = 0; k < STEP && !is_f16 && !in_order; k += 32) {
-        __m512i halves = _mm512_loadu_si512(from + k);
-        _mm512_store_ps(to + k, bf16_even(halves));
-        _mm512_store_ps(to + k + 16, bf16_odd(halves));
+ALWAYS_INLINE void widen(elem *to, const uint16_t *from, dtype t, bool in_order) {
+    for (int k = 0; k < STEP; k += HALF_PAIR) {
+        half_bits x;
+        memcpy(&x, from + k, sizeof x);
+        float_pair p = in_order ? float_pair_in_order(t, x) : float_pair_at(t, from + k);
+        memcpy(to + k, &p, sizeof p);
     }
-    for (int k = 0; k < STEP && !is_f16 && in_order; k += 16) {
-        __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(from + k)));
-        _mm512_store_si512(to + k, _mm512_slli_epi32(wide, 16));
-    }
-    for (int k = 0; k < STEP && is_f16; k += 16) {
-        _mm512_store_ps(to + k, f16_widened(from + k));
-    }
-#else
-    (void)in_order;
-    for (int k = 0; k < STEP && is_f16; k += 8) {
-        _mm256_store_ps(to + k, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + k))));
-    }
-    for (int k = 0; k < STEP && !is_f16; k += 8) {
-        __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(from + k)));
-        _mm256_store_ps(to + k, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
-    }
-#endif
 }
 
-/* Back, in the order that widen leaves where it may choose one. No NaN has digits that bf16 has not (see run_with). */
-ALWAYS_INLINE void narrow(uint16_t *to, const elem *from, bool is_f16, bool streams) {
-#if defined(__AVX512BW__) && defined(__AVX512DQ__)
-    for (int k = 0; k < STEP; k += 32) {
-        __m512 first = _mm512_load_ps(from + k), second = _mm512_load_ps(from + k + 16);
-        __m512i made = is_f16 ? f16_joined(first, second)
-                              : bf16_joined(bf16_rounded(_mm512_castps_si512(first)), bf16_rounded(_mm512_castps_si512(second)));
+/* Back, in the order that widen leaves where it may choose one. */
+ALWAYS_INLINE void narrow(uint16_t *to, const elem *from, dtype t, bool streams) {
+    for (int k = 0; k < STEP; k += HALF_PAIR) {
+        float_pair p;
+        memcpy(&p, from + k, sizeof p);
+        half_bits made = half_bits_of(t, p);
         if (streams) {
-            _mm512_stream_si512((__m512i *)(void *)(to + k), made);
+            stream_line(to + k, &made);
         } else {
-            _mm512_storeu_si512(to + k, made);
+            memcpy(to + k, &made, sizeof made);
         }
     }
-#else
-    _Alignas(STREAM_LINE) uint16_t made[STEP];
-    for (int k = 0; k < STEP && is_f16; k += 8) {
-        __m128i halves = _mm256_cvtps_ph(_mm256_load_ps(from + k), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-        _mm_store_si128((__m128i *)(void *)(made + k), halves);
-    }
-    for (int k = 0; k < STEP && !is_f16; k++) {
-        uint32_t bits = bits_of_float(from[k]);
-        made[k] = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-    }
-    if (streams) {
-        stream_lines(to, made, sizeof made);
-    } else {
-        memcpy(to, made, sizeof made);
-    }
-#endif
 }
 
 /* STEP elements. */
@@ -101,7 +66,7 @@ ALWAYS_INLINE void step(body f, parameters s, void *out, const uint16_t *const *
     _Alignas(STREAM_LINE) elem x[POINTWISE_INPUTS][STEP], made[STEP];
     bool tests = f.test_one != NULL || f.test_two != NULL;
     for (int k = 0; k < f.n; k++) {
-        widen(x[k], in[k], f.is_f16, tests);
+        widen(x[k], in[k], f.type, tests);
     }
     if (tests) {
         _Alignas(STREAM_LINE) uint8_t answers[STEP];
@@ -128,7 +93,7 @@ ALWAYS_INLINE void step(body f, parameters s, void *out, const uint16_t *const *
                   : f.two_with != NULL ? f.two_with(first, second, s.p, s.q, s.r)
                                        : f.three(first, second, x[2][i], s.p);
     }
-    narrow(out, made, f.is_f16, streams);
+    narrow(out, made, f.type, streams);
 }
 
 /* Asks for what lies further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
@@ -175,10 +140,10 @@ ALWAYS_INLINE void run(const pointwise_halves *h, body f) {
     }
     parameters s = {p[0], p[1], p[2], is_nan(given) ? NAN : given};
     if (h->type == ASSAY_F16) {
-        f.is_f16 = true;
+        f.type = ASSAY_F16;
         run_with(h, f, s);
     } else {
-        f.is_f16 = false;
+        f.type = ASSAY_BF16;
         run_with(h, f, s);
     }
 }

@@ -2,7 +2,7 @@
 /* Functions of f16 and bf16 in one go, from halves to halves, where results of 8 or 11 digits take few enough instructions that memory
    is what they wait for (vector_halves.h). Elsewhere the tables are empty and such calls go by way of loops in f32
    (half_blocks.c). */
-#include "engine/kernels/cpu/isa/half_registers.h"
+#include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/isa/vector_halves.h"
 #include "engine/kernels/cpu/pointwise.h"
@@ -14,57 +14,40 @@
 enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
 
 /* 64 halves are brought to f32 in four registers. */
-ALWAYS_INLINE wide_four four_of_bf16(const uint16_t *from) {
-    wide_four x;
-    for (int k = 0; k < 4; k += 2) {
-        __m512i halves = _mm512_loadu_si512(from + 16 * k);
-        x.v[k] = (wide_f32)bf16_even(halves);
-        x.v[k + 1] = (wide_f32)bf16_odd(halves);
-    }
-    return x;
+ALWAYS_INLINE wide_four four_of(dtype t, const uint16_t *from) {
+    float_pair low = float_pair_at(t, from), high = float_pair_at(t, from + HALF_PAIR);
+    return (wide_four){{low.a, low.b, high.a, high.b}};
 }
 
-/* To nearest; ties away from 0, of which results of these functions have none but by chance. NaN comes from a bf16 or from an invalid
-   product: its lower bits are 0, and nothing is carried into its sign. */
-ALWAYS_INLINE __m512i bf16_of_two(wide_f32 even, wide_f32 odd) {
-    __m512i half = _mm512_set1_epi32(0x8000);
-    return bf16_joined(_mm512_add_epi32((__m512i)even, half), _mm512_add_epi32((__m512i)odd, half));
-}
-
-ALWAYS_INLINE wide_four four_of_f16(const uint16_t *from) {
-    wide_four x;
-    for (int k = 0; k < 4; k++) {
-        x.v[k] = (wide_f32)f16_widened(from + 16 * k);
-    }
-    return x;
-}
-
-ALWAYS_INLINE __m512i f16_of_two(wide_f32 low, wide_f32 high) {
-    return f16_joined((__m512)low, (__m512)high);
+/* bf16 to nearest; ties away from 0, of which results of these functions have none but by chance. NaN comes from a bf16 or from an
+   invalid product: its lower bits are 0, and nothing is carried into its sign. */
+ALWAYS_INLINE half_bits halves_of_two(dtype t, wide_f32 first, wide_f32 second) {
+    return t == ASSAY_F16 ? half_bits_of_f16((float_pair){first, second})
+                          : bf16_joined((half_bits)first + 0x8000, (half_bits)second + 0x8000);
 }
 
 /* A function of one operand, or of two, of which the gradient comes first. Which of them it is is known where a loop is inlined. */
 typedef struct function {
     wide_four (*one)(wide_four x);
     wide_four (*two)(wide_four g, wide_four x);
-    bool is_f16;
+    dtype type;
     bool streams;
 } function;
 
 /* 64 elements. */
 ALWAYS_INLINE void step(function f, uint16_t *out, const uint16_t *x, const uint16_t *y) {
-    wide_four a = f.is_f16 ? four_of_f16(x) : four_of_bf16(x);
+    wide_four a = four_of(f.type, x);
     if (f.two != NULL) {
-        a = f.two(a, f.is_f16 ? four_of_f16(y) : four_of_bf16(y));
+        a = f.two(a, four_of(f.type, y));
     } else {
         a = f.one(a);
     }
     for (int k = 0; k < 4; k += 2) {
-        __m512i made = f.is_f16 ? f16_of_two(a.v[k], a.v[k + 1]) : bf16_of_two(a.v[k], a.v[k + 1]);
+        half_bits made = halves_of_two(f.type, a.v[k], a.v[k + 1]);
         if (f.streams) {
-            _mm512_stream_si512((__m512i *)(void *)(out + 16 * k), made);
+            stream_line(out + 16 * k, &made);
         } else {
-            _mm512_storeu_si512(out + 16 * k, made);
+            memcpy(out + 16 * k, &made, sizeof made);
         }
     }
 }
@@ -115,9 +98,10 @@ ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
 /* Of both types. */
 ALWAYS_INLINE void run_either(const pointwise_halves *h, function of_bf16, function of_f16) {
     if (h->type == ASSAY_F16) {
-        of_f16.is_f16 = true;
+        of_f16.type = ASSAY_F16;
         run(h, of_f16);
     } else {
+        of_bf16.type = ASSAY_BF16;
         run(h, of_bf16);
     }
 }

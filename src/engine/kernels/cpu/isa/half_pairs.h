@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 32 f16 or bf16, a line of memory, widened in registers. */
+/* 32 f16 or bf16, a line of memory, widened and narrowed in registers. */
 #ifndef ENGINE_KERNELS_CPU_ISA_HALF_PAIRS_H
 #define ENGINE_KERNELS_CPU_ISA_HALF_PAIRS_H
 
@@ -63,6 +63,51 @@ static inline __attribute__((always_inline)) float_pair float_pair_at(dtype t, c
     half_bits x;
     memcpy(&x, at, sizeof x);
     return float_pair_of(t, x);
+}
+
+/* bf16 in the upper half of each place: to nearest, ties to even. NaN stays NaN as long as its lower half is 0: so is that of any that
+   comes of bf16 or of arithmetic; the caller keeps others out. */
+static inline __attribute__((always_inline)) half_bits bf16_places(float_pack p) {
+#if defined(__AVX512F__)
+    __m512i bits = (__m512i)p, rounded = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
+    __mmask16 is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    return (half_bits)_mm512_mask_add_epi32(rounded, is_odd, rounded, _mm512_set1_epi32(1));
+#else
+    half_bits bits = (half_bits)p;
+    return bits + 0x7fff + (bits >> 16 & 1);
+#endif
+}
+
+static inline __attribute__((always_inline)) half_bits half_bits_of_f16(float_pair p) {
+#if defined(__AVX512F__)
+    __m256i low = _mm512_cvtps_ph((__m512)p.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256i high = _mm512_cvtps_ph((__m512)p.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return (half_bits)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    float floats[HALF_PAIR];
+    uint16_t halves[HALF_PAIR];
+    half_bits made;
+    memcpy(floats, &p, sizeof floats);
+    for (int k = 0; k < HALF_PAIR; k += 8) {
+        f16_of_floats(halves + k, floats + k, 8);
+    }
+    memcpy(&made, halves, sizeof made);
+    return made;
+#endif
+}
+
+/* Two upper halves' bits, by even and odd places, of numbers that are rounded already. */
+static inline __attribute__((always_inline)) half_bits bf16_joined(half_bits even, half_bits odd) {
+#if defined(__AVX512BW__)
+    return (half_bits)_mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32((__m512i)even, 16), (__m512i)odd);
+#else
+    return (odd & 0xffff0000) | even >> 16;
+#endif
+}
+
+/* What float_pair_of takes apart. */
+static inline __attribute__((always_inline)) half_bits half_bits_of(dtype t, float_pair p) {
+    return t == ASSAY_F16 ? half_bits_of_f16(p) : bf16_joined(bf16_places(p.a), bf16_places(p.b));
 }
 
 #endif

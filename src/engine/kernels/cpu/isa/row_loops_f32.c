@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row loops in float: f32 tensors, and f16 and bf16 ones, which convert on the way in and out. */
-#include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/vector_exp.h"
 #include "engine/kernels/cpu/row_loops.h"
 

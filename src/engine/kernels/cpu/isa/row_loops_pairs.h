@@ -35,61 +35,6 @@ static inline __attribute__((always_inline)) void *row_to(dtype t, void *row, in
     return (char *)row + i * row_size(t);
 }
 
-#if defined(ROW_HALVES)
-typedef uint32_t pack_bits __attribute__((vector_size(64)));
-typedef uint16_t pack_words __attribute__((vector_size(32)));
-
-/* bf16 in the upper half of each place: to nearest, ties to even. NaN stays NaN as long as its lower half is 0: so is that of any
-   that comes of bf16 or of arithmetic, and row_number keeps others out. */
-static inline __attribute__((always_inline)) pack_bits bf16_places(pack p) {
-#if defined(__AVX512F__)
-    __m512i bits = (__m512i)p, rounded = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
-    __mmask16 is_odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
-    return (pack_bits)_mm512_mask_add_epi32(rounded, is_odd, rounded, _mm512_set1_epi32(1));
-#else
-    pack_bits bits = (pack_bits)p;
-    return bits + 0x7fff + (bits >> 16 & 1);
-#endif
-}
-
-static inline __attribute__((always_inline)) pack_bits bf16_of_pair(pair p) {
-    return (bf16_places(p.b) & 0xffff0000) | bf16_places(p.a) >> 16;
-}
-
-static inline __attribute__((always_inline)) pair pair_of_f16(pack_bits x) {
-#if defined(__AVX512F__)
-    return (pair){(pack)_mm512_cvtph_ps(_mm512_castsi512_si256((__m512i)x)),
-                  (pack)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)x, 1))};
-#else
-    value floats[PAIR];
-    uint16_t halves[PAIR];
-    memcpy(halves, &x, sizeof halves);
-    for (int k = 0; k < PAIR; k += 8) {
-        floats_of_f16(floats + k, halves + k, 8);
-    }
-    return (pair){pack_at(floats), pack_at(floats + PACK)};
-#endif
-}
-
-static inline __attribute__((always_inline)) pack_bits f16_of_pair(pair p) {
-#if defined(__AVX512F__)
-    __m256i low = _mm512_cvtps_ph((__m512)p.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256i high = _mm512_cvtps_ph((__m512)p.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    return (pack_bits)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-#else
-    value floats[PAIR];
-    uint16_t halves[PAIR];
-    pack_bits made;
-    memcpy(floats, &p, sizeof floats);
-    for (int k = 0; k < PAIR; k += 8) {
-        f16_of_floats(halves + k, floats + k, 8);
-    }
-    memcpy(&made, halves, sizeof made);
-    return made;
-#endif
-}
-#endif
-
 /* A number for all elements of a row. */
 static inline value row_number(double x) {
     return x == x ? (value)x : (value)NAN;
@@ -99,9 +44,10 @@ static inline value row_number(double x) {
 static inline __attribute__((always_inline)) pair row_pair(dtype t, const void *row, int64_t i) {
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
-        pack_bits x;
+        half_bits x;
         memcpy(&x, row_at(t, row, i), sizeof x);
-        return t == ASSAY_F16 ? pair_of_f16(x) : (pair){(pack)(x << 16), (pack)(x & 0xffff0000)};
+        float_pair p = float_pair_of(t, x);
+        return (pair){p.a, p.b};
     }
 #endif
     const value *x = row_at(t, row, i);
@@ -113,7 +59,7 @@ static inline __attribute__((always_inline)) void row_set_pair(dtype t, void *ro
     char *to = row_to(t, row, i);
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
-        pack_bits made = t == ASSAY_F16 ? f16_of_pair(p) : bf16_of_pair(p);
+        half_bits made = half_bits_of(t, (float_pair){p.a, p.b});
         line ? stream_line(to, &made) : (void)memcpy(to, &made, sizeof made);
         return;
     }
@@ -132,10 +78,10 @@ static inline __attribute__((always_inline)) void row_set_pair(dtype t, void *ro
 static inline __attribute__((always_inline)) pair row_pair_in_order(dtype t, const void *at) {
 #if defined(ROW_HALVES)
     if (t == ASSAY_BF16) {
-        pack_words low, high;
-        memcpy(&low, at, sizeof low);
-        memcpy(&high, (const char *)at + sizeof low, sizeof high);
-        return (pair){(pack)(__builtin_convertvector(low, pack_bits) << 16), (pack)(__builtin_convertvector(high, pack_bits) << 16)};
+        half_bits x;
+        memcpy(&x, at, sizeof x);
+        float_pair p = float_pair_in_order(t, x);
+        return (pair){p.a, p.b};
     }
 #endif
     return row_pair(t, at, 0);
@@ -144,8 +90,8 @@ static inline __attribute__((always_inline)) pair row_pair_in_order(dtype t, con
 static inline __attribute__((always_inline)) void row_set_pair_in_order(dtype t, void *to, pair p, bool line) {
 #if defined(ROW_HALVES)
     if (t == ASSAY_BF16) {
-        pack_words made[] = {__builtin_convertvector(bf16_places(p.a) >> 16, pack_words),
-                            __builtin_convertvector(bf16_places(p.b) >> 16, pack_words)};
+        half_words made[] = {__builtin_convertvector(bf16_places(p.a) >> 16, half_words),
+                             __builtin_convertvector(bf16_places(p.b) >> 16, half_words)};
         line ? stream_line(to, made) : (void)memcpy(to, made, sizeof made);
         return;
     }
