@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+/* Vectors wider than registers are passed between inlined functions only, where no ABI is involved. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 /* 64 bytes, in as many registers as the instruction set needs. */
 typedef float float_pack __attribute__((vector_size(64)));
 typedef uint32_t half_bits __attribute__((vector_size(64)));
@@ -109,5 +115,9 @@ static inline __attribute__((always_inline)) half_bits bf16_joined(half_bits eve
 static inline __attribute__((always_inline)) half_bits half_bits_of(dtype t, float_pair p) {
     return t == ASSAY_F16 ? half_bits_of_f16(p) : bf16_joined(bf16_places(p.a), bf16_places(p.b));
 }
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #endif
