@@ -21,7 +21,7 @@ static int open_all(void **state) {
     }
     compile_options *o = &((compiled_backend *)compiled)->options;
     o->streams_all = true;
-    o->rows_apart = o->no_twins = false; /* whatever is faster on this machine */
+    o->rows_apart = o->no_twins = o->few_stores = false; /* whatever is faster on this machine */
     return 0;
 }
 
@@ -226,12 +226,12 @@ static void tasks_side_by_side_agree(void **state) {
 static void rows_one_by_one_agree(void **state) {
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options;
-    o->rows_apart = o->no_twins = true;
+    o->rows_apart = o->no_twins = o->few_stores = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check(&cases[i], DTYPE_F32, 3, NAN);
         check(&cases[i], DTYPE_BF16, 2, 0);
     }
-    o->rows_apart = o->no_twins = false;
+    o->rows_apart = o->no_twins = o->few_stores = false;
 }
 
 static void what_is_turned_round_agrees(void **state) {
@@ -341,8 +341,7 @@ static bool is_in_text(const flow_case *c, const char *word) {
     return is_there;
 }
 
-static void exponentials_need_not_wait(void **state) {
-    (void)state;
+static void check_exponentials(void) {
     static const filler fillers[] = {first_half_masked, mostly_masked, far_apart, as_far_as_may_be};
     for (size_t i = 0; i < sizeof exponentials / sizeof exponentials[0]; i++) {
         const flow_case *c = &exponentials[i];
@@ -417,8 +416,7 @@ static void infinite_beginnings(float *x, int64_t n) {
     }
 }
 
-static void variances_need_not_wait(void **state) {
-    (void)state;
+static void check_variances(void) {
     static const filler fillers[] = {all_alike, far_from_0, far_beginnings, infinite_beginnings, as_far_as_may_be};
     for (size_t i = 0; i < sizeof variances / sizeof variances[0]; i++) {
         const flow_case *c = &variances[i];
@@ -437,6 +435,34 @@ static void variances_need_not_wait(void **state) {
         assert_false(is_in_text(&no_variances[i], "0.75f * exact"));
         check(&no_variances[i], DTYPE_AS_RECORDED, 2, 0);
     }
+}
+
+static void exponentials_need_not_wait(void **state) {
+    (void)state;
+    check_exponentials();
+}
+
+static void variances_need_not_wait(void **state) {
+    (void)state;
+    check_variances();
+}
+
+/* As processors have it to which a store is dear. */
+static void sums_in_registers_agree(void **state) {
+    (void)state;
+    static const flow_case rows = {"%x = input(T([40, 1024], bf16))\n", "%y = _softmax(%x, -1, False)\n", "%y"};
+    static const flow_case columns = {"%x = input(T([3, 37, 256], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"};
+    compile_options *o = &((compiled_backend *)compiled)->options;
+    assert_false(is_in_text(&rows, "held_f32"));
+    o->no_twins = o->few_stores = true;
+    assert_true(is_in_text(&rows, "take_larger_held_f32"));
+    assert_true(is_in_text(&columns, "held_to_f32"));
+    check(&rows, DTYPE_AS_RECORDED, 2, NAN);
+    check(&rows, DTYPE_AS_RECORDED, 2, -INFINITY);
+    check(&rows, DTYPE_F16, 3, INFINITY);
+    check_exponentials();
+    check_variances();
+    o->no_twins = o->few_stores = false;
 }
 
 /* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
@@ -480,6 +506,7 @@ int main(void) {
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),
         cmocka_unit_test(variances_need_not_wait),
+        cmocka_unit_test(sums_in_registers_agree),
         cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

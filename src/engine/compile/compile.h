@@ -21,6 +21,7 @@ typedef struct compile_options {
     pairs_way other_pairs; /* the way of a variant */
     bool no_twins;    /* rows past the caches one by one, not in pairs */
     bool rows_apart;  /* and those that lie in one piece one after the other, not side by side: the CPU reads on by itself */
+    bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;
 

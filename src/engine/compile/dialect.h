@@ -28,6 +28,8 @@ const char *dialect_block_below_0(scalar_function f, dtype t);
 /* The function that casts a block of floats to this type of 16 bits: NAME(to, from). NULL: there is none. pairs: floats that another
    function made of pairs of bf16. */
 const char *dialect_narrow(dtype t, bool pairs);
+/* The same where the block goes past the caches. */
+const char *dialect_stream_narrow(dtype t, bool pairs);
 /* x, of type `from`, as one of type `to`. */
 void dialect_cast(text *out, dtype from, dtype to, const char *x);
 /* A constant of type t. */

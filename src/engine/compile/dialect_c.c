@@ -171,6 +171,10 @@ const char *dialect_narrow(dtype t, bool pairs) {
     return pairs ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
 }
 
+const char *dialect_stream_narrow(dtype t, bool pairs) {
+    return pairs ? "stream_bf16_pairs" : t == ASSAY_F16 ? "stream_f16s" : t == ASSAY_BF16 ? "stream_bf16s" : NULL;
+}
+
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */
 static const char *const forms_below_0[FN_COUNT] = {[FN_EXP] = "exp_below_f32($a)"};
 
@@ -404,6 +408,10 @@ static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fa
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
 
+/* What a loop puts together for accumulators in registers is not to become a call of memcpy, which would ask for memory. */
+static const char prelude_held[] = "#if defined(__GNUC__) && !defined(__clang__)\n"
+                                   "#pragma GCC optimize(\"no-tree-loop-distribute-patterns\")\n#endif\n";
+
 void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
@@ -422,6 +430,7 @@ void dialect_prelude(text *out, const char *body) {
         }
         any |= list[i].wanted;
     }
+    text_add(out, mentions(body, strlen(body), "held_f32") ? prelude_held : "");
     text_add(out, prelude_types);
     text_add(out, mentions(body, strlen(body), "INDEPENDENT") ? prelude_lanes : "");
     text_add(out, any ? prelude_words : "");

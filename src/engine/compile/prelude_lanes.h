@@ -23,14 +23,17 @@ VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
 #endif
 }
 
-/* Sixteen at a time straight from memory: gcc loads twice as many and moves the upper ones down. */
+/* Sixteen at a time straight from memory: gcc loads twice as many and moves the upper ones down. They are stored as floats, or it would
+   not see that those are what is read. */
 VECTOR_INLINE void f32s_of_bf16s(float *to, const uint16_t *from) {
 #if defined(__AVX512F__)
-    typedef uint32_t wide __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
+    typedef uint32_t wide __attribute__((vector_size(64)));
     typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
     for (int l = 0; l < 64; l += 16) {
-        __asm__("vpmovzxwd %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
-        *(wide *)(to + l) <<= 16;
+        wide words;
+        __asm__("vpmovzxwd %1, %0" : "=v"(words) : "m"(*(const half *)(from + l)));
+        *(floats *)(to + l) = (floats)(words << 16);
     }
 #else
     for (int l = 0; l < 64; l++) {
@@ -42,11 +45,12 @@ VECTOR_INLINE void f32s_of_bf16s(float *to, const uint16_t *from) {
 /* 32 at a time, those in even places first: a word holds two. */
 VECTOR_INLINE void f32s_of_bf16_pairs(float *to, const uint16_t *from) {
 #if defined(__AVX512F__)
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
     typedef uint32_t wide __attribute__((vector_size(64), aligned(2), may_alias));
     for (int l = 0; l < 64; l += 32) {
         const wide words = *(const wide *)(from + l);
-        *(wide *)(to + l) = words << 16;
-        *(wide *)(to + l + 16) = words & 0xffff0000u;
+        *(floats *)(to + l) = (floats)(words << 16);
+        *(floats *)(to + l + 16) = (floats)(words & 0xffff0000u);
     }
 #else
     f32s_of_bf16s(to, from);
@@ -99,6 +103,61 @@ VECTOR_INLINE void bf16_pairs_of_f32s(uint16_t *to, const float *from) {
 #else
     bf16s_of_f32s(to, from);
 #endif
+}
+
+/* 64 halves made of floats, past the caches, without a way through memory. */
+VECTOR_INLINE void stream_bf16s(uint16_t *to, const float *from) {
+#if defined(__AVX512BF16__)
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        for (int l = 0; l < 64; l += 32) {
+            floats made;
+            __asm__("vcvtne2ps2bf16 %1, %2, %0"
+                    : "=v"(made) : "v"(*(const floats *)(from + l)), "v"(*(const floats *)(from + l + 16)));
+            __asm__("vmovntps %1, %0" : "=m"(*(floats *)(void *)(to + l)) : "v"(made));
+        }
+        return;
+    }
+#endif
+    uint16_t halves[64];
+    bf16s_of_f32s(halves, from);
+    stream_lines(to, halves, sizeof halves);
+}
+
+VECTOR_INLINE void stream_bf16_pairs(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        typedef uint32_t wide __attribute__((vector_size(64)));
+        for (int l = 0; l < 64; l += 32) {
+            const wide even = (wide)*(const floats *)(from + l) + 0x8000u;
+            const wide odd = (wide)*(const floats *)(from + l + 16) + 0x8000u;
+            __asm__("vmovntps %1, %0" : "=m"(*(floats *)(void *)(to + l)) : "v"((even >> 16) | (odd & 0xffff0000u)));
+        }
+        return;
+    }
+#endif
+    uint16_t halves[64];
+    bf16_pairs_of_f32s(halves, from);
+    stream_lines(to, halves, sizeof halves);
+}
+
+VECTOR_INLINE void stream_f16s(uint16_t *to, const float *from) {
+#if defined(__AVX512F__)
+    typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+        for (int l = 0; l < 64; l += 16) {
+            eight made;
+            __asm__("vcvtps2ph $0, %1, %0" : "=v"(made) : "v"(*(const floats *)(from + l)));
+            __asm__("vmovntps %1, %0" : "=m"(*(eight *)(void *)(to + l)) : "v"(made));
+        }
+        return;
+    }
+#endif
+    uint16_t halves[64];
+    f16s_of_f32s(halves, from);
+    stream_lines(to, halves, sizeof halves);
 }
 
 /* One half, where no vector code can be made of what is around it. */
@@ -211,4 +270,121 @@ VECTOR_INLINE int64_t largest_of_16_i64(const int64_t *a) {
     }
     return x;
 #endif
+}
+
+/* Accumulators of a block of lanes in registers: of an array compilers store them each time. */
+#define HELD_LANES 64
+#if defined(__AVX512F__)
+typedef struct held_f32 {
+    wide_f32 a, b, c, d;
+} held_f32;
+VECTOR_INLINE void start_held_f32(held_f32 *to, float x) {
+    to->a = to->b = to->c = to->d = wide_of(x);
+}
+#else
+typedef struct held_f32 {
+    float lanes[HELD_LANES];
+} held_f32;
+VECTOR_INLINE void start_held_f32(held_f32 *to, float x) {
+    for (int l = 0; l < HELD_LANES; l++) {
+        to->lanes[l] = x;
+    }
+}
+#endif
+
+/* Half of them, or all. */
+VECTOR_INLINE void held_from_f32(held_f32 *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    const int c = n < HELD_LANES ? 0 : 32, d = n < HELD_LANES ? 16 : 48;
+    to->a = *(const wide_f32_anywhere *)from;
+    to->b = *(const wide_f32_anywhere *)(from + 16);
+    to->c = *(const wide_f32_anywhere *)(from + c);
+    to->d = *(const wide_f32_anywhere *)(from + d);
+#else
+    for (int l = 0; l < n; l++) {
+        to->lanes[l] = from[l];
+    }
+#endif
+}
+
+VECTOR_INLINE void held_to_f32(float *to, const held_f32 *from, int n) {
+#if defined(__AVX512F__)
+    *(wide_f32_anywhere *)to = from->a;
+    *(wide_f32_anywhere *)(to + 16) = from->b;
+    if (n == HELD_LANES) {
+        *(wide_f32_anywhere *)(to + 32) = from->c;
+        *(wide_f32_anywhere *)(to + 48) = from->d;
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = from->lanes[l];
+    }
+#endif
+}
+
+VECTOR_INLINE void add_held_f32(held_f32 *to, const float *x, int n) {
+#if defined(__AVX512F__)
+    to->a += *(const wide_f32_anywhere *)x;
+    to->b += *(const wide_f32_anywhere *)(x + 16);
+    if (n == HELD_LANES) {
+        to->c += *(const wide_f32_anywhere *)(x + 32);
+        to->d += *(const wide_f32_anywhere *)(x + 48);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to->lanes[l] += x[l];
+    }
+#endif
+}
+
+/* What was held before where x is NaN. */
+#if defined(__AVX512F__)
+VECTOR_INLINE wide_f32 larger_wide(wide_f32 x, wide_f32 y) {
+    wide_f32 z;
+    __asm__("vmaxps %2, %1, %0" : "=v"(z) : "v"(x), "v"(y));
+    return z;
+}
+#endif
+
+VECTOR_INLINE void take_larger_held_f32(held_f32 *to, const float *x, int n) {
+#if defined(__AVX512F__)
+    to->a = larger_wide(*(const wide_f32_anywhere *)x, to->a);
+    to->b = larger_wide(*(const wide_f32_anywhere *)(x + 16), to->b);
+    if (n == HELD_LANES) {
+        to->c = larger_wide(*(const wide_f32_anywhere *)(x + 32), to->c);
+        to->d = larger_wide(*(const wide_f32_anywhere *)(x + 48), to->d);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to->lanes[l] = x[l] > to->lanes[l] ? x[l] : to->lanes[l];
+    }
+#endif
+}
+
+/* In halves, as everywhere. */
+VECTOR_INLINE float sum_of_held_f32(const held_f32 *x) {
+    float sixteen[HELD_LANES / 4];
+#if defined(__AVX512F__)
+    *(wide_f32_anywhere *)sixteen = (x->a + x->c) + (x->b + x->d);
+#else
+    for (int l = 0; l < HELD_LANES / 4; l++) {
+        sixteen[l] = (x->lanes[l] + x->lanes[l + 32]) + (x->lanes[l + 16] + x->lanes[l + 48]);
+    }
+#endif
+    return sum_of_16_f32(sixteen);
+}
+
+/* There is no NaN among them. */
+VECTOR_INLINE float largest_of_held_f32(const held_f32 *x) {
+    float sixteen[HELD_LANES / 4];
+#if defined(__AVX512F__)
+    *(wide_f32_anywhere *)sixteen = larger_wide(larger_wide(x->a, x->c), larger_wide(x->b, x->d));
+#else
+    for (int l = 0; l < HELD_LANES / 4; l++) {
+        const float a = x->lanes[l], b = x->lanes[l + 16], c = x->lanes[l + 32], d = x->lanes[l + 48];
+        const float e = a > c ? a : c, f = b > d ? b : d;
+        sixteen[l] = e > f ? e : f;
+    }
+#endif
+    return largest_of_16_f32(sixteen);
 }

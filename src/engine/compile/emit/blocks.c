@@ -114,6 +114,13 @@ static void emit_after_block(emitter *m, bool passes) {
             emit_halves_store(m, r, i, passes);
             continue;
         }
+        if (narrowed && m->c->options->few_stores && !emit_is_joined(m, i)) {
+            char before[48];
+            snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, m->pairs));
+            snprintf(after, sizeof after, ", made%d);", i);
+            emit_address_call(m, before, r->buffer, r->at, after);
+            continue;
+        }
         if (narrowed) {
             emit_block_room(m, i, "halves", r->store_dtype);
             emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, m->pairs), i, i);

@@ -60,6 +60,7 @@ typedef struct emitter {
 
     /* The block of lanes at hand. */
     const char *block; /* the lane that it begins with */
+    const char *lane;  /* of the loop over lanes at hand: what counts them */
     bool *widened;   /* casts of halves, random bits and functions that it has made as a whole, before its lanes */
     bool *gathered;  /* casts among them of halves that lie here and there */
     bool *follows;   /* what depends on such */

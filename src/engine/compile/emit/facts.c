@@ -187,3 +187,7 @@ int emit_flow_lag(const emitter *m, int phase) {
     bool is_last = phase == m->k->n_phases - 1;
     return m->flow == FLOW_ALL ? phase : is_last;
 }
+
+bool emit_is_side_by_side(const emitter *m, int phase) {
+    return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
+}

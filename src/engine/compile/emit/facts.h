@@ -50,6 +50,8 @@ int64_t emit_saved_elems(const emitter *m);
 int64_t emit_group_elems(const emitter *m);
 /* How many steps behind the first phase this one is, of tasks side by side. */
 int emit_flow_lag(const emitter *m, int phase);
+/* Whether tasks go through this phase side by side with others. */
+bool emit_is_side_by_side(const emitter *m, int phase);
 
 /* --- blocks of lanes -------------------------------------------------------------------------------------------------- */
 

@@ -4,16 +4,12 @@
 
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/held.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/ranges.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/wants.h"
-
-/* Whether tasks go through this phase side by side with others. */
-bool emit_is_side_by_side(const emitter *m, int phase) {
-    return m->flow == FLOW_ALL || phase == 0 || phase == m->k->n_phases - 1;
-}
 
 /* --- a task's part of a step --------------------------------------------------------------------------------------------- */
 
@@ -146,6 +142,7 @@ void emit_groups(emitter *m, int only) {
     }
     emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)row, emit_block_lanes(m));
     m->depth++;
+    emit_open_held_group(m, only);
     emit_line(m, "for (int64_t v%d = group; v%d < group_end; v%d++) {", inner, inner, inner);
     m->depth++;
     define_place(m, &at_place);
@@ -155,7 +152,10 @@ void emit_groups(emitter *m, int only) {
         emit_group_pieces(m);
     }
     emit_drop_unused(m, &at_place);
-    for (int i = 0; i < k->n_loops + 2; i++) {
+    m->depth--;
+    emit_line(m, "}");
+    emit_close_held_group(m, only);
+    for (int i = 0; i < k->n_loops + 1; i++) {
         m->depth--;
         emit_line(m, "}");
     }

@@ -12,8 +12,6 @@ typedef struct task_scope {
     definition made[KERNEL_MAX_VARIABLES + 3];
 } task_scope;
 
-/* Whether tasks go through this phase side by side with others. */
-bool emit_is_side_by_side(const emitter *m, int phase);
 /* Begins such a part, and ends it. */
 void emit_open_task(emitter *m, int phase, task_scope *s);
 void emit_close_task(emitter *m, task_scope *s);

@@ -3,6 +3,7 @@
 #include "engine/compile/emit/ranges.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/held.h"
 #include "engine/compile/emit/inside.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -61,7 +62,7 @@ static void emit_quick_lanes(emitter *m, int phase, const lane_range *range, con
     emit_line(m, "}");
 }
 
-void emit_range(emitter *m, int phase, const lane_range *range) {
+static void emit_range_of(emitter *m, int phase, const lane_range *range) {
     size_t n_exprs = (size_t)m->k->n_exprs;
     bool *named = malloc(2 * n_exprs + 1);
     if (named == NULL) {
@@ -83,4 +84,22 @@ void emit_range(emitter *m, int phase, const lane_range *range) {
         emit_plain_range(m, phase, range);
     }
     free(named);
+}
+
+void emit_range(emitter *m, int phase, const lane_range *range) {
+    bool holds = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        holds |= m->k->roots[i].phase == phase && emit_is_held(m, i);
+    }
+    if (!holds) {
+        emit_range_of(m, phase, range);
+        return;
+    }
+    emit_line(m, "{");
+    m->depth++;
+    emit_open_held(m, phase, range);
+    emit_range_of(m, phase, range);
+    emit_close_held(m, phase);
+    m->depth--;
+    emit_line(m, "}");
 }

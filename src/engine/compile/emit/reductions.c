@@ -3,6 +3,7 @@
 #include "engine/compile/emit/reductions.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/held.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/writing.h"
 
@@ -89,6 +90,10 @@ static bool has_accumulator(const root *r, int phase) {
 
 static void emit_start(emitter *m, int i) {
     const root *r = &m->k->roots[i];
+    if (!m->rows && emit_is_held(m, i)) {
+        emit_line(m, "start_held_f32(&held%d, %s);", i, start_of(r->how, r->dtype));
+        return;
+    }
     emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
     emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
     if (is_place(r->how)) {
@@ -111,7 +116,11 @@ void emit_accumulators(emitter *m, int phase) {
         if (!has_accumulator(r, phase)) {
             continue;
         }
-        emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
+        if (!m->rows && emit_is_held(m, i)) {
+            emit_line(m, "held_f32 held%d;", i);
+        } else {
+            emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
+        }
         if (is_place(r->how)) {
             emit_line(m, "int64_t p%d[%lld];", i, (long long)m->k->lanes);
         }
@@ -199,6 +208,10 @@ void emit_root_result(emitter *m, int i) {
         emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
         return;
     }
+    if (emit_is_held(m, i)) {
+        emit_line(m, "const float r%d = %s(&held%d);", i, r->how == RED_SUM ? "sum_of_held_f32" : "largest_of_held_f32", i);
+        return;
+    }
     if (m->k->lanes > 1 && !placed) {
         emit_lanes_in_halves(m, i);
         return;
@@ -247,6 +260,8 @@ void emit_root(emitter *m, int i) {
         emit_line(m, "}");
         m->out.failed |= position.failed;
         text_clear(&position);
+    } else if (emit_is_held(m, i)) {
+        emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
     } else if (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) {
         emit_take(m, r, a, text_get(&value));
     }
