@@ -16,11 +16,12 @@ bool emit_is_held(const emitter *m, int i) {
     const root *r = &k->roots[i];
     bool is_known = r->how == RED_SUM || (r->how == RED_MAX && i == m->guessed && r->buffer < 0); /* the largest of what is no NaN */
     if (!m->c->options->few_stores || r->kind != ROOT_REDUCE || r->dtype != ASSAY_F32 || !is_known || m->twins || k->beside != 0 ||
-        k->vector < 0 || k->variables[k->vector].tile != 0 || k->variables[k->vector].size % k->lanes != 0) {
+        k->vector < 0 || k->variables[k->vector].tile != 0) {
         return false;
     }
     int lanes = emit_block_lanes(m);
-    return m->rows ? m->by_groups && k->lanes % EMIT_BLOCK_LANES == 0 && (lanes == EMIT_BLOCK_LANES || 2 * lanes == EMIT_BLOCK_LANES)
+    bool whole = k->variables[k->vector].size % k->lanes == 0 && k->lanes % EMIT_BLOCK_LANES == 0;
+    return m->rows ? m->by_groups && whole && (lanes == EMIT_BLOCK_LANES || 2 * lanes == EMIT_BLOCK_LANES)
                    : k->lanes == EMIT_BLOCK_LANES && lanes == EMIT_BLOCK_LANES && m->page_tasks == 0;
 }
 
