@@ -452,11 +452,16 @@ static void sums_in_registers_agree(void **state) {
     (void)state;
     static const flow_case rows = {"%x = input(T([40, 1024], bf16))\n", "%y = _softmax(%x, -1, False)\n", "%y"};
     static const flow_case columns = {"%x = input(T([3, 37, 256], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"};
+    static const flow_case pairs = {"%x = input(T([23, 1027], bf16))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"};
     compile_options *o = &((compiled_backend *)compiled)->options;
     assert_false(is_in_text(&rows, "held_f32"));
+    assert_false(is_in_text(&pairs, "stream_bf16_pairs"));
     o->no_twins = o->few_stores = true;
     assert_true(is_in_text(&rows, "take_larger_held_f32"));
     assert_true(is_in_text(&columns, "held_to_f32"));
+    assert_true(is_in_text(&pairs, "stream_bf16_pairs"));
+    check(&pairs, DTYPE_AS_RECORDED, 2, NAN);
+    check(&pairs, DTYPE_AS_RECORDED, 3, -INFINITY);
     check(&rows, DTYPE_AS_RECORDED, 2, NAN);
     check(&rows, DTYPE_AS_RECORDED, 2, -INFINITY);
     check(&rows, DTYPE_F16, 3, INFINITY);
