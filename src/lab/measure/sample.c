@@ -18,6 +18,8 @@ static const double short_sample_ns = 250e3;
 /* How long runs go on untimed at the beginning of a turn, one at least: what the subject before has left in caches and
    predictors is gone by then. */
 static const double rewarm_ns = 50e3;
+/* Once the clock's cost is taken off, as well as that is known, a run may seem to take nothing at all: no less than this is said. */
+static const double least_alone_ns = 1;
 enum { MOST_WARM_UPS = 5, SAMPLES_FOR_INTERVAL = 6, SAMPLES_FOR_DRIFT = 9, SAMPLES_FOR_OUTLIERS = 8 };
 
 static double clock_step_ns(const lab_clock *clock) {
@@ -178,8 +180,10 @@ static void take_sample(const sample_subject *subject, const sample_options *opt
         series->result = take(subject, options, series->inner_loops, &elapsed_ns, &series->err);
     }
     if (series->result == ASSAY_OK) {
-        double loops = (double)series->inner_loops, runs = timed_alone(subject, options) ? loops : 1;
-        series->samples_ns[series->n_samples++] = fmax(elapsed_ns - runs * series->clock_cost_ns, 0) / loops;
+        double loops = (double)series->inner_loops;
+        bool alone = timed_alone(subject, options);
+        series->samples_ns[series->n_samples++] =
+            alone ? fmax(elapsed_ns / loops - series->clock_cost_ns, least_alone_ns) : elapsed_ns / loops;
     }
 }
 

@@ -86,7 +86,7 @@ typedef struct sample_series {
     double *samples_ns;     /* nanoseconds per RUN, in the order taken; those taken before a failure are kept */
     size_t n_samples;
     int64_t inner_loops;    /* runs per sample; a sample is the time of them all, divided by it */
-    double clock_cost_ns;   /* subtracted from each sample that was timed alone (never below 0); else 0 */
+    double clock_cost_ns;   /* subtracted from each sample that was timed alone (which stays 1 ns at least); else 0 */
     double first_ns;        /* the very first run, caches and pages cold: never among the samples */
     const char **warnings;  /* "short: ..." sentences */
     size_t n_warnings;
