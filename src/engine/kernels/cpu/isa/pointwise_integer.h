@@ -72,33 +72,7 @@ ALWAYS_INLINE elem bitwise_xor(elem x, elem y) {
     return x ^ y;
 }
 
-ALWAYS_INLINE bool equal(elem x, elem y) {
-    return x == y;
-}
-
-ALWAYS_INLINE bool differ(elem x, elem y) {
-    return x != y;
-}
-
-ALWAYS_INLINE bool less(elem x, elem y) {
-    return x < y;
-}
-
-ALWAYS_INLINE bool at_most(elem x, elem y) {
-    return x <= y;
-}
-
-ALWAYS_INLINE bool logical_and(elem x, elem y) {
-    return (x != 0) & (y != 0);
-}
-
-ALWAYS_INLINE bool logical_or(elem x, elem y) {
-    return (x != 0) | (y != 0);
-}
-
-ALWAYS_INLINE bool logical_xor(elem x, elem y) {
-    return (x != 0) ^ (y != 0);
-}
+#include "engine/kernels/cpu/isa/pointwise_comparisons.h"
 
 ALWAYS_INLINE elem clamp(elem x, elem low, elem high) {
     return minimum(maximum(x, low), high);

@@ -127,33 +127,7 @@ ALWAYS_INLINE elem minimum(elem x, elem y) {
     return x != x ? x : smaller;
 }
 
-ALWAYS_INLINE bool equal(elem x, elem y) {
-    return x == y;
-}
-
-ALWAYS_INLINE bool differ(elem x, elem y) {
-    return x != y;
-}
-
-ALWAYS_INLINE bool less(elem x, elem y) {
-    return x < y;
-}
-
-ALWAYS_INLINE bool at_most(elem x, elem y) {
-    return x <= y;
-}
-
-ALWAYS_INLINE bool logical_and(elem x, elem y) {
-    return (x != 0) & (y != 0);
-}
-
-ALWAYS_INLINE bool logical_or(elem x, elem y) {
-    return (x != 0) | (y != 0);
-}
-
-ALWAYS_INLINE bool logical_xor(elem x, elem y) {
-    return (x != 0) ^ (y != 0);
-}
+#include "engine/kernels/cpu/isa/pointwise_comparisons.h"
 
 /* Both slopes use s (1 - s) = e / (1 + e)^2 with e = exp(-|u|): 1 - s itself would cancel. */
 ALWAYS_INLINE elem gelu_tanh_backward(elem g, elem x) {
