@@ -82,6 +82,59 @@ static void padding_is_three_pieces(void **state) {
     ((compiled_backend *)compiled)->options.streams_all = false;
 }
 
+static const char *const joined[] = {
+    /* what is computed of joins alone, of joins that others read as well, of several cut alike and otherwise, in place, broadcast */
+    "%x = input(T([3, 5, 14], $))\n%c = input(T([5, 14], $))\n%l = slice.Tensor(%x, 2, 0, 7)\n%r = slice.Tensor(%x, 2, 7, 14)\n"
+    "%m = neg(%r)\n%t = cat([%m, %l], 2)\n%a = mul.Tensor(%x, %c)\n%b = mul.Tensor(%t, %c)\n%y = add.Tensor(%a, %b)\nreturn %y\n",
+    "%x = input(T([6, 40], $))\n%z = input(T([6, 9], $))\n%t = cat([%x, %z, %x], 1)\n%e = exp(%t)\n%y = mul.Tensor(%e, 0.5)\n"
+    "%s = sum.dim_IntList(%t, [1])\nreturn %y, %s\n",
+    "%x = input(T([6, 40], $))\n%z = input(T([2, 40], $))\n%t = cat([%x, %z], 0)\n%u = cat([%z, %x], 0)\n%y = mul.Tensor(%t, %u)\nreturn %y\n",
+    "%x = input(T([6, 40], $))\n%z = input(T([2, 40], $))\n%t = cat([%x, %z], 0)\n%u = cat([%x, %z], 0)\n%v = cos(%u)\n"
+    "%y = mul.Tensor(%t, %v)\n%w = mul.Tensor(%v, 3.0)\nreturn %y, %w\n",
+    "%x = input(T([6, 40], $))\n%l = slice.Tensor(%x, 1, 0, 20)\n%r = slice.Tensor(%x, 1, 20, 40)\n%t = cat([%r, %l], 1)\n"
+    "%y = add_.Tensor(%x, %t)\nreturn %y\n",
+    "%x = input(T([1, 40], $))\n%z = input(T([1, 20], $))\n%t = cat([%x, %z], 1)\n%b = input(T([7, 60], $))\n%y = add.Tensor(%t, %b)\nreturn %y\n",
+    "%x = input(T([6, 8], $))\n%z = input(T([6, 3], $))\n%t = cat([%x, %z], 1)\n%u = cat([%t, %z], 1)\n%e = sin(%u)\n%y = add.Tensor(%e, %u)\nreturn %y\n",
+    "%x = input(T([6, 8], $))\n%s = _softmax(%x, 1, False)\n%z = input(T([6, 3], $))\n%t = cat([%s, %z], 1)\n%y = mul.Tensor(%t, %t)\nreturn %y\n",
+    "%x = input(T([6, 8], $, stride=(1, 6)))\n%z = input(T([6, 3], $))\n%t = cat([%z, %x, %z], 1)\n%y = permute(%t, [1, 0])\n%w = abs(%t)\nreturn %y, %w\n",
+};
+
+static void what_is_joined_is_seen_in_pieces(void **state) {
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        ((compiled_backend *)compiled)->options.pieces_all = all == 1;
+        for (size_t t = 0; t < countof(types); t++) {
+            for (size_t i = 0; i < countof(joined); i++) {
+                add(joined[i], types[t]);
+            }
+        }
+        check();
+    }
+    ((compiled_backend *)compiled)->options.pieces_all = false;
+}
+
+static const char *const of_targets[] = {
+    /* losses and their gradients: sums of one place, exponentials of logarithms of softmax, rows' values computed with their sums */
+    "%x = input(T([40, 50], $))\n%t = input(T([40], i64))\n%g = input(T([], $))\n%l = _log_softmax(%x, 1, False)\n"
+    "%y, %w = nll_loss_forward(%l, %t, None, 1, -100)\n%d = nll_loss_backward(%g, %l, %t, None, 1, -100, %w)\n"
+    "%r = _log_softmax_backward_data(%d, %l, 1, $)\nreturn %y, %w, %r\n",
+    "%x = input(T([40, 7], $))\n%t = input(T([40], i64))\n%v = input(T([7], $), low=0.5, high=1.5)\n%g = input(T([40], $))\n"
+    "%l = _log_softmax(%x, 1, False)\n%y, %w = nll_loss_forward(%l, %t, %v, 0, 3)\n%d = nll_loss_backward(%g, %l, %t, %v, 0, 3, %w)\n"
+    "%r = _log_softmax_backward_data(%d, %l, 1, $)\n%s = sum.dim_IntList(%d, [1])\n%c = sum.dim_IntList(%d, [0])\nreturn %y, %w, %r, %s, %c\n",
+    "%x = input(T([300, 80], $))\n%l = _log_softmax(%x, 0, False)\n%e = exp(%l)\n%f = exp(%x)\nreturn %e, %f\n",
+    "%x = input(T([300, 80], $))\n%l = _log_softmax(%x, 1, False)\n%e = exp(%l)\nreturn %l, %e\n",
+};
+
+static void losses_look_at_one_place(void **state) {
+    (void)state;
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t i = 0; i < countof(of_targets); i++) {
+            add(of_targets[i], types[t]);
+        }
+    }
+    check();
+}
+
 static const char *const between[] = {
     /* strides of 1, 2, 3 and 4 between windows, that meet or leave gaps */
     "%x = input(T([2, 18, 25], $))\n%y = col2im(%x, [9, 9], [3, 3], [1, 1], [1, 1], [2, 2])\nreturn %y\n",
@@ -223,9 +276,12 @@ static void the_first_of_equals_is_the_largest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(padding_is_three_pieces),         cmocka_unit_test(values_lie_between_lanes),
-                                       cmocka_unit_test(halves_lie_here_and_there),       cmocka_unit_test(scatters_have_their_base_near),
-                                       cmocka_unit_test(quotients_are_whole),             cmocka_unit_test(rare_operands_are_done_again),
-                                       cmocka_unit_test(the_first_of_equals_is_the_largest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padding_is_three_pieces),       cmocka_unit_test(what_is_joined_is_seen_in_pieces),
+        cmocka_unit_test(losses_look_at_one_place),      cmocka_unit_test(values_lie_between_lanes),
+        cmocka_unit_test(halves_lie_here_and_there),     cmocka_unit_test(scatters_have_their_base_near),
+        cmocka_unit_test(quotients_are_whole),           cmocka_unit_test(rare_operands_are_done_again),
+        cmocka_unit_test(the_first_of_equals_is_the_largest),
+    };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -166,6 +166,7 @@ static void open_runner(runner *r) {
             ((compiled_backend *)r->backends[i])->options.variants = manners[i].variants;
             ((compiled_backend *)r->backends[i])->options.streams_all = manners[i].streams;
             ((compiled_backend *)r->backends[i])->options.blocks_all = manners[i].blocks;
+            ((compiled_backend *)r->backends[i])->options.pieces_all = manners[i].streams;
         }
     }
     if (result != ASSAY_OK) {

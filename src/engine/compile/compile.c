@@ -340,6 +340,9 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     if (c->options->no_fusion) {
         TRY(keep_results(c, err));
     }
+    if (!cut_by_joins(c)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
     int n_chains = 0;
     const chain *chains = NULL;
     TRY(arrange_all(c, &n_chains, &chains, err));

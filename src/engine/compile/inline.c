@@ -339,6 +339,24 @@ static int random_bits(compiler *c, kernel *k, val v, const dag_node *n, const i
     return expr_append(c, k, &e, v, at, n->ndim);
 }
 
+/* Of a join that no memory holds: the part in which these coordinates lie. */
+static int of_part(compiler *c, kernel *k, const dag_node *n, const index_sum *at, int guard) {
+    int64_t from = 0, low, high;
+    index_range(at[n->dim], &low, &high);
+    for (int i = 0; i < n->n_sources; i++) {
+        int64_t size = dag_at(&c->g, n->sources[i])->sizes[n->dim];
+        if (low >= from && high < from + size) {
+            index_sum within[TENSOR_MAX_DIMS];
+            memcpy(within, at, (size_t)n->ndim * sizeof *at);
+            within[n->dim] = index_add(&c->g.indices, at[n->dim], index_constant(-from));
+            return expr_of(c, k, n->sources[i], within, guard);
+        }
+        from += size;
+    }
+    assert(!"a join seen as a whole");
+    return -1;
+}
+
 static bool is_own_root(const kernel *k, val v) {
     for (int i = 0; i < k->n_roots; i++) {
         if (k->roots[i].value.id == v.id) {
@@ -377,6 +395,8 @@ int expr_of(compiler *c, kernel *k, val v, const index_sum *at, int guard) {
         return of_sources(c, k, v, n, at, guard);
     case PRIM_VIEW:
         return view(c, k, v, n, at, guard);
+    case PRIM_JOIN:
+        return of_part(c, k, n, at, guard);
     case PRIM_RANDOM:
         return random_bits(c, k, v, n, at, guard);
     default: /* what schedule gives memory or a kernel of its own */

@@ -325,7 +325,7 @@ static place place_within(const compiler *c, const dag_node *n, const place *who
 static void place_joined(compiler *c, const attempt *a) {
     for (int i = c->g.n_nodes - 1; i >= 0 && !c->failed; i--) {
         const dag_node *n = &c->g.nodes[i];
-        if (!a->live[i] || n->kind != PRIM_JOIN) {
+        if (!a->live[i] || n->kind != PRIM_JOIN || c->dissolved[i]) {
             continue;
         }
         if (c->places[i].buffer < 0) {
@@ -360,12 +360,21 @@ static void scheduled(compiler *c, int step, int buffer) {
     }
 }
 
+/* What is early is scheduled before all else, so that whatever reads it can join whatever else it reads. */
+static void schedule_early(compiler *c, const attempt *a) {
+    for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
+        if (a->early[i] && c->places[i].buffer >= 0) {
+            scheduled(c, schedule_value(c, (val){i}, &c->places[i]), c->places[i].buffer);
+        }
+    }
+}
+
 static void schedule_values(compiler *c, const attempt *a) {
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
         val v = {i};
         const dag_node *n = &c->g.nodes[i];
         const place *p = &c->places[i];
-        if (!a->live[i] || is_leaf(n) || p->buffer < 0) {
+        if (!a->live[i] || is_leaf(n) || p->buffer < 0 || a->early[i]) {
             continue;
         }
         if (n->kind == PRIM_CALL) {
@@ -416,10 +425,12 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
                 place_operand(c, n->sources[s]);
             }
         }
-        if (needs_kernel(n) && c->places[i].buffer < 0) {
+        if (needs_kernel(n) && c->places[i].buffer < 0 && !c->dissolved[i]) {
             c->places[i] = work_place(c, (val){i});
         }
     }
+    mark_early(c, a);
+    schedule_early(c, a);
     schedule_values(c, a);
     for (int last = 0; last < 2; last++) { /* what others read before is overwritten when they are done */
         for (int i = 0; i < n_copies && !c->failed; i++) {
@@ -437,11 +448,11 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
 status schedule(compiler *c, error *err) {
     size_t n = (size_t)c->g.n_nodes;
     attempt a = {arena_make(c->memory, n, sizeof *a.live), arena_make(c->memory, n, sizeof *a.promoted),
-                 arena_make(c->memory, (size_t)c->g.n_outputs, sizeof *a.apart)};
+                 arena_make(c->memory, (size_t)c->g.n_outputs, sizeof *a.apart), arena_make(c->memory, n, sizeof *a.early)};
     late_copy *copies = arena_make(c->memory, (size_t)c->g.n_outputs, sizeof *copies);
     c->places = arena_make(c->memory, n, sizeof *c->places);
     c->output_buffers = arena_make(c->memory, (size_t)c->g.n_outputs, sizeof *c->output_buffers);
-    if (a.live == NULL || a.promoted == NULL || a.apart == NULL || copies == NULL || c->places == NULL ||
+    if (a.live == NULL || a.promoted == NULL || a.apart == NULL || a.early == NULL || copies == NULL || c->places == NULL ||
         c->output_buffers == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }

@@ -156,6 +156,8 @@ typedef struct compiler {
     int n_steps, step_capacity;
     struct compiler_step *steps;
     int *output_buffers; /* by the dag's outputs; -1: nothing to do */
+    bool *dissolved;     /* of each value: a join that no memory holds: what reads it looks at one of its parts */
+    bool *in_pieces;     /* and what is computed in pieces, of which each element is seen by one alone */
     bool failed; /* memory is out */
 } compiler;
 
@@ -170,6 +172,8 @@ typedef struct compiler_step {
 
 /* Graph to dag. UNSUPPORTED, OUT_OF_MEMORY. */
 status capture(compiler *c, const graph *g, error *err);
+/* Outputs computed by elements of joins become joins of pieces. False when memory is out. */
+bool cut_by_joins(compiler *c);
 /* Chooses what gets memory and which kernel computes it. */
 status schedule(compiler *c, error *err);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */

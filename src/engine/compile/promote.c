@@ -2,6 +2,8 @@
 /* Values that a schedule computes again and again get memory in the next one, where writing and reading them is worth less. */
 #include "engine/compile/schedule.h"
 
+#include <string.h>
+
 /* Rough work of one element, so that what is dear is not done twice. */
 static double cost_of(const compiler *c, val v, double *known) {
     if (known[v.id] > 0 || c->places[v.id].buffer >= 0) {
@@ -70,7 +72,7 @@ static bool promote_windows(compiler *c, attempt *a, double *costs) {
         const kernel *k = c->steps[s].kernel;
         for (int e = 0; k != NULL && e < k->n_exprs; e++) {
             int id = k->exprs[e].value;
-            bool computed = id > best && (k->exprs[e].kind == EXPR_MAP || k->exprs[e].kind == EXPR_CAST);
+            bool computed = id > best && !c->in_pieces[id] && (k->exprs[e].kind == EXPR_MAP || k->exprs[e].kind == EXPR_CAST);
             if (computed && !a->promoted[id] && dag_numel(dag_at(&c->g, (val){id})) > 1 &&
                 dag_at(&c->g, (val){id})->kind != PRIM_VIEW && other_places(k, e) * cost_of(c, (val){id}, costs) > 2 * DEAR) {
                 best = id;
@@ -81,6 +83,64 @@ static bool promote_windows(compiler *c, attempt *a, double *costs) {
         a->promoted[best] = true;
     }
     return best >= 0;
+}
+
+/* What expression e of step s reads of what reductions of one kernel before it answer, each of v's elements from one element: how
+   many of them; -1: of several kernels, or not so. `from`: the kernel's step. */
+static int results_read(const compiler *c, const kernel *k, int e, int64_t elements, int *from, bool *seen) {
+    int n = 0, reads[EXPR_MAX_READS], n_reads = expr_reads(k, &k->exprs[e], reads);
+    seen[e] = true;
+    for (int i = 0; i < n_reads; i++) {
+        int below = seen[reads[i]] ? 0 : results_read(c, k, reads[i], elements, from, seen);
+        if (below < 0) {
+            return -1;
+        }
+        n += below;
+    }
+    const compile_buffer *b = k->exprs[e].kind == EXPR_LOAD ? &c->buffers[k->exprs[e].buffer] : NULL;
+    if (b == NULL || b->step < 0) {
+        return k->exprs[e].kind == EXPR_RESULT ? -1 : n;
+    }
+    const kernel *maker = b->role == BUFFER_WORK ? c->steps[b->step].kernel : NULL;
+    for (int i = 0; maker != NULL && i < maker->n_roots; i++) {
+        const root *r = &maker->roots[i];
+        bool fits = r->buffer == k->exprs[e].buffer && r->kind == ROOT_REDUCE && !maker->sums_products &&
+                    dag_numel(dag_at(&c->g, r->value)) == elements && (*from < 0 || *from == b->step);
+        if (fits) {
+            *from = b->step;
+            return n + 1;
+        }
+    }
+    return -1;
+}
+
+/* What follows for each row from two results of its kernel (the loss of a row, from its largest and its sum) is computed there: only
+   that is written then, and often it does not hang on how the results came about. */
+static bool promote_followers(compiler *c, attempt *a) {
+    enum { FAR_LARGER = 16 };
+    for (int s = 1; s < c->n_steps; s++) {
+        const kernel *k = c->steps[s].kernel;
+        bool *seen = k != NULL ? arena_make(c->memory, (size_t)k->n_exprs, sizeof *seen) : NULL;
+        for (int e = k != NULL && seen != NULL ? k->n_exprs - 1 : -1; e >= 0; e--) {
+            const expr *x = &k->exprs[e];
+            val v = {x->value};
+            int from = -1;
+            memset(seen, 0, (size_t)k->n_exprs * sizeof *seen);
+            if (v.id < 0 || c->in_pieces[v.id] || x->kind != EXPR_MAP || c->places[v.id].buffer >= 0 || a->promoted[v.id] || dag_numel(dag_at(&c->g, v)) < 2 ||
+                results_read(c, k, e, dag_numel(dag_at(&c->g, v)), &from, seen) < 2) {
+                continue;
+            }
+            double visited = 1;
+            for (int i = 0; i < c->steps[from].kernel->n_variables; i++) {
+                visited *= (double)c->steps[from].kernel->variables[i].size;
+            }
+            if (visited >= FAR_LARGER * (double)dag_numel(dag_at(&c->g, v))) {
+                a->promoted[v.id] = true;
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 bool promote(compiler *c, attempt *a) {
@@ -95,7 +155,7 @@ bool promote(compiler *c, attempt *a) {
         const kernel *k = c->steps[s].kernel;
         for (int e = 0; k != NULL && e < k->n_exprs; e++) {
             int id = k->exprs[e].value;
-            if (id >= 0 && k->exprs[e].kind != EXPR_LOAD) {
+            if (id >= 0 && !c->in_pieces[id] && k->exprs[e].kind != EXPR_LOAD) {
                 twice[id] |= first[id] != 0 && first[id] != s + 1;
                 first[id] = s + 1;
             }
@@ -103,6 +163,7 @@ bool promote(compiler *c, attempt *a) {
     }
     bool any = promote_factors(c, a, costs);
     any |= promote_windows(c, a, costs);
+    any |= promote_followers(c, a);
     for (int i = c->g.n_nodes - 1; i >= 0; i--) {
         const dag_node *n = &c->g.nodes[i];
         if (twice[i] && c->places[i].buffer < 0 && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) &&
@@ -139,7 +200,7 @@ val dear_in_chains(compiler *c, int n_chains, const chain *chains) {
     }
     for (int i = c->g.n_nodes - 1; i >= 0; i--) {
         const dag_node *n = &c->g.nodes[i];
-        for (int h = 0; h < n_chains && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) && c->places[i].buffer < 0; h++) {
+        for (int h = 0; h < n_chains && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) && c->places[i].buffer < 0 && !c->in_pieces[i]; h++) {
             double bytes = (double)dag_numel(n) * (double)dtype_size(n->dtype) / (double)chains[h].parts;
             if (dag_numel(n) > 1 && bytes <= PART_BYTES && n_computing(c, &chains[h], i) > 1 && cost_of(c, (val){i}, costs) >= DEAR) {
                 return (val){i};

@@ -10,8 +10,13 @@ typedef struct attempt {
     bool *live;
     bool *promoted;   /* values that get memory of their own: several kernels want them, or a call is to write there */
     bool *apart;      /* per output: not straight into its memory, an input of other kernels lies there */
+    bool *early;      /* values that are computed before all others */
 } attempt;
 
+/* Marks reductions of inputs alone that what is far larger reads: the number of targets that count, of a loss. Where they come before
+   it, the large kernels that need them need not wait for others, which stand between only by the order in which they were written.
+   Memory must have been given out. */
+void mark_early(compiler *c, attempt *a);
 /* The value that v shows, seen through views that strides can tell, as far as it has no place itself. */
 val core_of(const compiler *c, val v);
 /* Whether node n is a call whose result is the memory of its first tensor. */

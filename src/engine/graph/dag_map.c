@@ -79,6 +79,29 @@ static bool before_reshape(dag *g, scalar_function f, int n, const val *x, val *
     return normal.id >= 0;
 }
 
+/* x - log(sum of exp(x) over some of its dimensions), of which the exponential is exp(x) / that sum: the gradient of a logarithm of
+   softmax takes no other exponentials than the sum has. */
+static bool exp_of_log_softmax(dag *g, val v, val *out) {
+    const dag_node difference = *dag_at(g, v);
+    if (difference.kind != PRIM_MAP || difference.fn != FN_SUB) {
+        return false;
+    }
+    const dag_node shown = *dag_at(g, difference.sources[1]);
+    const dag_node logarithm = shown.kind == PRIM_VIEW ? *dag_at(g, shown.sources[0]) : shown;
+    if (shown.kind != PRIM_VIEW || shown.n_sources != 1 || logarithm.kind != PRIM_MAP || logarithm.fn != FN_LOG) {
+        return false;
+    }
+    const dag_node *sum = dag_at(g, logarithm.sources[0]);
+    sum = sum->kind == PRIM_VIEW ? dag_at(g, sum->sources[0]) : sum;
+    const dag_node *terms = sum->kind == PRIM_REDUCE && sum->reduce.how == RED_SUM ? dag_at(g, sum->sources[0]) : sum;
+    if (terms->kind != PRIM_MAP || terms->fn != FN_EXP || terms->sources[0].id != difference.sources[0].id) {
+        return false;
+    }
+    val exponential = sum->sources[0];
+    *out = v_div(g, exponential, v_view(g, logarithm.sources[0], shown.ndim, shown.sizes, &shown.view));
+    return true;
+}
+
 val v_map(dag *g, scalar_function f, int n, const val *x) {
     if (dag_stopped(g)) {
         return (val){0};
@@ -95,6 +118,9 @@ val v_map(dag *g, scalar_function f, int n, const val *x) {
     }
     val folded;
     if (fold(g, f, n, x, &folded)) {
+        return folded;
+    }
+    if (f == FN_EXP && exp_of_log_softmax(g, x[0], &folded)) {
         return folded;
     }
     val operands[3];

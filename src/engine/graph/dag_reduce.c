@@ -99,6 +99,70 @@ static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
     return true;
 }
 
+/* --- sums of one place ------------------------------------------------------------------------------------------------ */
+
+/* Whether v is the coordinate along dimension d, of whatever type. */
+static bool is_coordinate(const dag *g, val v, int d) {
+    const dag_node *n = dag_at(g, v);
+    while (n->kind == PRIM_CAST) {
+        n = dag_at(g, n->sources[0]);
+    }
+    return n->kind == PRIM_IOTA && n->dim == d;
+}
+
+/* Whether v is the same all along dimension d. */
+static bool is_same_along(const dag *g, val v, int d) {
+    const dag_node *n = dag_at(g, v);
+    bool same = n->kind == PRIM_CONSTANT || n->kind == PRIM_VIEW;
+    for (int i = 0; n->kind == PRIM_VIEW && i < n->view.n_at; i++) {
+        same &= (index_variables(n->view.at[i]) >> d & 1) == 0;
+    }
+    for (int i = 0; n->kind == PRIM_VIEW && i < n->view.n_bounds; i++) {
+        same &= (index_variables(n->view.bounds[i].at) >> d & 1) == 0;
+    }
+    return same;
+}
+
+/* v where coordinate d is 0, without that dimension. */
+static val first_along(dag *g, val v, int d) {
+    return dag_at(g, v)->kind == PRIM_CONSTANT ? v : v_squeeze(g, v_slice(g, v, d, 0, 1, 1), d);
+}
+
+/* The sum of what is 0 but where the coordinate is one of the row's own (the gradient of a loss: all but the target's) is what stands
+   there: no loop looks for it. */
+static bool sum_of_one_place(dag *g, reduction how, val x, uint64_t dims, val *out) {
+    const dag_node n = *dag_at(g, x);
+    int d = 0;
+    while (d < n.ndim && (dims >> d & 1) == 0) {
+        d++;
+    }
+    if (how != RED_SUM || d == n.ndim || dims >> d != 1 || n.kind != PRIM_MAP || n.fn != FN_SELECT) {
+        return false;
+    }
+    const dag_node condition = *dag_at(g, n.sources[0]), *otherwise = dag_at(g, n.sources[2]);
+    if (condition.kind != PRIM_MAP || condition.fn != FN_EQ || otherwise->kind != PRIM_CONSTANT || otherwise->number.f != 0 ||
+        otherwise->number.im != 0 || !is_same_along(g, n.sources[1], d)) {
+        return false;
+    }
+    int other = is_coordinate(g, condition.sources[0], d) ? 1 : 0;
+    val place = condition.sources[other];
+    if (!is_coordinate(g, condition.sources[1 - other], d) || !is_same_along(g, place, d)) {
+        return false;
+    }
+    dtype t = v_dtype(g, place);
+    val at = first_along(g, place, d);
+    val inside = v_2(g, FN_AND, v_2(g, FN_GE, at, v_int(g, t, 0)), v_2(g, FN_LT, at, v_int(g, t, n.sizes[d])));
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int i = 0; i < n.ndim; i++) {
+        if (i != d) {
+            sizes[ndim++] = n.sizes[i];
+        }
+    }
+    *out = v_expand(g, v_select(g, inside, first_along(g, n.sources[1], d), n.sources[2]), ndim, sizes);
+    return true;
+}
+
 static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, bool of_factors) {
     if (dag_stopped(g)) {
         return (val){0};
@@ -119,7 +183,7 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
         return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
     }
     val result = x;
-    if ((dims != 0 || places) && !split(g, how, x, dims, &result) && !split_rows(g, how, x, dims, &result)) {
+    if ((dims != 0 || places) && !sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) && !split_rows(g, how, x, dims, &result)) {
         result = reduce_by(g, how, x, dims, of_factors);
     }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;

@@ -2,7 +2,7 @@
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b1 = buffers[1];
-    float *const b14 = buffers[2];
+    float *const b12 = buffers[2];
     if (first < 0) {
         __builtin_unreachable();
     }
@@ -15,8 +15,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t v1 = first_lane + l;
             const float t1 = b1[v1];
             const float t2 = t0 * t1;
-            b14[64 * v0 + v1] = t2;
-            b14[64 * v0 + v1 + 32] = t2;
+            b12[64 * v0 + v1] = t2;
+            b12[64 * v0 + v1 + 32] = t2;
         }
     }
     return 1;
@@ -26,7 +26,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float *const b8 = buffers[0];
     float *const b9 = buffers[1];
-    const float *const b14 = buffers[2];
+    const float *const b12 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_lane = 1024 * (task);
         {
@@ -34,7 +34,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 1024; l++) {
                 const int64_t v0 = first_lane + l;
-                const float t0 = b14[v0];
+                const float t0 = b12[v0];
                 rare |= angle_is_large(t0);
                 rare |= angle_is_large(t0);
                 const float t1 = cos_f32(t0);
@@ -46,7 +46,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 INDEPENDENT
                 for (int64_t l = 0; l < 1024; l++) {
                     const int64_t v0 = first_lane + l;
-                    const float t0 = b14[v0];
+                    const float t0 = b12[v0];
                     const float t1 = cosine_f32(t0);
                     const float t2 = sine_f32(t0);
                     b8[v0] = t1;
@@ -58,141 +58,81 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     return 1;
 }
 
-/* %10 = neg f32[1, 16, 1024, 32] */
+/* %27 = view f32[1, 16, 1024, 32], %30 = view f32[1, 16, 1024, 32] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b3 = buffers[0];
-    float *const b13 = buffers[1];
+    const float *const b4 = buffers[1];
+    const float *const b6 = buffers[2];
+    const float *const b7 = buffers[3];
+    const float *const b8 = buffers[4];
+    const float *const b9 = buffers[5];
+    float *const b10 = buffers[6];
+    float *const b11 = buffers[7];
     if (first < 0) {
         __builtin_unreachable();
     }
     for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task;
+        const int64_t v0 = task / 1024;
+        const int64_t v1 = task % 1024;
         const int64_t first_lane = 32 * (task % 1);
         INDEPENDENT
         for (int64_t l = 0; l < 32; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b3[64 * v0 + v1];
-            const float t1 = -t0;
-            b13[64 * v0 + v1] = t1;
+            const int64_t v2 = first_lane + l;
+            const float t0 = b4[65536 * v0 + 64 * v1 + v2];
+            const float t1 = b8[64 * v1 + v2];
+            const float t2 = t0 * t1;
+            const float t3 = b3[65536 * v0 + 64 * v1 + v2];
+            const float t4 = -t3;
+            const float t5 = b9[64 * v1 + v2];
+            const float t6 = t4 * t5;
+            const float t7 = t2 + t6;
+            const float t8 = b7[65536 * v0 + 64 * v1 + v2];
+            const float t9 = t8 * t1;
+            const float t10 = b6[65536 * v0 + 64 * v1 + v2];
+            const float t11 = -t10;
+            const float t12 = t11 * t5;
+            const float t13 = t9 + t12;
+            b10[65536 * v0 + 64 * v1 + v2] = t7;
+            b11[65536 * v0 + 64 * v1 + v2] = t13;
         }
     }
     return 1;
 }
 
-/* %8 = input f32[1, 16, 1024, 32] */
+/* %28 = view f32[1, 16, 1024, 32], %31 = view f32[1, 16, 1024, 32] */
 _Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
     const float *const b2 = buffers[0];
-    float *const b13 = buffers[1];
+    const float *const b4 = buffers[1];
+    const float *const b5 = buffers[2];
+    const float *const b7 = buffers[3];
+    const float *const b8 = buffers[4];
+    const float *const b9 = buffers[5];
+    float *const b10 = buffers[6];
+    float *const b11 = buffers[7];
     if (first < 0) {
         __builtin_unreachable();
     }
     for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task;
+        const int64_t v0 = task / 1024;
+        const int64_t v1 = task % 1024;
         const int64_t first_lane = 32 * (task % 1);
         INDEPENDENT
         for (int64_t l = 0; l < 32; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b2[64 * v0 + v1];
-            b13[64 * v0 + v1 + 32] = t0;
-        }
-    }
-    return 1;
-}
-
-/* %18 = add f32[1, 16, 1024, 64] */
-_Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
-    const float *const b4 = buffers[0];
-    const float *const b8 = buffers[1];
-    const float *const b9 = buffers[2];
-    float *const b10 = buffers[3];
-    const float *const b13 = buffers[4];
-    if (first < 0) {
-        __builtin_unreachable();
-    }
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 64;
-        const int64_t first_lane = 1024 * (task % 64);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b4[65536 * v0 + v1];
-            const float t1 = b8[v1];
+            const int64_t v2 = first_lane + l;
+            const float t0 = b4[65536 * v0 + 64 * v1 + v2 + 32];
+            const float t1 = b8[64 * v1 + v2 + 32];
             const float t2 = t0 * t1;
-            const float t3 = b13[65536 * v0 + v1];
-            const float t4 = b9[v1];
+            const float t3 = b2[65536 * v0 + 64 * v1 + v2];
+            const float t4 = b9[64 * v1 + v2 + 32];
             const float t5 = t3 * t4;
             const float t6 = t2 + t5;
-            b10[65536 * v0 + v1] = t6;
-        }
-    }
-    return 1;
-}
-
-/* %21 = neg f32[1, 16, 1024, 32] */
-_Bool kernel_5(void *const *buffers, int64_t first, int64_t last) {
-    const float *const b6 = buffers[0];
-    float *const b12 = buffers[1];
-    if (first < 0) {
-        __builtin_unreachable();
-    }
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task;
-        const int64_t first_lane = 32 * (task % 1);
-        INDEPENDENT
-        for (int64_t l = 0; l < 32; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b6[64 * v0 + v1];
-            const float t1 = -t0;
-            b12[64 * v0 + v1] = t1;
-        }
-    }
-    return 1;
-}
-
-/* %19 = input f32[1, 16, 1024, 32] */
-_Bool kernel_6(void *const *buffers, int64_t first, int64_t last) {
-    const float *const b5 = buffers[0];
-    float *const b12 = buffers[1];
-    if (first < 0) {
-        __builtin_unreachable();
-    }
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task;
-        const int64_t first_lane = 32 * (task % 1);
-        INDEPENDENT
-        for (int64_t l = 0; l < 32; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b5[64 * v0 + v1];
-            b12[64 * v0 + v1 + 32] = t0;
-        }
-    }
-    return 1;
-}
-
-/* %26 = add f32[1, 16, 1024, 64] */
-_Bool kernel_7(void *const *buffers, int64_t first, int64_t last) {
-    const float *const b7 = buffers[0];
-    const float *const b8 = buffers[1];
-    const float *const b9 = buffers[2];
-    float *const b11 = buffers[3];
-    const float *const b12 = buffers[4];
-    if (first < 0) {
-        __builtin_unreachable();
-    }
-    for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 64;
-        const int64_t first_lane = 1024 * (task % 64);
-        INDEPENDENT
-        for (int64_t l = 0; l < 1024; l++) {
-            const int64_t v1 = first_lane + l;
-            const float t0 = b7[65536 * v0 + v1];
-            const float t1 = b8[v1];
-            const float t2 = t0 * t1;
-            const float t3 = b12[65536 * v0 + v1];
-            const float t4 = b9[v1];
-            const float t5 = t3 * t4;
-            const float t6 = t2 + t5;
-            b11[65536 * v0 + v1] = t6;
+            const float t7 = b7[65536 * v0 + 64 * v1 + v2 + 32];
+            const float t8 = t7 * t1;
+            const float t9 = b5[65536 * v0 + 64 * v1 + v2];
+            const float t10 = t9 * t4;
+            const float t11 = t8 + t10;
+            b10[65536 * v0 + 64 * v1 + v2 + 32] = t6;
+            b11[65536 * v0 + 64 * v1 + v2 + 32] = t11;
         }
     }
     return 1;
