@@ -14,6 +14,7 @@ extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_halves[];
+extern const char compile_prelude_halves[];
 
 const char *dialect_type(dtype t) {
     static const char *const types[ASSAY_DTYPE_COUNT] = {
@@ -156,7 +157,7 @@ static const char *const block_forms[FN_COUNT][3] = {
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
     [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
     [FN_NORMAL_CDF] = {"normal_cdf_block_f32", "normal_cdf_block_f16", "normal_cdf_block_bf16"},
-    [FN_NORMAL_SLOPE] = {"normal_slope_block_f32", "normal_slope_block_f32", "normal_slope_block_f32"},
+    [FN_NORMAL_SLOPE] = {"normal_slope_block_f32", "normal_slope_block_f16", "normal_slope_block_bf16"},
 };
 
 const char *dialect_block(scalar_function f, dtype t, dtype digits) {
@@ -418,6 +419,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
+    n = paragraphs_of(compile_prelude_halves, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);

@@ -297,140 +297,89 @@ VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
 }
 #endif
 
-VECTOR_INLINE void exp_block_bf16(float *to, const float *from, int n) {
+/* The slope of x times that share: at -s, for s = |x|, (0.7518 - s) 2^y, where the table of y has the exponential and all else, so that
+   digits are kept beside the zero; at s it is 1 less that. Below the lowest y it is taken for 0. */
 #if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_exp_for_bf16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
+VECTOR_INLINE wide_four four_normal_slope(wide_four x, const float (*terms)[32], float intervals, float most, float lowest) {
+    wide_four s;
+    for (int k = 0; k < IN_FOUR; k++) {
+        s.v[k] = wide_smaller(most, wide_size(x.v[k]));
     }
-#else
-    exp_block_f32(to, from, n);
-#endif
+    wide_four y = four_from_table(terms, s, 2, intervals), value = four_powers(y, y, lowest);
+    for (int k = 0; k < IN_FOUR; k++) {
+        uint16_t above;
+        value.v[k] = (0x1.80ead2p-1f - wide_size(x.v[k])) * value.v[k];
+        __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
+        __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
+    }
+    return value;
 }
+#endif
 
-VECTOR_INLINE void exp_block_f16(float *to, const float *from, int n) {
+/* 1.4e-4. */
 #if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_exp_for_f16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    exp_block_f32(to, from, n);
-#endif
+VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            -0x1.2d4532p-1f, -0x1.2e6e1p-1f, -0x1.35254cp-1f, -0x1.4128acp-1f, -0x1.5080dap-1f, -0x1.615fc6p-1f,
+            -0x1.72874ep-1f, -0x1.8338d2p-1f, -0x1.930e88p-1f, -0x1.a1da6ep-1f, -0x1.af8f66p-1f, -0x1.bc32a8p-1f,
+            -0x1.c7d2f2p-1f, -0x1.d2834cp-1f, -0x1.dc581ep-1f, -0x1.e5658ap-1f, -0x1.edbe92p-1f, -0x1.f574bcp-1f,
+            -0x1.fc97eep-1f, -0x1.019b3ap+0f, -0x1.04ae8cp+0f, -0x1.078bap+0f, -0x1.0a3788p+0f, -0x1.0cb6cap+0f,
+            -0x1.0f0d6ap+0f, -0x1.113fp+0f, -0x1.134ebcp+0f, -0x1.153f7ap+0f, -0x1.1713cep+0f, -0x1.18cep+0f,
+            -0x1.1a7022p+0f, -0x1.1bfc12p+0f
+        },
+        {
+            -0x1.8723d6p-2f, -0x1.743b24p-2f, -0x1.4898a8p-2f, -0x1.19edbcp-2f, -0x1.deebb2p-3f, -0x1.966942p-3f,
+            -0x1.5a288cp-3f, -0x1.28963ap-3f, -0x1.ffb832p-4f, -0x1.bc97b2p-4f, -0x1.84f98p-4f, -0x1.569794p-4f,
+            -0x1.2fa452p-4f, -0x1.0eb3dep-4f, -0x1.e54f1cp-5f, -0x1.b539c4p-5f, -0x1.8bc01p-5f, -0x1.67c2dep-5f,
+            -0x1.485b76p-5f, -0x1.2ccf46p-5f, -0x1.148676p-5f, -0x1.fe0934p-6f, -0x1.d7c652p-6f, -0x1.b59a32p-6f,
+            -0x1.96f6f8p-6f, -0x1.7b65aap-6f, -0x1.6281f4p-6f, -0x1.4bf6d8p-6f, -0x1.377bfp-6f, -0x1.24d352p-6f,
+            -0x1.13c7ccp-6f, -0x1.042b7ap-6f
+        },
+        {
+            -0x1.2742b2p-1f, -0x1.3b06cap-1f, -0x1.4ce904p-1f, -0x1.584732p-1f, -0x1.5fa2f2p-1f, -0x1.6482c4p-1f,
+            -0x1.67d1dcp-1f, -0x1.6a1ef6p-1f, -0x1.6bc21ep-1f, -0x1.6cf2bcp-1f, -0x1.6dd478p-1f, -0x1.6e7ebap-1f,
+            -0x1.6f013ep-1f, -0x1.6f66c4p-1f, -0x1.6fb6cap-1f, -0x1.6ff6a6p-1f, -0x1.702a2cp-1f, -0x1.70542ap-1f,
+            -0x1.7076b4p-1f, -0x1.70935ep-1f, -0x1.70ab58p-1f, -0x1.70bf88p-1f, -0x1.70d0a8p-1f, -0x1.70df46p-1f,
+            -0x1.70ebd2p-1f, -0x1.70f6a4p-1f, -0x1.710008p-1f, -0x1.710838p-1f, -0x1.710f62p-1f, -0x1.7115aep-1f,
+            -0x1.711b3ep-1f, -0x1.71202ap-1f
+        },
+    };
+    return four_normal_slope(x, terms, 1 / 0.4159f, 13.1f, -124.5f);
 }
+#endif
 
-VECTOR_INLINE void sigmoid_block_bf16(float *to, const float *from, int n) {
+/* 1e-4; from 6.5 on it is 0 or 1 in f16. */
 #if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_sigmoid_for_bf16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    sigmoid_block_f32(to, from, n);
-#endif
+VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            -0x1.2d439cp-1f, -0x1.2d70ecp-1f, -0x1.2eac72p-1f, -0x1.3164dcp-1f, -0x1.35a1fp-1f, -0x1.3b372cp-1f,
+            -0x1.41e32p-1f, -0x1.4961p-1f, -0x1.517176p-1f, -0x1.59de52p-1f, -0x1.627b52p-1f, -0x1.6b2596p-1f,
+            -0x1.73c264p-1f, -0x1.7c3dd8p-1f, -0x1.84898ap-1f, -0x1.8c9b7p-1f, -0x1.946ce4p-1f, -0x1.9bf9ep-1f,
+            -0x1.a3404ep-1f, -0x1.aa3f96p-1f, -0x1.b0f836p-1f, -0x1.b76b6ep-1f, -0x1.bd9b0ep-1f, -0x1.c38948p-1f,
+            -0x1.c93886p-1f, -0x1.ceab58p-1f, -0x1.d3e45ep-1f, -0x1.d8e638p-1f, -0x1.ddb382p-1f, -0x1.e24ec6p-1f,
+            -0x1.e6ba7ap-1f, -0x1.eaf8fap-1f
+        },
+        {
+            -0x1.880fb4p-2f, -0x1.826b56p-2f, -0x1.72bc88p-2f, -0x1.5df004p-2f, -0x1.46cc6ep-2f, -0x1.2f1ab6p-2f,
+            -0x1.17f25ep-2f, -0x1.01f356p-2f, -0x1.dadeeep-3f, -0x1.b50e36p-3f, -0x1.9278b8p-3f, -0x1.72ff6ap-3f,
+            -0x1.567044p-3f, -0x1.3c9078p-3f, -0x1.2522cp-3f, -0x1.0feb0ep-3f, -0x1.f9613cp-4f, -0x1.d67df8p-4f,
+            -0x1.b6ccd2p-4f, -0x1.99f7bep-4f, -0x1.7fb1bp-4f, -0x1.67b606p-4f, -0x1.51c7bap-4f, -0x1.3db0acp-4f,
+            -0x1.2b40ep-4f, -0x1.1a4dcap-4f, -0x1.0ab1b4p-4f, -0x1.f8964ap-5f, -0x1.ddf8c4p-5f, -0x1.c555f4p-5f,
+            -0x1.ae7ec6p-5f, -0x1.99493ap-5f
+        },
+        {
+            -0x1.23522ap-1f, -0x1.2ed0d8p-1f, -0x1.3b67a6p-1f, -0x1.456074p-1f, -0x1.4d48fep-1f, -0x1.539396p-1f,
+            -0x1.589a9p-1f, -0x1.5ca464p-1f, -0x1.5fe7bap-1f, -0x1.628ed6p-1f, -0x1.64ba68p-1f, -0x1.6683c6p-1f,
+            -0x1.67fea4p-1f, -0x1.693a64p-1f, -0x1.6a4316p-1f, -0x1.6b224p-1f, -0x1.6bdf6ep-1f, -0x1.6c80a4p-1f,
+            -0x1.6d0ab6p-1f, -0x1.6d8186p-1f, -0x1.6de83cp-1f, -0x1.6e416ap-1f, -0x1.6e8f2ap-1f, -0x1.6ed33ap-1f,
+            -0x1.6f0f06p-1f, -0x1.6f43cp-1f, -0x1.6f7268p-1f, -0x1.6f9bd2p-1f, -0x1.6fc0b4p-1f, -0x1.6fe1a6p-1f,
+            -0x1.6fff26p-1f, -0x1.7019a6p-1f
+        },
+    };
+    return four_normal_slope(x, terms, 1 / 0.21f, 6.6f, -31.5f);
 }
-
-VECTOR_INLINE void sigmoid_block_f16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_sigmoid_for_f16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    sigmoid_block_f32(to, from, n);
 #endif
-}
-
-VECTOR_INLINE void tanh_block_bf16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_tanh_for_bf16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    tanh_block_f32(to, from, n);
-#endif
-}
-
-VECTOR_INLINE void tanh_block_f16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_tanh_for_f16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    tanh_block_f32(to, from, n);
-#endif
-}
-
-VECTOR_INLINE void normal_cdf_block_bf16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_normal_cdf_for_bf16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    normal_cdf_block_f32(to, from, n);
-#endif
-}
-
-VECTOR_INLINE void normal_cdf_block_f16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = {{{0}}};
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + l + 16 * k);
-        }
-        x = four_normal_cdf_for_f16(x);
-        for (int k = 0; k < IN_FOUR && l + 16 * k < n; k++) {
-            *(wide_f32_anywhere *)(to + l + 16 * k) = x.v[k];
-        }
-    }
-#else
-    normal_cdf_block_f32(to, from, n);
-#endif
-}
 
 #endif
