@@ -54,23 +54,47 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
     }
 }
 
-/* Whether an accumulator takes places as they ascend, beginning with the first: equals never beat it. */
+/* Whether an accumulator takes places as they ascend: equals never beat the one that it begins with. */
 static bool takes_in_order(const emitter *m, const root *r) {
     const kernel *k = m->k;
     int64_t stride, least = INT64_MAX;
-    for (int i = 0; i < k->n_loops && m->rows; i++) {
+    for (int i = 0; i < k->n_loops; i++) {
         if (!index_stride(r->place, k->loops[i], &stride) || stride <= 0 || stride >= least) {
             return false; /* an inner loop's places lie between the next outer one's */
         }
         least = stride;
     }
-    return m->rows && m->flow == FLOW_NONE;
+    bool along = k->vector >= 0 && !m->rows; /* each lane has every so manieth of a row */
+    if (along && (!index_stride(r->place, k->vector, &stride) || stride <= 0 || stride >= least)) {
+        return false;
+    }
+    return k->vector >= 0 && m->flow == FLOW_NONE && m->k->beside == 0;
+}
+
+/* Places of lanes along a row need 32 bits, as long as the row has no more elements than these count. */
+static const char *type_of_place(const emitter *m, const root *r) {
+    int64_t low, high;
+    index_range(r->place, &low, &high);
+    return !m->rows && takes_in_order(m, r) && high < INT32_MAX ? "int32_t" : "int64_t";
+}
+
+/* The root of the place of the extreme that root i is the value of; -1: there is none. */
+static int place_of(const emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    for (int p = 0; p < m->k->n_roots && m->flow == FLOW_NONE && (r->how == RED_MAX || r->how == RED_MIN); p++) {
+        const root *other = &m->k->roots[p];
+        if (other->kind == ROOT_REDUCE && r->kind == ROOT_REDUCE && other->how == (r->how == RED_MAX ? RED_ARGMAX : RED_ARGMIN) &&
+            other->expr == r->expr && other->phase == r->phase && other->dtype == r->dtype) {
+            return p;
+        }
+    }
+    return -1;
 }
 
 /* The same where the place counts: the first of equals, and the first NaN before all numbers. */
-static void emit_take_place(emitter *m, const root *r, const char *a, const char *at, const char *x, const char *p) {
+static void emit_take_place(emitter *m, const root *r, bool in_order, const char *a, const char *at, const char *x, const char *p) {
     const char *beats = r->how == RED_ARGMAX ? ">" : "<";
-    if (takes_in_order(m, r)) {
+    if (in_order) {
         bool may_be_nan = dtype_is_floating(r->dtype);
         emit_line(m, may_be_nan ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
                   x, beats, a, x, x, a, a);
@@ -84,8 +108,9 @@ static void emit_take_place(emitter *m, const root *r, const char *a, const char
     emit_line(m, "%s = wins ? %s : %s;", at, p, at);
 }
 
-static bool has_accumulator(const root *r, int phase) {
-    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN);
+static bool has_accumulator(const emitter *m, int i, int phase) {
+    const root *r = &m->k->roots[i];
+    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) && place_of(m, i) < 0;
 }
 
 static void emit_start(emitter *m, int i) {
@@ -97,14 +122,20 @@ static void emit_start(emitter *m, int i) {
     emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
     emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
     if (is_place(r->how)) {
-        emit_line(m, takes_in_order(m, r) ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
+        int64_t stride = 0;
+        bool in_order = takes_in_order(m, r), along = in_order && !m->rows && index_stride(r->place, m->k->vector, &stride);
+        if (along && stride > 1) {
+            emit_line(m, "    p%d[l] = %lld * l;", i, (long long)stride);
+        } else {
+            emit_line(m, along ? "    p%d[l] = l;" : in_order ? "    p%d[l] = 0;" : "    p%d[l] = 0x7fffffffffffffff;", i);
+        }
     }
     emit_line(m, "}");
 }
 
 void emit_starts(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
-        if (has_accumulator(&m->k->roots[i], phase)) {
+        if (has_accumulator(m, i, phase)) {
             emit_start(m, i);
         }
     }
@@ -113,7 +144,7 @@ void emit_starts(emitter *m, int phase) {
 void emit_accumulators(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
-        if (!has_accumulator(r, phase)) {
+        if (!has_accumulator(m, i, phase)) {
             continue;
         }
         if (!m->rows && emit_is_held(m, i)) {
@@ -122,7 +153,7 @@ void emit_accumulators(emitter *m, int phase) {
             emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
         }
         if (is_place(r->how)) {
-            emit_line(m, "int64_t p%d[%lld];", i, (long long)m->k->lanes);
+            emit_line(m, "%s p%d[%lld];", type_of_place(m, r), i, (long long)m->k->lanes);
         }
         emit_start(m, i);
     }
@@ -199,13 +230,45 @@ static void emit_lanes_in_halves(emitter *m, int i) {
     text_clear(&joined);
 }
 
+/* Lanes of a place to lane 0: by halves as long as these are even, then one by one. */
+static void emit_places_together(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    char a[32], at[32], x[48], p[48];
+    int64_t n = m->k->lanes;
+    enum { LEAST_HALF = 8 };
+    for (; n % 2 == 0 && n / 2 >= LEAST_HALF; n /= 2) {
+        snprintf(a, sizeof a, "a%d[l]", i);
+        snprintf(at, sizeof at, "p%d[l]", i);
+        snprintf(x, sizeof x, "a%d[l + %lld]", i, (long long)(n / 2));
+        snprintf(p, sizeof p, "p%d[l + %lld]", i, (long long)(n / 2));
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)(n / 2));
+        m->depth++;
+        emit_take_place(m, r, false, a, at, x, p);
+        m->depth--;
+        emit_line(m, "}");
+    }
+    snprintf(a, sizeof a, "a%d[0]", i);
+    snprintf(at, sizeof at, "p%d[0]", i);
+    snprintf(x, sizeof x, "a%d[l]", i);
+    snprintf(p, sizeof p, "p%d[l]", i);
+    emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)n);
+    m->depth++;
+    emit_take_place(m, r, false, a, at, x, p);
+    m->depth--;
+    emit_line(m, "}");
+}
+
 /* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
 void emit_root_result(emitter *m, int i) {
     const root *r = &m->k->roots[i];
-    char a[32], at[32], x[48], p[32];
     bool placed = is_place(r->how);
+    int of_place = place_of(m, i);
     if (m->rows) {
-        emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+        emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", of_place < 0 ? i : of_place);
+        return;
+    }
+    if (of_place >= 0) {
+        emit_line(m, "const %s r%d = a%d[0];", dialect_type(r->dtype), i, of_place);
         return;
     }
     if (emit_is_held(m, i)) {
@@ -217,24 +280,19 @@ void emit_root_result(emitter *m, int i) {
         return;
     }
     if (m->k->lanes > 1) {
-        snprintf(a, sizeof a, "a%d[0]", i);
-        snprintf(at, sizeof at, "p%d[0]", i);
-        snprintf(x, sizeof x, "a%d[l]", i);
-        snprintf(p, sizeof p, "p%d[l]", i);
-        emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)m->k->lanes);
-        m->depth++;
-        emit_take_place(m, r, a, at, x, p);
-        m->depth--;
-        emit_line(m, "}");
+        emit_places_together(m, i);
     }
     emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
 }
 
+/* Places first, whose values may be others' results. */
 static void emit_lanes_together(emitter *m, int phase) {
-    for (int i = 0; i < m->k->n_roots; i++) {
-        const root *r = &m->k->roots[i];
-        if (r->phase == phase && r->kind == ROOT_REDUCE && i != m->guessed && i != m->squares) {
-            emit_root_result(m, i);
+    for (int places = 1; places >= 0; places--) {
+        for (int i = 0; i < m->k->n_roots; i++) {
+            const root *r = &m->k->roots[i];
+            if (r->phase == phase && r->kind == ROOT_REDUCE && is_place(r->how) == (places == 1) && i != m->guessed && i != m->squares) {
+                emit_root_result(m, i);
+            }
         }
     }
 }
@@ -250,19 +308,19 @@ void emit_root(emitter *m, int i) {
     if (r->kind == ROOT_REDUCE && is_place(r->how)) {
         text position = {0};
         emit_index(m, &position, r->place, -1);
-        emit_line(m, "const int64_t here%d = %s;", i, text_get(&position));
+        emit_line(m, "const %s here%d = %s;", type_of_place(m, r), i, text_get(&position));
         char here[32];
         snprintf(here, sizeof here, "here%d", i);
         emit_line(m, "{");
         m->depth++;
-        emit_take_place(m, r, a, p, text_get(&value), here);
+        emit_take_place(m, r, takes_in_order(m, r), a, p, text_get(&value), here);
         m->depth--;
         emit_line(m, "}");
         m->out.failed |= position.failed;
         text_clear(&position);
     } else if (emit_is_held(m, i)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
-    } else if (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) {
+    } else if ((r->kind == ROOT_REDUCE && place_of(m, i) < 0) || r->kind == ROOT_SCAN) {
         emit_take(m, r, a, text_get(&value));
     }
     if (m->staged[i]) {
