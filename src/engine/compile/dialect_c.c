@@ -409,6 +409,10 @@ static const char prelude_words[] = "#define memcpy __builtin_memcpy\n#define fa
                                     "#define fabs __builtin_fabs\n#define copysignf __builtin_copysignf\n#define fmaf __builtin_fmaf\n"
                                     "#define INFINITY __builtin_inff()\n#define NAN __builtin_nanf(\"\")\n";
 
+/* A number held between two is two choices, and is to stay so: threaded they become a chain of masks, which takes twice as long. */
+static const char prelude_between[] = "#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC optimize(\"no-thread-jumps\")\n#endif\n"
+                                      "#define BETWEEN(choice) (choice)\n";
+
 /* What a loop puts together for accumulators in registers is not to become a call of memcpy, which would ask for memory. */
 static const char prelude_held[] = "#if defined(__GNUC__) && !defined(__clang__)\n"
                                    "#pragma GCC optimize(\"no-tree-loop-distribute-patterns\")\n#endif\n";
@@ -432,6 +436,7 @@ void dialect_prelude(text *out, const char *body) {
         }
         any |= list[i].wanted;
     }
+    text_add(out, mentions(body, strlen(body), "BETWEEN") ? prelude_between : "");
     text_add(out, mentions(body, strlen(body), "held_f32") ? prelude_held : "");
     text_add(out, prelude_types);
     text_add(out, mentions(body, strlen(body), "INDEPENDENT") ? prelude_lanes : "");

@@ -121,6 +121,22 @@ static bool is_number(const emitter *m, int i) {
     return m->k->exprs[i].kind == EXPR_NUMBER && !isnan(m->k->exprs[i].number.f);
 }
 
+static bool is_bound(const emitter *m, const expr *e) {
+    return e->kind == EXPR_MAP && (e->fn == FN_MINIMUM || e->fn == FN_MAXIMUM) && is_number(m, e->sources[1]);
+}
+
+/* A function of which one operand is a number, where there is a form for that; of two bounds of one value the second says so. */
+static bool with_number(const emitter *m, text *out, const expr *e, dtype t, const char *const *operands) {
+    size_t from = out->length;
+    text_add(out, is_bound(m, e) && is_bound(m, &m->k->exprs[e->sources[0]]) ? "BETWEEN" : "");
+    bool known = dialect_with_number(out, e->fn, t, operands);
+    if (!known && !out->failed) {
+        out->length = from;
+        out->data[from] = '\0';
+    }
+    return known;
+}
+
 /* A choice between a number and an infinity: of what follows from it compilers know each side beforehand. */
 static bool chooses_infinity(const emitter *m, const expr *e) {
     bool infinite = false;
@@ -161,7 +177,7 @@ static void add_value(emitter *m, text *out, int i) {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
         if (m->quick && dialect_has_quick(e->fn, t)) {
             dialect_quick(out, e->fn, t, operands);
-        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && dialect_with_number(out, e->fn, t, operands)) {
+        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && with_number(m, out, e, t, operands)) {
             break;
         } else if (e->fn == FN_SELECT && (e->sources[0] == m->never || emit_is_certain(m, e->sources[0]))) {
             text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
