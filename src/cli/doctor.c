@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -91,20 +92,29 @@ static void say_memory_and_clock(table *t, arena *a, const machine_facts *m) {
         TABLE_PLAIN);
 }
 
+/* What a thread's first cache holds with room to spare: half of it. */
+static size_t near_bytes(const machine_facts *m) {
+    size_t bytes = 32 << 10;
+    for (size_t i = m->n_caches; i-- > 0;) {
+        const machine_cache *c = &m->caches[i];
+        bytes = c->level == 1 && strcmp(c->type, "instruction") != 0 && c->size_bytes > 0 ? (size_t)c->size_bytes : bytes;
+    }
+    return bytes / 2;
+}
+
 static status say_ceilings(table *t, arena *a, const machine_facts *m, error *err) {
     lab_clock clock = clock_monotonic();
     row(t, "timer", arena_format(a, "%s, resolution %.0f ns, cost %.0f ns", clock.name, clock.resolution_ns, clock.read_ns),
         TABLE_PLAIN);
-    const struct {
-        const char *name;
-        size_t size_bytes;
-    } footprints[] = {{"bandwidth, 64 KiB", 64 << 10}, {"bandwidth, 16 MiB", 16 << 20}, {"bandwidth, 512 MiB", (size_t)512 << 20}};
     int threads = m->usable_cpus > 0 ? m->usable_cpus : 1;
+    const size_t footprints[] = {(size_t)threads * near_bytes(m), 16 << 20, (size_t)512 << 20};
     for (size_t i = 0; i < countof(footprints); i++) {
         bandwidth b;
-        TRY(ceilings_bandwidth(footprints[i].size_bytes, threads, 0.1, &clock, &b, err));
-        row(t, footprints[i].name, arena_format(a, "read %.0f GB/s, copy %.0f GB/s on %d threads", b.read_gbytes_per_s,
-                                                b.copy_gbytes_per_s, threads), TABLE_PLAIN);
+        char size[32];
+        TRY(ceilings_bandwidth(footprints[i], threads, 0.25, &clock, &b, err));
+        row(t, arena_format(a, "bandwidth, %s", text_of_bytes(size, (double)footprints[i])),
+            arena_format(a, "read %.0f GB/s, copy %.0f GB/s on %d threads", b.read_gbytes_per_s, b.copy_gbytes_per_s, threads),
+            TABLE_PLAIN);
     }
     return ASSAY_OK;
 }

@@ -33,6 +33,8 @@ MISTAKES = [
     (["operators", "--baseline", "nobody"], ["nobody"]),
     (["operators", "--suite", "embedded", "--inputs", "x"], ["--suite", "--inputs"]),
     (["operators", "--suite", "embedded", "--op", "aten.ad.Tensor"], ["aten.ad.Tensor", "aten.add.Tensor"]),
+    (["operators", "--suite", "embedded", "--op", "rleu"], ["rleu", "'relu'"]),
+    (["operators", "--suite", "embedded", "--op", "aten._softmx*"], ["aten._softmx*", "'aten._softmax'"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
@@ -77,6 +79,15 @@ class Usage(Case):
                 self.assertTrue(done.stderr.startswith("assay"), done.stderr)
                 for word in expected:
                     self.assertIn(word, done.stderr)
+
+    def test_names(self):
+        """An operator is named in whole, without its namespace, or without its overload, which stands for all of them."""
+        def chosen(glob):
+            return self.run_assay("operators", "--suite", "embedded", "--op", glob, "--dry-run").stdout
+        self.assertEqual(chosen("relu"), chosen("aten.relu.default"))
+        self.assertEqual(chosen("aten.relu"), chosen("relu.default"))
+        adds = {line.split("[")[0] for line in chosen("add").splitlines()[:-1]}
+        self.assertTrue(adds and all(name.startswith("aten.add.") for name in adds), adds)
 
     def test_lists(self):
         for what in ("operators", "backends", "suites", "devices"):

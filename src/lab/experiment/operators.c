@@ -17,8 +17,14 @@
 
 /* --- points ------------------------------------------------------------------------------------------------------------------ */
 
+/* By the whole name, without its namespace, or without its overload as well: 'relu' is all overloads of aten.relu. */
 static bool matches_name(const char *glob, const char *name) {
-    return text_matches(glob, name) || (text_starts_with(name, "aten.") && text_matches(glob, name + strlen("aten.")));
+    const char *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0), *dot = strchr(own, '.');
+    char short_name[256];
+    bool has_overload = own != name && dot != NULL && (size_t)(dot - name) < sizeof short_name;
+    snprintf(short_name, sizeof short_name, "%.*s", has_overload ? (int)(dot - name) : 0, name);
+    return text_matches(glob, name) || text_matches(glob, own) ||
+           (has_overload && (text_matches(glob, short_name) || text_matches(glob, short_name + (own - name))));
 }
 
 static bool matches(const char *glob, const inputs_operator *o) {
@@ -34,6 +40,33 @@ static bool any_matches(const char *const *globs, size_t n, const inputs_operato
     return false;
 }
 
+/* The recorded name that a mistyped one was meant for, its wildcards apart; NULL: none is near. */
+static const char *nearest_name(arena *memory, const inputs *set, const char *glob) {
+    const char **names = arena_make(memory, 4 * set->n_operators, sizeof *names);
+    char *typed = arena_text(memory, glob, strlen(glob)), *end = typed;
+    size_t n = 0;
+    if (names == NULL || typed == NULL) {
+        return NULL;
+    }
+    for (const char *at = glob; *at != '\0'; at++) {
+        *end = *at;
+        end += *at != '*' && *at != '?';
+    }
+    *end = '\0';
+    for (size_t i = 0; i < set->n_operators; i++) {
+        const char *name = set->operators[i].name, *own = name + (text_starts_with(name, "aten.") ? strlen("aten.") : 0);
+        const char *dot = strchr(own, '.');
+        names[n++] = name;
+        names[n++] = own;
+        for (int whole = 0; own != name && dot != NULL && whole < 2; whole++) {
+            const char *from = whole == 1 ? name : own, *short_name = arena_text(memory, from, (size_t)(dot - from));
+            names[n] = short_name;
+            n += short_name != NULL;
+        }
+    }
+    return text_nearest(typed, names, n);
+}
+
 static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
                           error *err) {
     for (size_t g = 0; g < n; g++) {
@@ -44,13 +77,7 @@ static status check_globs(arena *memory, const inputs *set, const char *option, 
         if (found) {
             continue;
         }
-        const char **names = arena_make(memory, 2 * set->n_operators, sizeof *names);
-        size_t n_names = 0;
-        for (size_t i = 0; names != NULL && i < set->n_operators; i++) {
-            names[n_names++] = set->operators[i].name;
-            names[n_names++] = set->operators[i].name + (text_starts_with(set->operators[i].name, "aten.") ? 5 : 0);
-        }
-        const char *near = names != NULL ? text_nearest(globs[g], names, n_names) : NULL;
+        const char *near = nearest_name(memory, set, globs[g]);
         return fail(err, ASSAY_INVALID, "%s '%s' matches none of the %zu recorded operators%s%s%s", option, globs[g],
                     set->n_operators, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                     near != NULL ? "'?" : "");

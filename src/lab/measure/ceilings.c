@@ -140,12 +140,26 @@ static double time_ns(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int r
     return (double)(clock_now_ns(clock) - start_ns) / rounds;
 }
 
-/* GB/s of the fastest pass. Rounds within one pass make it outlast the clock. */
+/* Rounds of a pass that outlasts the clock and what it takes threads to meet: as many as a pass with the threads awake shows that it
+   takes. */
+static int enough_rounds(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int rounds), const lab_clock *clock) {
+    enum { MOST_ROUNDS = 1 << 22 };
+    double wanted_ns = fmax(10e3 * fmax(clock->resolution_ns, clock->read_ns), 500e3);
+    int rounds = 1;
+    (void)time_ns(b, loop, 1, clock); /* makes the pages and starts the threads */
+    for (double pass_ns = 0; rounds < MOST_ROUNDS && pass_ns < wanted_ns; rounds *= pass_ns < wanted_ns ? 2 : 1) {
+        pass_ns = INFINITY;
+        for (int i = 0; i < LEAST_PASSES; i++) { /* one that was interrupted tells nothing */
+            pass_ns = fmin(pass_ns, time_ns(b, loop, rounds, clock) * rounds);
+        }
+    }
+    return rounds;
+}
+
+/* GB/s of the fastest pass. */
 static double best_rate(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int rounds), double min_time_s,
                         const lab_clock *clock) {
-    double once_ns = fmax(time_ns(b, loop, 1, clock), 1); /* makes the pages and starts the threads */
-    double wanted_ns = fmax(1000 * fmax(clock->resolution_ns, clock->read_ns), 20e3);
-    int rounds = once_ns < wanted_ns ? (int)fmin(ceil(wanted_ns / once_ns), 1 << 20) : 1;
+    int rounds = enough_rounds(b, loop, clock);
     double best_ns = INFINITY, total_ns = 0;
     for (int i = 0; i < LEAST_PASSES || total_ns < min_time_s * 1e9; i++) {
         double pass_ns = fmax(time_ns(b, loop, rounds, clock), 1e-3);
