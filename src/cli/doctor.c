@@ -181,7 +181,7 @@ static status examine(arena *a, const options *o, text *out, error *err) {
     machine_facts m;
     table t;
     TRY(machine_read(a, "", &m, err));
-    const table_column columns[] = {{"fact", TABLE_LEFT, false}, {"found", TABLE_LEFT, false}};
+    const table_column columns[] = {{"fact", .align = TABLE_LEFT}, {"found", .align = TABLE_LEFT, .wraps = true}};
     table_init(&t, a, columns, countof(columns));
     say_cpu(&t, a, &m);
     say_memory_and_clock(&t, a, &m);
@@ -200,7 +200,7 @@ static status examine(arena *a, const options *o, text *out, error *err) {
         row(&t, arena_format(a, "noise: %s", m.noise[i].name), m.noise[i].detail, TABLE_WARN);
         row(&t, "", m.noise[i].advice, TABLE_PLAIN);
     }
-    table_options shown = {.color = terminal_color(o->color, STDOUT_FILENO)};
+    table_options shown = {.color = terminal_color(o->color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO)};
     return table_render(&t, &shown, out, err);
 }
 

@@ -145,12 +145,12 @@ static void operator_row(listing *l, const op *o) {
 
 static status list_operators(listing *l, error *err) {
     TRY(open_backends(l, err));
-    table_column columns[70] = {{"operator", TABLE_LEFT, false}, {"kind", TABLE_LEFT, false}};
+    table_column columns[70] = {{"operator", .align = TABLE_LEFT}, {"kind", .align = TABLE_LEFT}};
     size_t n = 2;
     for (size_t b = 0; b < l->n_backends; b++) {
-        columns[n++] = (table_column){l->backends[b]->name, TABLE_LEFT, false};
+        columns[n++] = (table_column){l->backends[b]->name, .align = TABLE_LEFT};
     }
-    columns[n++] = (table_column){"what it does", TABLE_LEFT, true};
+    columns[n++] = (table_column){"what it does", .align = TABLE_LEFT, .shrinks = true};
     table_init(&l->shown, l->memory, columns, n);
     size_t counts[66] = {0};
     int total = op_table_size(l->table);
@@ -203,7 +203,7 @@ static void peer_row(listing *l, torch_peer peer) {
 static status list_backends(listing *l, error *err) {
     TRY(open_backends(l, err));
     const table_column columns[] = {
-        {"backend", TABLE_LEFT, false}, {"operators", TABLE_RIGHT, false}, {"of", TABLE_RIGHT, false}, {"what it is", TABLE_LEFT, true}};
+        {"backend", .align = TABLE_LEFT}, {"operators", .align = TABLE_RIGHT}, {"of", .align = TABLE_RIGHT}, {"what it is", .align = TABLE_LEFT, .wraps = true}};
     table_init(&l->shown, l->memory, columns, countof(columns));
     for (size_t b = 0; b < l->n_backends; b++) {
         int n = 0, total = op_table_size(l->table);
@@ -234,7 +234,7 @@ static status list_backends(listing *l, error *err) {
 static status list_suites(listing *l, error *err) {
     (void)err;
     const table_column columns[] = {
-        {"suite", TABLE_LEFT, false}, {"operators", TABLE_RIGHT, false}, {"inputs", TABLE_RIGHT, false}, {"where, or how to get it", TABLE_LEFT, false}};
+        {"suite", .align = TABLE_LEFT}, {"operators", .align = TABLE_RIGHT}, {"inputs", .align = TABLE_RIGHT}, {"where, or how to get it", .align = TABLE_LEFT, .wraps = true}};
     table_init(&l->shown, l->memory, columns, countof(columns));
     size_t n;
     const suite *all = suites_all(&n);
@@ -274,7 +274,7 @@ static status list_suites(listing *l, error *err) {
 
 static status list_devices(listing *l, error *err) {
     (void)err;
-    const table_column columns[] = {{"device", TABLE_LEFT, false}, {"memory", TABLE_LEFT, false}, {"what it is", TABLE_LEFT, true}};
+    const table_column columns[] = {{"device", .align = TABLE_LEFT}, {"memory", .align = TABLE_LEFT}, {"what it is", .align = TABLE_LEFT, .wraps = true}};
     table_init(&l->shown, l->memory, columns, countof(columns));
     size_t n;
     const device *const *all = device_all(&n);

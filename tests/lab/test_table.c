@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const table_column columns[] = {
-    {"operator", TABLE_LEFT, .shrinks = true}, {"eager\n[us]", TABLE_RIGHT, false}, {"note", TABLE_LEFT, false}};
+    {"operator", .align = TABLE_LEFT, .shrinks = true}, {"eager\n[us]", .align = TABLE_RIGHT}, {"note", .align = TABLE_LEFT}};
 
 static table make_table(arena *a) {
     table t;
@@ -62,6 +62,69 @@ static void a_narrow_table_shrinks_names_but_no_numbers(void **state) {
     text_reset(&out);
     assert_int_equal(table_render(&t, &(table_options){.max_width = 3}, &out, NULL), ASSAY_OK);
     assert_non_null(strstr(out.data, "\naten.ad\xe2\x80\xa6   12.5\n"));
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+/* Names can be told apart as long as there is something to spare. */
+static void spare_columns_make_room(void **state) {
+    (void)state;
+    static const table_column spared[] = {{"name", .align = TABLE_LEFT, .shrinks = true},
+                                          {"fast\n20th", .align = TABLE_RIGHT, .spare = 2},
+                                          {"\n50th", .align = TABLE_RIGHT},
+                                          {"\n80th", .align = TABLE_RIGHT, .spare = 2},
+                                          {"share", .align = TABLE_RIGHT, .spare = 1}};
+    arena a = {0};
+    text out = {0};
+    table t;
+    table_init(&t, &a, spared, countof(spared));
+    table_row_begin(&t);
+    table_cell(&t, "aten.a_name_of_thirty_characte", TABLE_PLAIN);
+    for (int i = 0; i < 4; i++) {
+        table_cellf(&t, TABLE_PLAIN, "1.%d", i);
+    }
+    table_row_begin(&t);
+    table_cell(&t, "all", TABLE_PLAIN);
+    for (int i = 0; i < 4; i++) {
+        table_cell(&t, i == 3 ? "100" : "", TABLE_PLAIN);
+    }
+    static const char note[] = "Some are not here.";
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 55, .when_left_out = note}, &out, NULL), ASSAY_OK);
+    assert_null(strstr(out.data, note));
+    assert_non_null(strstr(out.data, "20th  50th  80th"));
+    text_reset(&out);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 44, .when_left_out = note}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "                                fast\nname                            50th  share\n"));
+    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_characte   1.1    1.3\nall                                     100\nSome are not here.\n"));
+    text_reset(&out);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 30, .when_left_out = note}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "\naten.a_name_of_thirty_c\xe2\x80\xa6   1.1\nSome are not here.\n")); /* of "all" nothing is left */
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void prose_goes_on_below(void **state) {
+    (void)state;
+    static const table_column prose[] = {{"what", .align = TABLE_LEFT}, {"why", .align = TABLE_LEFT, .wraps = true}};
+    arena a = {0};
+    text out = {0};
+    table t;
+    table_init(&t, &a, prose, countof(prose));
+    table_row_begin(&t);
+    table_cell(&t, "one", TABLE_PLAIN);
+    table_cell(&t, "it is said in more words than one line has", TABLE_PLAIN);
+    table_row_begin(&t);
+    table_cell(&t, "two", TABLE_PLAIN);
+    table_cell(&t, "abcdefghijklmnopqrstuvwxyz0123456789", TABLE_PLAIN);
+    table_row_begin(&t);
+    table_cell(&t, "three", TABLE_PLAIN);
+    table_cell(&t, "", TABLE_PLAIN);
+    assert_int_equal(table_render(&t, &(table_options){.max_width = 31}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "\none    it is said in more words\n       than one line has\ntwo    abcdefghijklmnopqrstuvwx\n"
+                                     "       yz0123456789\nthree\n"));
+    text_reset(&out);
+    assert_int_equal(table_render(&t, &(table_options){0}, &out, NULL), ASSAY_OK);
+    assert_non_null(strstr(out.data, "one    it is said in more words than one line has\n"));
     text_clear(&out);
     arena_clear(&a);
 }
@@ -190,6 +253,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_line_up),
         cmocka_unit_test(a_narrow_table_shrinks_names_but_no_numbers),
+        cmocka_unit_test(spare_columns_make_room),
+        cmocka_unit_test(prose_goes_on_below),
         cmocka_unit_test(colours_do_not_move_columns),
         cmocka_unit_test(numbers_have_the_digits_asked_for),
         cmocka_unit_test(widths_are_of_what_is_seen),

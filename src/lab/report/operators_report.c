@@ -48,18 +48,18 @@ static status make_table(arena *a, const operators_group *g, table *t, error *er
     if (columns == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
     }
-    columns[n++] = (table_column){"operator", TABLE_LEFT, .shrinks = true};
-    columns[n++] = (table_column){"inputs", TABLE_RIGHT, false};
+    columns[n++] = (table_column){"operator", .align = TABLE_LEFT, .shrinks = true};
+    columns[n++] = (table_column){"inputs", .align = TABLE_RIGHT, .spare = 2};
     for (size_t b = 0; b < g->n_backends; b++) {
-        columns[n++] = (table_column){arena_format(a, "%s\n[us]", g->backends[b]), TABLE_RIGHT, false};
+        columns[n++] = (table_column){arena_format(a, "%s\n[us]", g->backends[b]), .align = TABLE_RIGHT};
     }
     for (size_t b = 1; b < g->n_backends; b++) {
-        columns[n++] = (table_column){arena_format(a, "%s\nx 20th", g->backends[b]), TABLE_RIGHT, false};
-        columns[n++] = (table_column){"\nx 50th", TABLE_RIGHT, false};
-        columns[n++] = (table_column){"\nx 80th", TABLE_RIGHT, false};
-        columns[n++] = (table_column){"\nx steps", TABLE_RIGHT, false};
+        columns[n++] = (table_column){arena_format(a, "%s\nx 20th", g->backends[b]), .align = TABLE_RIGHT, .spare = 4};
+        columns[n++] = (table_column){"\nx 50th", .align = TABLE_RIGHT};
+        columns[n++] = (table_column){"\nx 80th", .align = TABLE_RIGHT, .spare = 4};
+        columns[n++] = (table_column){"\nx steps", .align = TABLE_RIGHT, .spare = 1};
     }
-    columns[n++] = (table_column){"share of\nsteps [%]", TABLE_RIGHT, false};
+    columns[n++] = (table_column){"share of\nsteps [%]", .align = TABLE_RIGHT, .spare = 3};
     for (size_t i = 0; i < n; i++) {
         if (columns[i].header == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
@@ -312,7 +312,10 @@ status operators_report(arena *a, const operators_group *g, const operators_repo
         if (g->n_backends > 1) {
             TRY(add_footers(a, g, totals, &t, err));
         }
-        TRY(table_render(&t, &(table_options){.color = options->color, .max_width = options->max_width}, out, err));
+        const table_options shown = {.color = options->color,
+                                     .max_width = options->max_width,
+                                     .when_left_out = "The terminal is too narrow for all columns: a wider one shows them, --csv has them."};
+        TRY(table_render(&t, &shown, out, err));
         text_addf(out, "\nTimes are medians over an operator's inputs; x is the speed-up over %s%s, ~ where that may be 1; steps "
                        "weigh each input by its calls",
                   g->backends[0], g->has_baseline ? "" : " (no record names a baseline)");

@@ -21,7 +21,7 @@ struct table_row {
     table_cell_text *cells;
 };
 
-enum { GAP = 2, LEAST_SHRUNK = 8 };
+enum { GAP = 2, LEAST_SHRUNK = 8, EASILY_READ = 28, LEAST_WRAPPED = 24 };
 static const char rule_piece[] = "\xe2\x94\x80"; /* a horizontal box line */
 static const char ellipsis[] = "\xe2\x80\xa6";
 static const char *const style_codes[] = {"", "\033[1m", "\033[2m", "\033[32m", "\033[33m", "\033[31m"};
@@ -91,6 +91,13 @@ void table_cellf(table *t, table_style style, const char *format, ...) {
 
 /* ---- rendering ---- */
 
+/* How a table is written: what it says above its columns, how wide they are, and which there are. */
+typedef struct layout {
+    const char **headers;
+    size_t *widths;
+    bool *left_out;
+} layout;
+
 /* The k-th line of a header, bottom-aligned over `lines` lines; its length in *n, 0 where it has none. */
 static const char *header_line(const char *header, int k, int lines, size_t *n) {
     int own = 1;
@@ -105,11 +112,11 @@ static const char *header_line(const char *header, int k, int lines, size_t *n) 
     return header;
 }
 
-static int header_lines(const table *t) {
+static int header_lines(const table *t, const layout *l) {
     int most = 1;
     for (size_t i = 0; i < t->n_columns; i++) {
         int own = 1;
-        for (const char *p = t->columns[i].header; *p != '\0'; p++) {
+        for (const char *p = l->headers[i]; *p != '\0'; p++) {
             own += *p == '\n';
         }
         most = own > most ? own : most;
@@ -121,45 +128,102 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static void find_widths(const table *t, size_t *widths) {
-    int lines = header_lines(t);
+static void find_widths(const table *t, const layout *l) {
+    int lines = header_lines(t, l);
     for (size_t i = 0; i < t->n_columns; i++) {
-        widths[i] = 0;
+        l->widths[i] = 0;
         for (int k = 0; k < lines; k++) {
             size_t n = 0;
-            const char *line = header_line(t->columns[i].header, k, lines, &n);
-            widths[i] = larger(widths[i], text_columns(line, n));
+            const char *line = header_line(l->headers[i], k, lines, &n);
+            l->widths[i] = larger(l->widths[i], text_columns(line, n));
         }
         for (const table_row *row = t->first; row != NULL; row = row->next) {
             const char *value = row->is_rule ? NULL : row->cells[i].value;
-            widths[i] = larger(widths[i], value != NULL ? text_columns(value, strlen(value)) : 0);
+            l->widths[i] = larger(l->widths[i], value != NULL ? text_columns(value, strlen(value)) : 0);
         }
     }
 }
 
-static size_t whole_width(const table *t, const size_t *widths) {
-    size_t whole = t->n_columns > 0 ? (t->n_columns - 1) * GAP : 0;
+static size_t whole_width(const table *t, const layout *l) {
+    size_t whole = 0, n = 0;
     for (size_t i = 0; i < t->n_columns; i++) {
-        whole += widths[i];
+        whole += l->left_out[i] ? 0 : l->widths[i];
+        n += !l->left_out[i];
     }
-    return whole;
+    return whole + (n > 0 ? (n - 1) * GAP : 0);
 }
 
-/* Takes columns away, one at a time, from the widest that may shrink. */
-static void shrink(const table *t, size_t *widths, size_t room) {
-    while (whole_width(t, widths) > room) {
+/* Takes columns away, one at a time, from the widest that may shrink, down to `least`. Whether it fits then. */
+static bool shrink(const table *t, const layout *l, size_t room, size_t least) {
+    while (whole_width(t, l) > room) {
         size_t widest = t->n_columns;
         for (size_t i = 0; i < t->n_columns; i++) {
-            bool may = t->columns[i].shrinks && widths[i] > LEAST_SHRUNK;
-            if (may && (widest == t->n_columns || widths[i] > widths[widest])) {
+            bool may = t->columns[i].shrinks && !l->left_out[i] && l->widths[i] > least;
+            if (may && (widest == t->n_columns || l->widths[i] > l->widths[widest])) {
                 widest = i;
             }
         }
         if (widest == t->n_columns) {
-            return;
+            return false;
         }
-        widths[widest]--;
+        l->widths[widest]--;
     }
+    return true;
+}
+
+/* Column i goes; the first line of its header, where it stands above the next column's as well, goes on to that. */
+static bool leave_out(const table *t, const layout *l, size_t i) {
+    const char *own = l->headers[i], *end = strchr(own, '\n');
+    l->left_out[i] = true;
+    if (end == NULL || end == own || i + 1 == t->n_columns || l->headers[i + 1][0] != '\n') {
+        return true;
+    }
+    l->headers[i + 1] = arena_format(t->memory, "%.*s%s", (int)(end - own), own, l->headers[i + 1]);
+    return l->headers[i + 1] != NULL;
+}
+
+/* Leaves out the columns that are easiest spared. */
+static status spare_some(const table *t, const layout *l, bool *any, error *err) {
+    int most = 0;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        most = !l->left_out[i] && t->columns[i].spare > most ? t->columns[i].spare : most;
+    }
+    *any = most > 0;
+    for (size_t i = 0; i < t->n_columns && most > 0; i++) {
+        if (!l->left_out[i] && t->columns[i].spare == most && !leave_out(t, l, i)) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* The width of a last column that wraps: what the others leave of the room. */
+static void wrap(const table *t, const layout *l, size_t room) {
+    size_t last = t->n_columns - 1, whole = whole_width(t, l);
+    if (t->columns[last].wraps && whole > room) {
+        size_t others = whole - l->widths[last], left = room > others ? room - others : 0;
+        l->widths[last] = larger(left, LEAST_WRAPPED);
+    }
+}
+
+static status lay_out(const table *t, const table_options *options, const layout *l, error *err) {
+    for (size_t i = 0; i < t->n_columns; i++) {
+        l->headers[i] = t->columns[i].header;
+    }
+    find_widths(t, l);
+    if (options->max_width == 0 || t->n_columns == 0) {
+        return ASSAY_OK;
+    }
+    size_t room = options->max_width > options->indent ? (size_t)(options->max_width - options->indent) : 1;
+    bool any = true;
+    wrap(t, l, room);
+    while (any && !shrink(t, l, room, EASILY_READ)) {
+        TRY(spare_some(t, l, &any, err));
+        find_widths(t, l);
+        wrap(t, l, room);
+    }
+    (void)shrink(t, l, room, LEAST_SHRUNK);
+    return ASSAY_OK;
 }
 
 static void add_spaces(text *out, size_t n) {
@@ -192,58 +256,106 @@ static void add_cell(text *out, const char *value, size_t n, size_t width, table
     *pending += GAP;
 }
 
-static void add_header(const table *t, const table_options *options, const size_t *widths, text *out) {
-    int lines = header_lines(t);
+static void add_header(const table *t, const table_options *options, const layout *l, text *out) {
+    int lines = header_lines(t, l);
     for (int k = 0; k < lines; k++) {
         size_t pending = (size_t)options->indent;
         for (size_t i = 0; i < t->n_columns; i++) {
             size_t n = 0;
-            const char *line = header_line(t->columns[i].header, k, lines, &n);
-            add_cell(out, line, n, widths[i], t->columns[i].align, style_codes[options->color ? TABLE_BOLD : 0],
-                     &pending);
+            const char *line = header_line(l->headers[i], k, lines, &n);
+            if (!l->left_out[i]) {
+                add_cell(out, line, n, l->widths[i], t->columns[i].align, style_codes[options->color ? TABLE_BOLD : 0], &pending);
+            }
         }
         text_add_char(out, '\n');
     }
 }
 
-static void add_rule(const table *t, const table_options *options, const size_t *widths, text *out) {
+static void add_rule(const table *t, const table_options *options, const layout *l, text *out) {
     add_spaces(out, (size_t)options->indent);
     text_add(out, style_codes[options->color ? TABLE_DIM : 0]);
-    for (size_t i = whole_width(t, widths); i > 0; i--) {
+    for (size_t i = whole_width(t, l); i > 0; i--) {
         text_add(out, rule_piece);
     }
     text_add(out, options->color ? "\033[0m\n" : "\n");
 }
 
-static void add_table_row(const table *t, const table_row *row, const table_options *options, const size_t *widths,
-                          text *out) {
-    size_t pending = (size_t)options->indent;
+/* The bytes of the next line of a value that wraps at spaces; what is longer than a line is broken. */
+static size_t wrapped_line(const char *value, size_t width) {
+    size_t whole = strlen(value), n = text_prefix_of_columns(value, whole, width);
+    if (n == whole || value[n] == ' ') {
+        return n;
+    }
+    for (size_t at = n; at > 0; at--) {
+        if (value[at - 1] == ' ') {
+            return at - 1;
+        }
+    }
+    return n;
+}
+
+static void add_table_row(const table *t, const table_row *row, const table_options *options, const layout *l, text *out) {
+    size_t last = t->n_columns - 1, pending = (size_t)options->indent, before = pending;
+    const char *rest = "", *style = "";
     for (size_t i = 0; i < t->n_columns; i++) {
         const char *value = row->cells[i].value != NULL ? row->cells[i].value : "";
-        const char *style = style_codes[options->color ? row->cells[i].style : TABLE_PLAIN];
-        add_cell(out, value, strlen(value), widths[i], t->columns[i].align, style, &pending);
+        size_t n = strlen(value);
+        style = style_codes[options->color ? row->cells[i].style : TABLE_PLAIN];
+        if (i == last && t->columns[i].wraps && text_columns(value, n) > l->widths[i]) {
+            n = wrapped_line(value, l->widths[i]);
+            rest = value + n;
+        }
+        if (!l->left_out[i]) {
+            add_cell(out, value, n, l->widths[i], t->columns[i].align, style, &pending);
+            before += i < last ? l->widths[i] + GAP : 0;
+        }
     }
     text_add_char(out, '\n');
+    while (*(rest += strspn(rest, " ")) != '\0') {
+        size_t n = wrapped_line(rest, l->widths[last]);
+        pending = before;
+        add_cell(out, rest, n, l->widths[last], TABLE_LEFT, style, &pending);
+        text_add_char(out, '\n');
+        rest += n;
+    }
+}
+
+/* Whether all that a row says besides its name was left out. */
+static bool says_nothing(const table *t, const table_row *row, const layout *l) {
+    bool left_out = false, shown = false;
+    for (size_t i = 1; i < t->n_columns; i++) {
+        bool any = row->cells[i].value != NULL && row->cells[i].value[0] != '\0';
+        left_out |= any && l->left_out[i];
+        shown |= any && !l->left_out[i];
+    }
+    return left_out && !shown;
 }
 
 status table_render(const table *t, const table_options *options, text *out, error *err) {
-    size_t *widths = t->failed ? NULL : arena_make(t->memory, t->n_columns, sizeof *widths);
-    if (widths == NULL) {
+    layout l = {NULL, NULL, NULL};
+    if (!t->failed) {
+        l = (layout){arena_make(t->memory, t->n_columns, sizeof *l.headers), arena_make(t->memory, t->n_columns, sizeof *l.widths),
+                     arena_make(t->memory, t->n_columns, sizeof *l.left_out)};
+    }
+    if (l.headers == NULL || l.widths == NULL || l.left_out == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table");
     }
-    find_widths(t, widths);
-    if (options->max_width > 0) {
-        size_t room = options->max_width > options->indent ? (size_t)(options->max_width - options->indent) : 1;
-        shrink(t, widths, room);
-    }
-    add_header(t, options, widths, out);
-    add_rule(t, options, widths, out);
+    bool any = false;
+    TRY(lay_out(t, options, &l, err));
+    add_header(t, options, &l, out);
+    add_rule(t, options, &l, out);
     for (const table_row *row = t->first; row != NULL; row = row->next) {
         if (row->is_rule) {
-            add_rule(t, options, widths, out);
-        } else {
-            add_table_row(t, row, options, widths, out);
+            add_rule(t, options, &l, out);
+        } else if (!says_nothing(t, row, &l)) {
+            add_table_row(t, row, options, &l, out);
         }
+    }
+    for (size_t i = 0; i < t->n_columns; i++) {
+        any |= l.left_out[i];
+    }
+    if (any && options->when_left_out != NULL) {
+        text_addf(out, "%s%s%s\n", style_codes[options->color ? TABLE_DIM : 0], options->when_left_out, options->color ? "\033[0m" : "");
     }
     return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a table") : ASSAY_OK;
 }

@@ -17,6 +17,8 @@ typedef struct table_column {
     const char *header; /* "median [us]"; a '\n' in it starts a second header line */
     table_align align;
     bool shrinks;       /* gives up width, with an ellipsis, when the table is wider than max_width */
+    bool wraps;         /* of the last column: goes on over several lines then */
+    int spare;          /* > 0: left out then, the highest first; what its header says above its neighbour's goes to that one */
 } table_column;
 
 typedef struct table_row table_row;
@@ -48,10 +50,12 @@ typedef struct table_options {
     bool color;
     int max_width; /* columns of the terminal; 0: no limit */
     int indent;    /* spaces before each line */
+    const char *when_left_out; /* a line below a table whose spare columns were left out; NULL: none */
 } table_options;
 
-/* Appends the table. Lines carry no trailing spaces. A table that cannot shrink to max_width is written at the width it
-   needs: no number is ever cut. OUT_OF_MEMORY. */
+/* Appends the table. Lines carry no trailing spaces. Names shrink to what can still be told apart, then spare columns are left out,
+   then names shrink further; a table that is wider than max_width even so is written at the width it needs: no number is ever cut.
+   OUT_OF_MEMORY. */
 status table_render(const table *t, const table_options *options, text *out, error *err);
 
 /* value with `digits` significant digits (1 to 17), never in exponent form below 1e15, "-" when it is not finite.
