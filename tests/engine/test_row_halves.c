@@ -185,13 +185,43 @@ static void all_bits_agree(void **state) {
     }
 }
 
+static void check_columns(const halves *h, const block *b, int64_t rows, int64_t stride, int64_t n, row_kind kind) {
+    static float sums[ROW_HALVES_COLUMNS];
+    for (int64_t i = 0; i < ROW_HALVES_COLUMNS; i++) {
+        sums[i] = (float)i;
+    }
+    h->loops->add_rows[kind](sums, b->at, rows, stride, n);
+    for (int64_t i = 0; i < n; i++) {
+        double expected = (double)i;
+        for (int64_t k = 0; k < rows; k++) {
+            expected = fold_plainly(kind, expected, get(b, k * stride + i));
+        }
+        near(h, "column", i, (double)sums[i], expected, 1e-6 * (double)(i + 9 * rows));
+    }
+}
+
+/* So many that those which lie one behind the other may be taken in another order. */
+static void many_rows_agree(void **state) {
+    (void)state;
+    rng r = rng_make(SEED + 3);
+    int n_sets;
+    const halves *all = sets(&n_sets);
+    for (int round = 0; round < 12 * n_sets; round++) {
+        const halves *h = &all[round % n_sets];
+        int64_t n = 200 + rng_range(&r, 0, 700), rows = 80 + rng_range(&r, 0, 280), stride = n + (round / n_sets % 3 == 2 ? 5 : 0);
+        block b = block_make(h->type, &r, rows * stride);
+        fill(&b, &r, rows, stride, n, 2, round % 2);
+        check_columns(h, &b, rows, stride, n, (row_kind)(ROW_SUM + round / n_sets % 3));
+        free(b.memory);
+    }
+}
+
 /* Several rows at once: each for itself, and by columns. */
 static void rows_agree(void **state) {
     (void)state;
     rng r = rng_make(SEED + 1);
     int n_sets;
     const halves *all = sets(&n_sets);
-    static float sums[ROW_HALVES_COLUMNS];
     for (int round = 0; round < 240 * n_sets; round++) {
         const halves *h = &all[round % n_sets];
         int64_t rows = 1 + rng_range(&r, 0, 12), n = 1 + rng_range(&r, 0, round % 8 == 0 ? 999 : 140);
@@ -208,17 +238,7 @@ static void rows_agree(void **state) {
                 }
                 near(h, "short row", n, totals[k].f, expected, 1e-5 * (double)n);
             }
-            for (int64_t i = 0; i < ROW_HALVES_COLUMNS; i++) {
-                sums[i] = (float)i;
-            }
-            h->loops->add_rows[kind](sums, b.at, rows, stride, n);
-            for (int64_t i = 0; i < n; i++) {
-                double expected = (double)i;
-                for (int64_t k = 0; k < rows; k++) {
-                    expected = fold_plainly(kind, expected, get(&b, k * stride + i));
-                }
-                near(h, "column", i, (double)sums[i], expected, 1e-6 * (double)(i + 9 * rows));
-            }
+            check_columns(h, &b, rows, stride, n, kind);
         }
         free(b.memory);
     }
@@ -376,6 +396,7 @@ static void odd_moments_agree(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_agree),   cmocka_unit_test(all_bits_agree),          cmocka_unit_test(rows_agree),
+        cmocka_unit_test(many_rows_agree),
         cmocka_unit_test(places_agree),  cmocka_unit_test(places_by_columns_agree), cmocka_unit_test(moments_agree),
         cmocka_unit_test(odd_moments_agree),
     };

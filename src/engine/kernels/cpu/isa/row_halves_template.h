@@ -220,8 +220,23 @@ ALWAYS_INLINE void rows_into(float *sums, const uint16_t *x, int64_t rows, int64
     }
 }
 
+/* Rows that lie one behind the other are taken by quarters, a row of each in turn: four places that memory is read from straight on, as
+   the CPU reads ahead by itself. It does not where four neighbours go together (32768 rows of 2 KiB on two cores of a Zen 4: 94 to 99% of
+   a loop that only reads; four neighbours asked for in order 70 to 90%, one row at a time 77 to 91%). */
+ALWAYS_INLINE int64_t add_quarters(float *sums, const uint16_t *x, int64_t rows, int64_t n, pack (*f)(pack)) {
+    enum { LEAST_QUARTER = (32 << 10) / sizeof(uint16_t) };
+    int64_t quarter = rows / TOGETHER;
+    if (quarter * n < LEAST_QUARTER) {
+        return 0;
+    }
+    for (int64_t r = 0; r < quarter; r++) {
+        rows_into(sums, x + r * n, TOGETHER, quarter * n, n, 0, f);
+    }
+    return quarter * TOGETHER;
+}
+
 ALWAYS_INLINE void add_rows(float *sums, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
-    int64_t r = 0, ahead = walk_ahead(rows, n);
+    int64_t r = row_stride == n ? add_quarters(sums, x, rows, n, f) : 0, ahead = walk_ahead(rows, n);
     for (; r + TOGETHER <= rows; r += TOGETHER) {
         rows_into(sums, x + r * row_stride, TOGETHER, row_stride, n, ahead, f);
     }
