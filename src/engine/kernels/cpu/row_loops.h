@@ -124,6 +124,7 @@ typedef struct columns_step {
     const void *next, *next_other; /* [next_other: the output] */
     int64_t next_stride, other_stride;
     int64_t ahead;    /* as many rows further on, memory is asked for */
+    bool asks_far;    /* for L2 */
     double lowest;    /* the lowest number that is finite */
     void *largest;    /* answer, for the logarithm: NaN aside */
     bool *lags;       /* set where a group's shift is another than that of the group before */

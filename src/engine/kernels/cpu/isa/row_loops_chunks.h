@@ -49,6 +49,14 @@ static inline __attribute__((always_inline)) void chunk_ask(dtype t, const void 
     }
 }
 
+/* The same, to come to L2 where it is far. */
+static inline __attribute__((always_inline)) void chunk_ask_far(dtype t, const void *at, bool is_far) {
+    for (int64_t i = 0; i < CHUNK * row_size(t); i += STREAM_LINE) {
+        const char *line = (const char *)((uintptr_t)at + (uintptr_t)i);
+        is_far ? __builtin_prefetch(line, 0, 2) : __builtin_prefetch(line);
+    }
+}
+
 static inline __attribute__((always_inline)) pack columns_exp(dtype t, pack p) {
 #if defined(PACK_EXP_HALF)
     if (row_is_half(t)) {

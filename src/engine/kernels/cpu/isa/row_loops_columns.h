@@ -202,6 +202,7 @@ typedef struct chunk_places {
     char *to;
     int64_t to_stride, row, other_row;
     int64_t margin_at; /* from out_kept to a chunk before its row */
+    bool is_far;       /* what is asked for ahead */
 } chunk_places;
 
 /* What runs on from row to row. */
@@ -227,6 +228,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
         less = logarithm ? pair_at(less_at) : f;
     }
     const pair tail_f = f, tail_less = less;
+    const bool is_far = c->is_far;
     for (int64_t r = 0; r < (rows > out_rows ? rows : out_rows); r++) {
         pair done = pair_of(0);
         int64_t lag = 0;
@@ -251,10 +253,10 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
         }
         if (r < rows) {
             pair p = chunk_at(t, shifted, next);
-            chunk_ask(t, next + source.ahead + STREAM_LINE - 1); /* wherever in a line it begins */
+            chunk_ask_far(t, next + source.ahead + STREAM_LINE - 1, is_far); /* wherever in a line it begins */
             if (back) {
                 pair y = chunk_at(t, shifted, next_other);
-                chunk_ask(t, next_other + source.other_ahead + STREAM_LINE - 1);
+                chunk_ask_far(t, next_other + source.other_ahead + STREAM_LINE - 1, is_far);
                 total.a += kind == COLUMNS_SOFTMAX_BACK ? p.a * y.a : p.a;
                 total.b += kind == COLUMNS_SOFTMAX_BACK ? p.b * y.b : p.b;
                 y = kind == COLUMNS_SOFTMAX_BACK || row_is_half(t) ? y : (pair){exp_pack(y.a), exp_pack(y.b)};
@@ -349,7 +351,8 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
                       .to_stride = s->to_stride * row_size(t),
                       .row = row * row_size(k),
                       .other_row = row * row_size(t),
-                      .margin_at = -(out_at + CHUNK) * row_size(k)};
+                      .margin_at = -(out_at + CHUNK) * row_size(k),
+                      .is_far = s->asks_far};
     value staged[2 * COLUMNS_GROUP * CHUNK];
     bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + all < s->rows;
     if (rows > 0 && at + CHUNK > s->n && !has_next) { /* what lies behind a row is the next one: it does no harm */

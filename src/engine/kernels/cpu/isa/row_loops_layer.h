@@ -89,6 +89,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
     const beside w = beside_from(t, f.weight, n, to_head), b = beside_from(t, f.bias, n, to_head);
+    const row_asking asking = row_asks();
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
@@ -97,7 +98,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
             for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k);
                 if (stores) {
-                    row_ask(t, x, head + i + k, true);
+                    row_ask(t, x, head + i + k, asking);
                 }
                 layer_add(&sums, (pair){p.a - c, p.b - c});
             }
@@ -265,6 +266,7 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
     const beside w = beside_from(t, weight, n, head), to_w = beside_from(t, weight, n, to_head);
     const beside ws = beside_from(t, read.weights, n, head), bs = beside_from(t, read.biases, n, head);
+    const row_asking asking = row_asks();
     double sum = 0, products = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
@@ -274,8 +276,8 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
             for (int k = 0; k < LAYER_BLOCK; k += PAIR) {
                 pair biases = pair_of(0), weights = pair_of(0);
                 if (reads) {
-                    row_ask(t, read.dy, head + i + k, true);
-                    row_ask(t, read.x, head + i + k, true);
+                    row_ask(t, read.dy, head + i + k, asking);
+                    row_ask(t, read.x, head + i + k, asking);
                     biases = row_pair(t, read.dy, head + i + k);
                     weights = row_pair(t, read.x, head + i + k);
                     layer_products(t, &read.scale, biases, &weights);

@@ -109,6 +109,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
     const int64_t end = (n - (to_head > head ? to_head : head)) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
     const beside kept = beside_from(t, made, n, head), from = beside_from(t, f.from, n, to_head);
+    const row_asking asking = row_asks();
     softmax_totals rest = {pair_of(0), (pack){0} - (value)INFINITY};
     double sum = 0;
     for (int64_t k = 0; s->after != NULL && k < SOFTMAX_BLOCK * row_size(t); k += STREAM_LINE) {
@@ -124,7 +125,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; reads && k < SOFTMAX_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k), e = softmax_exps(t, &shift, p);
-                row_ask(t, x, head + i + k, true);
+                row_ask(t, x, head + i + k, asking);
                 total.a += e.a;
                 total.b += e.b;
                 if (logarithm) {
@@ -205,15 +206,15 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
     void *to = s->to;
     const value finish_sum = row_number(s->finish_sum);
     const int64_t n = s->n, head = row_head(t, to, n), end = (n - head) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
-    const bool by_lines = cpu_is_intel();
+    const row_asking asking = row_asks();
     double sum = 0;
     for (int64_t i = 0; i < end;) {
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
         pair total = pair_of(0);
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; k < SOFTMAX_BLOCK; k += PAIR) {
-                row_ask(t, g, i + k, by_lines);
-                row_ask(t, y, i + k, by_lines);
+                row_ask(t, g, i + k, asking);
+                row_ask(t, y, i + k, asking);
                 back_add(&total, row_pair(t, g, i + k), row_pair(t, y, i + k), logarithm);
             }
             for (int64_t k = head + i; k < head + i + SOFTMAX_BLOCK; k += PAIR) {
