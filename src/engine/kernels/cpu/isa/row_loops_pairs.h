@@ -158,18 +158,14 @@ static inline __attribute__((always_inline)) void beside_set(dtype t, const besi
 }
 
 /* How memory further on is asked for: the CPU itself reads ahead within a page only. Lines near by come to L1, which has room for a few under
-   way. So Zen 4 has them come to L2, from far ahead: the gradient of layer norm over rows of 1024 bf16 then takes 4.2 ms instead of
-   6.3 (two cores). Or of a page its first ones, one page on, which sets what reads ahead on its way. */
-typedef enum row_asking { ASK_LINES, ASK_FAR_LINES, ASK_PAGES } row_asking;
+   way. So Zen 4 has them come to L2, from far ahead: over 32768 rows of 1024 numbers the gradient of layer norm then takes 10.6 ms
+   instead of 12.5 in f32, that of softmax 5.0 instead of 6.4 in bf16 (two cores, 2026-11). */
+typedef enum row_asking { ASK_LINES, ASK_FAR_LINES } row_asking;
 
-enum { ROW_AHEAD_BYTES = 2048, ROW_FAR_BYTES = 16 << 10, PAGE_BYTES = 4096, PAGE_FIRST_BYTES = 4 * STREAM_LINE };
+enum { ROW_AHEAD_BYTES = 2048, ROW_FAR_BYTES = 16 << 10 };
 
 static inline row_asking row_asks(void) {
     return cpu_is_intel() ? ASK_LINES : ASK_FAR_LINES;
-}
-
-static inline bool begins_page(uintptr_t at) {
-    return at % PAGE_BYTES < PAGE_FIRST_BYTES;
 }
 
 /* The PAIR elements that lie so far on; it may be outside. */
@@ -178,8 +174,8 @@ static inline __attribute__((always_inline)) void row_ask(dtype t, const void *r
     for (int64_t k = 0; k < PAIR * row_size(t); k += STREAM_LINE) {
         if (way == ASK_FAR_LINES) {
             __builtin_prefetch((const char *)(at + ROW_FAR_BYTES + (uintptr_t)k), 0, 2);
-        } else if (way == ASK_LINES || begins_page(at)) {
-            __builtin_prefetch((const char *)(at + (way == ASK_LINES ? ROW_AHEAD_BYTES : PAGE_BYTES) + (uintptr_t)k));
+        } else {
+            __builtin_prefetch((const char *)(at + ROW_AHEAD_BYTES + (uintptr_t)k));
         }
     }
 }
