@@ -4,12 +4,23 @@
 
 enum { RING_BLOCK = 2 * PAIR };
 
-/* Asks for memory ROW_AHEAD_BYTES on: of this row, or of the one after it. */
-static inline __attribute__((always_inline)) void ring_ask(dtype t, const char *next, const char *after, int64_t i, int64_t n) {
-    int64_t size = row_size(t), far = ROW_AHEAD_BYTES / size;
+/* Elements further on at which memory is asked for: where it is to come to L2, as far as the next row at most. */
+static inline int64_t ring_ahead(dtype t, row_asking way, int64_t n) {
+    int64_t far = (way == ASK_FAR_LINES ? ROW_FAR_BYTES : ROW_AHEAD_BYTES) / row_size(t);
+    return far < n ? far : n;
+}
+
+/* Asks for memory so far on: of this row, or of the one after it. */
+static inline __attribute__((always_inline)) void ring_ask(dtype t, const char *next, const char *after, int64_t i, int64_t n, int64_t far,
+                                                           row_asking way) {
+    int64_t size = row_size(t);
     const char *ahead = i + far < n ? next + (i + far) * size : after + (i + far - n) * size;
     for (int64_t k = 0; k < RING_BLOCK * size; k += STREAM_LINE) {
-        __builtin_prefetch(ahead + k);
+        if (way == ASK_FAR_LINES) {
+            __builtin_prefetch(ahead + k, 0, 2);
+        } else {
+            __builtin_prefetch(ahead + k);
+        }
     }
 }
 
@@ -51,7 +62,8 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     const void *from = s->from, *next = s->next;
     void *kept = s->kept, *to = s->to;
     const value factor = row_number(s->factor), offset = row_number(s->plus), centre = (value)s->centre;
-    const int64_t n = s->n;
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
+    const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
     /* What is finished runs ahead of what is read over it, to where lines begin. */
     int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
@@ -62,7 +74,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), true);
         }
         if (reads && keeps) {
-            ring_ask(t, next, s->after, i, n);
+            ring_ask(t, next, s->after, i, n, far, asking);
         }
         for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
             ring_add(&sums, ring_centred(row_pair(t, next, i + k), centre));
@@ -114,7 +126,8 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     void *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to;
     const ring_gradient f = {row_number(s->mean), row_number(s->a), row_number(s->b), row_number(s->c)};
     const value centre = (value)s->centre;
-    const int64_t n = s->n;
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
+    const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
     int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
     ring_gradient_rest(t, to, from_dy, from, &f, 0, head);
@@ -124,8 +137,8 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), true);
         }
         if (reads && keeps) {
-            ring_ask(t, next, s->after, i, n);
-            ring_ask(t, next_dy, s->after_dy, i, n);
+            ring_ask(t, next, s->after, i, n, far, asking);
+            ring_ask(t, next_dy, s->after_dy, i, n, far, asking);
         }
         for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
             ring_add_products(&sums, row_pair(t, next_dy, i + k), ring_centred(row_pair(t, next, i + k), centre));
