@@ -12,7 +12,7 @@
 #include <string.h>
 
 void emit_choose_twins(emitter *m, bool has_room) {
-    m->twins = m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
+    m->twins = !m->c->options->no_twins && m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
     for (int i = 0; i < m->k->n_roots; i++) { /* the last task may be done twice */
         m->twins &= m->k->roots[i].buffer < 0 || !emit_reads_memory_of(m, m->k->roots[i].buffer);
     }
@@ -29,7 +29,6 @@ void emit_choose_twins(emitter *m, bool has_room) {
     own->lanes = lanes;
     m->k = own;
     m->flow_lanes = lanes;
-    m->twins = !m->c->options->no_twins;
 }
 
 /* Whether a word names what each task of a pair has for itself: its number, what its lanes are gathered in, results and what follows
