@@ -21,7 +21,7 @@ static int open_all(void **state) {
     }
     compile_options *o = &((compiled_backend *)compiled)->options;
     o->streams_all = true;
-    o->rows_apart = o->no_twins = o->few_stores = false; /* whatever is faster on this machine */
+    o->asks_far = o->no_twins = o->few_stores = false; /* whatever is faster on this machine */
     return 0;
 }
 
@@ -226,12 +226,12 @@ static void tasks_side_by_side_agree(void **state) {
 static void rows_one_by_one_agree(void **state) {
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options;
-    o->rows_apart = o->no_twins = o->few_stores = true;
+    o->asks_far = o->no_twins = o->few_stores = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check(&cases[i], DTYPE_F32, 3, NAN);
         check(&cases[i], DTYPE_BF16, 2, 0);
     }
-    o->rows_apart = o->no_twins = o->few_stores = false;
+    o->asks_far = o->no_twins = o->few_stores = false;
 }
 
 static void what_is_turned_round_agrees(void **state) {

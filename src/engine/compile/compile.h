@@ -21,7 +21,7 @@ typedef struct compile_options {
     pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
     pairs_way other_pairs; /* the way of a variant */
     bool no_twins;    /* rows past the caches one by one, not in pairs */
-    bool rows_apart;  /* and those that lie in one piece one after the other, not side by side: the CPU reads on by itself */
+    bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;

@@ -10,7 +10,7 @@ void compile_options_of_cpu(compile_options *o) {
     /* Rows in pairs are by a tenth faster on Sapphire Rapids, by a third slower on Zen 4 (2026-11). */
     o->no_twins = !cpu_is_intel();
     /* Side by side they gain on Sapphire Rapids, which reads ahead within a page only (emit/flow_choose.c). */
-    o->rows_apart = !cpu_is_intel();
+    o->asks_far = !cpu_is_intel();
     /* Zen 4 takes two cycles for a store of 64 bytes, Sapphire Rapids one (emit/held.c). */
     o->few_stores = !cpu_is_intel();
     /* Four pages at a time take three quarters of the time on Sapphire Rapids, up to twice as long on Zen 4 (emit/together.c). */

@@ -38,8 +38,8 @@ bool emit_fetches_in(const emitter *m, int phase) {
     if (!m->streams || (k->n_phases > 1 && phase == 0)) {
         return false;
     }
-    if (m->c->options->rows_apart && k->n_phases > 1 && k->n_loops == 0 && !m->rows) {
-        return false; /* takes a tenth longer (Zen 4) */
+    if (m->c->options->asks_far && k->n_phases > 1 && k->n_loops == 0 && !m->rows) {
+        return false; /* rows one after the other, which Zen 4 reads on by itself: they take a tenth longer otherwise */
     }
     bool others = false;
     for (int p = 1; p < k->n_phases; p++) {
@@ -68,7 +68,7 @@ static int64_t ahead_together(const emitter *m, const expr *e) {
    gradient takes 0.85 of the time so, batch norm and group norm 0.9 (two runs in turns, 2026-11); single loops, what is turned round, and
    rows that go one after the other take longer. */
 static bool asks_far(const emitter *m) {
-    return m->c->options->rows_apart && m->flow != FLOW_NONE && !m->by_groups;
+    return m->c->options->asks_far && m->flow != FLOW_NONE && !m->by_groups;
 }
 
 /* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases

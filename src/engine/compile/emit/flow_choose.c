@@ -167,13 +167,6 @@ static bool turns_rows(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-/* Rows that lie in one piece one after the other, where the CPU reads on from row to row by itself. Layer norm takes 0.80 of the time so
-   on Zen 4, the gradients of softmax and of layer norm 0.94 (medians of three runs in turns); what keeps exponentials would compute
-   them twice. */
-static bool goes_apart(const emitter *m) {
-    return m->c->options->rows_apart && !m->rows && m->k->n_loops == 0 && (m->guessed < 0 || m->squares >= 0);
-}
-
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k, *unguessed = k;
     m->flow = FLOW_NONE;
@@ -196,7 +189,6 @@ void emit_choose_flow(emitter *m) {
             keep_loads(m);
             m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
         }
-        m->flow = goes_apart(m) ? FLOW_NONE : m->flow;
         choose_groups(m);
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);
         if (m->flow == FLOW_NONE) {
