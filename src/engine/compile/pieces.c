@@ -62,7 +62,7 @@ static bool is_cut_alike(const compiler *c, const dag_node *a, const dag_node *b
 }
 
 /* Marks, of what output v alone is computed from by elements, the values whose every element is seen in one piece only, and
-   dissolves the joins among them. The first of these; NULL: there is none. */
+   dissolves the joins among them. The first of these; NULL: there is none, and nothing is marked. */
 static const dag_node *dissolve(compiler *c, val v, const readers *r) {
     const dag_node *found = NULL;
     memset(r->taken, 0, (size_t)v.id * sizeof *r->taken);
@@ -81,6 +81,9 @@ static const dag_node *dissolve(compiler *c, val v, const readers *r) {
             const dag_node *source = dag_at(&c->g, n->sources[s]);
             r->taken[n->sources[s].id] += source->ndim == n->ndim && dag_numel(source) == dag_numel(n);
         }
+    }
+    for (int i = v.id; i >= 0 && found == NULL; i--) { /* no other output's: each of those is read by that alone */
+        c->in_pieces[i] &= r->taken[i] == 0;
     }
     return found;
 }
