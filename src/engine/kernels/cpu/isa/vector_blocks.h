@@ -112,17 +112,31 @@ VECTOR_INLINE void exp_below_block_f32(float *to, const float *from, int n) {
 #endif
 }
 
-/* 1 / (1 + e) with e = exp(-|x|), or e / (1 + e) below 0: the quotient by a reciprocal of 14 bits, then what is left of it. */
+/* 1 / (1 + exp(-x)), as wide_exp has it, but in one piece: above 30 it is 1 whatever exp(-x) is, and what is smaller than 2^-126 is 0, by
+   a mask, which leaves nothing else to be looked after. The reciprocal has 14 bits, then all. */
 #if defined(__AVX512F__)
 VECTOR_INLINE wide_f32 wide_sigmoid(wide_f32 x) {
-    wide_f32 e = wide_exp(wide_larger(-200.0f, (wide_f32)((wide_i32)x | (int32_t)0x80000000)));
-    wide_f32 whole = 1.0f + e, part = wide_of(1), reciprocal, near;
-    uint16_t below;
-    __asm__("vcmpltps %2, %1, %0" : "=Yk"(below) : "v"(x), "v"(wide_of(0)));
-    __asm__("vmovaps %1, %0 %{%2%}" : "+v"(part) : "v"(e), "Yk"(below));
-    __asm__("vrcp14ps %1, %0" : "=v"(reciprocal) : "v"(whole));
-    near = part * reciprocal;
-    return (part - whole * near) * reciprocal + near;
+    static const float powers[16] __attribute__((aligned(64))) = {
+        0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f,
+        0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
+        0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f
+    };
+    wide_f32 below = wide_smaller(30.0f, x), power, whole, value;
+    uint16_t some;
+    wide_f32 shifted = below * -0x1.715476p+0f + 0x1.8p19f, n = shifted - 0x1.8p19f;
+    wide_f32 r = n * -0x1.62ep-1f - below;
+    r = r - n * 0x1.0bfbe8p-15f;
+    __asm__("vpermps %2, %0, %0" : "=v"(power) : "0"(shifted), "v"(*(const wide_f32 *)powers));
+    wide_f32 p = r * 0x1.555556p-3f + 0x1.00022p-1f;
+    p = p * r + 1.0f;
+    p = (power * r) * p + power;
+    __asm__("vscalefps %2, %1, %0" : "=v"(whole) : "v"(p), "v"(n));
+    whole = whole + 1.0f;
+    __asm__("vrcp14ps %1, %0" : "=v"(value) : "v"(whole));
+    wide_f32 rest = 1.0f - whole * value;
+    __asm__("vcmpnltps %2, %1, %0" : "=Yk"(some) : "v"(x), "v"(wide_of(-87.3365f)));
+    __asm__("vfmadd213ps %0, %2, %0 %{%1%}%{z%}" : "+v"(value) : "Yk"(some), "v"(rest));
+    return value;
 }
 #endif
 
