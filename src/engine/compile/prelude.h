@@ -409,40 +409,39 @@ VECTOR_INLINE int64_t floor_rest(int64_t a, int64_t b) {
     return a % b + (a % b < 0 ? b : 0);
 }
 
-/* 32 bits by Philox 2x32-10 (Salmon and others, SC 2011): the first word of the block that the place names, under a key made
-   of the seed and the stream. One multiplication a round; a block gives its second word away. */
+/* 32 bits by Philox 2x32-10 (Salmon and others, SC 2011): of the block that half the place names the first word or the second, under a
+   key made of the seed and the stream. */
 VECTOR_INLINE int64_t random_bits(int64_t seed, int64_t stream, int64_t place) {
     uint32_t key = (uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu;
-    uint32_t c0 = (uint32_t)place, c1 = (uint32_t)((uint64_t)place >> 32) ^ (uint32_t)((uint64_t)seed >> 32);
+    uint64_t block = (uint64_t)place >> 1;
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32) ^ (uint32_t)((uint64_t)seed >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t product = (uint64_t)0xD256D193u * c0;
         c0 = (uint32_t)(product >> 32) ^ key ^ c1;
         c1 = (uint32_t)product;
         key += 0x9E3779B9u;
     }
-    return c0;
+    return (place & 1) != 0 ? c1 : c0;
 }
 
-/* Of 64 places in a row. Only the low half of each 64-bit lane counts: the instruction multiplies no other, and compilers
-   multiply all of it where they are left to choose. A lane's rounds wait for each other, so many go side by side. */
-VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int64_t place) {
-#if defined(__AVX512F__) || defined(__AVX2__)
+/* Both words of 32 blocks in a row. Only the low half of each 64-bit lane counts: the instruction multiplies no other, and compilers
+   multiply all of it where they are left to choose. A lane's rounds wait for each other, so several go side by side. */
+VECTOR_INLINE void random_words(uint32_t *to, int64_t seed, int64_t stream, uint64_t block) {
+#if (defined(__AVX512F__) || defined(__AVX2__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #if defined(__AVX512F__)
     typedef uint64_t words __attribute__((vector_size(64)));
-    typedef uint32_t halves __attribute__((vector_size(32)));
     const words offsets = {0, 1, 2, 3, 4, 5, 6, 7};
-    enum { LANES = 8, SIDE_BY_SIDE = 8 };
+    enum { LANES = 8, SIDE_BY_SIDE = 4 };
 #else
     typedef uint64_t words __attribute__((vector_size(32)));
-    typedef uint32_t halves __attribute__((vector_size(16)));
     const words offsets = {0, 1, 2, 3};
     enum { LANES = 4, SIDE_BY_SIDE = 4 };
 #endif
     const words factor = (words){0} + 0xD256D193u;
-    for (int l = 0; l < 64; l += LANES * SIDE_BY_SIDE) {
+    for (int l = 0; l < 32; l += LANES * SIDE_BY_SIDE) {
         words c0[SIDE_BY_SIDE], c1[SIDE_BY_SIDE], key = (words){0} + ((uint32_t)seed + (uint32_t)stream * 0x85EBCA6Bu);
         for (int i = 0; i < SIDE_BY_SIDE; i++) {
-            c0[i] = offsets + (uint64_t)(place + l + LANES * i);
+            c0[i] = offsets + (block + (uint64_t)(l + LANES * i));
             c1[i] = (c0[i] >> 32) ^ ((uint64_t)seed >> 32);
         }
         for (int round = 0; round < 10; round++) {
@@ -462,15 +461,28 @@ VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int6
             key += 0x9E3779B9u;
         }
         for (int i = 0; i < SIDE_BY_SIDE; i++) {
-            const halves low = __builtin_convertvector(c0[i], halves);
-            memcpy(to + l + LANES * i, &low, sizeof low);
+            const words both = (c0[i] & 0xFFFFFFFFu) | c1[i] << 32;
+            memcpy(to + 2 * (l + LANES * i), &both, sizeof both);
         }
     }
 #else
     for (int l = 0; l < 64; l++) {
-        to[l] = (uint32_t)random_bits(seed, stream, place + l);
+        to[l] = (uint32_t)random_bits(seed, stream, (int64_t)(2 * block) + l);
     }
 #endif
+}
+
+/* Of 64 places in a row, the first of which may be a block's second word. */
+VECTOR_INLINE void random_block(uint32_t *to, int64_t seed, int64_t stream, int64_t place) {
+    const uint64_t block = (uint64_t)place >> 1;
+    if ((place & 1) == 0) {
+        random_words(to, seed, stream, block);
+        return;
+    }
+    uint32_t rest[64];
+    random_words(rest, seed, stream, block + 1);
+    to[0] = (uint32_t)random_bits(seed, stream, place);
+    memcpy(to + 1, rest, 63 * sizeof *rest);
 }
 
 /* In double no square is too large or too small, and the root needs no call. */
