@@ -248,6 +248,28 @@ static void results_in_another_order(void **state) {
     check_all();
 }
 
+/* Two products of what is computed: once, although one of them takes it the other way round. */
+static void a_factor_of_two_products_is_computed_once(void **state) {
+    (void)state;
+    static const char source[] =
+        "graph twice\n%a = input(T([6, 36, 40], f32))\n%w = input(T([6, 36, 40], f32))\n%b = input(T([6, 40, 24], f32))\n"
+        "%c = input(T([6, 36, 24], f32))\n%m = mul.Tensor(%a, %w)\n%d = sub.Tensor(%m, %w)\n%f = mul.Tensor(%d, %a)\n"
+        "%p = bmm(%f, %b)\n%t = transpose.int(%f, 1, 2)\n%q = bmm(%t, %c)\nreturn %p, %q\n";
+    enum { OF_FACTOR = 6 * 36 * 40 };
+    graph *g = add(source);
+    arena memory = {0};
+    compiled_program made;
+    assert_int_equal(compile_graph(&memory, g, &(compile_options){.own_products = true, .n_threads = 2}, &made, NULL), ASSAY_OK);
+    assert_int_equal(made.n_steps, 3);
+    int n_kept = 0;
+    for (int b = 0; b < made.n_buffers; b++) {
+        n_kept += made.buffers[b].role == BUFFER_WORK && made.buffers[b].n_elems == OF_FACTOR;
+    }
+    assert_int_equal(n_kept, 1);
+    arena_clear(&memory);
+    check_all();
+}
+
 /* Two products of few terms between a mean and what it weighs: image by image, and what is computed before both stays with the image. */
 static void small_products_go_with_their_images(void **state) {
     (void)state;
@@ -284,6 +306,7 @@ int main(void) {
         cmocka_unit_test(what_is_around_them),
         cmocka_unit_test(what_is_no_number_stays_where_it_belongs),
         cmocka_unit_test(subnormal_halves_count_in_other_sums),
+        cmocka_unit_test(a_factor_of_two_products_is_computed_once),
         cmocka_unit_test(small_products_go_with_their_images),
         cmocka_unit_test(results_in_another_order),
     };

@@ -19,17 +19,39 @@ static double cost_of(const compiler *c, val v, double *known) {
     return cost;
 }
 
-/* What writing an element and reading it again is worth, in additions: in a cache, and where it goes to memory. */
-enum { DEAR = 12, DEAR_LARGE = 40 };
+/* What writing an element and reading it again is worth, in additions: in a core's own cache, in the one that cores share, and where it
+   goes to memory. */
+enum { DEAR = 12, DEAR_SHARED_CACHE = 14, DEAR_MEMORY = 40 };
 
-/* More than a core's own cache holds. */
-static bool is_large(const dag_node *n) {
-    static const double CACHE_BYTES = 2 << 20;
-    return (double)dag_numel(n) * (double)dtype_size(n->dtype) > CACHE_BYTES;
+static double worth_of_place(const dag_node *n) {
+    static const double OWN_CACHE_BYTES = 2 << 20, SHARED_CACHE_BYTES = 16 << 20;
+    double bytes = (double)dag_numel(n) * (double)dtype_size(n->dtype);
+    return bytes <= OWN_CACHE_BYTES ? DEAR : bytes <= SHARED_CACHE_BYTES ? DEAR_SHARED_CACHE : DEAR_MEMORY;
 }
 
-/* Blocks of a matrix product bring what they multiply into their panels, each of them anew. */
+/* The value that is computed for a factor of a matrix product, seen through what only looks at it otherwise; -1: it is in memory. */
+static val computed_factor(const compiler *c, val v) {
+    const dag_node *n = dag_at(&c->g, v);
+    while (n->kind == PRIM_VIEW && dag_numel(dag_at(&c->g, n->sources[0])) <= dag_numel(n)) {
+        v = n->sources[0];
+        n = dag_at(&c->g, v);
+    }
+    if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
+        v = n->sources[0]; /* which is multiplied as it is */
+    }
+    primitive kind = dag_at(&c->g, v)->kind;
+    return (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? v : (val){-1};
+}
+
+/* Blocks of a matrix product bring what they multiply into their panels, each of them anew; and so does every product that multiplies
+   it, one perhaps down its columns. */
 static bool promote_factors(compiler *c, attempt *a, double *costs) {
+    enum { DEAR_TWICE = 3 };
+    int *products = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *products);
+    if (products == NULL) {
+        c->failed = true;
+        return false;
+    }
     bool any = false;
     for (int s = 0; s < c->n_steps; s++) {
         const kernel *k = c->steps[s].kernel;
@@ -38,16 +60,14 @@ static bool promote_factors(compiler *c, attempt *a, double *costs) {
             continue;
         }
         for (int i = 0; i < 2; i++) {
-            val v = factors[i].value;
-            const dag_node *n = dag_at(&c->g, v);
-            if (c->g.rounds_factors && n->kind == PRIM_CAST && dag_at(&c->g, n->sources[0])->dtype == ASSAY_BF16) {
-                v = n->sources[0]; /* which is multiplied as it is */
+            val v = computed_factor(c, factors[i].value);
+            if (v.id < 0) {
+                continue;
             }
-            primitive kind = dag_at(&c->g, v)->kind;
             int64_t blocks = (factors[i].uses - 1) / (i == 0 ? PRODUCT_COLUMNS : PRODUCT_ROWS);
-            double cost = (kind == PRIM_MAP || kind == PRIM_CAST) && c->places[v.id].buffer < 0 ? cost_of(c, v, costs) : 0;
+            double cost = cost_of(c, v, costs);
             /* What is very dear is better computed in loops of its own even once: those of panels are short. */
-            if (cost * (double)blocks > DEAR || cost > 2 * DEAR) {
+            if (cost * (double)blocks > DEAR || cost > 2 * DEAR || (++products[v.id] > 1 && cost >= DEAR_TWICE)) {
                 a->promoted[v.id] = true;
                 any = true;
             }
@@ -167,7 +187,7 @@ bool promote(compiler *c, attempt *a) {
     for (int i = c->g.n_nodes - 1; i >= 0; i--) {
         const dag_node *n = &c->g.nodes[i];
         if (twice[i] && c->places[i].buffer < 0 && (n->kind == PRIM_MAP || n->kind == PRIM_CAST) &&
-            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= (is_large(n) ? DEAR_LARGE : DEAR)) {
+            dag_numel(n) > 1 && cost_of(c, (val){i}, costs) >= worth_of_place(n)) {
             a->promoted[i] = true;
             any = true;
             break;
