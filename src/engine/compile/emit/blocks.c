@@ -16,6 +16,7 @@
 #include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- what goes through blocks -------------------------------------------------------------------------------------------- */
@@ -47,6 +48,36 @@ static bool may_block_functions(const emitter *m) {
     return may;
 }
 
+static bool is_function(const emitter *m, int i) {
+    return m->widened[i] && m->k->exprs[i].kind == EXPR_MAP && !m->operands[i];
+}
+
+/* What a function takes and the rest of the phase, or another function, reads as well. */
+static void choose_operands(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool *wanted = malloc((size_t)k->n_exprs + 1);
+    if (wanted == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(wanted, m->wanted, (size_t)k->n_exprs);
+    emit_want_phase(m, phase);
+    for (int i = 0; i < k->n_exprs; i++) {
+        int of = k->exprs[i].sources[0];
+        if (!is_function(m, i) || m->widened[of] || k->exprs[of].kind != EXPR_MAP || k->exprs[of].dtype != ASSAY_F32 ||
+            m->named[of] || m->saved_in[of] >= 0 || (k->exprs[of].variables >> k->vector & 1) == 0) {
+            continue;
+        }
+        bool read = m->wanted[of];
+        for (int other = i + 1; other < k->n_exprs; other++) {
+            read |= is_function(m, other) && k->exprs[other].sources[0] == of;
+        }
+        m->operands[of] = m->widened[of] = read;
+    }
+    memcpy(m->wanted, wanted, (size_t)k->n_exprs);
+    free(wanted);
+}
+
 static bool choose(emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
@@ -61,10 +92,14 @@ static bool choose(emitter *m, int phase) {
         functions &= !m->gathered[i];
     }
     m->pairs = functions && emit_takes_pairs(m, phase);
+    memset(m->operands, 0, (size_t)k->n_exprs);
     for (int i = 0; i < k->n_exprs; i++) {
         m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
                         (m->gathered[i] || can_widen(m, i, functions) || (functions && emit_is_block_function(m, i)));
         any |= m->widened[i];
+    }
+    if (functions) {
+        choose_operands(m, phase);
     }
     return any;
 }
@@ -73,6 +108,7 @@ static void choose_none(emitter *m) {
     memset(m->staged, 0, (size_t)m->k->n_roots);
     memset(m->widened, 0, (size_t)m->k->n_exprs);
     memset(m->gathered, 0, (size_t)m->k->n_exprs);
+    memset(m->operands, 0, (size_t)m->k->n_exprs);
 }
 
 /* --- a block ------------------------------------------------------------------------------------------------------------- */
@@ -187,6 +223,14 @@ static void emit_function(emitter *m, int i, const lane_range *range) {
     emit_line(m, "%s(wide%d, wide%d, %d);", name, i, from, emit_block_lanes(m));
 }
 
+static void emit_shared_operand(emitter *m, int i, const lane_range *range) {
+    char array[24];
+    snprintf(array, sizeof array, "wide%d", i);
+    m->widened[i] = false; /* computed now */
+    emit_lanes_to(m, i, array, range);
+    m->widened[i] = true;
+}
+
 static void emit_rooms(emitter *m) {
     for (int i = 0; i < m->k->n_roots; i++) {
         if (m->staged[i]) {
@@ -216,7 +260,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
     emit_gathered(m, &range);
     for (int i = 0; i < k->n_exprs; i++) {
-        if (m->widened[i] && k->exprs[i].kind == EXPR_MAP) {
+        if (m->operands[i]) {
+            emit_shared_operand(m, i, &range);
+        } else if (is_function(m, i)) {
             emit_function(m, i, &range);
         }
     }

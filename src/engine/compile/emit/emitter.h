@@ -63,6 +63,7 @@ typedef struct emitter {
     const char *lane;  /* of the loop over lanes at hand: what counts them */
     bool *widened;   /* casts of halves, random bits and functions that it has made as a whole, before its lanes */
     bool *gathered;  /* casts among them of halves that lie here and there */
+    bool *operands;  /* what functions among them take, where more than one reads it: it is computed once, and kept as they are */
     bool *follows;   /* what depends on such */
     bool *staged;    /* roots whose elements are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */

@@ -129,6 +129,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->widened = arena_make(m->c->memory, n, 1);
     m->turned = arena_make(m->c->memory, n, 1);
     m->gathered = arena_make(m->c->memory, n, 1);
+    m->operands = arena_make(m->c->memory, n, 1);
     m->follows = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
@@ -151,7 +152,7 @@ static bool begin(emitter *m, const kernel *k) {
     }
     m->streams = !k->is_product && emit_streams_any(m);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->gathered != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
+           m->widened != NULL && m->gathered != NULL && m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {
