@@ -29,7 +29,10 @@ static status take_skip(void *to, const char *value, error *err) {
 }
 
 static status take_dtype(void *to, const char *value, error *err) {
-    return dtype_mode_find(value, &((operators_command *)to)->run.bind.dtype, err);
+    operators_options *run = &((operators_command *)to)->run;
+    TRY(dtype_mode_find(value, &run->bind.dtype, err));
+    run->graph_dtype = run->bind.dtype;
+    return ASSAY_OK;
 }
 
 static status take_device(void *to, const char *value, error *err) {
@@ -181,7 +184,7 @@ static const cli_option rows[] = {
     {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files, folders or '-'; .gz is read;\nmay be repeated", take_inputs},
     {"--op", "GLOB", "only operators that match: 'aten.mm.default', 'relu' (any overload), 'add*', '*softmax*'; may be repeated", take_op},
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
-    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32);\nf16 and bf16 leave wider ones as they are", take_dtype},
+    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32;\ngraphs: as their text says); f16 and bf16 leave wider ones as they are", take_dtype},
     {"--device", "NAME", "cpu", take_device},
     {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},

@@ -21,6 +21,7 @@ typedef struct operators_options {
     const char *const *skips;
     size_t n_skips;
     bind_options bind;
+    dtype_mode graph_dtype; /* of graphs, instead of bind.dtype: their text says what is computed in which type */
     const char *const *backends; /* names or paths of plug-ins as the user gave them, in the order of columns */
     const char *const *backend_files; /* what backend_open is given for each: where a name stands for a plug-in found by other
                                          means, its path; NULL: backends themselves */

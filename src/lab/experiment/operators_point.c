@@ -32,12 +32,16 @@ static const char *backend_argument(const operators_options *o, const char *name
     return name;
 }
 
+static dtype_mode dtype_of(const operators_options *o, const input *in) {
+    return in->graph != NULL ? o->graph_dtype : o->bind.dtype;
+}
+
 static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
     text t = {0};
     text_addf(&t, "assay operators %s --op ", o->repro_inputs);
     text_add_shell_word(&t, p->recorded->name);
     text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
-              dtype_mode_name(o->bind.dtype));
+              dtype_mode_name(dtype_of(o, p->in)));
     text_add_shell_word(&t, backend_argument(o, name));
     text_addf(&t, " --repeats %d --precision ", o->repeats);
     text_add_double(&t, o->precision);
@@ -80,7 +84,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->backend = name;
     out->baseline = baseline;
     out->device = "cpu";
-    out->dtype = dtype_mode_name(options->bind.dtype);
+    out->dtype = dtype_mode_name(dtype_of(options, what->in));
     out->threads = options->threads;
     out->cache = options->cold_cache ? "cold" : "warm";
     out->channels_last = options->bind.channels_last;
@@ -156,7 +160,8 @@ static status bind_and_fill(point *p, error *err) {
     if (p->what->o == NULL && in->graph == NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "no operator is called %s", p->what->recorded->name);
     }
-    TRY(workload_read(p->memory, p->context->table, p->what->o, in, &o->bind, &p->work, err));
+    const bind_options bind = {.dtype = dtype_of(o, in), .channels_last = o->bind.channels_last};
+    TRY(workload_read(p->memory, p->context->table, p->what->o, in, &bind, &p->work, err));
     TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy, o->max_memory_bytes, err));
     TRY(output_memory_make(&p->outputs, &p->work.g, err));
     return collect_ranges(p, err);
