@@ -3,6 +3,7 @@
 #include "engine/backend/race.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -148,13 +149,15 @@ static double lower_quartile(const double *took_s, int rounds) {
 }
 
 bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
-    static const double MUCH = 0.8;
-    int wins = 0;
+    static const double MUCH = 0.8, DEVIATIONS = 1.8; /* of rounds won by chance: a twenty-fifth of such races would end so */
+    int wins = 0, ahead = 0;
     for (int i = 0; i < rounds; i++) {
         wins += second_s[i] < 0.98 * first_s[i];
+        ahead += second_s[i] < first_s[i];
     }
     bool is_much = lower_quartile(second_s, rounds) < MUCH * lower_quartile(first_s, rounds);
-    return is_much ? 8 * wins >= 5 * rounds : 4 * wins >= 3 * rounds;
+    bool no_chance = 2 * wins >= rounds && 2 * ahead - rounds >= DEVIATIONS * sqrt(rounds);
+    return no_chance || (is_much ? 8 * wins >= 5 * rounds : 4 * wins >= 3 * rounds);
 }
 
 /* The mean of the runs that fit into FINAL_S. One run before them is not counted unless it is long: the candidate before it has left

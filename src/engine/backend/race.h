@@ -45,7 +45,7 @@ enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32 };
 status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err);
 
 /* Whether the second of two is faster beyond doubt, in at most RACE_ROUNDS rounds: by more than 2% in at least three rounds of four, or
-   in five of eight where its lower quartile is a fifth less. What else keeps a core busy stretches any of the rounds, to many times
+   in five of eight where its lower quartile is a fifth less, or in half of them where it is ahead in more than chance gives. What else keeps a core busy stretches any of the rounds, to many times
    their length; it once left a plan in use that took 2.5 times as long. */
 bool race_is_faster(const double *first_s, const double *second_s, int rounds);
 

@@ -69,7 +69,7 @@ typedef struct choice {
 } choice;
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 8";
+    static const char version[] = "tune 9";
     int threads = omp_get_max_threads();
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
