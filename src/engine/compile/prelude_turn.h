@@ -178,10 +178,10 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
     }
 }
 
-/* The same of two lines of memory of each of some rows, while the next two are asked for. Rows are read to their ends so: where
-   they lie far apart, the CPU does not see the next one coming. */
+/* The same of two lines of memory of each of some rows, while others are asked for, so many bytes on: the next two, or far ahead, to
+   wait in L2. Rows are read to their ends so: where they lie far apart, the CPU does not see the next one coming. */
 VECTOR_INLINE void turn_lines(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
-                              int64_t size_bytes) {
+                              int64_t size_bytes, int64_t ahead) {
     const int64_t edge = 64 / size_bytes;
     if (!HAS_SHUFFLE || n_across % edge != 0 || n_lanes % edge != 0) {
         turn_round(into, into_stride, of, stride, n_across, n_lanes, size_bytes);
@@ -191,7 +191,12 @@ VECTOR_INLINE void turn_lines(void *into, int64_t into_stride, const void *of, i
         for (int64_t lane = 0; lane < n_lanes; lane += edge) {
             const char *source = (const char *)of + (lane * stride + v) * size_bytes;
             for (int64_t l = 0; l < edge; l++) {
-                __builtin_prefetch(source + l * stride * size_bytes + 128);
+                const char *next = source + l * stride * size_bytes + ahead;
+                if (ahead > 128) {
+                    __builtin_prefetch(next, 0, 2);
+                } else {
+                    __builtin_prefetch(next);
+                }
             }
             turn_tile((char *)into + (v * into_stride + lane) * size_bytes, into_stride, source, stride, size_bytes, edge);
         }

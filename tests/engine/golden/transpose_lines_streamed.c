@@ -11,7 +11,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         _Alignas(64) float turned0[32][32];
         {
             const int64_t v2 = 0, v0 = first_lane;
-            turn_lines(turned0, 32, b0 + 512 * v0 + 32 * v1 + v2, 512, 32, 32, 4);
+            turn_lines(turned0, 32, b0 + 512 * v0 + 32 * v1 + v2, 512, 32, 32, 4, 128);
         }
         for (int64_t v2 = 0; v2 < 32; v2++) {
             {

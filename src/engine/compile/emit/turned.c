@@ -48,9 +48,9 @@ void emit_turned(emitter *m) {
         emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
         char n_lanes[32];
         snprintf(n_lanes, sizeof n_lanes, vector->size % k->lanes == 0 ? "%lld" : "n_lanes", (long long)k->lanes);
-        emit_line(m, "turn_%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d);", k->turns_lines ? "lines" : "round", i,
+        emit_line(m, "turn_%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "lines" : "round", i,
                   (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
-                  (int)dtype_size(e->dtype));
+                  (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far ? ", 1024" : ", 128");
         m->depth--;
         emit_line(m, "}");
         m->out.failed |= index.failed;

@@ -2,6 +2,7 @@
 /* The copy engine at work: units of each kind of move, shared out among threads. */
 #include "engine/kernels/cpu/move.h"
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
@@ -172,6 +173,7 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
                       .full = src,
                       .full_pitch = m->src_strides[0],
                       .in_place = true,
+                      .asks_far = !cpu_is_intel(),
                       .to = dst,
                       .to_stride = m->dst_strides[1]};
     loops->stream_turned(&step);

@@ -20,6 +20,7 @@ typedef struct turn_step {
     const char *full; /* NULL: nothing is stored */
     ptrdiff_t full_pitch;
     bool in_place;    /* full is the source itself; nothing is copied */
+    bool asks_far;    /* memory is asked for far ahead, to come to L2: where the CPU follows few rows by itself */
     char *to;
     ptrdiff_t to_stride;
     char *empty; /* room for a tile; NULL: nothing is copied */
