@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and its gradients of tensors whose results go past the caches, along every dimension, against sums in double: too large for the
-   reference to go over all of it, so some lines are looked at, those with infinities and NaN among them. */
+   reference to go over all of it, so some lines are looked at, those with infinities and NaN among them. And of smaller ones across
+   memory, which go by the same steps. */
 #include "call_kit.h"
 
 #include <math.h>
@@ -19,6 +20,10 @@ static const big shapes[] = {
     {ASSAY_BF16, 17000, 1031, 1}, {ASSAY_F16, 600, 30522, 1}, {ASSAY_F16, 130000, 131, 1},
     {ASSAY_BF16, 17, 512, 2048},  {ASSAY_F16, 7, 517, 5472},    {ASSAY_BF16, 5, 3, 1120128}, {ASSAY_BF16, 140, 40, 3008},
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 17, 1000, 1000},  {ASSAY_BF16, 9, 700, 2761},  {ASSAY_F16, 66, 37, 7009},
+    /* what a cache holds: of columns, by the same steps */
+    {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F32, 2, 520, 1024},
+    {ASSAY_F64, 3, 40, 200},      {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},    {ASSAY_BF16, 4, 517, 1031},
+    {ASSAY_F32, 9, 4, 1000},      {ASSAY_BF16, 40, 64, 64},     {ASSAY_F32, 70, 3, 65},      {ASSAY_F16, 9, 5, 64},
 };
 
 /* Lines that hold what the others do not. */
@@ -116,6 +121,8 @@ static const big gradients[] = {
     {ASSAY_F64, 7, 65, 9999},  {ASSAY_F32, 8300, 1031, 1}, {ASSAY_F32, 9000, 1000, 1}, {ASSAY_F64, 4300, 1024, 1},
     {ASSAY_BF16, 17000, 1024, 1}, {ASSAY_F16, 16500, 1031, 1}, {ASSAY_BF16, 17, 512, 2048}, {ASSAY_F16, 17, 512, 2048},
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 60, 40, 7008},    {ASSAY_F16, 9, 700, 2761},
+    {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F64, 3, 40, 200},
+    {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},     {ASSAY_F32, 2, 520, 1024},   {ASSAY_BF16, 40, 64, 64},
 };
 
 static void check_gradient(const tensor *const *g_y, const tensor *out, const big *b, int64_t line, bool logarithm) {

@@ -119,6 +119,7 @@ typedef struct columns_step {
                          The blocks that begin and end them have the same */
     void *to;
     int64_t to_stride;
+    bool past;        /* the caches; else lines of the output stay in them */
     const void *factor, *finish_shift; /* 1 over the sums of exponentials less finish_shift, or their logarithms [sums] */
     int64_t n;        /* columns of the block that is read; 0: none */
     const void *next, *next_other; /* [next_other: the output] */
@@ -248,6 +249,9 @@ typedef struct row_loops {
     void (*columns_stream)(const columns_step *step);
     /* to = x exp(a - b), column by column, in the computing type: by the exponentials that columns of type t have. */
     void (*columns_scale)(dtype t, void *to, const void *x, const void *a, const void *b, int64_t n);
+
+    /* to = log(1 + x), x >= 0 or NaN: 3 ulp. */
+    void (*log_beyond_1)(void *to, const void *x, int64_t n);
 
     void (*layer_stream)(layer_step *step);
     void (*layer_back_stream)(layer_back_step *step);

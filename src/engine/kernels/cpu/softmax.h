@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and its logarithm: one plan, run by softmax.c or, for results that no cache holds, by softmax_stream.c. */
+/* Softmax and its logarithm: one plan, run by softmax.c, for results that no cache holds by softmax_stream.c, or across memory by
+   softmax_columns.c. */
 #ifndef ENGINE_KERNELS_CPU_SOFTMAX_H
 #define ENGINE_KERNELS_CPU_SOFTMAX_H
 
@@ -19,6 +20,7 @@ struct softmax {
     int64_t stride[OPERANDS]; /* along the line, in bytes */
     int64_t n;
     bool logarithm;
+    bool past;       /* results go past the caches */
     bool in_steps;   /* lines of one type that go past the caches, as softmax_step takes them */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
     int64_t column_blocks;  /* of softmax_columns.c: so many, no wider */
@@ -35,7 +37,7 @@ struct softmax {
    settled, when the result is too small or there is no such way for its layout. */
 bool softmax_choose_stream(softmax *s, bool backward);
 
-/* The same for lines across memory, in softmax_columns.c. The result goes past the caches. */
+/* The same for lines across memory, in softmax_columns.c; the result goes past the caches or not. */
 bool softmax_choose_columns(softmax *s, bool backward);
 
 /* Whether all operands are of one type that steps of row_loops.h read and store. */

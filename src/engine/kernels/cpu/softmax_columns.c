@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, its logarithm and their backwards along lines across memory, with results that no cache holds: a block of columns of all
-   lines' elements is read into the place of the one that is finished and stored meanwhile (columns_step). */
+/* Softmax, its logarithm and their backwards along lines across memory: a block of columns of all lines' elements is read into the
+   place of the one that is finished and stored meanwhile (columns_step), past the caches where none holds the results. */
 #include "engine/kernels/cpu/softmax.h"
 #include "engine/kernels/cpu/streaming.h"
 
@@ -20,7 +20,8 @@ enum {
     ROWS_AHEAD = 4, ROWS_AHEAD_SHIFTED = 8, ROWS_AHEAD_HALVES = 16, ROWS_FAR_AHEAD = 64, ROWS_FAR_AHEAD_HALVES = 16,
     FEW_ROWS = 8, /* at a time, where a CPU reads ahead in so many pages, and in no more */
     HALF = 2, /* the size of one */
-    LEAST_COLUMNS = 64, COLUMNS_STEP = 32, MOST_COLUMNS = 1024
+    LEAST_COLUMNS = 64, COLUMNS_STEP = 32, MOST_COLUMNS = 1024,
+    LEAST_ROWS = 4, LEAST_UNITS = 4 /* below these the first block and the last, of which nothing goes on beside, are too much of it */
 };
 
 /* The lowest finite number, so that what begins with -inf has a distance to take. */
@@ -156,17 +157,16 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
         is_float ? (void)(f_part[i] = f[i] - f_part[i]) : (void)(d_part[i] = d[i] - d_part[i]);
     }
     s->l->columns_scale(s->type[X], room->made[0], room->made[0], shift, b->largest, n);
-    for (int64_t i = 0; i < n; i++) {
-        is_float ? (void)(f[i] = log1pf(f_part[i])) : (void)(d[i] = log1p(d_part[i]));
-    }
+    s->l->log_beyond_1(b->sum, room->made[0], n);
 }
 
 /* Zen 4 has them come to L2, from further ahead (two cores, [64, 512, 1024]: the gradient in bf16 7 ms instead of 13, in f32 15 instead of
-   24; softmax in bf16 4.6 instead of 5.2, in f32 6.1 instead of 6.8). */
+   24; softmax in bf16 4.6 instead of 5.2, in f32 6.1 instead of 6.8). Of few rows the last ones ask in vain. */
 static int64_t rows_ahead(const softmax *s) {
     bool is_half = dtype_size(s->type[X]) == HALF;
     if (!cpu_is_intel()) {
-        return is_half && s->columns_kind <= COLUMNS_LOG_SOFTMAX ? ROWS_FAR_AHEAD_HALVES : ROWS_FAR_AHEAD;
+        int64_t ahead = is_half && s->columns_kind <= COLUMNS_LOG_SOFTMAX ? ROWS_FAR_AHEAD_HALVES : ROWS_FAR_AHEAD;
+        return least_of(ahead, s->n / FEW_ROWS > FEW_ROWS ? s->n / FEW_ROWS : FEW_ROWS);
     }
     return is_half ? ROWS_AHEAD_HALVES : s->columns_margin > 0 ? ROWS_AHEAD_SHIFTED : ROWS_AHEAD;
 }
@@ -184,6 +184,7 @@ static void step_block(const softmax *s, block *now, const block *before, const 
                          .out_begins = before->begins, .out_ends = before->ends,
                          .to = s->lines.data[Y] + before->offset[Y],
                          .to_stride = s->stride[Y] / size,
+                         .past = s->past,
                          .factor = before->sum, .finish_shift = before->largest,
                          .n = now->n,
                          .next = s->lines.data[X] + now->offset[X],
@@ -210,7 +211,7 @@ static bool is_on_lines(const softmax *s) {
 
 static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *work) {
     softmax own = *plan, *s = &own;
-    s->columns_margin = is_on_lines(s) ? 0 : plan->columns_margin;
+    s->columns_margin = !s->past || is_on_lines(s) ? 0 : plan->columns_margin;
     columns_room room = room_of(s, work);
     fill_margins(s, &room);
     for (int64_t u = from; u <= to && from < to; u++) {
@@ -235,7 +236,7 @@ bool softmax_choose_columns(softmax *s, bool backward) {
     for (int k = 0; k < (backward ? OPERANDS : Y + 1); k++) {
         can = can && s->lines.strides[k][0] == size && s->stride[k] % size == 0;
     }
-    if (!can) {
+    if (!can || s->n < (s->past ? 2 : LEAST_ROWS)) {
         return false;
     }
     s->columns_kind = backward ? (s->logarithm ? COLUMNS_LOG_SOFTMAX_BACK : COLUMNS_SOFTMAX_BACK)
@@ -249,7 +250,7 @@ bool softmax_choose_columns(softmax *s, bool backward) {
         fitting = least_of(MOST_BLOCK_BYTES / column_bytes, LEAST_WIDE_BYTES / part / size);
     }
     fitting = least_of(fitting, MOST_COLUMNS) / COLUMNS_STEP * COLUMNS_STEP;
-    if (fitting < LEAST_COLUMNS || columns < LEAST_COLUMNS || s->n < 2) {
+    if (fitting < LEAST_COLUMNS || columns < LEAST_COLUMNS) {
         return false;
     }
     /* Blocks of a width, or one more step. */
@@ -260,5 +261,5 @@ bool softmax_choose_columns(softmax *s, bool backward) {
     s->units = s->lines.numel / columns * blocks;
     s->work_bytes = columns_room_bytes(s) * (s->columns + s->columns_margin) + (s->n + 3) * COLUMNS_CHUNK_BYTES + 4 * APART;
     s->run_units = stream_columns;
-    return s->units >= 2;
+    return s->units >= (s->past ? 2 : LEAST_UNITS);
 }

@@ -262,5 +262,6 @@ bool softmax_choose_stream(softmax *s, bool backward) {
     if (s->n == 0 || bytes < STREAM_MIN_BYTES) {
         return false;
     }
+    s->past = true;
     return choose_lines(s, backward) || softmax_choose_columns(s, backward);
 }

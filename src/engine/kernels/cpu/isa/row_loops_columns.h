@@ -120,7 +120,12 @@ static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t
         for (int64_t i = 0; i < 3 * CHUNK; i += CHUNK) {
             chunk_set(t, shifted, row_to(t, stored, i), pair_at(made + i), false);
         }
-        stream_bytes(row_to(t, to, first), row_at(t, stored, CHUNK + first), (size_t)((last - first) * row_size(t)));
+        size_t bytes = (size_t)((last - first) * row_size(t));
+        if (s->past) {
+            stream_bytes(row_to(t, to, first), row_at(t, stored, CHUNK + first), bytes);
+        } else {
+            memcpy(row_to(t, to, first), row_at(t, stored, CHUNK + first), bytes);
+        }
         if (before > 0 && is_last && !s->out_ends) {
             chunk_set(k, shifted, row_to(k, s->kept, (from + r) * row - CHUNK), pair_at(made + CHUNK), false);
         }
@@ -203,6 +208,7 @@ typedef struct chunk_places {
     int64_t to_stride, row, other_row;
     int64_t margin_at; /* from out_kept to a chunk before its row */
     bool is_far;       /* what is asked for ahead */
+    bool past;         /* the caches */
 } chunk_places;
 
 /* What runs on from row to row. */
@@ -228,7 +234,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
         less = logarithm ? pair_at(less_at) : f;
     }
     const pair tail_f = f, tail_less = less;
-    const bool is_far = c->is_far;
+    const bool is_far = c->is_far, past = c->past;
     for (int64_t r = 0; r < (rows > out_rows ? rows : out_rows); r++) {
         pair done = pair_of(0);
         int64_t lag = 0;
@@ -278,7 +284,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
             kept += row;
         }
         if (r < out_rows) { /* what is read behind a store past the caches waits for it on some processors (Zen 4: a sixth) */
-            chunk_set(t, shifted, row_to(t, to, -lag), done, true);
+            chunk_set(t, shifted, row_to(t, to, -lag), done, past);
             to += to_stride;
         }
     }
@@ -352,7 +358,8 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
                       .row = row * row_size(k),
                       .other_row = row * row_size(t),
                       .margin_at = -(out_at + CHUNK) * row_size(k),
-                      .is_far = s->asks_far};
+                      .is_far = s->asks_far,
+                      .past = s->past};
     value staged[2 * COLUMNS_GROUP * CHUNK];
     bool has_next = s->next_stride >= CHUNK && (!back || s->other_stride >= CHUNK) && from + all < s->rows;
     if (rows > 0 && at + CHUNK > s->n && !has_next) { /* what lies behind a row is the next one: it does no harm */

@@ -27,6 +27,12 @@ static inline float exp_shifted_of(float x) {
     return exp_negative_f32(x);
 }
 
+/* log(1 + x), x >= 0 or NaN. What is rounded off 1 + x is made good by what is left of x in it. */
+static inline float log_beyond_1_of(float x) {
+    float sum = 1.0f + x, part = sum - 1.0f, log = log2_f32(sum) * 0x1.62e430p-1f;
+    return part == 0 ? x : log * (x / part);
+}
+
 #if defined(EXP_BY_SCALING)
 #define PACK_EXP 1
 static inline __attribute__((always_inline)) pack exp_pack(pack p) {

@@ -138,7 +138,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .ring_forward = ring_forward, .ring_backward = ring_backward,                                                            \
     .softmax_back = softmax_back, .log_softmax_back = log_softmax_back, .softmax_columns = softmax_columns,                  \
     .softmax_stream = softmax_stream, .softmax_back_stream = softmax_back_stream,                                             \
-    .columns_stream = columns_stream, .columns_scale = columns_scale,                                                        \
+    .columns_stream = columns_stream, .columns_scale = columns_scale, .log_beyond_1 = log_beyond_1,                                                        \
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_stream = layer_stream, .layer_back_stream = layer_back_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \

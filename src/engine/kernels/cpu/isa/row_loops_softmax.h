@@ -82,6 +82,15 @@ static void log_softmax_back(void *to, const void *grad, const void *output, dou
     }
 }
 
+static void log_beyond_1(void *to, const void *from, int64_t n) {
+    value *y = to;
+    const value *x = from;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = log_beyond_1_of(x[i]);
+    }
+}
+
 static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm, void *work) {
     value *x = block, *largest = work, *sum = largest + n;
     memcpy(largest, x, (size_t)n * sizeof *x);
