@@ -10,6 +10,12 @@ enum {
        store that has not read its line first saves a quarter to a third of the traffic. Last-level caches hold 32 MiB and
        more per socket. */
     STREAM_MIN_BYTES = 32 << 20,
+    /* From this size on, more than cores' own caches hold, results of what reads while it stores may go there too, although the last
+       cache would hold them: cross entropy over 4096 classes takes half the time, softmax over rows of 1024 and norms of 16 MiB and
+       more half of it (two cores). In loops that only compute, mostly not. */
+    STREAM_MIDDLING_BYTES = 4 << 20,
+    STREAM_NORM_BYTES = 8 << 20, /* for what reads more for each result, as wide as it is computed: below it takes a third longer, from
+                                    12 MiB on half the time */
     STREAM_LINE_BYTES = 64, /* loops stream whole lines of this size */
     /* A core's own cache (L2): lines this far apart share a set of so many (Sapphire Rapids, Zen 5). */
     SET_BYTES = 128 << 10,

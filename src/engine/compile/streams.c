@@ -10,11 +10,6 @@ double buffer_bytes(const compiler *c, int buffer) {
     return n * (double)dtype_size(b->dtype);
 }
 
-/* More than cores' own caches hold, less than the last one does: what passes them may be faster, and may be slower. Where tasks
-   of several phases go on side by side it mostly is faster (cross entropy over 4096 classes twice as fast, softmax's gradient by
-   a third, at 4 to 16 MiB on two cores), in single loops mostly not. */
-static const double MIDDLING_BYTES = 4 << 20;
-
 /* How often an expression is looked at, at most. */
 static double turns_of(const kernel *k, uint64_t variables) {
     double n = 1;
@@ -53,7 +48,7 @@ bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
             continue;
         }
         double bytes = buffer_bytes(c, r->buffer);
-        bool middling = bytes >= MIDDLING_BYTES && bytes < STREAM_MIN_BYTES && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
+        bool middling = bytes >= STREAM_MIDDLING_BYTES && bytes < STREAM_MIN_BYTES && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
                         !is_read_again(c, r->buffer);
         r->streams = middling ? side_by_side != (choice == LOOPS_OTHER_STORES) : bytes >= STREAM_MIN_BYTES;
         any |= middling;

@@ -123,7 +123,7 @@ static void put_centred(const layer *s, char *out, const void *x, double mean, d
 
 /* Whether lines of all operands lie one behind the other and the result is too large for caches. */
 static bool can_stream(const layer *s, int n_operands) {
-    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * (int64_t)dtype_size(s->type[OUT]) >= STREAM_MIN_BYTES;
+    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * (int64_t)s->l->size >= STREAM_NORM_BYTES;
     for (int k = 0; k < n_operands; k++) {
         int64_t size = (int64_t)dtype_size(s->type[k]);
         can = can && s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim == 1 &&

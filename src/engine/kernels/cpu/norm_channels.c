@@ -123,10 +123,15 @@ static bool has_short_rows(const channel_norm *s, int n_operands) {
     return has;
 }
 
+/* More than cores' own caches hold, as wide as it is computed. */
+static bool is_middling(const channel_norm *s) {
+    return (double)s->N * (double)s->C * (double)s->S * (double)s->l->size >= STREAM_NORM_BYTES;
+}
+
 /* Whether results go past the caches: types as computed in, positions dense, all of one stride from channel to channel. */
-static bool can_stream(const channel_norm *s, int n_operands, double out_bytes) {
+static bool can_stream(const channel_norm *s, int n_operands) {
     int64_t size = (int64_t)s->l->size;
-    bool can = s->wants_input && out_bytes >= STREAM_MIN_BYTES && s->positions.numel > 0;
+    bool can = s->wants_input && is_middling(s) && s->positions.numel > 0;
     for (int k = 0; k < n_operands; k++) {
         can = can && s->type[k] == s->l->type && s->positions.strides[k][0] == size && s->c_stride[k] == s->c_stride[NORM_X];
     }
@@ -152,7 +157,7 @@ static int64_t l2_bytes(void) {
 
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, rows of
    one type are gone over twice where they lie. */
-static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena *memory) {
+static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
     /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
     enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024 };
@@ -162,7 +167,7 @@ static void choose_ring(channel_norm *s, int n_operands, double out_bytes, arena
         steps = steps && s->type[k] == s->type[NORM_X] && (s->type[k] == s->l->type || is_half);
         is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
     }
-    bool can = twice && is_dense && !s->by_columns && out_bytes >= STREAM_MIN_BYTES &&
+    bool can = twice && is_dense && !s->by_columns && is_middling(s) &&
                s->S >= (steps ? LEAST_ROW : LEAST_CONVERTED_ROW);
     if (!can) {
         return;
@@ -216,8 +221,8 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     nest_init(&s->positions, operands, n_operands, nest_all(x->ndim) & ~3u);
     nest_init(&s->rows, operands, n_operands, nest_all(x->ndim) & ~(s->v.is_batch ? 2u : 3u));
     s->short_rows = has_short_rows(s, n_operands);
-    s->streams = can_stream(s, n_operands, bytes / n_operands);
-    choose_ring(s, n_operands, bytes / n_operands, plan->memory);
+    s->streams = can_stream(s, n_operands);
+    choose_ring(s, n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);
     }

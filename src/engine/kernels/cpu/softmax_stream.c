@@ -258,8 +258,9 @@ static bool choose_lines(softmax *s, bool backward) {
 }
 
 bool softmax_choose_stream(softmax *s, bool backward) {
-    int64_t bytes = s->lines.numel * s->n * (int64_t)dtype_size(s->type[Y]);
-    if (s->n == 0 || bytes < STREAM_MIN_BYTES) {
+    int64_t n = s->lines.numel * s->n;
+    bool past = backward ? n * (int64_t)s->l->size >= STREAM_NORM_BYTES : n * (int64_t)dtype_size(s->type[Y]) >= STREAM_MIDDLING_BYTES;
+    if (s->n == 0 || !past) {
         return false;
     }
     s->past = true;
