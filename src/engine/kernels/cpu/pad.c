@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Longer rows take long enough for their padding not to matter. */
-enum { SHORT_ROW_BYTES = 2048 };
+enum { SHORT_ROW_BYTES = 2048, SHORT_STEPPED_BYTES = 16384, GROUP_BYTES = 8192, LONG_GAP = 128 };
 
 /* Dimensions of dst: planes of rows. Strides and places of src count bytes. */
 typedef struct pad_state {
@@ -22,6 +22,7 @@ typedef struct pad_state {
     int64_t plane_step[TENSOR_MAX_DIMS];
     int64_t rows, row_from, row_n, row_step;
     int64_t width, from, n; /* bytes of a row of dst; where src's begins, and its bytes */
+    int64_t step;           /* bytes from one of its elements to the next in dst */
     int64_t src_offset;
     char value[16]; /* repeated */
 } pad_state;
@@ -31,9 +32,9 @@ bool pad_takes(const padded *p) {
     if (last < 0 || p->dst->dtype != p->src->dtype || !tensor_is_contiguous(p->dst) || tensor_bytes(p->dst) >= STREAM_MIN_BYTES) {
         return false;
     }
-    int64_t n = p->sizes[last];
-    return n > 0 && n < p->dst->sizes[last] && n * (int64_t)dtype_size(p->src->dtype) <= SHORT_ROW_BYTES &&
-           (n == 1 || p->strides[last] == 1);
+    int64_t n = p->sizes[last], size = (int64_t)dtype_size(p->src->dtype);
+    bool is_short = p->step > 1 ? p->dst->sizes[last] * size <= SHORT_STEPPED_BYTES : n * size <= SHORT_ROW_BYTES;
+    return n > 0 && n < p->dst->sizes[last] && is_short && (n == 1 || p->strides[last] == 1);
 }
 
 /* bytes: a multiple of the element's, which divides 16 or is 16. The last store goes over what is there already. */
@@ -72,6 +73,15 @@ static bool find_plane(const pad_state *s, int64_t plane, int64_t *at) {
     return true;
 }
 
+/* Rows whose elements stand apart, each filled and then set while it is at hand. */
+static void pad_stepped(const pad_state *s, const char *from, int64_t rows, char *inner) {
+    for (int64_t r = 0; r < rows; r++) {
+        char *to = inner + r * s->width;
+        s->copies->fill(to - s->from, s->value, s->log2, s->width >> s->log2, 0);
+        s->copies->strided(to, from + r * s->row_step, s->log2, s->n >> s->log2, s->step, (ptrdiff_t)1 << s->log2);
+    }
+}
+
 /* Rows [a, b) of a plane, which begin at `to`. */
 static void pad_rows(const pad_state *s, const char *src, int64_t plane, int64_t a, int64_t b, char *to) {
     int64_t at, first = a > s->row_from ? a : s->row_from, end = s->row_from + s->row_n;
@@ -81,12 +91,30 @@ static void pad_rows(const pad_state *s, const char *src, int64_t plane, int64_t
         return;
     }
     char *inner = to + (first - a) * s->width + s->from;
-    fill_rest(s, to, inner);
-    s->copies->rows(inner, src + at + (first - s->row_from) * s->row_step, (size_t)s->n, end - first, s->width, s->row_step);
-    for (int64_t r = first; r + 1 < end; r++, inner += s->width) {
-        fill_gap(inner + s->n, s->value, s->width - s->n);
+    const char *from = src + at + (first - s->row_from) * s->row_step;
+    if (s->step > INT64_C(1) << s->log2) {
+        fill_rest(s, to, inner - s->from);
+        pad_stepped(s, from, end - first, inner);
+        fill_rest(s, to + (end - a) * s->width, to + (b - a) * s->width);
+        return;
     }
-    fill_rest(s, inner + s->n, to + (b - a) * s->width);
+    fill_rest(s, to, inner);
+    const int64_t some = s->width < GROUP_BYTES ? GROUP_BYTES / s->width : 1, gap = s->width - s->n;
+    for (int64_t r = first; r < end; r += some) { /* gaps while their rows' last lines are at hand */
+        int64_t rows = end - r < some ? end - r : some, gaps = r + rows < end ? rows : rows - 1;
+        s->copies->rows(inner, from, (size_t)s->n, rows, s->width, s->row_step);
+        for (int64_t k = 0; k < gaps; k++) {
+            char *behind = inner + k * s->width + s->n;
+            if (gap < LONG_GAP) {
+                fill_gap(behind, s->value, gap);
+            } else {
+                s->copies->fill(behind, s->value, s->log2, gap >> s->log2, 0);
+            }
+        }
+        inner += rows * s->width;
+        from += rows * s->row_step;
+    }
+    fill_rest(s, inner - gap, to + (b - a) * s->width);
 }
 
 static status pad_run(kernel_plan *plan) {
@@ -126,6 +154,7 @@ status pad_prepare(kernel_plan *plan, const padded *p, error *err) {
                      .width = p->dst->sizes[last] * size,
                      .from = p->from[last] * size,
                      .n = p->sizes[last] * size,
+                     .step = p->step * size,
                      .src_offset = p->offset * size};
     for (; INT64_C(1) << s->log2 < size; s->log2++) {
     }

@@ -11,10 +11,11 @@ typedef struct padded {
     const tensor *dst, *src;
     const int64_t *from, *sizes, *strides;
     int64_t offset;
+    int64_t step; /* elements of a row stand so many apart in dst; 1: one behind the other */
     number value; /* of all other elements */
 } padded;
 
-/* Whether this way takes it: one type, a contiguous dst that caches hold, short rows of src with padding beside them. Others
+/* Whether this way takes it: one type, a contiguous dst that caches hold, short rows of src with padding beside or between. Others
    are better made of moves (move.h). */
 bool pad_takes(const padded *p);
 /* The kernel's state and run. OUT_OF_MEMORY. The tensors have to live as long as the plan. */

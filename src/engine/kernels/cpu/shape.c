@@ -14,7 +14,7 @@ static int wrapped(int64_t dim, int ndim) {
 static status prepare_padded(kernel_plan *plan, const tensor *src, const int64_t *from, const int64_t *sizes,
                              const int64_t *src_strides, int64_t src_offset, number value, error *err) {
     const tensor *dst = &plan->out->items[0];
-    padded short_rows = {dst, src, from, sizes, src_strides, src_offset, value};
+    padded short_rows = {dst, src, from, sizes, src_strides, src_offset, 1, value};
     move_plan *p;
     box whole, inner;
     if (pad_takes(&short_rows)) {
@@ -42,13 +42,22 @@ static int64_t clamp_bound(int64_t bound, int64_t size) {
     return bound < 0 ? 0 : bound > size ? size : bound;
 }
 
-/* A slice with steps, as four boxes that do not overlap: its elements; the gaps between them, which take a dimension
+/* A slice with steps: short rows one by one, or four boxes that do not overlap: its elements; the gaps between them, which take a dimension
    more; what lies before and behind. */
 static status prepare_stepped(kernel_plan *plan, int dim, int64_t start, int64_t n, int64_t step, error *err) {
     const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
     move_plan *p;
     box whole, part;
     int64_t stride = dst->strides[dim], last = start + (n - 1) * step, sizes[TENSOR_MAX_DIMS];
+    int64_t from[TENSOR_MAX_DIMS] = {0}, strides[TENSOR_MAX_DIMS];
+    memcpy(sizes, dst->sizes, (size_t)dst->ndim * sizeof *sizes);
+    sizes[dim] = n;
+    from[dim] = start;
+    tensor_broadcast_strides(grad, dst->ndim, sizes, strides);
+    const padded apart = {dst, grad, from, sizes, strides, 0, step, number_of_int(0)};
+    if (dim == dst->ndim - 1 && pad_takes(&apart)) {
+        return pad_prepare(plan, &apart, err);
+    }
     if (dst->ndim == TENSOR_MAX_DIMS) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: steps need less than %d dimensions", plan->call->op->signature.full,
                     TENSOR_MAX_DIMS);
