@@ -9,6 +9,7 @@
 #include "device/caches.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/nest.h"
+#include "engine/kernels/cpu/norm_lines.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
@@ -36,6 +37,7 @@ typedef struct layer {
     int64_t line_bytes; /* one line in the computing type, padded */
     bool streams;       /* the result goes past the caches */
     bool in_flight;     /* and several lines, of one type, are on their way at once */
+    bool short_lines;   /* one behind the other: several are gone over at once */
 } layer;
 
 /* Elements of the line at `at`, in the computing type: there if they lie together, else gathered in buffer. */
@@ -121,9 +123,9 @@ static void put_centred(const layer *s, char *out, const void *x, double mean, d
     }
 }
 
-/* Whether lines of all operands lie one behind the other and the result is too large for caches. */
-static bool can_stream(const layer *s, int n_operands) {
-    bool can = s->wants_input && s->v.n_stats * s->v.per_stat * (int64_t)s->l->size >= STREAM_NORM_BYTES;
+/* Whether lines of all operands lie one behind the other. */
+static bool is_dense(const layer *s, int n_operands) {
+    bool can = s->wants_input;
     for (int k = 0; k < n_operands; k++) {
         int64_t size = (int64_t)dtype_size(s->type[k]);
         can = can && s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim == 1 &&
@@ -245,6 +247,12 @@ static void share_forward(const void *context) {
         stream_lines(s, from, to, share->weight, share->bias, buffer);
     } else if (s->in_flight) {
         stream_lines_apart(s, from, to, share->weight, share->bias, buffer);
+    } else if (s->short_lines && from < to) {
+        int64_t offset[LOOP_MAX_OPERANDS];
+        seek_line(s, from, offset);
+        const short_lines lines = {s->l, s->type[X], s->type[OUT], s->v.per_stat, s->streams, s->v.eps, s->mean_out, s->rstd_out,
+                                   share->weight, share->bias};
+        norm_short_lines(&lines, s->lines.data[X] + offset[X], s->lines.data[OUT] + offset[OUT], from, to - from);
     } else {
         run_lines(s, from, to, share->weight, share->bias, buffer);
     }
@@ -448,8 +456,10 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->lines, operands, n_operands, leading);
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
-    s->streams = can_stream(s, n_operands);
+    bool dense = is_dense(s, n_operands);
+    s->streams = dense && s->v.n_stats * s->v.per_stat * (int64_t)s->l->size >= STREAM_NORM_BYTES; /* too large for caches */
     s->in_flight = can_fly(s, n_operands);
+    s->short_lines = dense && !s->in_flight && s->v.per_stat > 0 && s->v.per_stat <= SHORT_LINE;
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->threads = parallel_threads(bytes);

@@ -225,6 +225,9 @@ typedef struct row_loops {
     /* Many short rows (ROW_BLOCK elements at most) one behind the other, each with its own numbers. */
     void (*moments_short)(const void *x, int64_t rows, int64_t n, double *mean, double *m2);
     void (*scale_short)(void *to, const void *x, const double *factor, const double *plus, int64_t rows, int64_t n);
+    /* row k: to = (x - mean[k]) * rstd[k] * weight + bias; NULL: 1 and 0 */
+    void (*centre_short)(void *to, const void *x, const double *mean, const double *rstd, const void *weight, const void *bias,
+                         int64_t rows, int64_t n);
     void (*channel_sums_short)(const void *dy, const void *x, const double *mean, int64_t rows, int64_t n, double *sums,
                                double *products); /* adds */
     void (*channel_grad_short)(void *to, const void *dy, const void *x, const double *mean, const double *a, const double *b,

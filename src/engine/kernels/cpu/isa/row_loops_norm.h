@@ -153,6 +153,26 @@ static void centre(void *to, const void *row, double mean, double rstd, const vo
     }
 }
 
+static void centre_short(void *to, const void *at, const double *mean, const double *rstd, const void *weights, const void *biases,
+                         int64_t rows, int64_t n) {
+    value *y = to;
+    const value *x = at, *weight = weights, *bias = biases;
+    for (int64_t k = 0; k < rows; k++, x += n, y += n) {
+        const value m = (value)mean[k], r = (value)rstd[k];
+        if (weight != NULL && bias != NULL) {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                y[i] = (x[i] - m) * r * weight[i] + bias[i];
+            }
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < n; i++) {
+                y[i] = (x[i] - m) * r * (weight != NULL ? weight[i] : 1) + (bias != NULL ? bias[i] : 0);
+            }
+        }
+    }
+}
+
 static void affine(void *to, const void *row, const void *factors, const void *pluses, int64_t n) {
     value *y = to;
     const value *x = row, *factor = factors, *p = pluses;
