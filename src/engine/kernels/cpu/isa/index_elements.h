@@ -3,6 +3,7 @@
 #ifndef ENGINE_KERNELS_CPU_ISA_INDEX_ELEMENTS_H
 #define ENGINE_KERNELS_CPU_ISA_INDEX_ELEMENTS_H
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/gather_many.h"
 
 #include <stddef.h>
@@ -25,14 +26,14 @@ static inline void gather_2(char *dst, ptrdiff_t dst_stride, const char *src, co
 }
 
 static inline void gather_4(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    int64_t done = dst_stride == 4 ? gather_many_4(dst, src, offsets, n, src_step) : 0;
+    int64_t done = dst_stride != 4 ? 0 : (cpu_is_intel() ? gather_many_4 : gather_lanes_4)(dst, src, offsets, n, src_step);
     for (int64_t i = done; i < n; i++) {
         *(uint32_t *)(void *)(dst + i * dst_stride) = *(const uint32_t *)(const void *)(src + offsets[i] + i * src_step);
     }
 }
 
 static inline void gather_8(char *dst, ptrdiff_t dst_stride, const char *src, const int64_t *offsets, int64_t n, ptrdiff_t src_step) {
-    int64_t done = dst_stride == 8 ? gather_many_8(dst, src, offsets, n, src_step) : 0;
+    int64_t done = dst_stride == 8 && cpu_is_intel() ? gather_many_8(dst, src, offsets, n, src_step) : 0;
     for (int64_t i = done; i < n; i++) {
         *(uint64_t *)(void *)(dst + i * dst_stride) = *(const uint64_t *)(const void *)(src + offsets[i] + i * src_step);
     }
