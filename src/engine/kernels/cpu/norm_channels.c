@@ -221,7 +221,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     nest_init(&s->positions, operands, n_operands, nest_all(x->ndim) & ~3u);
     nest_init(&s->rows, operands, n_operands, nest_all(x->ndim) & ~(s->v.is_batch ? 2u : 3u));
     s->short_rows = has_short_rows(s, n_operands);
-    s->streams = can_stream(s, n_operands);
+    s->streams = s->by_columns ? !s->is_backward && is_middling(s) : can_stream(s, n_operands);
     choose_ring(s, n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);

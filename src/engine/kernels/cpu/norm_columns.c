@@ -7,9 +7,10 @@
 #include "engine/kernels/cpu/parallel.h"
 
 #include <stdalign.h>
+#include <string.h>
 
 /* Rows of at most COLUMNS channels at a time: what is loaded and summed stays in the L1 cache. */
-enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256 };
+enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256, FEW_COLUMNS = COLUMNS, TOGETHER = 1024 };
 
 /* The rows [from, to) of a nest at some base, one after another. */
 typedef struct row_range {
@@ -119,6 +120,38 @@ static char *factors(const channel_norm *s, int k) {
     return s->columns + omp_get_thread_num() * s->columns_bytes + k * bytes;
 }
 
+/* Whether rows of few channels lie one behind the other in what is read and written. */
+static bool are_few_columns(const channel_norm *s) {
+    bool are = s->C <= FEW_COLUMNS && s->rows.ndim > 0;
+    for (int k = NORM_X; k <= NORM_OUT; k++) {
+        int64_t size = (int64_t)dtype_size(s->type[k]);
+        are = are && s->c_stride[k] == size && s->rows.strides[k][0] == s->C * size;
+    }
+    return are;
+}
+
+/* Several rows at a time, with their factors as often: a call for each would take as long as its work. */
+static void apply_few_columns(const channel_norm *s, int64_t sample, int64_t from, int64_t to, const char *factor, const char *plus) {
+    alignas(64) char buffer[TOGETHER * sizeof(double)], factors_of[TOGETHER * sizeof(double)], pluses_of[TOGETHER * sizeof(double)];
+    const int64_t most = TOGETHER / s->C, row_bytes = s->C * (int64_t)s->l->size, out_size = (int64_t)dtype_size(s->type[NORM_OUT]);
+    const bool past = s->streams && s->type[NORM_OUT] == s->l->type;
+    int64_t offset[LOOP_MAX_OPERANDS], rows;
+    for (int64_t k = 0; k < most; k++) {
+        memcpy(factors_of + k * row_bytes, factor, (size_t)row_bytes);
+        memcpy(pluses_of + k * row_bytes, plus, (size_t)row_bytes);
+    }
+    for (row_range r = range_start(s, sample, from, to); (rows = range_next(&r, most, offset)) > 0;) {
+        char *out = s->data[NORM_OUT] + offset[NORM_OUT];
+        void *made = past ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], out_size);
+        s->l->affine(made, fetch(s, NORM_X, buffer, offset[NORM_X], rows * s->C), factors_of, pluses_of, rows * s->C);
+        if (past) {
+            s->l->stream(out, made, (size_t)(rows * row_bytes));
+        } else {
+            row_put(s->l, out, s->type[NORM_OUT], out_size, made, rows * s->C);
+        }
+    }
+}
+
 static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, int64_t to) {
     alignas(64) char buffer[COLUMNS * sizeof(double)];
     char *factor = factors(s, 0), *plus = factors(s, 1);
@@ -128,6 +161,10 @@ static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, i
         double f = s->weights[c] * s->rstd[i];
         s->l->fill(factor + c * size, f, 1);
         s->l->fill(plus + c * size, s->biases[c] - s->mean[i] * f, 1);
+    }
+    if (are_few_columns(s)) {
+        apply_few_columns(s, sample, from, to, factor, plus);
+        return;
     }
     for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
         for (int64_t c = 0; c < s->C; c += COLUMNS) {
@@ -160,6 +197,7 @@ static void share_forward(const void *context) {
         group_moments(s, n, own);
         apply_forward(s, n, 0, s->rows.numel);
     }
+    s->l->settle();
 }
 
 void channel_columns_forward(const channel_norm *s) {
