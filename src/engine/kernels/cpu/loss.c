@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and their backwards. Sums: blocks in float (double for f64), blocks and threads in double, in order. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/row_loops.h"
@@ -15,6 +16,7 @@ enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 typedef struct nll {
     const tensor *self, *target, *weight, *grad, *total;
+    const char *targets; /* the target's data, while it runs */
     tensor *out, *total_out;
     int64_t n_rows, n_classes, ignore;
     int64_t row_stride, class_stride, target_stride, weight_stride; /* elements */
@@ -28,9 +30,9 @@ typedef struct nll {
 static int64_t target_at(const nll *l, int64_t row) {
     const tensor *t = l->target;
     if (t->dtype == ASSAY_I64) {
-        return ((const int64_t *)(const void *)tensor_data(t))[row * l->target_stride];
+        return ((const int64_t *)(const void *)l->targets)[row * l->target_stride];
     }
-    return element_load_int(t->dtype, tensor_data(t) + row * l->target_stride * (int64_t)dtype_size(t->dtype));
+    return element_load_int(t->dtype, l->targets + row * l->target_stride * (int64_t)dtype_size(t->dtype));
 }
 
 static double value_at(const tensor *t, int64_t offset) {
@@ -143,7 +145,8 @@ static void share_nll_forward(const void *context) {
 }
 
 static status run_nll_forward(kernel_plan *plan) {
-    const nll *l = plan->state;
+    nll *l = plan->state;
+    l->targets = tensor_data(l->target);
     parallel_run(l->threads, share_nll_forward, l);
     double sum = 0, weights = 0, bad = 0;
     for (int t = 0; t < *l->team; t++) {
@@ -169,24 +172,38 @@ static void backward_rows(const nll *l, int64_t from, int64_t to) {
     int64_t grad_stride = l->per_row && l->grad->ndim > 0 ? l->grad->strides[0] * grad_size : 0;
     double scale = l->reduction == REDUCE_MEAN ? 1 / element_load(l->total->dtype, tensor_data(l->total)) : 1;
     memset(out + from * l->n_classes * size, 0, (size_t)((to - from) * l->n_classes * size));
+    bool is_one = !l->per_row && l->weight == NULL; /* number for all rows */
+    char one[16];
+    if (is_one) {
+        element_store(l->out->dtype, one, -element_load(l->grad->dtype, grad) * scale);
+    }
     for (int64_t i = from; i < to; i++) {
         int64_t class = target_at(l, i);
-        if (class != l->ignore) {
+        if (class != l->ignore && is_one) {
+            char *to_one = out + (i * l->n_classes + class) * size; /* of constant size: no call */
+            size == 4 ? memcpy(to_one, one, 4) : size == 2 ? memcpy(to_one, one, 2) : memcpy(to_one, one, (size_t)size);
+        } else if (class != l->ignore) {
             double value = -weight_at(l, class) * element_load(l->grad->dtype, grad + i * grad_stride) * scale;
             element_store(l->out->dtype, out + (i * l->n_classes + class) * size, value);
         }
     }
 }
 
+/* A few rows at a time: of all zeros at once the first would have left the caches when their elements are set. */
 static void share_nll_backward(const void *context) {
+    enum { ROWS_BYTES = 64 * 1024 };
     const nll *l = context;
-    int64_t from, to;
+    int64_t from, to, row_bytes = l->n_classes * (int64_t)dtype_size(l->out->dtype);
+    int64_t some = tensor_bytes(l->out) >= STREAM_MIN_BYTES ? l->n_rows : row_bytes < ROWS_BYTES ? ROWS_BYTES / row_bytes : 1;
     parallel_share(l->n_rows, 1, &from, &to);
-    backward_rows(l, from, to);
+    for (int64_t i = from; i < to; i += some) {
+        backward_rows(l, i, to - i < some ? to : i + some);
+    }
 }
 
 static status run_nll_backward(kernel_plan *plan) {
-    const nll *l = plan->state;
+    nll *l = plan->state;
+    l->targets = tensor_data(l->target);
     TRY(check_targets(l, plan->err));
     if (l->n_rows * l->n_classes == 0) {
         return ASSAY_OK;
