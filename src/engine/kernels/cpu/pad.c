@@ -22,19 +22,30 @@ typedef struct pad_state {
     int64_t plane_step[TENSOR_MAX_DIMS];
     int64_t rows, row_from, row_n, row_step;
     int64_t width, from, n; /* bytes of a row of dst; where src's begins, and its bytes */
+    bool past;              /* stored past the caches */
     int64_t step;           /* bytes from one of its elements to the next in dst */
     int64_t src_offset;
     char value[16]; /* repeated */
 } pad_state;
 
+/* Whether rows and the gaps between them can be stored past the caches: line by line. */
+static bool has_whole_lines(const padded *p) {
+    int last = p->ndim - 1;
+    int64_t size = (int64_t)dtype_size(p->src->dtype);
+    return (p->dst_sizes[last] * size | p->from[last] * size | p->sizes[last] * size) % STREAM_LINE_BYTES == 0;
+}
+
 bool pad_takes(const padded *p) {
-    int last = p->dst->ndim - 1;
-    if (last < 0 || p->dst->dtype != p->src->dtype || !tensor_is_contiguous(p->dst) || tensor_bytes(p->dst) >= STREAM_MIN_BYTES) {
+    int last = p->ndim - 1;
+    if (last < 0 || p->dst->dtype != p->src->dtype || !tensor_is_contiguous(p->dst)) {
         return false;
     }
     int64_t n = p->sizes[last], size = (int64_t)dtype_size(p->src->dtype);
-    bool is_short = p->step > 1 ? p->dst->sizes[last] * size <= SHORT_STEPPED_BYTES : n * size <= SHORT_ROW_BYTES;
-    return n > 0 && n < p->dst->sizes[last] && is_short && (n == 1 || p->strides[last] == 1);
+    if (tensor_bytes(p->dst) >= STREAM_MIN_BYTES && (p->step > 1 || !has_whole_lines(p))) {
+        return false;
+    }
+    bool is_short = p->step > 1 ? p->dst_sizes[last] * size <= SHORT_STEPPED_BYTES : n * size <= SHORT_ROW_BYTES;
+    return n > 0 && n < p->dst_sizes[last] && is_short && (n == 1 || p->strides[last] == 1);
 }
 
 /* bytes: a multiple of the element's, which divides 16 or is 16. The last store goes over what is there already. */
@@ -55,7 +66,7 @@ static void fill_gap(char *to, const char value[16], int64_t bytes) {
 
 static void fill_rest(const pad_state *s, char *from, const char *to) {
     if (to > from) {
-        s->copies->fill(from, s->value, s->log2, (to - from) >> s->log2, 0);
+        s->copies->fill(from, s->value, s->log2, (to - from) >> s->log2, s->past);
     }
 }
 
@@ -102,13 +113,13 @@ static void pad_rows(const pad_state *s, const char *src, int64_t plane, int64_t
     const int64_t some = s->width < GROUP_BYTES ? GROUP_BYTES / s->width : 1, gap = s->width - s->n;
     for (int64_t r = first; r < end; r += some) { /* gaps while their rows' last lines are at hand */
         int64_t rows = end - r < some ? end - r : some, gaps = r + rows < end ? rows : rows - 1;
-        s->copies->rows(inner, from, (size_t)s->n, rows, s->width, s->row_step);
+        (s->past ? s->copies->stream_rows : s->copies->rows)(inner, from, (size_t)s->n, rows, s->width, s->row_step);
         for (int64_t k = 0; k < gaps; k++) {
             char *behind = inner + k * s->width + s->n;
-            if (gap < LONG_GAP) {
+            if (gap < LONG_GAP && !s->past) {
                 fill_gap(behind, s->value, gap);
             } else {
-                s->copies->fill(behind, s->value, s->log2, gap >> s->log2, 0);
+                s->copies->fill(behind, s->value, s->log2, gap >> s->log2, s->past);
             }
         }
         inner += rows * s->width;
@@ -132,13 +143,14 @@ static status pad_run(kernel_plan *plan) {
             pad_rows(s, src, from / s->rows, a, b, dst + from * s->width);
             from += b - a;
         }
+        s->copies->settle();
         parallel_leave(watch);
     }
     return ASSAY_OK;
 }
 
 status pad_prepare(kernel_plan *plan, const padded *p, error *err) {
-    int last = p->dst->ndim - 1, row = last - 1;
+    int last = p->ndim - 1, row = last - 1;
     int64_t size = (int64_t)dtype_size(p->dst->dtype);
     pad_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {
@@ -151,21 +163,22 @@ status pad_prepare(kernel_plan *plan, const padded *p, error *err) {
                      .planes = 1,
                      .rows = 1,
                      .row_n = 1,
-                     .width = p->dst->sizes[last] * size,
+                     .width = p->dst_sizes[last] * size,
                      .from = p->from[last] * size,
                      .n = p->sizes[last] * size,
                      .step = p->step * size,
+                     .past = tensor_bytes(p->dst) >= STREAM_MIN_BYTES,
                      .src_offset = p->offset * size};
     for (; INT64_C(1) << s->log2 < size; s->log2++) {
     }
     if (row >= 0) {
-        s->rows = p->dst->sizes[row];
+        s->rows = p->dst_sizes[row];
         s->row_from = p->from[row];
         s->row_n = p->sizes[row];
         s->row_step = p->strides[row] * size;
     }
     for (int d = 0; d < s->ndim; d++) {
-        s->planes *= s->plane_sizes[d] = p->dst->sizes[d];
+        s->planes *= s->plane_sizes[d] = p->dst_sizes[d];
         s->plane_from[d] = p->from[d];
         s->plane_n[d] = p->sizes[d];
         s->plane_step[d] = p->strides[d] * size;

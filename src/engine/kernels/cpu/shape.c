@@ -10,13 +10,43 @@ static int wrapped(int64_t dim, int ndim) {
     return (int)(dim < 0 ? dim + (ndim > 0 ? ndim : 1) : dim);
 }
 
+/* Dimensions of what stands inside of dst, without those at the end that are filled from one side to the other: of a contiguous dst
+   they belong to the dimension before. */
+typedef struct joined_dims {
+    int ndim;
+    int64_t dst_sizes[TENSOR_MAX_DIMS], from[TENSOR_MAX_DIMS], sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
+} joined_dims;
+
+static joined_dims join_last_dims(const tensor *dst, const int64_t *from, const int64_t *sizes, const int64_t *strides) {
+    joined_dims j = {.ndim = dst->ndim};
+    size_t bytes = (size_t)dst->ndim * sizeof *from;
+    memcpy(j.dst_sizes, dst->sizes, bytes);
+    memcpy(j.from, from, bytes);
+    memcpy(j.sizes, sizes, bytes);
+    memcpy(j.strides, strides, bytes);
+    for (int last = j.ndim - 1; last > 0; last = j.ndim - 1) {
+        int64_t n = j.sizes[last];
+        bool whole = j.from[last] == 0 && n == j.dst_sizes[last] && j.strides[last] == 1;
+        if (!whole || (j.sizes[last - 1] != 1 && j.strides[last - 1] != n)) {
+            break;
+        }
+        j.dst_sizes[last - 1] *= n;
+        j.from[last - 1] *= n;
+        j.sizes[last - 1] *= n;
+        j.strides[last - 1] = 1;
+        j.ndim = last;
+    }
+    return j;
+}
+
 /* src stands inside dst with its first element at `from`; a constant fills the rest. */
 static status prepare_padded(kernel_plan *plan, const tensor *src, const int64_t *from, const int64_t *sizes,
                              const int64_t *src_strides, int64_t src_offset, number value, error *err) {
     const tensor *dst = &plan->out->items[0];
-    padded short_rows = {dst, src, from, sizes, src_strides, src_offset, 1, value};
     move_plan *p;
     box whole, inner;
+    joined_dims j = join_last_dims(dst, from, sizes, src_strides);
+    padded short_rows = {dst, src, j.ndim, j.dst_sizes, j.from, j.sizes, j.strides, src_offset, 1, value};
     if (pad_takes(&short_rows)) {
         return pad_prepare(plan, &short_rows, err);
     }
@@ -54,7 +84,7 @@ static status prepare_stepped(kernel_plan *plan, int dim, int64_t start, int64_t
     sizes[dim] = n;
     from[dim] = start;
     tensor_broadcast_strides(grad, dst->ndim, sizes, strides);
-    const padded apart = {dst, grad, from, sizes, strides, 0, step, number_of_int(0)};
+    const padded apart = {dst, grad, dst->ndim, dst->sizes, from, sizes, strides, 0, step, number_of_int(0)};
     if (dim == dst->ndim - 1 && pad_takes(&apart)) {
         return pad_prepare(plan, &apart, err);
     }
