@@ -331,7 +331,18 @@ static void backward_line(const layer *s, int64_t i, const void *weight, char *b
 }
 
 static void backward_lines(const layer *s, int64_t from, int64_t to, const void *weight, char *buffers, const param_sums *p) {
-    for (int64_t i = from; i < to; i++) {
+    for (int64_t i = from; s->short_lines && i < to; i += FLUSH_ROWS) {
+        int64_t offset[LOOP_MAX_OPERANDS];
+        seek_line(s, i, offset);
+        const short_gradient lines = {s->l, s->type[DY], s->type[X], s->type[OUT], s->v.per_stat, s->streams, s->mean_in, s->rstd_in,
+                                      weight, s->wants_params ? p->weight : NULL, p->bias};
+        norm_short_gradient(&lines, s->lines.data[DY] + offset[DY], s->lines.data[X] + offset[X], s->lines.data[OUT] + offset[OUT], i,
+                            to - i < FLUSH_ROWS ? to - i : FLUSH_ROWS);
+        if (s->wants_params) {
+            flush(s, p);
+        }
+    }
+    for (int64_t i = from; !s->short_lines && i < to; i++) {
         backward_line(s, i, weight, buffers, p);
         if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
             flush(s, p);
@@ -418,18 +429,6 @@ static status run_backward(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
-/* t with one dimension if it is contiguous: view, a layout without hold on the memory; else t. */
-static const tensor *as_line(const tensor *t, tensor *view) {
-    if (!tensor_is_contiguous(t)) {
-        return t;
-    }
-    *view = *t;
-    view->ndim = 1;
-    view->sizes[0] = tensor_numel(t);
-    view->strides[0] = 1;
-    return view;
-}
-
 static status prepare_layer(kernel_plan *plan, error *err) {
     const op_call *call = plan->call;
     layer *s = arena_make(plan->memory, 1, sizeof *s);
@@ -467,15 +466,15 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
     s->work_bytes = s->line_bytes;
     if (is_backward) {
-        s->mean_in = as_line(call_tensor(call, s->v.mean_arg), &s->mean_view);
-        s->rstd_in = as_line(call_tensor(call, s->v.rstd_arg), &s->rstd_view);
+        s->mean_in = norm_as_line(call_tensor(call, s->v.mean_arg), &s->mean_view);
+        s->rstd_in = norm_as_line(call_tensor(call, s->v.rstd_arg), &s->rstd_view);
         s->weight_out = mask[1] ? &plan->out->items[1] : NULL;
         s->bias_out = mask[2] ? &plan->out->items[2] : NULL;
         s->wants_params = mask[1] || mask[2];
         s->work_bytes = 5 * s->line_bytes + 2 * s->v.n_weights * (int64_t)sizeof(double) + 64;
     } else {
-        s->mean_out = as_line(&plan->out->items[1], &s->mean_view);
-        s->rstd_out = as_line(&plan->out->items[2], &s->rstd_view);
+        s->mean_out = norm_as_line(&plan->out->items[1], &s->mean_view);
+        s->rstd_out = norm_as_line(&plan->out->items[2], &s->rstd_view);
     }
     s->params = arena_make(plan->memory, 2, (size_t)s->line_bytes);
     s->work_bytes = (s->work_bytes + 63) / 64 * 64;

@@ -42,4 +42,16 @@ static inline void norm_write(const tensor *t, int64_t i, double value) {
     }
 }
 
+/* t with one dimension if it is contiguous: view, a layout without hold on the memory; else t. */
+static inline const tensor *norm_as_line(const tensor *t, tensor *view) {
+    if (!tensor_is_contiguous(t)) {
+        return t;
+    }
+    *view = *t;
+    view->ndim = 1;
+    view->sizes[0] = tensor_numel(t);
+    view->strides[0] = 1;
+    return view;
+}
+
 #endif

@@ -22,4 +22,18 @@ typedef struct short_lines {
 /* Lines [first, first + lines), which begin at x and at out. */
 void norm_short_lines(const short_lines *s, const char *x, char *out, int64_t first, int64_t lines);
 
+/* Its gradient. */
+typedef struct short_gradient {
+    const row_loops *l;
+    dtype dy_type, x_type, out_type;
+    int64_t n;
+    bool streams;
+    const tensor *mean, *rstd;
+    const void *weight;             /* as above */
+    void *weight_sums, *bias_sums;  /* in the computing type, added to; NULL: not wanted */
+} short_gradient;
+
+/* out NULL: only the sums are wanted. */
+void norm_short_gradient(const short_gradient *s, const char *dy, const char *x, char *out, int64_t first, int64_t lines);
+
 #endif

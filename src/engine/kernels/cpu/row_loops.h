@@ -228,6 +228,9 @@ typedef struct row_loops {
     /* row k: to = (x - mean[k]) * rstd[k] * weight + bias; NULL: 1 and 0 */
     void (*centre_short)(void *to, const void *x, const double *mean, const double *rstd, const void *weight, const void *bias,
                          int64_t rows, int64_t n);
+    /* layer norm's gradient, row by row as layer_sums, layer_grad and layer_params have it; to and the sums may be NULL */
+    void (*layer_back_short)(void *to, const void *dy, const void *x, const void *weight, const double *mean, const double *rstd,
+                             void *weight_sums, void *bias_sums, int64_t rows, int64_t n);
     void (*channel_sums_short)(const void *dy, const void *x, const double *mean, int64_t rows, int64_t n, double *sums,
                                double *products); /* adds */
     void (*channel_grad_short)(void *to, const void *dy, const void *x, const double *mean, const double *a, const double *b,

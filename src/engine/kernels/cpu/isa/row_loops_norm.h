@@ -227,6 +227,22 @@ static void layer_params(void *weight_sums, void *bias_sums, const void *grad, c
     }
 }
 
+static void layer_back_short(void *to, const void *grad, const void *row, const void *weights, const double *mean, const double *rstd,
+                             void *weight_sums, void *bias_sums, int64_t rows, int64_t n) {
+    value *out = to;
+    const value *dy = grad, *x = row;
+    for (int64_t k = 0; k < rows; k++, dy += n, x += n) {
+        double g, gx;
+        if (weight_sums != NULL) {
+            layer_params(weight_sums, bias_sums, dy, x, mean[k], rstd[k], n);
+        }
+        if (out != NULL) {
+            layer_sums(dy, x, weights, mean[k], rstd[k], n, &g, &gx);
+            layer_grad(out + k * n, dy, x, weights, mean[k], rstd[k], g, gx, n);
+        }
+    }
+}
+
 static void channel_grad(void *to, const void *grad, const void *row, double mean, double a, double b, double c, int64_t n) {
     value *out = to;
     const value *dy = grad, *x = row;
