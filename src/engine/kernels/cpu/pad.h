@@ -17,7 +17,8 @@ typedef struct padded {
     number value; /* of all other elements */
 } padded;
 
-/* Whether this way takes it: one type, a contiguous dst that caches hold or that is whole lines of memory, short rows of src with padding beside or between. Others
+/* Whether this way takes it: one type, a contiguous dst that caches hold or whose rows are whole lines of memory, short rows of src with
+   padding beside or between their elements. Others
    are better made of moves (move.h). */
 bool pad_takes(const padded *p);
 /* The kernel's state and run. OUT_OF_MEMORY. The tensors have to live as long as the plan. */

@@ -256,7 +256,7 @@ typedef struct row_loops {
     /* to = x exp(a - b), column by column, in the computing type: by the exponentials that columns of type t have. */
     void (*columns_scale)(dtype t, void *to, const void *x, const void *a, const void *b, int64_t n);
 
-    /* to = log(1 + x), x >= 0 or NaN: 3 ulp. */
+    /* to = log(1 + x), x >= 0 or NaN: 4 ulp in float. */
     void (*log_beyond_1)(void *to, const void *x, int64_t n);
 
     void (*layer_stream)(layer_step *step);
