@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and runs that kernels take several of at once: sums, variances and norms of short ones, places of the largest in long
    ones, running sums side by side, elements gathered eight at a time, masks that one number is written to, tensors
-   interleaved, windows and images added up where they lie, columns that threads share by rows. */
+   interleaved, windows and images added up where they lie, columns that threads share by rows, softmax of short rows. */
 #include "engine/call_kit.h"
 
 #include "engine/kernels/cpu/isa/add_loops.h"
@@ -239,6 +239,44 @@ static void long_columns_agree(void **state) {
     kit_close(&k);
 }
 
+/* Blocks of columns of which several rows are added up at once, and what is left of columns and rows. */
+static void columns_run_up(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 37, 1}, {2, 13, 9}, {3, 4, 63}, {2, 5, 65}, {1, 12, 1000}, {3, 30, 517}, {5, 1, 40}, {1, 23, 200}};
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16, ASSAY_I64, ASSAY_I32, ASSAY_B8};
+    kit k;
+    kit_open(&k, 82);
+    for (size_t i = 0; i < countof(types) * countof(sizes); i++) {
+        const int64_t *n = sizes[i / countof(types)];
+        const int64_t gaps[3] = {n[1] * (n[2] + 400), n[2] + 400, 1}; /* rows far enough apart to be asked for */
+        for (int s = 0; s < 2; s++) {
+            arg self = arg_tensor(kit_tensor(&k, types[i % countof(types)], 3, n, s == 0 ? NULL : gaps));
+            kit_check(&k, "cumsum", (const arg[]){self, arg_int(0)}, 2);
+            kit_check(&k, "cumsum", (const arg[]){self, arg_int(1)}, 2);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
+/* Softmax of rows that take one register and those that take many, and of so few that all of them are the last. */
+static void short_softmax_agrees(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16};
+    static const int64_t some[] = {1, 2, 17, 40};
+    kit k;
+    kit_open(&k, 83);
+    for (int64_t n = 2; n < 270; n += n < 34 ? 1 : n % 3 == 0 ? 7 : 15) {
+        for (size_t i = 0; i < countof(types) * countof(some); i++) {
+            arg self = arg_tensor(kit_tensor(&k, types[i % countof(types)], 2, (const int64_t[]){some[i / countof(types)], n}, NULL));
+            kit_check(&k, "_softmax", (const arg[]){self, arg_int(1), arg_bool(false)}, 3);
+            kit_check(&k, "_log_softmax", (const arg[]){self, arg_int(1), arg_bool(false)}, 3);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* A call on one thread may be one of several within a region of the caller's. */
 static void calls_within_a_region_agree(void **state) {
     (void)state;
@@ -373,6 +411,7 @@ int main(void) {
         cmocka_unit_test(images_agree), cmocka_unit_test(long_columns_agree),
         cmocka_unit_test(calls_within_a_region_agree), cmocka_unit_test(shifted_rows_add_up),
         cmocka_unit_test(phases_and_turned_rows_go_together),
+        cmocka_unit_test(columns_run_up), cmocka_unit_test(short_softmax_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,10 @@ static const big shapes[] = {
     {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F32, 2, 520, 1024},
     {ASSAY_F64, 3, 40, 200},      {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},    {ASSAY_BF16, 4, 517, 1031},
     {ASSAY_F32, 9, 4, 1000},      {ASSAY_BF16, 40, 64, 64},     {ASSAY_F32, 70, 3, 65},      {ASSAY_F16, 9, 5, 64},
+    /* short rows, several together */
+    {ASSAY_F32, 301, 10, 1},      {ASSAY_F32, 90, 16, 1},       {ASSAY_F32, 77, 49, 1},      {ASSAY_F32, 70, 128, 1},
+    {ASSAY_F64, 99, 17, 1},       {ASSAY_BF16, 300, 10, 1},     {ASSAY_F16, 70, 200, 1},     {ASSAY_F32, 50, 256, 1},
+    {ASSAY_F64, 50, 128, 1},      {ASSAY_F32, 9000, 131, 1},    {ASSAY_F32, 60, 257, 1},
 };
 
 /* Lines that hold what the others do not. */

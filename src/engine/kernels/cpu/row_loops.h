@@ -35,6 +35,9 @@ typedef union row_wide {
     int64_t i;
 } row_wide;
 
+/* Rows of running sums side by side that are taken at once. */
+enum { SCAN_ROWS = 4 };
+
 /* The least length of rows that go past the caches three at a time. */
 enum { STREAM_LEAST = 128 };
 
@@ -54,6 +57,9 @@ static inline int64_t row_beside_room(int64_t n) {
 static inline int64_t row_beside(dtype t, int64_t i, int64_t n) {
     return t == ASSAY_BF16 ? (i & 1) * row_beside_half(n) + i / 2 : i;
 }
+
+/* Rows of softmax_short up to so long are taken several together. */
+enum { SOFTMAX_SHORT_BYTES = 1024 };
 
 /* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
 #define SOFTMAX_REACH 60
@@ -210,6 +216,8 @@ typedef struct row_loops {
     void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* the same into no sums before; rows > 0 */
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n); /* running sums from *total on */
     void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */
+    /* SCAN_ROWS such rows, strides in elements. far: rows that are read later on, asked for meanwhile; NULL: none. */
+    void (*scan_four_rows)(void *to, int64_t to_stride, const void *x, int64_t x_stride, row_wide *totals, int64_t n, const void *far);
 
     /* Float and double only from here. */
     double (*dot)(const void *x, const void *y, int64_t n);

@@ -283,4 +283,4 @@ static void settle(void) {
     .fold_runs = {[ROW_SUM] = fold_value_runs, [ROW_SQUARES] = fold_square_runs, [ROW_SIZES] = fold_size_runs},            \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
     .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .sum_rows = sum_rows,               \
-    .scan = scan, .scan_columns = scan_columns
+    .scan = scan, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows

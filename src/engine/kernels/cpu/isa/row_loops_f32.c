@@ -27,6 +27,10 @@ static inline float exp_shifted_of(float x) {
     return exp_negative_f32(x);
 }
 
+static inline float log_of(float x) {
+    return log2_f32(x) * 0x1.62e430p-1f;
+}
+
 /* log(1 + x), x >= 0 or NaN. What is rounded off 1 + x is made good by what is left of x in it. */
 static inline float log_beyond_1_of(float x) {
     float sum = 1.0f + x, part = sum - 1.0f, log = log2_f32(sum) * 0x1.62e430p-1f;

@@ -43,6 +43,10 @@ static inline double exp_of(double x) {
     return e * double_of_bits((uint64_t)(half + 1023) << 52) * double_of_bits((uint64_t)(whole - half + 1023) << 52);
 }
 
+static inline double log_of(double x) {
+    return log(x);
+}
+
 static inline double log_beyond_1_of(double x) {
     return log1p(x);
 }

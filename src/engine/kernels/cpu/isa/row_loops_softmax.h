@@ -36,29 +36,164 @@ static double sum_exp(const void *row, double shift, int64_t n) {
     return total;
 }
 
+/* --- short rows ----------------------------------------------------------------------------------------------------------------
+
+   SHORT_ROWS of them are taken together, each in packs of its own, the last of which reaches into the row behind it. A pack is only
+   folded to a quarter by itself: the rest of the way to rows' largest numbers and sums goes by vectors with a lane for each row, and
+   so do reciprocals and logarithms. Nothing waits for one row's number then. */
+enum { SHORT_ROWS = 16, SHORT_PACKS = SOFTMAX_SHORT_BYTES / sizeof(pack), QUARTER = PACK / 4 };
+
+typedef struct short_rows {
+    value part[SHORT_ROWS][QUARTER], largest[SHORT_ROWS], factor[SHORT_ROWS];
+    pack made[SHORT_ROWS / 2 * SHORT_PACKS]; /* exponentials */
+} short_rows;
+
+static inline value most(value a, value b) {
+    return a > b ? a : b; /* NaN may be lost: the sum of exponentials has it too */
+}
+
+static inline __attribute__((always_inline)) void short_quarter_most(value *to, pack p) {
+    value x[PACK];
+    memcpy(x, &p, sizeof x);
+#pragma omp simd
+    for (int i = 0; i < PACK / 2; i++) {
+        x[i] = most(x[i], x[i + PACK / 2]);
+    }
+#pragma omp simd
+    for (int i = 0; i < QUARTER; i++) {
+        to[i] = most(x[i], x[i + QUARTER]);
+    }
+}
+
+static inline __attribute__((always_inline)) void short_quarter_sum(value *to, pack p) {
+    half_pack half[2];
+    quarter_pack quarter[2];
+    memcpy(half, &p, sizeof p);
+    half[0] += half[1];
+    memcpy(quarter, &half[0], sizeof quarter);
+    quarter[0] += quarter[1];
+    memcpy(to, &quarter[0], sizeof quarter[0]);
+}
+
+/* Of a row's last pack, what is its own. */
+static inline __attribute__((always_inline)) pack_mask short_own(int64_t n) {
+    value place[PACK];
+    for (int k = 0; k < PACK; k++) {
+        place[k] = (value)k;
+    }
+    return pack_at(place) < (value)n;
+}
+
+/* rows <= SHORT_ROWS of n elements, in `packs` packs each; to may be x. Behind the last row as many elements as the packs reach into are
+   read, and kept in place or, where to is not x, written over by what stands in x. */
+static inline __attribute__((always_inline)) void softmax_some(short_rows *s, value *y, const value *x, int64_t rows, int64_t n, int64_t packs,
+                                                               bool logarithm) {
+    const int64_t last = (packs - 1) * PACK;
+    const pack_mask own = short_own(n - last);
+    for (int64_t r = 0; r < rows; r++) {
+        const value *at = x + r * n;
+        pack p = pack_choose(own, pack_at(at + last), (pack){0} - (value)INFINITY);
+        for (int64_t k = 0; k < last; k += PACK) {
+            p = pack_most(p, pack_at(at + k));
+        }
+        short_quarter_most(s->part[r], p);
+    }
+    for (int r = 0; r < SHORT_ROWS; r++) {
+        const value *q = s->part[r];
+        s->largest[r] = PACK == 16 ? most(most(q[0], q[1]), most(q[QUARTER - 2], q[QUARTER - 1])) : most(q[0], q[1]);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const value *at = x + r * n;
+        pack *made = s->made + r * packs;
+        pack less = (pack){0} + s->largest[r], e = exp_shifted_pack(pack_at(at + last) - less);
+        e = pack_choose(own, e, (pack){0});
+        made[packs - 1] = e;
+        for (int64_t k = 0; k < packs - 1; k++) {
+            pack more = exp_shifted_pack(pack_at(at + k * PACK) - less);
+            if (!logarithm) {
+                made[k] = more;
+            }
+            e += more;
+        }
+        short_quarter_sum(s->part[r], e);
+    }
+#pragma omp simd
+    for (int r = 0; r < SHORT_ROWS; r++) {
+        const value *q = s->part[r];
+        value sum = PACK == 16 ? (q[0] + q[1]) + (q[QUARTER - 2] + q[QUARTER - 1]) : q[0] + q[1];
+        s->factor[r] = logarithm ? log_of(sum) : 1 / sum;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const value *at = x + r * n;
+        const pack *made = s->made + r * packs;
+        pack factor = (pack){0} + s->factor[r], less = (pack){0} + s->largest[r];
+        for (int64_t k = 0; k < packs; k++) {
+            pack from = pack_at(at + k * PACK), p = logarithm ? (from - less) - factor : made[k] * factor;
+            p = k == packs - 1 ? pack_choose(own, p, from) : p;
+            memcpy(y + r * n + k * PACK, &p, sizeof p);
+        }
+    }
+}
+
+/* The last rows, whose packs would reach behind all of them, in a place with room. */
+static inline __attribute__((always_inline)) void softmax_last(short_rows *s, value *y, const value *x, int64_t rows, int64_t n, int64_t packs,
+                                                               bool logarithm) {
+    value room[(SHORT_PACKS + 1) * PACK * 2] = {0};
+    memcpy(room, x, (size_t)(rows * n) * sizeof *x);
+    softmax_some(s, room, room, rows, n, packs, logarithm);
+    memcpy(y, room, (size_t)(rows * n) * sizeof *y);
+}
+
+static inline __attribute__((always_inline)) void softmax_packs(value *y, const value *x, int64_t rows, int64_t n, int64_t packs, bool logarithm) {
+    short_rows s;
+    memset(s.part, 0, sizeof s.part); /* what stands there for rows that are not is computed with */
+    int64_t beyond = packs * PACK - n, ending = (beyond + n - 1) / n, whole = rows > ending ? rows - ending : 0;
+    int64_t together = packs <= SHORT_PACKS / 2 ? SHORT_ROWS : SHORT_ROWS / 2;
+    for (int64_t r = 0; r < whole; r += together) {
+        softmax_some(&s, y + r * n, x + r * n, whole - r < together ? whole - r : together, n, packs, logarithm);
+    }
+    if (whole < rows) {
+        softmax_last(&s, y + whole * n, x + whole * n, rows - whole, n, packs, logarithm);
+    }
+}
+
+/* A row that is not so short. */
+static inline __attribute__((always_inline)) void softmax_row(value *y, const value *x, int64_t n, bool logarithm) {
+    row_wide largest = {.WIDE = (wide)-INFINITY};
+    fold_largest(&largest, x, n);
+    value m = (value)largest.WIDE, sum = 0;
+    if (logarithm) {
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < n; i++) {
+            sum += exp_shifted_of(x[i] - m);
+        }
+        subtract(y, x, (double)m, log((double)sum), n);
+        return;
+    }
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        value e = exp_shifted_of(x[i] - m);
+        y[i] = e;
+        sum += e;
+    }
+    scale(y, y, 1 / (double)sum, 0, n);
+}
+
 /* Many short rows one behind the other; to may be x. */
 static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, bool logarithm) {
     value *y = to;
     const value *x = at;
-    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        row_wide largest = {.WIDE = (wide)-INFINITY};
-        fold_largest(&largest, x, n);
-        value m = (value)largest.WIDE, sum = 0;
-        if (logarithm) {
-#pragma omp simd reduction(+ : sum)
-            for (int64_t i = 0; i < n; i++) {
-                sum += exp_shifted_of(x[i] - m);
-            }
-            subtract(y, x, (double)m, log((double)sum), n);
-            continue;
+    int64_t packs = (n + PACK - 1) / PACK;
+    if (packs == 1) {
+        logarithm ? softmax_packs(y, x, rows, n, 1, true) : softmax_packs(y, x, rows, n, 1, false);
+    } else if (packs == 2) {
+        logarithm ? softmax_packs(y, x, rows, n, 2, true) : softmax_packs(y, x, rows, n, 2, false);
+    } else if (packs <= SHORT_PACKS) {
+        logarithm ? softmax_packs(y, x, rows, n, packs, true) : softmax_packs(y, x, rows, n, packs, false);
+    } else {
+        for (int64_t r = 0; r < rows; r++) {
+            softmax_row(y + r * n, x + r * n, n, logarithm);
         }
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < n; i++) {
-            value e = exp_shifted_of(x[i] - m);
-            y[i] = e;
-            sum += e;
-        }
-        scale(y, y, 1 / (double)sum, 0, n);
     }
 }
 

@@ -304,6 +304,38 @@ static void sum_rows(void *to, const void *rows_at, int64_t rows, int64_t row_st
     add_rows(to, (const value *)rows_at + 4 * row_stride, rows - 4, row_stride, n);
 }
 
+static inline __attribute__((always_inline)) void scan_rows_part(value *y, int64_t y_stride, const value *x, int64_t x_stride,
+                                                                 row_wide *totals, int64_t n) {
+    const value *a = x, *b = a + x_stride, *c = b + x_stride, *d = c + x_stride;
+    value *p = y, *q = p + y_stride, *r = q + y_stride, *s = r + y_stride;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        wide first = ADD(totals[i].WIDE, (wide)a[i]), second = ADD(first, (wide)b[i]);
+        wide third = ADD(second, (wide)c[i]), fourth = ADD(third, (wide)d[i]);
+        p[i] = (value)first;
+        q[i] = (value)second;
+        r[i] = (value)third;
+        s[i] = (value)fourth;
+        totals[i].WIDE = fourth;
+    }
+}
+
+/* Between four rows the sums stay in registers. */
+static void scan_four_rows(void *to, int64_t to_stride, const void *rows, int64_t row_stride, row_wide *totals, int64_t n, const void *far) {
+    value *y = to;
+    const value *x = rows;
+    int64_t i = 0;
+    for (; i + PACK <= n; i += PACK) {
+        for (int64_t r = 0; far != NULL && r < SCAN_ROWS; r++) {
+            __builtin_prefetch((const char *)((uintptr_t)far + (uintptr_t)(r * row_stride + i) * sizeof *x), 0, 2); /* it may lie outside */
+        }
+        scan_rows_part(y + i, to_stride, x + i, row_stride, totals + i, PACK);
+    }
+    if (i < n) {
+        scan_rows_part(y + i, to_stride, x + i, row_stride, totals + i, n - i);
+    }
+}
+
 static void scan_columns(void *to, const void *row, row_wide *totals, int64_t n) {
     value *y = to;
     const value *x = row;
