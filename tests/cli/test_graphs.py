@@ -57,6 +57,20 @@ class Graphs(Case):
         again = records_of(self.run_assay(*shlex.split(records[0]["repro"])[1:], "--jsonl", "-").stdout)
         self.assertEqual([r["input"] for r in again], [r["input"] for r in records])
 
+    def test_types_are_those_of_the_text_unless_told(self):
+        path, relu = self.write("tiny.graph", GRAPH), self.write("relu.txt", RELU.replace("f32", "f16"))
+        for told, expected in (((), {"x": "bf16", "self": "f32"}), (("--dtype", "f32"), {"x": "f32", "self": "f32"}),
+                               (("--dtype", "as-recorded"), {"x": "bf16", "self": "f16"})):
+            with self.subTest(told=told):
+                records = self.records("--inputs", path, "--inputs", relu, *BOTH[2:], *told, "--save", "saved" + "".join(told))
+                self.assertEqual({r["status"] for r in records}, {"ok"})
+                with open(self.path("saved" + "".join(told) + "/manifest.jsonl")) as f:
+                    lines = [json.loads(line) for line in f]
+                types = {line["argument"]: line["dtype"] for line in lines if line["record"] == "input"}
+                self.assertEqual({name: types[name] for name in expected}, expected)
+        repro = self.records("--inputs", path, *BOTH[2:])[0]["repro"]
+        self.assertIn("--dtype as-recorded", repro)
+
     def test_inputs_written_in_place_are_put_back(self):
         path = self.write("step.graph.gz", gzip.compress(IN_PLACE.encode()))
         records = self.records("--inputs", path, *BOTH, "--repeats", "3")

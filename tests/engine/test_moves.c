@@ -145,6 +145,19 @@ static void test_large_tiles_and_threads(void **state) {
     }
 }
 
+/* Results too large for caches, with gaps of whole lines and of others, between rows and between planes. */
+static void test_large_gaps(void **state) {
+    kit *k = *state;
+    for (int64_t odd = 0; odd < 2; odd++) {
+        const int64_t sizes[] = {4, 1031, 64 + odd}, whole[] = {4, 1031, 1024}, planes[] = {4, 17, 1031, 64 + odd};
+        arg self = arg_tensor(kit_tensor(k, ASSAY_F64, 3, sizes, NULL));
+        kit_check(k, "slice_backward", (arg[]){self, arg_ints(whole, 3), arg_int(2), arg_int(128), arg_int(192 + odd), arg_int(1)}, 6);
+        kit_check(k, "constant_pad_nd", (arg[]){self, INTS(64, 896, 3, 5), arg_number(number_of_int(1))}, 3);
+        kit_check(k, "select_backward", (arg[]){self, arg_ints(planes, 4), arg_int(1), arg_int(-1)}, 4);
+        kit_reset(k);
+    }
+}
+
 static void check_sums(kit *k, dtype t) {
     for (int layout = 0; layout < N_LAYOUTS; layout++) {
         tensor *x = laid_out(k, t, layout);
@@ -527,6 +540,7 @@ int main(void) {
         KIT_TEST(test_half_casts_are_exact, &seed),
         KIT_TEST(test_integers_beyond_doubles, &seed),
         KIT_TEST(test_large_tiles_and_threads, &seed),
+        KIT_TEST(test_large_gaps, &seed),
         KIT_TEST(test_sums_of_moves, &seed),
         KIT_TEST(test_creation, &seed),
         KIT_TEST(test_empty_and_numbers, &seed),
