@@ -131,8 +131,9 @@ static bool has_room(emitter *m) {
     return m->k->n_phases * read_bytes(m) <= FLIGHT_BYTES && count_kept(m) <= FLIGHT_BYTES;
 }
 
-/* Of 4, 8, 16 and 32 rows, 1, 2, 4 and 16 lines of each at a time, these move what softmax keeps fastest (Sapphire Rapids, 2026-11). */
-enum { GROUP_ROWS = 8, GROUP_LINES = 2 };
+/* Of 4, 8, 16 and 32 rows, 1, 2, 4 and 16 lines of each at a time, these move what softmax keeps fastest (Sapphire Rapids, 2026-11). Where a
+   group is asked for ahead, to come to L2, more rows of it do (Zen 4, 2026-11). */
+enum { GROUP_ROWS = 8, FAR_GROUP_ROWS = 16, GROUP_LINES = 2 };
 
 /* Rows a page apart are gone down in groups: a block of lanes of each, then the next block. The CPU reads ahead in each row's page
    by itself then, while what lanes sum stays in registers. Alone, moving what softmax moves over the second of [64, 512, 1024] takes
@@ -197,7 +198,7 @@ void emit_choose_flow(emitter *m) {
             emit_choose_saved(m, EMIT_SAVED_BYTES);
         } else {
             m->turns_rows = turns_rows(m);
-            m->group_rows = m->by_groups ? GROUP_ROWS : m->turns_rows ? EMIT_PAGES : 0;
+            m->group_rows = m->by_groups ? (m->c->options->asks_far ? FAR_GROUP_ROWS : GROUP_ROWS) : m->turns_rows ? EMIT_PAGES : 0;
             emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }
