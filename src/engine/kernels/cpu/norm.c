@@ -354,7 +354,7 @@ static void backward_lines(const layer *s, int64_t from, int64_t to, const void 
 static void stream_backward(const layer *s, int64_t from, int64_t to, const void *weight, const param_sums *p) {
     const char *x = NULL, *dy = NULL;
     char *out = NULL;
-    double mean = 0, rstd = 0, g = 0, gx = 0, n = (double)s->v.per_stat;
+    double mean = 0, rstd = 0, g = 0, gx = 0, share = 1 / (double)s->v.per_stat;
     for (int64_t i = from; i <= to && from < to; i++) {
         layer_back_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .from_dy = dy, .from_x = x, .to = out,
                                 .from_mean = mean, .from_rstd = rstd, .from_g = g, .from_gx = gx};
@@ -376,8 +376,8 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
             step.bias_sums = p->bias;
         }
         s->l->layer_back_stream(&step);
-        g = step.g / n;
-        gx = step.gx / n;
+        g = step.g * share;
+        gx = step.gx * share;
         if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to)) {
             flush(s, p);
         }

@@ -19,11 +19,9 @@ ALWAYS_INLINE wide_four four_of(dtype t, const uint16_t *from) {
     return (wide_four){{low.a, low.b, high.a, high.b}};
 }
 
-/* bf16 to nearest; ties away from 0, of which results of these functions have none but by chance. NaN comes from a bf16 or from an
-   invalid product: its lower bits are 0, and nothing is carried into its sign. */
+/* NaN comes from a bf16 or from an invalid product: its lower bits are 0, and nothing is carried into its sign. */
 ALWAYS_INLINE half_bits halves_of_two(dtype t, wide_f32 first, wide_f32 second) {
-    return t == ASSAY_F16 ? half_bits_of_f16((float_pair){first, second})
-                          : bf16_joined((half_bits)first + 0x8000, (half_bits)second + 0x8000);
+    return half_bits_near(t, (float_pair){first, second});
 }
 
 /* A function of one operand, or of two, of which the gradient comes first. Which of them it is is known where a loop is inlined. */

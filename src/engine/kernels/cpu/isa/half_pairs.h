@@ -116,6 +116,15 @@ static inline __attribute__((always_inline)) half_bits half_bits_of(dtype t, flo
     return t == ASSAY_F16 ? half_bits_of_f16(p) : bf16_joined(bf16_places(p.a), bf16_places(p.b));
 }
 
+/* As bf16_places, but ties go away from 0, which takes a third of the instructions: for results that have ties but by chance. */
+static inline __attribute__((always_inline)) half_bits bf16_near_places(float_pack p) {
+    return (half_bits)p + 0x8000;
+}
+
+static inline __attribute__((always_inline)) half_bits half_bits_near(dtype t, float_pair p) {
+    return t == ASSAY_F16 ? half_bits_of_f16(p) : bf16_joined(bf16_near_places(p.a), bf16_near_places(p.b));
+}
+
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif

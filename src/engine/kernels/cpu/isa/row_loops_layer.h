@@ -305,21 +305,25 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
         sum += (double)pack_sum(sums.g.a + sums.g.b);
         products += (double)pack_sum(sums.gx.a + sums.gx.b);
     }
-    layer_back_sums rest = {pair_of(0), pair_of(0)}, others = rest;
-    if (stores && adds) {
-        layer_add_rest(t, &kept, 0, to_head, &others);
-        layer_add_rest(t, &kept, to_head + end, n, &others);
+    if (head > 0 || head + end < n || to_head > 0 || to_head + end < n) {
+        layer_back_sums rest = {pair_of(0), pair_of(0)}, others = rest;
+        if (stores && adds) {
+            layer_add_rest(t, &kept, 0, to_head, &others);
+            layer_add_rest(t, &kept, to_head + end, n, &others);
+        }
+        if (stores) {
+            layer_gradient_rest(t, to, kept.dy, kept.x, &f, 0, to_head);
+            layer_gradient_rest(t, to, kept.dy, kept.x, &f, to_head + end, n);
+        }
+        if (reads) {
+            layer_add_rest(t, &read, 0, head, &rest);
+            layer_add_rest(t, &read, head + end, n, &rest);
+        }
+        sum += (double)pack_sum(rest.g.a + rest.g.b);
+        products += (double)pack_sum(rest.gx.a + rest.gx.b);
     }
-    if (stores) {
-        layer_gradient_rest(t, to, kept.dy, kept.x, &f, 0, to_head);
-        layer_gradient_rest(t, to, kept.dy, kept.x, &f, to_head + end, n);
-    }
-    if (reads) {
-        layer_add_rest(t, &read, 0, head, &rest);
-        layer_add_rest(t, &read, head + end, n, &rest);
-    }
-    s->g = sum + (double)pack_sum(rest.g.a + rest.g.b);
-    s->gx = products + (double)pack_sum(rest.gx.a + rest.gx.b);
+    s->g = sum;
+    s->gx = products;
 }
 
 static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {

@@ -54,12 +54,13 @@ static inline __attribute__((always_inline)) pair row_pair(dtype t, const void *
     return (pair){pack_at(x), pack_at(x + PACK)};
 }
 
-/* And back; line: past the caches, to where a line of memory begins. */
+/* And back; line: past the caches, to where a line of memory begins. Halves are rounded to nearest; ties, which softmax and norms have by
+   chance, may go away from 0. */
 static inline __attribute__((always_inline)) void row_set_pair(dtype t, void *row, int64_t i, pair p, bool line) {
     char *to = row_to(t, row, i);
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
-        half_bits made = half_bits_of(t, (float_pair){p.a, p.b});
+        half_bits made = half_bits_near(t, (float_pair){p.a, p.b});
         line ? stream_line(to, &made) : (void)memcpy(to, &made, sizeof made);
         return;
     }
@@ -90,8 +91,8 @@ static inline __attribute__((always_inline)) pair row_pair_in_order(dtype t, con
 static inline __attribute__((always_inline)) void row_set_pair_in_order(dtype t, void *to, pair p, bool line) {
 #if defined(ROW_HALVES)
     if (t == ASSAY_BF16) {
-        half_words made[] = {__builtin_convertvector(bf16_places(p.a) >> 16, half_words),
-                             __builtin_convertvector(bf16_places(p.b) >> 16, half_words)};
+        half_words made[] = {__builtin_convertvector(bf16_near_places(p.a) >> 16, half_words),
+                             __builtin_convertvector(bf16_near_places(p.b) >> 16, half_words)};
         line ? stream_line(to, made) : (void)memcpy(to, made, sizeof made);
         return;
     }
