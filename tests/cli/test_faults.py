@@ -20,6 +20,7 @@ ROWS = {
     "unwritten": ("mismatch", "", 4),
     "unsupported": ("unsupported", "not today", 0),
     "prints": ("ok", "", 0),
+    "no_room": ("skipped", "123 bytes of work space beside the tensors, the limit is", 0),
 }
 
 # plug-in: words of the message that refuses it before anything is measured

@@ -24,6 +24,7 @@ enum fault {
     FAULT_SHORT_TABLE,
     FAULT_BAD_NAME,
     FAULT_PRINTS,
+    FAULT_NO_ROOM,
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
@@ -56,6 +57,9 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
     (void)facts;
     if (fault == FAULT_UNSUPPORTED || strcmp(program->nodes[0].op, "relu.default") != 0) {
         return answer(error, ASSAY_UNSUPPORTED, "not today");
+    }
+    if (fault == FAULT_NO_ROOM) {
+        return answer(error, ASSAY_OUT_OF_MEMORY, "no memory for 123 bytes of work space");
     }
     if (fault == FAULT_PREPARE_CRASHES) {
         crash();

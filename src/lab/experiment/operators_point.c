@@ -106,6 +106,18 @@ static record_status status_of(status code) {
                                                                 : RECORD_FAILED;
 }
 
+/* Work space that does not fit beside the tensors is like tensors that do not fit. */
+static void set_unprepared(arena *memory, const operators_options *o, record *r, const error *why) {
+    if (why->code != ASSAY_OUT_OF_MEMORY) {
+        set_verdict(memory, r, status_of(why->code), why->message);
+        return;
+    }
+    char limit[32];
+    const char *reason = arena_format(memory, "%s beside the tensors, the limit is %s (--max-memory)", why->message,
+                                      text_of_bytes(limit, (double)o->max_memory_bytes));
+    set_verdict(memory, r, RECORD_SKIPPED, reason != NULL ? reason : why->message);
+}
+
 /* --- one point ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct point {
@@ -222,7 +234,7 @@ static status prepare_plan(point *p, size_t b, error *err) {
     operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
         p->plans[b] = NULL;
-        set_verdict(p->memory, r, status_of(prepared), reason.message);
+        set_unprepared(p->memory, p->context->options, r, &reason);
         return ASSAY_OK;
     }
     r->prepare_ns = (double)(to - from);

@@ -3,6 +3,8 @@
    executes. Reorders to oneDNN's blocked layouts are part of the run, those of weights too. */
 #include "engine/kernels/cpu/onednn.h"
 
+#include "base/text.h"
+
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +51,8 @@ static dnnl_data_type_t type_of(dtype t) {
     return t == ASSAY_BF16 ? dnnl_bf16 : dnnl_f32;
 }
 
-void onednn_free(onednn *o) {
-    if (o == NULL) {
-        return;
-    }
+/* All that belongs to a primitive. */
+static void drop_primitive(onednn *o) {
     for (int i = 0; i < o->n_operands; i++) {
         operand *p = &o->operands[i];
         dnnl_primitive_destroy(p->reorder);
@@ -65,6 +65,14 @@ void onednn_free(onednn *o) {
         dnnl_memory_destroy(o->scratch[i]);
     }
     dnnl_primitive_destroy(o->primitive);
+    *o = (onednn){.engine = o->engine, .stream = o->stream};
+}
+
+void onednn_free(onednn *o) {
+    if (o == NULL) {
+        return;
+    }
+    drop_primitive(o);
     dnnl_stream_destroy(o->stream);
     dnnl_engine_destroy(o->engine);
     free(o);
@@ -85,11 +93,17 @@ static status start(onednn **out, error *err) {
     return ASSAY_OK;
 }
 
+static status no_memory(size_t bytes, error *err) {
+    char size[32];
+    return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %zu bytes (%s) of oneDNN's work space", bytes, text_of_bytes(size, (double)bytes));
+}
+
 /* Memory of our own for a descriptor. */
 static status make_memory(onednn *o, const dnnl_memory_desc_t *md, arena *memory, dnnl_memory_t *out, error *err) {
-    void *data = arena_make(memory, dnnl_memory_desc_get_size(md) + 64, 1);
+    size_t bytes = dnnl_memory_desc_get_size(md) + 64;
+    void *data = arena_make(memory, bytes, 1);
     if (data == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for oneDNN's work space");
+        return no_memory(bytes, err);
     }
     CALL(dnnl_memory_create, out, md, o->engine, data);
     return ASSAY_OK;
@@ -407,6 +421,25 @@ static status make_hint(const onednn_conv *s, dnnl_alg_kind_t algorithm, onednn 
     return ASSAY_OK;
 }
 
+typedef struct conv_operand {
+    int arg_id;
+    dnnl_query_t query;
+    bool is_output;
+    const dnnl_memory_desc_t *user;
+} conv_operand;
+
+/* Whether all of it fits, before any is taken: what an arena has given stays taken, and another algorithm may be asked for next. */
+static status check_room(const conv_operand *operands, int n, const_dnnl_primitive_desc_t pd, error *err) {
+    size_t bytes = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
+    for (int i = 0; i < n; i++) {
+        const dnnl_memory_desc_t *inner = dnnl_primitive_desc_query_md(pd, operands[i].query, 0);
+        bytes += dnnl_memory_desc_equal(operands[i].user, inner) ? 0 : dnnl_memory_desc_get_size(inner);
+    }
+    void *room = malloc(bytes + 1);
+    free(room);
+    return room != NULL ? ASSAY_OK : no_memory(bytes, err);
+}
+
 static status conv_operands(const onednn_conv *s, onednn *o, conv_descs *d, const_dnnl_primitive_desc_t pd, arena *memory,
                             error *err) {
     static const struct {
@@ -421,14 +454,17 @@ static status conv_operands(const onednn_conv *s, onednn *o, conv_descs *d, cons
                               DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_BIAS},
     };
     onednn_direction to = s->direction;
-    TRY(add_operand(o, by_direction[to].narrow_arg, 0, to == ONEDNN_TO_NARROW, &d->narrow,
-                    dnnl_primitive_desc_query_md(pd, by_direction[to].narrow, 0), memory, err));
-    TRY(add_operand(o, by_direction[to].wide_arg, 1, to == ONEDNN_TO_WIDE, &d->wide,
-                    dnnl_primitive_desc_query_md(pd, by_direction[to].wide, 0), memory, err));
-    TRY(add_operand(o, by_direction[to].weight_arg, 2, to == ONEDNN_TO_WEIGHT, &d->weight,
-                    dnnl_primitive_desc_query_md(pd, by_direction[to].weight, 0), memory, err));
+    const conv_operand operands[] = {{by_direction[to].narrow_arg, by_direction[to].narrow, to == ONEDNN_TO_NARROW, &d->narrow},
+                                     {by_direction[to].wide_arg, by_direction[to].wide, to == ONEDNN_TO_WIDE, &d->wide},
+                                     {by_direction[to].weight_arg, by_direction[to].weight, to == ONEDNN_TO_WEIGHT, &d->weight}};
+    enum { N_OPERANDS = sizeof operands / sizeof *operands };
+    TRY(check_room(operands, N_OPERANDS, pd, err));
+    for (int i = 0; i < N_OPERANDS; i++) {
+        TRY(add_operand(o, operands[i].arg_id, i, operands[i].is_output, operands[i].user,
+                        dnnl_primitive_desc_query_md(pd, operands[i].query, 0), memory, err));
+    }
     if (s->bias) {
-        TRY(add_operand(o, by_direction[to].bias_arg, 3, to == ONEDNN_TO_WEIGHT, &d->bias, &d->bias, memory, err));
+        TRY(add_operand(o, by_direction[to].bias_arg, N_OPERANDS, to == ONEDNN_TO_WEIGHT, &d->bias, &d->bias, memory, err));
     }
     return add_scratch(o, pd, memory, o->args, &o->n_args, err);
 }
@@ -445,30 +481,33 @@ static void drop_handles(conv_handles *h) {
     *h = (conv_handles){NULL};
 }
 
-static status conv_primitive(const onednn_conv *s, dnnl_alg_kind_t algorithm, onednn *o, conv_descs *d, conv_handles *h, error *err) {
+/* sides: the layouts that the caller's tensors are described with. */
+static status conv_by(const onednn_conv *s, const onednn_conv *sides, dnnl_alg_kind_t algorithm, arena *memory, onednn *o, conv_handles *h,
+                      error *err) {
+    conv_descs d;
     dnnl_convolution_desc_t desc;
+    TRY(conv_describe(sides, &d, err));
     TRY(make_attributes(&h->attributes, err));
-    TRY(make_hint(s, algorithm, o, d, &h->hint, err));
-    TRY(conv_desc_of(s, s->direction, algorithm, d, &desc, err));
-    return make_primitive(o, &desc, h->attributes, h->hint, &h->pd, err);
+    TRY(make_hint(s, algorithm, o, &d, &h->hint, err));
+    TRY(conv_desc_of(s, s->direction, algorithm, &d, &desc, err));
+    TRY(make_primitive(o, &desc, h->attributes, h->hint, &h->pd, err));
+    return conv_operands(s, o, &d, h->pd, memory, err);
 }
 
+/* Winograd's algorithm, unless there is no such code or no memory for its work space, which is several times the tensors' size. */
 static status conv_build(const onednn_conv *s, arena *memory, onednn *o, conv_handles *h, error *err) {
-    conv_descs d;
     status result = ASSAY_UNSUPPORTED;
     if (suits_winograd(s)) {
         onednn_conv relaid = *s; /* there is no such code for channels-last sides as they are */
         relaid.own_layouts = true;
-        TRY(conv_describe(&relaid, &d, err));
-        result = conv_primitive(s, dnnl_convolution_winograd, o, &d, h, err);
+        result = conv_by(s, &relaid, dnnl_convolution_winograd, memory, o, h, err);
     }
-    if (result == ASSAY_UNSUPPORTED) {
+    if (result == ASSAY_UNSUPPORTED || result == ASSAY_OUT_OF_MEMORY) {
         drop_handles(h);
-        TRY(conv_describe(s, &d, err));
-        result = conv_primitive(s, dnnl_convolution_direct, o, &d, h, err);
+        drop_primitive(o);
+        result = conv_by(s, s, dnnl_convolution_direct, memory, o, h, err);
     }
-    TRY(result);
-    return conv_operands(s, o, &d, h->pd, memory, err);
+    return result;
 }
 
 status onednn_conv_prepare(const onednn_conv *shape, arena *memory, onednn **out, error *err) {
