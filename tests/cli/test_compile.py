@@ -468,6 +468,14 @@ exec cc "$@"
             self.assertIn(f"usage: assay {verb}", shown)
             self.assertIn(verb, self.run_assay("--help").stdout)
 
+    def test_in_place_is_tuned_apart(self):
+        """The same code, which is faster or slower by where its results lie."""
+        text = "".join(f"Operator: aten.hardtanh{way}.default\ncnt: 1, ((T([64, 100], f32), 0.0, 6.0), {{}})\n" for way in ("", "_"))
+        path = self.write("apart.txt", text)
+        self.records("--inputs", path, "--backend", "compiled:autotune", "--backend", "eager", env=self.env)
+        kept = [os.path.splitext(name)[1] for name in self.entries()]
+        self.assertEqual((kept.count(".tune"), kept.count(".so")), (2, 1))
+
     def test_cache(self):
         self.assertIn("0 entries", self.run_assay("cache", "info", env=self.env).stdout)
         self.both()

@@ -2,11 +2,9 @@
 /* The auto-tuner: races candidates, first of each step, then of the whole. */
 #include "engine/backend/tune.h"
 
-#include "base/file.h"
 #include "engine/backend/compiled_plan.h"
 #include "engine/backend/race.h"
-#include "engine/compile/cache.h"
-#include "engine/kernels/identity.h"
+#include "engine/backend/tune_kept.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -49,76 +47,6 @@ static status tune_step(compiled_plan *p, int step, const saved_inputs *saved, e
     p->steps[step].threads = threads_of(best, r.n_variants);
     p->steps[step].best_s = best_s[best];
     return compiled_use_variant(p, step, best % r.n_variants, err);
-}
-
-/* --- the choice, kept -------------------------------------------------------------------------------------------------------- */
-
-/* Who computes the whole: this plan; the same with products of its own; with some of its own, others the library's; eager's
-   kernels. */
-typedef enum computer { BY_PLAN, BY_OWN_PRODUCTS, BY_SOME_OWN, BY_EAGER, COMPUTERS } computer;
-
-/* What a race of them decides. */
-typedef struct settled {
-    computer by;
-    bool whole;                /* without running chains part by part */
-    bool untuned;              /* each step as the compiler would have it */
-    uint32_t library_products; /* of BY_SOME_OWN */
-} settled;
-
-/* A file of these, one for each step, and one more that holds what is settled. */
-typedef struct choice {
-    int32_t variant;
-    int32_t threads;
-} choice;
-
-static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 10";
-    int threads = omp_get_max_threads();
-    char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
-    kernel_identity(eager, sizeof eager);
-    cache_piece pieces[] = {{version, sizeof version},
-                            {p->program.source, strlen(p->program.source)},
-                            {p->program.dag_text, strlen(p->program.dag_text)},
-                            {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
-                            {eager, strlen(eager)},
-                            {&threads, sizeof threads}};
-    return cache_key_of(pieces, countof(pieces));
-}
-
-/* Choices of an earlier run; false when there are none that fit. */
-static bool recall(compiled_plan *p, const cache_key *key, settled *all) {
-    char path[4096];
-    text bytes = {0};
-    bool good = cache_find(key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
-                file_read(path, 1 << 20, &bytes, NULL) == ASSAY_OK &&
-                bytes.length >= ((size_t)p->n_steps + 1) * sizeof(choice);
-    for (int i = 0; good && i <= p->n_steps; i++) {
-        choice c;
-        memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
-        if (i == p->n_steps) {
-            good = c.variant >= 0 && c.variant < 2 * COMPUTERS;
-            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, false, (uint32_t)c.threads} : (settled){0};
-        } else if (p->steps[i].kernel != NULL) {
-            good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
-                   compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
-            p->steps[i].threads = good ? c.threads : 0;
-        }
-    }
-    text_clear(&bytes);
-    return good;
-}
-
-static void keep(const compiled_plan *p, const cache_key *key, const settled *what) {
-    choice *all = calloc((size_t)p->n_steps + 1, sizeof *all);
-    char path[4096];
-    for (int i = 0; all != NULL && i < p->n_steps; i++) {
-        all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
-    }
-    if (all != NULL) {
-        all[p->n_steps] = (choice){(int32_t)what->by + (what->whole ? COMPUTERS : 0), (int32_t)what->library_products};
-        (void)cache_store(key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
-    }
-    free(all);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
@@ -401,8 +329,7 @@ static status tune_into(compiled_backend *b, compiled_plan *p, const saved_input
     settle(p, r, result == ASSAY_OK ? wins : &(settled){.untuned = true});
     if (result == ASSAY_OK && (wins->by == BY_OWN_PRODUCTS || wins->by == BY_SOME_OWN)) {
         compiled_plan *own = (compiled_plan *)p->instead;
-        cache_key key = key_of(own);
-        keep(own, &key, &(settled){0});
+        tune_keep(own, &(settled){0});
     }
     return result;
 }
@@ -452,8 +379,7 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
         compiled_plan *own = NULL;
         settled itself;
         if (with_own_products(b, p, who->library_products, &own, NULL) == ASSAY_OK && own != NULL) {
-            cache_key key = key_of(own);
-            (void)recall(own, &key, &itself);
+            (void)tune_recall(own, &itself);
             own->whole = who->whole;
             p->instead = &own->base;
         }
@@ -502,9 +428,8 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
     if (p->n_steps == 0 || (!has_kernels(p) && p->program.is_fallback)) {
         return ASSAY_OK; /* nothing to choose from */
     }
-    cache_key key = key_of(p);
     settled wins = {0};
-    if (recall(p, &key, &wins)) {
+    if (tune_recall(p, &wins)) {
         TRY(settle_as_before(b, p, &wins, err));
     } else {
         saved_inputs saved = {0};
@@ -522,7 +447,7 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
             p->base.note = "not tuned: a kernel that was tried failed";
             return ASSAY_OK;
         }
-        keep(p, &key, &wins);
+        tune_keep(p, &wins);
     }
     describe_choice(p, &wins);
     return ASSAY_OK;

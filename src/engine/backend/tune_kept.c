@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The auto-tuner's choices in the cache. */
+#include "engine/backend/tune_kept.h"
+
+#include "base/file.h"
+#include "engine/compile/cache.h"
+#include "engine/kernels/identity.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of these, one for each step, and one more that holds what is settled. */
+typedef struct choice {
+    int32_t variant;
+    int32_t threads;
+} choice;
+
+/* Which nodes write what they read: relu and relu_ are the same code, and not as fast where only one result lies in a cache. */
+static uint64_t written_by(const graph *g) {
+    uint64_t mixed = 1469598103934665603u;
+    for (int i = 0; i < g->n_nodes; i++) {
+        mixed = (mixed ^ (uint64_t)g->nodes[i].call.op->in_place) * 1099511628211u;
+    }
+    return mixed;
+}
+
+static cache_key key_of(const compiled_plan *p) {
+    static const char version[] = "tune 10";
+    int threads = omp_get_max_threads();
+    uint64_t written = written_by(p->g);
+    char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
+    kernel_identity(eager, sizeof eager);
+    cache_piece pieces[] = {{version, sizeof version},
+                            {p->program.source, strlen(p->program.source)},
+                            {p->program.dag_text, strlen(p->program.dag_text)},
+                            {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
+                            {eager, strlen(eager)},
+                            {&threads, sizeof threads},
+                            {&written, sizeof written}};
+    return cache_key_of(pieces, countof(pieces));
+}
+
+bool tune_recall(compiled_plan *p, settled *all) {
+    const cache_key key = key_of(p);
+    char path[4096];
+    text bytes = {0};
+    bool good = cache_find(&key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
+                file_read(path, 1 << 20, &bytes, NULL) == ASSAY_OK &&
+                bytes.length >= ((size_t)p->n_steps + 1) * sizeof(choice);
+    for (int i = 0; good && i <= p->n_steps; i++) {
+        choice c;
+        memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
+        if (i == p->n_steps) {
+            good = c.variant >= 0 && c.variant < 2 * COMPUTERS;
+            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, false, (uint32_t)c.threads} : (settled){0};
+        } else if (p->steps[i].kernel != NULL) {
+            good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
+                   compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
+            p->steps[i].threads = good ? c.threads : 0;
+        }
+    }
+    text_clear(&bytes);
+    return good;
+}
+
+void tune_keep(const compiled_plan *p, const settled *what) {
+    const cache_key key = key_of(p);
+    choice *all = calloc((size_t)p->n_steps + 1, sizeof *all);
+    char path[4096];
+    for (int i = 0; all != NULL && i < p->n_steps; i++) {
+        all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
+    }
+    if (all != NULL) {
+        all[p->n_steps] = (choice){(int32_t)what->by + (what->whole ? COMPUTERS : 0), (int32_t)what->library_products};
+        (void)cache_store(&key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
+    }
+    free(all);
+}
