@@ -65,16 +65,6 @@ static inline __attribute__((always_inline)) void short_quarter_most(value *to, 
     }
 }
 
-static inline __attribute__((always_inline)) void short_quarter_sum(value *to, pack p) {
-    half_pack half[2];
-    quarter_pack quarter[2];
-    memcpy(half, &p, sizeof p);
-    half[0] += half[1];
-    memcpy(quarter, &half[0], sizeof quarter);
-    quarter[0] += quarter[1];
-    memcpy(to, &quarter[0], sizeof quarter[0]);
-}
-
 /* Of a row's last pack, what is its own. */
 static inline __attribute__((always_inline)) pack_mask short_own(int64_t n) {
     value place[PACK];
@@ -115,7 +105,7 @@ static inline __attribute__((always_inline)) void softmax_some(short_rows *s, va
             }
             e += more;
         }
-        short_quarter_sum(s->part[r], e);
+        pack_quarter_sum(s->part[r], e);
     }
 #pragma omp simd
     for (int r = 0; r < SHORT_ROWS; r++) {

@@ -41,16 +41,21 @@ static inline value pack_sum(pack p) {
 typedef value half_pack __attribute__((vector_size(32)));
 typedef value quarter_pack __attribute__((vector_size(16)));
 
-/* By halves: number by number the compiler takes each out of the pack. */
-static inline value pack_sum(pack p) {
+/* A pack folded to a quarter of it. */
+static inline __attribute__((always_inline)) void pack_quarter_sum(value part[PACK / 4], pack p) {
     half_pack half[2];
     quarter_pack quarter[2];
-    value part[PACK / 4];
     memcpy(half, &p, sizeof p);
     half[0] += half[1];
     memcpy(quarter, &half[0], sizeof quarter);
     quarter[0] += quarter[1];
-    memcpy(part, &quarter[0], sizeof part);
+    memcpy(part, &quarter[0], sizeof quarter[0]);
+}
+
+/* By halves: number by number the compiler takes each out of the pack. */
+static inline value pack_sum(pack p) {
+    value part[PACK / 4];
+    pack_quarter_sum(part, p);
     return PACK == 16 ? (part[0] + part[1]) + (part[PACK / 4 - 2] + part[PACK / 4 - 1]) : part[0] + part[1];
 }
 #endif
