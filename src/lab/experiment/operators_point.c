@@ -107,9 +107,9 @@ static record_status status_of(status code) {
 }
 
 /* Work space that does not fit beside the tensors is like tensors that do not fit. */
-static void set_unprepared(arena *memory, const operators_options *o, record *r, const error *why) {
-    if (why->code != ASSAY_OUT_OF_MEMORY) {
-        set_verdict(memory, r, status_of(why->code), why->message);
+static void set_unprepared(arena *memory, const operators_options *o, record *r, status result, const error *why) {
+    if (result != ASSAY_OUT_OF_MEMORY) {
+        set_verdict(memory, r, status_of(result), why->message);
         return;
     }
     char limit[32];
@@ -234,7 +234,7 @@ static status prepare_plan(point *p, size_t b, error *err) {
     operators_profile_prepare(p->context->profile, r->backend, from);
     if (prepared != ASSAY_OK) {
         p->plans[b] = NULL;
-        set_unprepared(p->memory, p->context->options, r, &reason);
+        set_unprepared(p->memory, p->context->options, r, prepared, &reason);
         return ASSAY_OK;
     }
     r->prepare_ns = (double)(to - from);
