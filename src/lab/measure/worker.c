@@ -431,12 +431,23 @@ static void describe(supervisor *s) {
     }
 }
 
+/* What is killed with the worker may end after it, and lets go of its files and locks only then. Where nobody reaps orphans the group stays
+   for good: not waited for longer than they take to end. */
+static void await_group(pid_t group) {
+    enum { MOST_MS = 200 };
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < MOST_MS && kill(-group, 0) == 0; i++) {
+        nanosleep(&moment, NULL);
+    }
+}
+
 static void reap(supervisor *s) {
     kill_group(s, SIGKILL); /* children it left behind; itself is a zombie by now */
     struct rusage usage = {0};
     int wait_status = 0;
     while (wait4(s->pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
     }
+    await_group(s->pid);
     s->outcome.cut_message = s->buffer.length > 0;
     s->outcome.peak_bytes = (size_t)usage.ru_maxrss * 1024;
     s->outcome.elapsed_s = now_s() - s->start_s;
