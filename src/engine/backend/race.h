@@ -28,7 +28,6 @@ void race_forget(saved_inputs *s);
 #define RACE_CHOICE_S 0.25
 /* Of a clock that only goes forward. */
 double race_now_s(void);
-void race_pause(double seconds);
 
 typedef status candidate_fn(void *self, int candidate, error *err);
 

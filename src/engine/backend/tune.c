@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OpenMP's threads of another process may wait for work in a loop, some for 200 ms. */
-#define AFTER_OTHERS_S 0.2
-
 enum { MAX_CANDIDATES = 16, ROUNDS = 5, ROUNDS_OF_WHOLE = 15 }; /* the last choice decides most, among few */
 
 typedef struct step_race {
@@ -243,21 +240,6 @@ static bool is_as_untuned(const whole_race *r, computer by) {
     return true;
 }
 
-/* Whether one of its steps runs on fewer threads than untuned. */
-static bool saves_threads(const whole_race *r, const settled *who) {
-    if (who->by == BY_EAGER || who->untuned) {
-        return false;
-    }
-    const compiled_plan *p = (const compiled_plan *)r->plans[who->by];
-    for (int i = 0; i < p->n_steps; i++) {
-        const step_setting *tuned = &r->tuned[who->by][i], *untuned = &r->untuned[who->by][i];
-        if (tuned->threads > 0 && tuned->threads < omp_get_max_threads() && untuned->threads != tuned->threads) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static status race_whole(whole_race *r, uint32_t library_products, const saved_inputs *saved, settled *wins, error *err) {
     double best_s[MOST_WHOLE];
     for (int i = COMPUTERS - 1; i >= 0; i--) { /* eager's first: a tie is not worth a second way of computing the same */
@@ -274,10 +256,6 @@ static status race_whole(whole_race *r, uint32_t library_products, const saved_i
     TRY(race_all(run_whole, r, r->n, r->n, ROUNDS_OF_WHOLE, saved, best_s, err));
     int best = race_winner(best_s, r->n);
     TRY(confirm(r, best_s, saved, &best, err));
-    if (saves_threads(r, &r->of[best])) { /* is faster as long as another program keeps a core: asked again when that may have ended */
-        race_pause(AFTER_OTHERS_S);
-        TRY(confirm(r, best_s, saved, &best, err));
-    }
     *wins = r->of[best];
     return ASSAY_OK;
 }
