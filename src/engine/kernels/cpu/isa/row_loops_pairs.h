@@ -44,9 +44,7 @@ static inline value row_number(double x) {
 static inline __attribute__((always_inline)) pair row_pair(dtype t, const void *row, int64_t i) {
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
-        half_bits x;
-        memcpy(&x, row_at(t, row, i), sizeof x);
-        float_pair p = float_pair_of(t, x);
+        float_pair p = float_pair_at(t, row_at(t, row, i));
         return (pair){p.a, p.b};
     }
 #endif
