@@ -376,6 +376,10 @@ static const flow_case variances[] = {
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
     {"%x = input(T([24, 16, 75, 75], f32))\n" NORM_INPUTS("16"),
      "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
+    /* nothing is read again */
+    {"%x = input(T([37, 771], f32))\n", "%y, %m = var_mean.correction(%x, [1])\n", "%y, %m"},
+    {"%x = input(T([11, 9, 16, 12], f32))\n", "%y, %m = var_mean.correction(%x, [0, 2, 3], correction=0)\n", "%y, %m"},
+    {"%x = input(T([11, 16, 15, 15], f32))\n", "%y = std.correction(%x, [0, 2, 3])\n", "%y"},
 };
 
 /* What is taken off is no mean, or of something else. */
@@ -420,6 +424,9 @@ static void check_variances(void) {
     static const filler fillers[] = {all_alike, far_from_0, far_beginnings, infinite_beginnings, as_far_as_may_be};
     for (size_t i = 0; i < sizeof variances / sizeof variances[0]; i++) {
         const flow_case *c = &variances[i];
+        if (!is_in_text(c, "<= 0.75f * exact")) {
+            print_error("%s%s waits for the mean\n", c->inputs, c->call);
+        }
         assert_true(is_in_text(c, "<= 0.75f * exact")); /* whether what was taken for the mean is far from it */
         for (size_t f = 0; f < sizeof fillers / sizeof fillers[0]; f++) {
             check_filled(c, DTYPE_AS_RECORDED, 1 + (int)f % 3, 0, fillers[f]);
@@ -453,10 +460,15 @@ static void sums_in_registers_agree(void **state) {
     static const flow_case rows = {"%x = input(T([40, 1024], bf16))\n", "%y = _softmax(%x, -1, False)\n", "%y"};
     static const flow_case columns = {"%x = input(T([3, 37, 256], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"};
     static const flow_case pairs = {"%x = input(T([23, 1027], bf16))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"};
+    static const flow_case turns = {"%x = input(T([11, 9, 16, 13], f32))\n", "%y = sum.dim_IntList(%x, [0, 2, 3])\n", "%y"};
     compile_options *o = &((compiled_backend *)compiled)->options;
     assert_false(is_in_text(&rows, "held_f32"));
     assert_false(is_in_text(&pairs, "stream_bf16_pairs"));
-    o->no_twins = o->few_stores = true;
+    assert_false(is_in_text(&turns, "group_end"));
+    o->no_twins = o->few_stores = o->asks_far = true;
+    assert_true(is_in_text(&turns, "group_end"));
+    check(&turns, DTYPE_AS_RECORDED, 2, NAN);
+    check(&turns, DTYPE_BF16, 3, 0);
     assert_true(is_in_text(&rows, "take_larger_held_f32"));
     assert_true(is_in_text(&columns, "held_to_f32"));
     assert_true(is_in_text(&pairs, "stream_bf16_pairs"));
@@ -467,7 +479,7 @@ static void sums_in_registers_agree(void **state) {
     check(&rows, DTYPE_F16, 3, INFINITY);
     check_exponentials();
     check_variances();
-    o->no_twins = o->few_stores = false;
+    o->no_twins = o->few_stores = o->asks_far = false;
 }
 
 /* Results of middling size pass the caches where a kernel has phases, unless they are read again. */

@@ -105,13 +105,31 @@ void emit_near_sum(emitter *m, int phase) {
     emit_line(m, "r%d_%d = fabsf(r%d_%d) <= " FINITE " ? r%d_%d : 0;", i, phase, i, phase, i, phase);
 }
 
+/* The condition under which they are far: of sums that are finite. */
+static void add_far(const emitter *m, text *out, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    text_addf(out, "!(exact%d * exact%d * %.9ef <= " FAR_SHARE " * exact%d) && fabsf(exact%d + r%d_%d) <= " FINITE, sum, sum,
+              1 / (double)emit_visited(m), squares, sum, sum, phase);
+}
+
+/* From sums about a number near the mean to those about the mean. */
+static void emit_exact(emitter *m, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    emit_line(m, "exact%d -= exact%d * exact%d * %.9ef;", squares, sum, sum, 1 / (double)emit_visited(m));
+    emit_line(m, "exact%d = exact%d < 0 ? 0 : exact%d;", squares, squares, squares);
+    emit_line(m, "exact%d += r%d_%d;", sum, sum, phase);
+}
+
 void emit_open_far(emitter *m, int phase) {
     int sum = m->guessed, squares = m->squares;
+    text far = {0};
     emit_root_result(m, sum);
     emit_root_result(m, squares);
     emit_line(m, "float exact%d = r%d, exact%d = r%d;", sum, sum, squares, squares);
-    emit_line(m, "if (!(exact%d * exact%d * %.9ef <= " FAR_SHARE " * exact%d) && fabsf(exact%d + r%d_%d) <= " FINITE ") {", sum, sum,
-              1 / (double)emit_visited(m), squares, sum, sum, phase);
+    add_far(m, &far, phase);
+    emit_line(m, "if (%s) {", text_get(&far));
+    m->out.failed |= far.failed;
+    text_clear(&far);
     m->depth++;
     emit_line(m, "r%d_%d += exact%d;", sum, phase, sum);
 }
@@ -124,7 +142,30 @@ void emit_close_far(emitter *m, int phase) {
     emit_line(m, "exact%d = r%d;", squares, squares);
     m->depth--;
     emit_line(m, "}");
-    emit_line(m, "exact%d -= exact%d * exact%d * %.9ef;", squares, sum, sum, 1 / (double)emit_visited(m));
-    emit_line(m, "exact%d = exact%d < 0 ? 0 : exact%d;", squares, squares, squares);
-    emit_line(m, "exact%d += r%d_%d;", sum, sum, phase);
+    emit_exact(m, phase);
+}
+
+void emit_open_nearing(emitter *m) {
+    emit_line(m, "float exact%d, exact%d;", m->guessed, m->squares);
+    emit_line(m, "for (_Bool again = 0;; again = 1) {");
+    m->depth++;
+}
+
+void emit_close_nearing(emitter *m, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    text far = {0};
+    emit_root_result(m, sum);
+    emit_root_result(m, squares);
+    emit_line(m, "exact%d = r%d;", sum, sum);
+    emit_line(m, "exact%d = r%d;", squares, squares);
+    add_far(m, &far, phase);
+    emit_line(m, "if (again || !(%s)) {", text_get(&far));
+    emit_line(m, "    break;");
+    emit_line(m, "}");
+    emit_line(m, "r%d_%d += exact%d;", sum, phase, sum);
+    m->depth--;
+    emit_line(m, "}");
+    emit_exact(m, phase);
+    m->out.failed |= far.failed;
+    text_clear(&far);
 }

@@ -22,5 +22,8 @@ void emit_near_sum(emitter *m, int phase);
    once more, about the sum that is known by then, and what comes behind that. */
 void emit_open_far(emitter *m, int phase);
 void emit_close_far(emitter *m, int phase);
+/* The same of a task alone, as a loop around both sums, which goes twice where they are far: its beginning, and what comes behind them. */
+void emit_open_nearing(emitter *m);
+void emit_close_nearing(emitter *m, int phase);
 
 #endif

@@ -144,41 +144,56 @@ static void renumber_phases(kernel *k, int largest) {
     }
 }
 
-void emit_choose_guess(emitter *m) {
+/* A kernel of the emitter's own, that it may change; NULL when memory is out. */
+static kernel *own_kernel(emitter *m) {
     const kernel *k = m->k;
-    shift *all = malloc(((size_t)k->n_exprs + 1) * sizeof *all);
-    m->out.failed |= all == NULL;
-    for (int i = 0; all != NULL && m->guessed < 0 && i < k->n_roots; i++) {
-        m->guessed = may_guess(k, i, all) ? i : -1;
-    }
-    free(all);
-    deviation_form form = {.sum = -1};
-    if (m->guessed < 0 && !emit_find_deviations(m, &form)) {
-        return;
-    }
     kernel *own = arena_make(m->c->memory, 1, sizeof *own);
     expr *exprs = arena_make(m->c->memory, (size_t)k->n_exprs + EMIT_MORE_EXPRS, sizeof *exprs);
     root *roots = arena_make(m->c->memory, (size_t)k->n_roots, sizeof *roots);
     if (own == NULL || exprs == NULL || roots == NULL) {
         m->out.failed = true;
-        m->guessed = m->squares = -1;
-        return;
+        return NULL;
     }
     memcpy(exprs, k->exprs, (size_t)k->n_exprs * sizeof *exprs);
     memcpy(roots, k->roots, (size_t)k->n_roots * sizeof *roots);
     *own = *k;
     own->exprs = exprs;
     own->roots = roots;
-    if (m->guessed >= 0) {
-        m->near_of = k->roots[m->guessed].expr;
-        renumber_phases(own, m->guessed);
-    } else {
+    return own;
+}
+
+void emit_choose_near_mean(emitter *m) {
+    deviation_form form;
+    kernel *own = emit_find_deviations(m, &form) ? own_kernel(m) : NULL;
+    if (own != NULL) {
         m->guessed = form.sum;
         m->squares = form.squares;
         m->near_of = form.element;
         emit_use_near_mean(own, &form);
+        m->k = own;
     }
-    m->k = own;
+}
+
+void emit_choose_guess(emitter *m) {
+    const kernel *k = m->k;
+    int largest = -1;
+    shift *all = malloc(((size_t)k->n_exprs + 1) * sizeof *all);
+    m->out.failed |= all == NULL;
+    for (int i = 0; all != NULL && largest < 0 && i < k->n_roots; i++) {
+        largest = may_guess(k, i, all) ? i : -1;
+    }
+    free(all);
+    if (largest < 0) {
+        emit_choose_near_mean(m);
+        return;
+    }
+    kernel *own = own_kernel(m);
+    if (own != NULL) {
+        m->guessed = largest;
+        m->near_of = k->roots[largest].expr;
+        renumber_phases(own, largest);
+        m->k = own;
+    }
 }
 
 bool emit_guesses_in(const emitter *m, int phase) {

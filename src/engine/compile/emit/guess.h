@@ -7,6 +7,8 @@
 
 /* Looks for a root whose result need only be near, and renumbers the phases of a kernel of the emitter's own. */
 void emit_choose_guess(emitter *m);
+/* The same, of roots that squares of deviations wait for alone. */
+void emit_choose_near_mean(emitter *m);
 /* Whether it is one of this phase's. */
 bool emit_guesses_in(const emitter *m, int phase);
 /* The number that stands for it; what begins the doing again of rows where that is too far off, and what ends it. */

@@ -3,7 +3,10 @@
 #include "engine/compile/emit/phases.h"
 
 #include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
+#include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/turned.h"
@@ -43,6 +46,50 @@ void emit_drop_unasked(emitter *m, size_t from, const bool *named) {
     }
 }
 
+/* A block of lanes of the row at hand, or what its last one leaves. */
+static void emit_turn(emitter *m, int phase, int64_t lanes, const char *from, const bool *named) {
+    int inner = m->k->loops[m->k->n_loops - 1];
+    emit_line(m, "for (int64_t v%d = group; v%d < group_end; v%d++) {", inner, inner, inner);
+    m->depth++;
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_lanes(m, phase, lanes, from);
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->named, named, (size_t)m->k->n_exprs);
+}
+
+/* Rows that take turns (emit_takes_turns), a group of them after the other. */
+static void emit_turns(emitter *m, int phase, const bool *named) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->loops[k->n_loops - 1]].size, row = k->variables[k->vector].size, rest = row % k->lanes;
+    char from[32];
+    for (int i = 0; i < k->n_loops - 1; i++) {
+        emit_open_loop(m, k->loops[i]);
+    }
+    emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, EMIT_PAGES);
+    m->depth++;
+    if (size % EMIT_PAGES != 0) {
+        emit_line(m, "const int64_t group_end = %lld - group < %d ? %lld : group + %d;", (long long)size, EMIT_PAGES, (long long)size,
+                  EMIT_PAGES);
+    } else {
+        emit_line(m, "const int64_t group_end = group + %d;", EMIT_PAGES);
+    }
+    emit_line(m, "for (int64_t lane = 0; lane < %lld; lane += %lld) {", (long long)(row - rest), (long long)k->lanes);
+    m->depth++;
+    emit_turn(m, phase, k->lanes, "lane", named);
+    m->depth--;
+    emit_line(m, "}");
+    if (rest > 0) {
+        snprintf(from, sizeof from, "%lld", (long long)(row - rest));
+        emit_turn(m, phase, rest, from, named);
+    }
+    for (int i = 0; i < k->n_loops; i++) {
+        m->depth--;
+        emit_line(m, "}");
+    }
+}
+
 void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
@@ -54,6 +101,11 @@ void emit_loops(emitter *m, int phase) {
         return;
     }
     memcpy(named, m->named, (size_t)k->n_exprs);
+    if (emit_takes_turns(m, phase)) {
+        emit_turns(m, phase, named);
+        free(named);
+        return;
+    }
     emit_turned(m);
     for (int i = 0; i < k->n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
@@ -224,10 +276,28 @@ int emit_tasks(emitter *m, definition *made) {
     return n;
 }
 
+/* Sums of elements and of squares of their deviations together (deviations.c). What is named on the way is forgotten. */
+static void emit_near_phase(emitter *m, int phase) {
+    emit_line(m, "float r%d_%d;", m->guessed, phase);
+    emit_guess(m, phase);
+    emit_open_nearing(m);
+    emit_row(m, phase);
+    emit_want_phase(m, phase);
+    emit_accumulators(m, phase);
+    emit_loops(m, phase);
+    emit_close_nearing(m, phase);
+    memset(m->named, 0, (size_t)m->k->n_exprs);
+    memset(m->kept, 0, (size_t)m->k->n_exprs);
+}
+
 void emit_phases(emitter *m) {
     const kernel *k = m->k;
     for (int phase = 0; phase < k->n_phases; phase++) {
         m->phase = phase;
+        if (emit_guesses_in(m, phase)) {
+            emit_near_phase(m, phase);
+            continue;
+        }
         if (k->has_classes) {
             emit_row(m, phase);
         }

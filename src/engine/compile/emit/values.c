@@ -79,6 +79,8 @@ void emit_name(const emitter *m, text *out, int i) {
     } else if (m->flow != FLOW_NONE && (e->kind == EXPR_RESULT || m->kept[i])) {
         bool result = e->kind == EXPR_RESULT;
         text_addf(out, m->rows ? "%c%d_%d[l]" : "%c%d_%d", result ? 'r' : 't', result ? e->root : i, m->phase);
+    } else if (e->kind == EXPR_RESULT && m->squares >= 0 && (e->root == m->guessed || e->root == m->squares)) {
+        text_addf(out, m->k->roots[e->root].phase == m->phase ? "r%d_%d" : "exact%d", e->root, m->phase);
     } else if (e->kind == EXPR_RESULT) {
         text_addf(out, m->rows ? "r%d[l]" : "r%d", e->root);
     } else {
