@@ -96,8 +96,9 @@ static void emit_take_place(emitter *m, const root *r, bool in_order, const char
     const char *beats = r->how == RED_ARGMAX ? ">" : "<";
     if (in_order) {
         bool may_be_nan = dtype_is_floating(r->dtype);
-        emit_line(m, may_be_nan ? "const int wins = (%s %s %s) | ((%s != %s) & (%s == %s));" : "const int wins = %s %s %s;",
-                  x, beats, a, x, x, a, a);
+        const char *loses = r->how == RED_ARGMAX ? "<=" : ">="; /* never to or of NaN */
+        emit_line(m, may_be_nan ? "const int wins = !(%s %s %s) & (%s == %s);" : "const int wins = %s %s %s;", x,
+                  may_be_nan ? loses : beats, a, a, a);
     } else if (dtype_is_floating(r->dtype)) {
         emit_line(m, "const int wins = ((%s %s %s) & (%s == %s)) | ((%s != %s) & (%s == %s)) |", x, beats, a, a, a, x, x, a, a);
         emit_line(m, "    (((%s == %s) | ((%s != %s) & (%s != %s))) & (%s < %s));", x, a, x, x, a, a, p, at);

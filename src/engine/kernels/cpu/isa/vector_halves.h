@@ -17,6 +17,19 @@ typedef struct wide_four {
 #define IN_FOUR 4
 #endif
 
+/* Whether any is below a negative number: such have the largest bits. A NaN may count among them. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int four_any_below(wide_four x, float bound) {
+    wide_i32 most = (wide_i32)x.v[0];
+    uint16_t some;
+    for (int k = 1; k < IN_FOUR; k++) {
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"(x.v[k]));
+    }
+    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(wide_of(bound)));
+    return some != 0;
+}
+#endif
+
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_times(wide_four x, float factor) {
     for (int k = 0; k < IN_FOUR; k++) {
@@ -213,45 +226,8 @@ VECTOR_INLINE wide_four four_tanh_for_f16(wide_four x) {
 }
 #endif
 
-/* The normal distribution's share below x, by the table of its logarithm to base 2: all of it from 3.95 on, and below -12.9, where
-   f32 has hardly a normal number for it, 0. 3.2e-4. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_cdf_for_bf16(wide_four x) {
-    static const float terms[3][32] __attribute__((aligned(64))) = {
-        {
-            -0x1.00008ep+0f, -0x1.fc1834p-1f, -0x1.d7ed86p-1f, -0x1.78cc5ap-1f, -0x1.dca89cp-2f, -0x1.c309cep-3f,
-            -0x1.3691fp-4f, -0x1.35532ep-6f, -0x1.70e3ecp+1f, -0x1.699752p+1f, -0x1.62043p+1f, -0x1.5a259ep+1f,
-            -0x1.51f64ep+1f, -0x1.49707cp+1f, -0x1.408df4p+1f, -0x1.374816p+1f, -0x1.2d97dcp+1f, -0x1.2375fep+1f,
-            -0x1.18db24p+1f, -0x1.0dc046p+1f, -0x1.021f4ap+1f, -0x1.ebe814p+0f, -0x1.d27c0ap+0f, -0x1.b8061ap+0f,
-            -0x1.9ca72cp+0f, -0x1.80a2ccp+0f, -0x1.647372p+0f, -0x1.48e718p+0f, -0x1.2f41f6p+0f, -0x1.1957e8p+0f,
-            -0x1.096938p+0f, -0x1.014792p+0f
-        },
-        {
-            0x1.2763acp+0f, 0x1.1a2526p+0f, 0x1.da7866p-1f, 0x1.4aae38p-1f, 0x1.685296p-2f, 0x1.262e9cp-3f, 0x1.60b3dp-5f,
-            0x1.354f62p-7f, 0x1.c5a998p-3f, 0x1.d86c42p-3f, 0x1.ecc1e2p-3f, 0x1.016eep-2f, 0x1.0d7dfp-2f, 0x1.1ab174p-2f,
-            0x1.293336p-2f, 0x1.3934e6p-2f, 0x1.4af1fap-2f, 0x1.5eb1fp-2f, 0x1.74cb3ep-2f, 0x1.8da6e4p-2f, 0x1.a9c4e8p-2f,
-            0x1.c9c1a4p-2f, 0x1.ee5bcap-2f, 0x1.0c3d26p-1f, 0x1.249806p-1f, 0x1.40dc34p-1f, 0x1.61b06cp-1f,
-            0x1.87a398p-1f, 0x1.b2dc76p-1f, 0x1.e269acp-1f, 0x1.0972fp+0f, 0x1.1e179ep+0f
-        },
-        {
-            -0x1.d5a09ep-2f, -0x1.750daep-2f, -0x1.0482ap-2f, -0x1.2ef75cp-3f, -0x1.162a38p-4f, -0x1.83d3aap-6f,
-            -0x1.92c5aap-8f, -0x1.363a14p-10f, -0x1.6f2094p-1f, -0x1.6ef05cp-1f, -0x1.6eb9c6p-1f, -0x1.6e7ba8p-1f,
-            -0x1.6e3496p-1f, -0x1.6de2cap-1f, -0x1.6d840ap-1f, -0x1.6d1582p-1f, -0x1.6c9398p-1f, -0x1.6bf998p-1f,
-            -0x1.6b416p-1f, -0x1.6a62c6p-1f, -0x1.6952ccp-1f, -0x1.68026cp-1f, -0x1.665ccp-1f, -0x1.644446p-1f,
-            -0x1.618e98p-1f, -0x1.5dfdbp-1f, -0x1.593578p-1f, -0x1.52ab68p-1f, -0x1.498df2p-1f, -0x1.3ca292p-1f,
-            -0x1.2a2158p-1f, -0x1.0fae9ep-1f
-        },
-    };
-    wide_four near;
-    for (int k = 0; k < IN_FOUR; k++) {
-        near.v[k] = wide_smaller(3.95f, x.v[k]);
-    }
-    return four_powers(four_from_table(terms, near, 2, 1 / 0.53f), x, -12.9f);
-}
-#endif
-
-/* The square of the table of its root, of degree 3: all of it from 3.8 on, and 0 in the first interval, below -5.73, where x times it
-   is 0 in f16. 1e-4 where that is a normal number, 5e-4 below. */
+/* The normal distribution's share below x, as the square of the table of its root, of degree 3: all of it from 3.8 on, and 0 in the first
+   interval, below -5.73, where x times it is 0 in f16. 1e-4 where that is a normal number, 5e-4 below. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
     static const float terms[4][32] __attribute__((aligned(64))) = {
@@ -297,18 +273,101 @@ VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
 }
 #endif
 
-/* The slope of x times that share: at -s, for s = |x|, (0.7518 - s) 2^y, where the table of y has the exponential and all else, so that
-   digits are kept beside the zero; at s it is 1 less that. Below the lowest y it is taken for 0. */
+/* The same by the table of its logarithm to base 2: all of it from 3.95 on, and below -12.9, where f32 has hardly a normal number for
+   it, 0. 3.2e-4. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope(wide_four x, const float (*terms)[32], float intervals, float most, float lowest) {
+VECTOR_INLINE wide_four four_low_normal_cdf(wide_four x) {
+    static const float terms[3][32] __attribute__((aligned(64))) = {
+        {
+            -0x1.00008ep+0f, -0x1.fc1834p-1f, -0x1.d7ed86p-1f, -0x1.78cc5ap-1f, -0x1.dca89cp-2f, -0x1.c309cep-3f,
+            -0x1.3691fp-4f, -0x1.35532ep-6f, -0x1.70e3ecp+1f, -0x1.699752p+1f, -0x1.62043p+1f, -0x1.5a259ep+1f,
+            -0x1.51f64ep+1f, -0x1.49707cp+1f, -0x1.408df4p+1f, -0x1.374816p+1f, -0x1.2d97dcp+1f, -0x1.2375fep+1f,
+            -0x1.18db24p+1f, -0x1.0dc046p+1f, -0x1.021f4ap+1f, -0x1.ebe814p+0f, -0x1.d27c0ap+0f, -0x1.b8061ap+0f,
+            -0x1.9ca72cp+0f, -0x1.80a2ccp+0f, -0x1.647372p+0f, -0x1.48e718p+0f, -0x1.2f41f6p+0f, -0x1.1957e8p+0f,
+            -0x1.096938p+0f, -0x1.014792p+0f
+        },
+        {
+            0x1.2763acp+0f, 0x1.1a2526p+0f, 0x1.da7866p-1f, 0x1.4aae38p-1f, 0x1.685296p-2f, 0x1.262e9cp-3f, 0x1.60b3dp-5f,
+            0x1.354f62p-7f, 0x1.c5a998p-3f, 0x1.d86c42p-3f, 0x1.ecc1e2p-3f, 0x1.016eep-2f, 0x1.0d7dfp-2f, 0x1.1ab174p-2f,
+            0x1.293336p-2f, 0x1.3934e6p-2f, 0x1.4af1fap-2f, 0x1.5eb1fp-2f, 0x1.74cb3ep-2f, 0x1.8da6e4p-2f, 0x1.a9c4e8p-2f,
+            0x1.c9c1a4p-2f, 0x1.ee5bcap-2f, 0x1.0c3d26p-1f, 0x1.249806p-1f, 0x1.40dc34p-1f, 0x1.61b06cp-1f,
+            0x1.87a398p-1f, 0x1.b2dc76p-1f, 0x1.e269acp-1f, 0x1.0972fp+0f, 0x1.1e179ep+0f
+        },
+        {
+            -0x1.d5a09ep-2f, -0x1.750daep-2f, -0x1.0482ap-2f, -0x1.2ef75cp-3f, -0x1.162a38p-4f, -0x1.83d3aap-6f,
+            -0x1.92c5aap-8f, -0x1.363a14p-10f, -0x1.6f2094p-1f, -0x1.6ef05cp-1f, -0x1.6eb9c6p-1f, -0x1.6e7ba8p-1f,
+            -0x1.6e3496p-1f, -0x1.6de2cap-1f, -0x1.6d840ap-1f, -0x1.6d1582p-1f, -0x1.6c9398p-1f, -0x1.6bf998p-1f,
+            -0x1.6b416p-1f, -0x1.6a62c6p-1f, -0x1.6952ccp-1f, -0x1.68026cp-1f, -0x1.665ccp-1f, -0x1.644446p-1f,
+            -0x1.618e98p-1f, -0x1.5dfdbp-1f, -0x1.593578p-1f, -0x1.52ab68p-1f, -0x1.498df2p-1f, -0x1.3ca292p-1f,
+            -0x1.2a2158p-1f, -0x1.0fae9ep-1f
+        },
+    };
+    wide_four near;
+    for (int k = 0; k < IN_FOUR; k++) {
+        near.v[k] = wide_smaller(3.95f, x.v[k]);
+    }
+    return four_powers(four_from_table(terms, near, 2, 1 / 0.53f), x, -12.9f);
+}
+#endif
+
+/* 5e-4. What is as low as the quicker table does not go is rare, in four registers too, and takes a quarter longer. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_cdf_for_bf16(wide_four x) {
+    return __builtin_expect(four_any_below(x, -5.7f), 0) ? four_low_normal_cdf(x) : four_normal_cdf_for_f16(x);
+}
+#endif
+
+/* The slope of x times that share: at -s, for s = |x|, (0.7518 - s) r^2, where r is a table of degree 3, so that digits are kept beside the
+   zero; at s it is 1 less that. Below -6.6 it is that of -6.6, which is 0 in f16. 3.2e-5 up to 4, 1.2e-4 up to 5, where it is no normal
+   number of f16, 7e-4 at the end. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
+    static const float terms[4][32] __attribute__((aligned(64))) = {
+        {
+            0x1.a18c4p-1f, 0x1.a1888cp-1f, 0x1.a14cbp-1f, 0x1.a0879ep-1f, 0x1.9f60dcp-1f, 0x1.9f0dfep-1f,
+            0x1.a209e8p-1f, 0x1.abb5aap-1f, 0x1.bf6b4p-1f, 0x1.df469cp-1f, 0x1.0587d4p+0f, 0x1.1fd5ap+0f,
+            0x1.3ba722p+0f, 0x1.5537bcp+0f, 0x1.689bb4p+0f, 0x1.728576p+0f, 0x1.70e3f2p+0f, 0x1.6338b2p+0f,
+            0x1.4a93dcp+0f, 0x1.29459p+0f, 0x1.025e66p+0f, 0x1.b2443p-1f, 0x1.6116bcp-1f, 0x1.15eac4p-1f,
+            0x1.a7c8d2p-2f, 0x1.392a0cp-2f, 0x1.c0da34p-3f, 0x1.381cdep-3f, 0x1.a56118p-4f, 0x1.144488p-4f,
+            0x1.5ffd12p-5f, 0x1.bbf292p-6f
+        },
+        {
+            -0x1.bb99dp-4f, -0x1.b911e4p-4f, -0x1.a7b638p-4f, -0x1.848e34p-4f, -0x1.5e7faap-4f, -0x1.555d62p-4f,
+            -0x1.92244ap-4f, -0x1.1d6a4ap-3f, -0x1.b2f458p-3f, -0x1.4450e4p-2f, -0x1.c7dc34p-2f, -0x1.2b7ddep-1f,
+            -0x1.70a546p-1f, -0x1.ab296cp-1f, -0x1.d44f3p-1f, -0x1.e7f68p-1f, -0x1.e512d4p-1f, -0x1.cd81e2p-1f,
+            -0x1.a55af2p-1f, -0x1.71fa6ep-1f, -0x1.390466p-1f, -0x1.ff22d8p-2f, -0x1.9346cep-2f, -0x1.33d1f4p-2f,
+            -0x1.c7127ep-3f, -0x1.4609d4p-3f, -0x1.c528d6p-4f, -0x1.31ac42p-4f, -0x1.907ff4p-5f, -0x1.fde67ap-6f,
+            -0x1.3b8ecep-6f, -0x1.834678p-7f
+        },
+        {
+            -0x1.3657f6p-3f, -0x1.3fd65p-3f, -0x1.5b2b3ep-3f, -0x1.7cd7e2p-3f, -0x1.97225ap-3f, -0x1.9c7602p-3f,
+            -0x1.82a5acp-3f, -0x1.454a5p-3f, -0x1.cd588cp-4f, -0x1.bcad5p-5f, 0x1.49fb4ap-7f, 0x1.2cee12p-4f,
+            0x1.091b8cp-3f, 0x1.626c98p-3f, 0x1.9ca5f2p-3f, 0x1.b6a0f8p-3f, 0x1.b338a4p-3f, 0x1.98218cp-3f,
+            0x1.6c8322p-3f, 0x1.37ab9cp-3f, 0x1.001038p-3f, 0x1.95663p-4f, 0x1.35d97ep-4f, 0x1.ca10e8p-5f,
+            0x1.47e484p-5f, 0x1.c71686p-6f, 0x1.32722ep-6f, 0x1.90c66ep-7f, 0x1.fd51cap-8f, 0x1.3aa852p-8f,
+            0x1.7a324ap-9f, 0x1.c38074p-10f
+        },
+        {
+            0x1.34b69p-7f, 0x1.6325e8p-6f, 0x1.267b98p-5f, 0x1.7d110ep-5f, 0x1.ada718p-5f, 0x1.b5e1b8p-5f,
+            0x1.989d64p-5f, 0x1.5d0bdcp-5f, 0x1.0d2a7p-5f, 0x1.6800b8p-6f, 0x1.6fbbp-7f, 0x1.ac023p-10f,
+            -0x1.8ff6fcp-8f, -0x1.7dcd4ap-7f, -0x1.ebacfap-7f, -0x1.0cbcd4p-6f, -0x1.0a100ep-6f, -0x1.ea991ep-7f,
+            -0x1.ab68fp-7f, -0x1.62efbcp-7f, -0x1.1a8c62p-7f, -0x1.b0e65ep-8f, -0x1.4007cp-8f, -0x1.c99648p-9f,
+            -0x1.3cdde2p-9f, -0x1.a99c86p-10f, -0x1.158108p-10f, -0x1.5f9deap-11f, -0x1.b1330cp-12f,
+            -0x1.03a066p-12f, -0x1.2eec04p-13f, -0x1.5faea4p-14f
+        },
+    };
     wide_four s;
     for (int k = 0; k < IN_FOUR; k++) {
-        s.v[k] = wide_smaller(most, wide_size(x.v[k]));
+        s.v[k] = wide_smaller(6.6f, wide_size(x.v[k]));
     }
-    wide_four y = four_from_table(terms, s, 2, intervals), value = four_powers(y, y, lowest);
+    wide_four value = four_from_table(terms, s, 3, 1 / 0.21f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        value.v[k] = value.v[k] * value.v[k];
+    }
     for (int k = 0; k < IN_FOUR; k++) {
         uint16_t above;
-        value.v[k] = (0x1.80ead2p-1f - wide_size(x.v[k])) * value.v[k];
+        value.v[k] = (0x1.80ead2p-1f - s.v[k]) * value.v[k];
+        value.v[k] = x.v[k] * 0.0f + value.v[k]; /* of infinity there is none */
         __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
         __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
     }
@@ -316,9 +375,10 @@ VECTOR_INLINE wide_four four_normal_slope(wide_four x, const float (*terms)[32],
 }
 #endif
 
-/* 1.4e-4. */
+/* The same with 2^y in place of r^2, where the table of y has the exponential and all else: 0 where y is below f32's normal numbers.
+   1.4e-4. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
+VECTOR_INLINE wide_four four_low_normal_slope(wide_four x) {
     static const float terms[3][32] __attribute__((aligned(64))) = {
         {
             -0x1.2d4532p-1f, -0x1.2e6e1p-1f, -0x1.35254cp-1f, -0x1.4128acp-1f, -0x1.5080dap-1f, -0x1.615fc6p-1f,
@@ -345,40 +405,25 @@ VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
             -0x1.711b3ep-1f, -0x1.71202ap-1f
         },
     };
-    return four_normal_slope(x, terms, 1 / 0.4159f, 13.1f, -124.5f);
+    wide_four s;
+    for (int k = 0; k < IN_FOUR; k++) {
+        s.v[k] = wide_smaller(13.1f, wide_size(x.v[k]));
+    }
+    wide_four y = four_from_table(terms, s, 2, 1 / 0.4159f), value = four_powers(y, y, -124.5f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        uint16_t above;
+        value.v[k] = (0x1.80ead2p-1f - wide_size(x.v[k])) * value.v[k];
+        __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
+        __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
+    }
+    return value;
 }
 #endif
 
-/* 1e-4; from 6.5 on it is 0 or 1 in f16. */
+/* 7e-4. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
-    static const float terms[3][32] __attribute__((aligned(64))) = {
-        {
-            -0x1.2d439cp-1f, -0x1.2d70ecp-1f, -0x1.2eac72p-1f, -0x1.3164dcp-1f, -0x1.35a1fp-1f, -0x1.3b372cp-1f,
-            -0x1.41e32p-1f, -0x1.4961p-1f, -0x1.517176p-1f, -0x1.59de52p-1f, -0x1.627b52p-1f, -0x1.6b2596p-1f,
-            -0x1.73c264p-1f, -0x1.7c3dd8p-1f, -0x1.84898ap-1f, -0x1.8c9b7p-1f, -0x1.946ce4p-1f, -0x1.9bf9ep-1f,
-            -0x1.a3404ep-1f, -0x1.aa3f96p-1f, -0x1.b0f836p-1f, -0x1.b76b6ep-1f, -0x1.bd9b0ep-1f, -0x1.c38948p-1f,
-            -0x1.c93886p-1f, -0x1.ceab58p-1f, -0x1.d3e45ep-1f, -0x1.d8e638p-1f, -0x1.ddb382p-1f, -0x1.e24ec6p-1f,
-            -0x1.e6ba7ap-1f, -0x1.eaf8fap-1f
-        },
-        {
-            -0x1.880fb4p-2f, -0x1.826b56p-2f, -0x1.72bc88p-2f, -0x1.5df004p-2f, -0x1.46cc6ep-2f, -0x1.2f1ab6p-2f,
-            -0x1.17f25ep-2f, -0x1.01f356p-2f, -0x1.dadeeep-3f, -0x1.b50e36p-3f, -0x1.9278b8p-3f, -0x1.72ff6ap-3f,
-            -0x1.567044p-3f, -0x1.3c9078p-3f, -0x1.2522cp-3f, -0x1.0feb0ep-3f, -0x1.f9613cp-4f, -0x1.d67df8p-4f,
-            -0x1.b6ccd2p-4f, -0x1.99f7bep-4f, -0x1.7fb1bp-4f, -0x1.67b606p-4f, -0x1.51c7bap-4f, -0x1.3db0acp-4f,
-            -0x1.2b40ep-4f, -0x1.1a4dcap-4f, -0x1.0ab1b4p-4f, -0x1.f8964ap-5f, -0x1.ddf8c4p-5f, -0x1.c555f4p-5f,
-            -0x1.ae7ec6p-5f, -0x1.99493ap-5f
-        },
-        {
-            -0x1.23522ap-1f, -0x1.2ed0d8p-1f, -0x1.3b67a6p-1f, -0x1.456074p-1f, -0x1.4d48fep-1f, -0x1.539396p-1f,
-            -0x1.589a9p-1f, -0x1.5ca464p-1f, -0x1.5fe7bap-1f, -0x1.628ed6p-1f, -0x1.64ba68p-1f, -0x1.6683c6p-1f,
-            -0x1.67fea4p-1f, -0x1.693a64p-1f, -0x1.6a4316p-1f, -0x1.6b224p-1f, -0x1.6bdf6ep-1f, -0x1.6c80a4p-1f,
-            -0x1.6d0ab6p-1f, -0x1.6d8186p-1f, -0x1.6de83cp-1f, -0x1.6e416ap-1f, -0x1.6e8f2ap-1f, -0x1.6ed33ap-1f,
-            -0x1.6f0f06p-1f, -0x1.6f43cp-1f, -0x1.6f7268p-1f, -0x1.6f9bd2p-1f, -0x1.6fc0b4p-1f, -0x1.6fe1a6p-1f,
-            -0x1.6fff26p-1f, -0x1.7019a6p-1f
-        },
-    };
-    return four_normal_slope(x, terms, 1 / 0.21f, 6.6f, -31.5f);
+VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
+    return __builtin_expect(four_any_below(x, -6.55f), 0) ? four_low_normal_slope(x) : four_normal_slope_for_f16(x);
 }
 #endif
 
