@@ -88,20 +88,22 @@ typedef struct function {
     bool has_gradient, has_number;
     double number;
     bool by_tanh;
+    bool number_first;
 } function;
 
 static const function functions[] = {
-    {"log2", "log2_", false, false, 0, false},
-    {"sin", "sin_", false, false, 0, false},
-    {"cos", NULL, false, false, 0, false},
-    {"erf", "erf_", false, false, 0, false},
-    {"elu", NULL, false, false, 0, false},
-    {"pow.Tensor_Scalar", "pow_.Scalar", false, true, 2.5, false},
-    {"pow.Tensor_Scalar", NULL, false, true, -3, false},
-    {"remainder.Scalar", "remainder_.Scalar", false, true, 3, false},
-    {"fmod.Scalar", NULL, false, true, -0.75, false},
-    {"silu_backward", NULL, true, false, 0, false},
-    {"gelu_backward", NULL, true, false, 0, true},
+    {"log2", "log2_", false, false, 0, false, false},
+    {"sin", "sin_", false, false, 0, false, false},
+    {"cos", NULL, false, false, 0, false, false},
+    {"erf", "erf_", false, false, 0, false, false},
+    {"elu", NULL, false, false, 0, false, false},
+    {"pow.Tensor_Scalar", "pow_.Scalar", false, true, 2.5, false, false},
+    {"pow.Tensor_Scalar", NULL, false, true, -3, false, false},
+    {"pow.Scalar", NULL, false, true, 3.5, false, true},
+    {"remainder.Scalar", "remainder_.Scalar", false, true, 3, false, false},
+    {"fmod.Scalar", NULL, false, true, -0.75, false, false},
+    {"silu_backward", NULL, true, false, 0, false, false},
+    {"gelu_backward", NULL, true, false, 0, true, false},
 };
 
 static op_call call_of(kit *k, const char *name, const function *f, tensor *g, tensor *x) {
@@ -110,7 +112,10 @@ static op_call call_of(kit *k, const char *name, const function *f, tensor *g, t
     if (f->has_gradient) {
         args[n++] = arg_tensor(x);
     }
-    if (f->has_number) {
+    if (f->number_first) {
+        args[0] = arg_number(number_of_double(f->number));
+        args[n++] = arg_tensor(x);
+    } else if (f->has_number) {
         args[n++] = arg_number(number_of_double(f->number));
     }
     if (f->by_tanh) {

@@ -148,10 +148,11 @@ static const void *factors_of_all(kernel_plan *plan) {
 static void try_table(kernel_plan *plan, pointwise_op id) {
     half_plan *p = plan->state;
     tabulation kind = tabulations[id];
-    int halves = 0;
+    int halves = 0, last = 0;
     bool is_known = true;
     for (int k = 0; k < p->h.n; k++) {
         halves += p->h.step[k] != 0;
+        last = p->h.step[k] != 0 ? k : last;
         is_known = is_known && (p->h.step[k] != 0 || plan->call->args[p->operand[k]].kind != ARG_TENSOR);
     }
     if (kind == NOT_TABULATED || halves != (kind == RESULTS ? 1 : 2) || !is_known || p->h.chunk.n < LEAST_TABULATED || cpu_is_intel()) {
@@ -159,8 +160,15 @@ static void try_table(kernel_plan *plan, pointwise_op id) {
     }
     const pointwise_half_look_ups *look_ups = pointwise_half_look_ups_of[isa_best()];
     p->h.table = kind == RESULTS ? results_of_all(plan) : factors_of_all(plan);
-    if (p->h.table != NULL) {
-        p->run = kind == RESULTS ? look_ups->results : look_ups->factors;
+    if (p->h.table == NULL) {
+        return;
+    }
+    p->run = kind == RESULTS ? look_ups->results : look_ups->factors;
+    if (kind == RESULTS) { /* a number beside it is in the table */
+        p->h.n = 1;
+        p->h.step[0] = p->h.step[last];
+        p->operand[0] = p->operand[last];
+        p->has_constant = false;
     }
 }
 
