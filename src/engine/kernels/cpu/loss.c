@@ -266,6 +266,7 @@ struct mse {
     double factor;
     tensor *out;
     mse_block_fn *block;
+    bool is_row; /* see run_row */
     int threads;
     int *team; /* threads that there were, at most `threads` */
     double *partials;
@@ -316,6 +317,18 @@ static double run_range(const mse *m, int64_t from, int64_t to) {
     return sum;
 }
 
+/* Elements of one row that all operands are, of one type, without blocks of them on the way. */
+static double run_row(const mse *m, int64_t from, int64_t to) {
+    int64_t size = (int64_t)dtype_size(m->type[0]), n = to - from;
+    char *const *at = m->loop.data;
+    if (m->block == block_sum) {
+        return m->l->distance_of(m->type[0], at[0] + from * size, at[1] + from * size, n);
+    }
+    double factor = m->factor * element_load(m->type[1], at[1]);
+    m->l->difference_stream(m->type[0], at[0] + from * size, at[2] + from * size, at[3] + from * size, factor, n);
+    m->l->settle();
+    return 0;
+}
 static void share_mse(const void *context) {
     const mse *m = context;
     int64_t from, to;
@@ -323,7 +336,18 @@ static void share_mse(const void *context) {
         *m->team = omp_get_num_threads();
     }
     parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
-    m->partials[omp_get_thread_num()] = run_range(m, from, to);
+    m->partials[omp_get_thread_num()] = m->is_row ? run_row(m, from, to) : run_range(m, from, to);
+}
+/* Whether run_row serves it: sums of squares, and gradients of a reduced loss that are too large for the caches. */
+static bool is_one_row(const mse *m) {
+    bool is_sum = m->block == block_sum, is_gradient = m->block == block_backward && m->loop.strides[1][0] == 0;
+    int64_t size = (int64_t)dtype_size(m->type[0]);
+    bool serves = size == 2 || m->type[0] == (m->l->type == ASSAY_F64 ? ASSAY_F64 : ASSAY_F32);
+    for (int k = 0; k < m->loop.n_operands; k++) {
+        bool is_number = is_gradient && k == 1;
+        serves = serves && (is_number || (m->type[k] == m->type[0] && m->loop.strides[k][0] == size));
+    }
+    return serves && m->loop.ndim == 1 && (is_sum || (is_gradient && m->loop.numel * size >= STREAM_MIN_BYTES));
 }
 
 static status run_mse(kernel_plan *plan) {
@@ -371,6 +395,7 @@ static status prepare_mse(kernel_plan *plan, error *err) {
     m->count = m->loop.numel;
     m->factor = is_backward && m->reduction == REDUCE_MEAN ? 2 / (double)m->count : 2;
     m->block = is_backward ? block_backward : reduces ? block_sum : block_none;
+    m->is_row = is_one_row(m);
     m->threads = parallel_threads(bytes);
     m->partials = arena_make(plan->memory, (size_t)m->threads, sizeof *m->partials);
     m->team = arena_make(plan->memory, 1, sizeof *m->team);

@@ -135,7 +135,7 @@ typedef struct pointwise_halves {
     bool streams;               /* results go past the caches: out lies on a line of 64 bytes and is no input, and the stores are
                                    settled by the caller */
     bool fetches;               /* halves come from memory */
-    const void *table;          /* of a look-up */
+    const uint16_t *table;      /* of a look-up */
 } pointwise_halves;
 
 typedef void pointwise_halves_loop(const pointwise_halves *h);
@@ -147,13 +147,9 @@ typedef struct pointwise_half_loops {
     pointwise_halves_loop *number_first[PW_COUNT]; /* the first is */
 } pointwise_half_loops;
 
-/* By a table with a place for each of the 65,536 numbers that a half can be, by its bits. */
-typedef struct pointwise_half_look_ups {
-    pointwise_halves_loop *results; /* halves: the results of input 0 */
-    pointwise_halves_loop *factors; /* floats: input 0 times the factors of input 1 */
-} pointwise_half_look_ups;
 extern const pointwise_half_loops pointwise_half_loops_baseline, pointwise_half_loops_avx2, pointwise_half_loops_avx512;
-extern const pointwise_half_look_ups pointwise_half_look_ups_baseline, pointwise_half_look_ups_avx2, pointwise_half_look_ups_avx512;
+/* Results of one operand out of a table that has a place for each of the 65,536 numbers that a half can be, by its bits. */
+extern pointwise_halves_loop pointwise_half_look_up_baseline, pointwise_half_look_up_avx2, pointwise_half_look_up_avx512;
 extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;
 extern pointwise_halves_loop *const pointwise_half_functions_baseline[PW_COUNT], *const pointwise_half_functions_avx2[PW_COUNT],
     *const pointwise_half_functions_avx512[PW_COUNT];

@@ -6,7 +6,6 @@
 #include "engine/kernels/cpu/pointwise_tiles.h"
 #include "engine/kernels/cpu/streaming.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Fits the plan's inline state. */
@@ -90,20 +89,15 @@ enum {
     LEAST_TABULATED = 4 * NUMBERS, /* elements: a table takes as long to make as a quarter of them without it, and is used again */
 };
 
-/* Functions that take much longer than a look-up: on a Zen 4 45 cycles and more for 32 results, and a look-up 20, of a factor 24 to 30, or
-   half as much again while the core's other thread is busy, which vector arithmetic hardly feels. */
-typedef enum tabulation { NOT_TABULATED, RESULTS, FACTORS /* of the first operand, by the second */ } tabulation;
-static const uint8_t tabulations[PW_COUNT] = {
-    [PW_LOG2] = RESULTS,         [PW_SIN] = RESULTS,
-    [PW_COS] = RESULTS,          [PW_ERF] = RESULTS,
-    [PW_ELU] = RESULTS,          [PW_POW] = RESULTS,
-    [PW_DIV_FLOOR] = RESULTS,    [PW_REMAINDER] = RESULTS,
-    [PW_FMOD] = RESULTS,         [PW_GELU_TANH_BACKWARD] = FACTORS,
-    [PW_SILU_BACKWARD] = FACTORS,
+/* Functions that take much longer than a look-up: on a Zen 4 45 cycles and more for 32 results, and a look-up 20, or 30 while the core's
+   other thread is busy, which vector arithmetic hardly feels. */
+static const bool is_tabulated[PW_COUNT] = {
+    [PW_LOG2] = true, [PW_SIN] = true,       [PW_COS] = true,       [PW_ERF] = true,  [PW_ELU] = true,
+    [PW_POW] = true,  [PW_DIV_FLOOR] = true, [PW_REMAINDER] = true, [PW_FMOD] = true,
 };
 
 /* What p->run makes of them all; NULL when memory is out. */
-static const void *results_of_all(kernel_plan *plan) {
+static const uint16_t *results_of_all(kernel_plan *plan) {
     half_plan *p = plan->state, one_run = *p;
     uint16_t *table = arena_make(plan->memory, NUMBERS, sizeof *table);
     if (table == NULL) {
@@ -123,31 +117,10 @@ static const void *results_of_all(kernel_plan *plan) {
     return table;
 }
 
-/* What the loop in f32 makes of 1 and each of them; NULL when memory is out. */
-static const void *factors_of_all(kernel_plan *plan) {
-    half_plan *p = plan->state;
-    const pointwise_loops *loops = pointwise_classes[CLASS_F32].loops[isa_best()];
-    float *table = arena_make(plan->memory, NUMBERS, sizeof *table), ones[HALVES_BLOCK], numbers[HALVES_BLOCK];
-    for (int at = 0; table != NULL && at < NUMBERS; at += HALVES_BLOCK) {
-        uint16_t bits[HALVES_BLOCK];
-        for (int i = 0; i < HALVES_BLOCK; i++) {
-            bits[i] = (uint16_t)(at + i);
-            ones[i] = 1;
-        }
-        loops->load(numbers, p->h.type, (const char *)bits, sizeof *bits, HALVES_BLOCK);
-        p->h.loop(&(pointwise_chunk){.out = table + at, .in = {ones, numbers}, .n = HALVES_BLOCK, .s = p->s, .is_fault = &p->is_fault});
-        for (int i = at; i < at + HALVES_BLOCK; i++) {
-            table[i] = isnan(table[i]) ? NAN : table[i]; /* whose lower half is 0, as bf16_places wants it */
-        }
-    }
-    return table;
-}
-
 /* Has the plan look results up if it pays. Numbers among the operands are known: none is read from a tensor. Intel's processors put
    one number a cycle into a register, too few. */
 static void try_table(kernel_plan *plan, pointwise_op id) {
     half_plan *p = plan->state;
-    tabulation kind = tabulations[id];
     int halves = 0, last = 0;
     bool is_known = true;
     for (int k = 0; k < p->h.n; k++) {
@@ -155,21 +128,18 @@ static void try_table(kernel_plan *plan, pointwise_op id) {
         last = p->h.step[k] != 0 ? k : last;
         is_known = is_known && (p->h.step[k] != 0 || plan->call->args[p->operand[k]].kind != ARG_TENSOR);
     }
-    if (kind == NOT_TABULATED || halves != (kind == RESULTS ? 1 : 2) || !is_known || p->h.chunk.n < LEAST_TABULATED || cpu_is_intel()) {
+    if (!is_tabulated[id] || halves != 1 || !is_known || p->h.chunk.n < LEAST_TABULATED || cpu_is_intel()) {
         return;
     }
-    const pointwise_half_look_ups *look_ups = pointwise_half_look_ups_of[isa_best()];
-    p->h.table = kind == RESULTS ? results_of_all(plan) : factors_of_all(plan);
+    p->h.table = results_of_all(plan);
     if (p->h.table == NULL) {
         return;
     }
-    p->run = kind == RESULTS ? look_ups->results : look_ups->factors;
-    if (kind == RESULTS) { /* a number beside it is in the table */
-        p->h.n = 1;
-        p->h.step[0] = p->h.step[last];
-        p->operand[0] = p->operand[last];
-        p->has_constant = false;
-    }
+    p->run = pointwise_half_look_ups[isa_best()];
+    p->h.n = 1; /* a number beside it is in the table */
+    p->h.step[0] = p->h.step[last];
+    p->operand[0] = p->operand[last];
+    p->has_constant = false;
 }
 
 bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwise_op id, dtype compute, bool makes_b8) {

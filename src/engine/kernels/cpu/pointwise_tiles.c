@@ -26,7 +26,7 @@ const pointwise_moves *const pointwise_move_tables[ISA_COUNT] = ISA_TABLES(point
 
 pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT] = ISA_TABLES(pointwise_halves_run);
 
-const pointwise_half_look_ups *const pointwise_half_look_ups_of[ISA_COUNT] = ISA_TABLES(pointwise_half_look_ups);
+pointwise_halves_loop *const pointwise_half_look_ups[ISA_COUNT] = ISA_TABLES(pointwise_half_look_up);
 
 static pointwise_halves_loop *const (*const half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
 static const pointwise_half_loops *const half_loops[ISA_COUNT] = ISA_TABLES(pointwise_half_loops);

@@ -28,7 +28,7 @@ typedef struct class_facts {
 extern const class_facts pointwise_classes[CLASS_COUNT];
 extern const pointwise_moves *const pointwise_move_tables[ISA_COUNT];
 extern pointwise_halves_loop *const pointwise_halves_runs[ISA_COUNT];
-extern const pointwise_half_look_ups *const pointwise_half_look_ups_of[ISA_COUNT];
+extern pointwise_halves_loop *const pointwise_half_look_ups[ISA_COUNT];
 
 /* The loop in one go over n operands with these steps; NULL: there is none that is quicker than those above. */
 pointwise_halves_loop *pointwise_halves_in_one_go(isa best, pointwise_op id, const int *step, int n);

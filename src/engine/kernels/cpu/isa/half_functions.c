@@ -172,10 +172,77 @@ static void gelu_backward_loop(const pointwise_halves *h) {
     run_either(h, (function){.two = gelu_backward_for_bf16}, (function){.two = gelu_backward_for_f16});
 }
 
+/* e (1 + e + t) / (1 + e)^2, the slope of x times the logistic function of z at e = e^z and t = x times the slope of z: what is near 0
+   where the slope is comes out of one sum, as near as e is. The quotient by a reciprocal of 14 bits. */
+ALWAYS_INLINE wide_four logistic_slope(wide_four x, wide_four e, wide_four t) {
+    for (int k = 0; k < 4; k++) {
+        wide_f32 sum = 1.0f + e.v[k], square = sum * sum, inverse;
+        __asm__("vrcp14ps %1, %0" : "=v"(inverse) : "v"(square));
+        e.v[k] = x.v[k] * 0.0f + ((sum + t.v[k]) * e.v[k]) * inverse; /* of infinity there is none */
+    }
+    return e;
+}
+
+/* e^z; where z is below -95, 0. f16 have more digits near that 0. */
+ALWAYS_INLINE wide_four near_exp(dtype t, wide_four z) {
+    if (t == ASSAY_BF16) {
+        return four_near_powers(four_times(z, 0x1.715476p+0f), z, -95.0f);
+    }
+    for (int k = 0; k < 4; k++) {
+        z.v[k] = wide_exp(z.v[k]);
+    }
+    return z;
+}
+
+ALWAYS_INLINE wide_four silu_backward(dtype t, wide_four g, wide_four x) {
+    wide_four s;
+    for (int k = 0; k < 4; k++) {
+        s.v[k] = wide_smaller(20.0f, x.v[k]); /* where it is 1 */
+    }
+    return product(g, logistic_slope(x, near_exp(t, s), s));
+}
+
+ALWAYS_INLINE wide_four silu_backward_of_bf16(wide_four g, wide_four x) {
+    return silu_backward(ASSAY_BF16, g, x);
+}
+
+ALWAYS_INLINE wide_four silu_backward_of_f16(wide_four g, wide_four x) {
+    return silu_backward(ASSAY_F16, g, x);
+}
+
+static void silu_backward_loop(const pointwise_halves *h) {
+    run_either(h, (function){.two = silu_backward_of_bf16}, (function){.two = silu_backward_of_f16});
+}
+
+/* As gelu_tanh: z is 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+ALWAYS_INLINE wide_four gelu_tanh_backward(dtype type, wide_four g, wide_four x) {
+    const float factor = 1.59576912161f;
+    wide_four z, t;
+    for (int k = 0; k < 4; k++) {
+        wide_f32 s = wide_larger(-20.0f, wide_smaller(6.0f, x.v[k])), square = s * s; /* from there on it is 0, and 1 */
+        z.v[k] = (square * (factor * 0.044715f) + factor) * s;
+        t.v[k] = (square * (factor * 3 * 0.044715f) + factor) * s;
+    }
+    return product(g, logistic_slope(x, near_exp(type, z), t));
+}
+
+ALWAYS_INLINE wide_four gelu_tanh_backward_of_bf16(wide_four g, wide_four x) {
+    return gelu_tanh_backward(ASSAY_BF16, g, x);
+}
+
+ALWAYS_INLINE wide_four gelu_tanh_backward_of_f16(wide_four g, wide_four x) {
+    return gelu_tanh_backward(ASSAY_F16, g, x);
+}
+
+static void gelu_tanh_backward_loop(const pointwise_halves *h) {
+    run_either(h, (function){.two = gelu_tanh_backward_of_bf16}, (function){.two = gelu_tanh_backward_of_f16});
+}
+
 #define LOOPS                                                                                                          \
     {                                                                                                                  \
         [PW_EXP] = exp_loop, [PW_SIGMOID] = sigmoid_loop, [PW_TANH] = tanh_loop, [PW_SILU] = silu_loop,                \
-        [PW_GELU] = gelu_loop, [PW_GELU_TANH] = gelu_tanh_loop, [PW_GELU_BACKWARD] = gelu_backward_loop                \
+        [PW_GELU] = gelu_loop, [PW_GELU_TANH] = gelu_tanh_loop, [PW_GELU_BACKWARD] = gelu_backward_loop,               \
+        [PW_GELU_TANH_BACKWARD] = gelu_tanh_backward_loop, [PW_SILU_BACKWARD] = silu_backward_loop                     \
     }
 #else
 #define LOOPS {NULL}

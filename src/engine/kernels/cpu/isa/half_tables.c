@@ -42,7 +42,7 @@ ALWAYS_INLINE __m128i eight_results(const uint16_t *x, const uint16_t *table) {
 }
 #endif
 
-/* Fours or eights of a line in one vector: through memory it would wait for the stores of its parts. */
+/* Eights of a line in one vector: through memory it would wait for the stores of its parts. */
 ALWAYS_INLINE half_bits line_of(const void *parts) {
 #if defined(__AVX512F__)
     const __m128i *part = parts;
@@ -73,45 +73,6 @@ ALWAYS_INLINE half_bits results_of(const uint16_t *x, const uint16_t *table) {
     return line_of(parts);
 }
 
-/* What a table of floats has for places a, b, c, d. */
-#if defined(__SSE4_1__)
-ALWAYS_INLINE __m128 factors_at(const float *table, size_t a, size_t b, size_t c, size_t d) {
-    __m128 four = _mm_load_ss(table + a);
-    four = _mm_insert_ps(four, _mm_load_ss(table + b), 0x10);
-    four = _mm_insert_ps(four, _mm_load_ss(table + c), 0x20);
-    return _mm_insert_ps(four, _mm_load_ss(table + d), 0x30);
-}
-#endif
-
-/* The factors of 32 numbers, as float_pair_at has numbers. */
-ALWAYS_INLINE float_pair factors_of(dtype t, const float *table, const uint16_t *x) {
-#if defined(__SSE4_1__)
-    __m128 a[4], b[4];
-    for (int i = 0; i < 4; i++) {
-        if (t == ASSAY_BF16) {
-            uint64_t p = four_numbers(x + 8 * i), q = four_numbers(x + 8 * i + 4);
-            a[i] = factors_at(table, number_of(p, 0), number_of(p, 2), number_of(q, 0), number_of(q, 2));
-            b[i] = factors_at(table, number_of(p, 1), number_of(p, 3), number_of(q, 1), number_of(q, 3));
-        } else {
-            uint64_t p = four_numbers(x + 4 * i), q = four_numbers(x + 16 + 4 * i);
-            a[i] = factors_at(table, number_of(p, 0), number_of(p, 1), number_of(p, 2), number_of(p, 3));
-            b[i] = factors_at(table, number_of(q, 0), number_of(q, 1), number_of(q, 2), number_of(q, 3));
-        }
-    }
-    return (float_pair){(float_pack)line_of(a), (float_pack)line_of(b)};
-#else
-    float factors[HALF_PAIR];
-    float_pair p;
-    for (int i = 0; i < HALF_PAIR; i++) {
-        int at = t == ASSAY_F16 ? i : i / 2 + i % 2 * (HALF_PAIR / 2);
-        factors[at] = table[x[i]];
-    }
-    memcpy(&p.a, factors, sizeof p.a);
-    memcpy(&p.b, factors + HALF_PAIR / 2, sizeof p.b);
-    return p;
-#endif
-}
-
 ALWAYS_INLINE void look_up(const pointwise_halves *h, bool streams) {
     uint16_t *out = h->chunk.out;
     const uint16_t *x = h->chunk.in[0], *table = h->table;
@@ -132,55 +93,10 @@ ALWAYS_INLINE void look_up(const pointwise_halves *h, bool streams) {
     }
 }
 
-static void look_up_results(const pointwise_halves *h) {
+void ISA_SYMBOL(pointwise_half_look_up)(const pointwise_halves *h) {
     if (h->streams) {
         look_up(h, true);
     } else {
         look_up(h, false);
     }
 }
-
-ALWAYS_INLINE half_bits products(dtype t, const uint16_t *g, const uint16_t *x, const float *table) {
-    float_pair p = float_pair_at(t, g), f = factors_of(t, table, x);
-    return half_bits_of(t, (float_pair){p.a * f.a, p.b * f.b});
-}
-
-ALWAYS_INLINE void multiply(const pointwise_halves *h, dtype t, bool streams) {
-    uint16_t *out = h->chunk.out;
-    const uint16_t *g = h->chunk.in[0], *x = h->chunk.in[1];
-    int64_t i = 0, n = h->chunk.n;
-    for (; i + HALF_PAIR <= n; i += HALF_PAIR) {
-        if (h->fetches) {
-            ask_ahead(g + i);
-            ask_ahead(x + i);
-        }
-        half_bits made = products(t, g + i, x + i, h->table);
-        if (streams) {
-            stream_line(out + i, &made);
-        } else {
-            memcpy(out + i, &made, sizeof made);
-        }
-    }
-    if (i < n) {
-        uint16_t rest[2][HALF_PAIR] = {{0}};
-        size_t bytes = (size_t)(n - i) * sizeof *out;
-        memcpy(rest[0], g + i, bytes);
-        memcpy(rest[1], x + i, bytes);
-        half_bits made = products(t, rest[0], rest[1], h->table);
-        memcpy(out + i, &made, bytes);
-    }
-}
-
-static void multiply_by_factors(const pointwise_halves *h) {
-    if (h->type == ASSAY_BF16) {
-        if (h->streams) {
-            multiply(h, ASSAY_BF16, true);
-        } else {
-            multiply(h, ASSAY_BF16, false);
-        }
-    } else {
-        multiply(h, ASSAY_F16, h->streams);
-    }
-}
-
-const pointwise_half_look_ups ISA_SYMBOL(pointwise_half_look_ups) = {look_up_results, multiply_by_factors};

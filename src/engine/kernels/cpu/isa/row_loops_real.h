@@ -122,6 +122,7 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
 }
 
 #include "engine/kernels/cpu/isa/row_loops_pairs.h"
+#include "engine/kernels/cpu/isa/row_loops_distance.h"
 #include "engine/kernels/cpu/isa/row_loops_norm.h"
 #include "engine/kernels/cpu/isa/row_loops_layer.h"
 #include "engine/kernels/cpu/isa/row_loops_softmax.h"
@@ -142,4 +143,5 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
     .softmax_back_columns = softmax_back_columns, .centre = centre, .affine = affine, .layer_sums = layer_sums,              \
     .layer_stream = layer_stream, .layer_back_stream = layer_back_stream, .layer_grad = layer_grad, .layer_params = layer_params, .channel_grad = channel_grad,      \
     .channel_grad_columns = channel_grad_columns, .channel_sums_columns = channel_sums_columns,                              \
-    .square_difference = square_difference, .scaled_difference = scaled_difference
+    .square_difference = square_difference, .scaled_difference = scaled_difference,                                         \
+    .distance_of = distance_of, .difference_stream = difference_stream
