@@ -271,6 +271,44 @@ static void check_layer_back(const round_of *c, rng *r, bool reads, bool stores,
     free(biases);
 }
 
+/* --- differences ------------------------------------------------------------------------------------------------------------ */
+
+/* Of any length; kind: which of the rows has a NaN. */
+static void check_differences(const round_of *of, rng *r, int kind) {
+    round_of c = *of;
+    c.n = kind % 2 == 0 ? rng_range(r, 0, 70) : of->n;
+    const double factor = kind % 3 == 0 ? 2 : -0.3;
+    row x, y, out;
+    row_make(&x, c.type, r, c.n, 3, 0);
+    row_make(&y, c.type, r, c.n, 3, 0.5);
+    row_make(&out, c.type, r, c.n, 1, 0);
+    if (kind % 5 == 4 && c.n > 0) {
+        row *one = kind % 2 == 0 ? &x : &y;
+        int64_t place = rng_range(r, 0, c.n);
+        element_store(c.type, one->at + place * (int64_t)dtype_size(c.type), NAN);
+        one->is[place] = NAN;
+    }
+    double sum = 0;
+    c.l->difference_stream(c.type, out.at, x.at, y.at, factor, c.n);
+    c.l->settle();
+    for (int64_t i = 0; i < c.n; i++) {
+        double d = x.is[i] - y.is[i];
+        sum += d * d;
+        if (dtype_size(c.type) == 2) { /* ties go to even */
+            uint16_t rounded;
+            element_store(c.type, &rounded, (double)((float)d * (float)factor));
+            near(&c, get(c.type, &out, i), element_load(c.type, &rounded), 0, "difference of halves");
+        } else {
+            near(&c, get(c.type, &out, i), factor * d, c.eps * fabs(factor * d) + 1e-7, "difference");
+        }
+    }
+    near(&c, c.l->distance_of(c.type, x.at, y.at, c.n), sum, 1e-6 * sum, "distance");
+    near(&c, get(c.type, &out, c.n), out.guard, 0, "what lies behind");
+    free(x.block);
+    free(y.block);
+    free(out.block);
+}
+
 /* --- rounds ----------------------------------------------------------------------------------------------------------------- */
 
 static void each_round(void (*check)(const round_of *c, rng *r, int kind)) {
@@ -303,6 +341,11 @@ static void test_softmax_steps(void **state) {
 static void test_layer_steps(void **state) {
     (void)state;
     each_round(layer_round);
+}
+
+static void test_differences(void **state) {
+    (void)state;
+    each_round(check_differences);
 }
 
 /* NaN in a row, and numbers beyond all others, in every type. */
@@ -353,6 +396,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax_steps),
         cmocka_unit_test(test_layer_steps),
+        cmocka_unit_test(test_differences),
         cmocka_unit_test(test_ends_of_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
