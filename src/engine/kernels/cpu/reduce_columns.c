@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows (128 one by one) add in the
-   computing type, then go into double (int64), so that a column's error does not grow with its length. */
+/* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows add in the computing type, then go into double (int64), so that a column's error does not grow with its length. */
 #include "engine/kernels/cpu/reduce_columns.h"
 
-#include "device/caches.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <stdalign.h>
@@ -15,20 +13,6 @@ enum { FLUSH_ROWS = 512, ROWS_TOGETHER = 4 };
 /* What adds rows of halves where they lie; NULL: they are brought in first. */
 static void (*add_halves(const reduction *r))(float *, const void *, int64_t, int64_t, int64_t) {
     return r->s.halves != NULL ? r->s.halves->add_rows[r->kind] : NULL;
-}
-
-/* Whether rows of sums come one by one from memory, and not four at a time: where the CPU reads on by itself from a row to the one that
-   lies behind it (32768 rows of 4 KiB on two cores of a Zen 4: 4.3 ms instead of 4.8; where a part of each is taken, a third more). */
-static bool goes_straight(const reduction *r) {
-    int64_t size = (int64_t)r->s.l->size, columns = r->s.kept.sizes[0];
-    double bytes = (double)r->s.kept.numel * (double)r->s.reduced.numel * (double)size;
-    return !cpu_is_intel() && r->kind == ROW_SUM && r->s.in == r->s.l->type && bytes >= STREAM_MIN_BYTES &&
-           columns <= REDUCE_COLUMNS && r->s.reduced.strides[0][0] == columns * size;
-}
-
-/* Four at a time a column adds a quarter as often. */
-static int64_t flush_rows(const reduction *r) {
-    return goes_straight(r) ? FLUSH_ROWS / ROWS_TOGETHER : FLUSH_ROWS;
 }
 
 static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
@@ -81,7 +65,7 @@ static void fold_rows(const reduction *r, column_work *w, const char *at, int64_
         add_halves(r)((float *)(void *)w->acc, at, rows, row_stride / (int64_t)sizeof(uint16_t), n);
         return;
     }
-    if (is_direct && r->kind == ROW_SUM && row_stride % (int64_t)s->l->size == 0 && !goes_straight(r)) {
+    if (is_direct && r->kind == ROW_SUM && row_stride % (int64_t)s->l->size == 0) {
         s->l->add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
         return;
     }
@@ -110,7 +94,7 @@ static void fold_columns(const reduction *r, column_work *w, const char *in, int
     int64_t side_by_side = joins ? REDUCE_COLUMNS / n_columns : 1, wide = side_by_side * n_columns;
     start_columns(r, w, wide);
     loop_seek(l, from, index, offset);
-    int64_t first = index[0], since_flush = 0, most = flush_rows(r) * side_by_side;
+    int64_t first = index[0], since_flush = 0, most = FLUSH_ROWS * side_by_side;
     offset[0] -= first * row_stride;
     while (from < to) {
         int64_t n = l->sizes[0] - first < to - from ? l->sizes[0] - first : to - from;
@@ -184,7 +168,7 @@ static void share_columns(const void *context) {
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
-    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= flush_rows(r);
+    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS;
     column_work w;
     row_wide totals[REDUCE_COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

@@ -95,6 +95,7 @@ static void share_rows(const void *context) {
         share_rows_of_halves(e, from, to);
         return;
     }
+    bool asks = e->asks && s->in == s->l->type && stride == (int64_t)s->l->size;
     for (int64_t i = from; i < to; i++) {
         loop_seek(&s->kept, i, index, offset);
         row_wide best = {0};
@@ -103,7 +104,7 @@ static void share_rows(const void *context) {
             int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             const void *x =
                 row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
-            int64_t at = s->l->place(x, m, e->smallest);
+            int64_t at = s->l->place(x, m, e->smallest, asks);
             row_wide value = value_at(s->l, x, at);
             if (done == 0 || beats(e, value, best)) {
                 best = value;
@@ -118,7 +119,7 @@ static void run_rows(const extreme *e) {
     parallel_run(e->threads, share_rows, e);
 }
 
-enum { COLUMNS = 512 };
+enum { COLUMNS = REDUCE_COLUMNS };
 
 /* Rows [from, to) of n columns of halves. Places are kept in 16 bits, for so many rows at a time. */
 static void find_in_halves(const extreme *e, const char *at, int64_t n, int64_t from, int64_t to, found *best) {
@@ -190,6 +191,14 @@ static void join_partials(const extreme *e) {
     }
 }
 
+/* Whether whole rows lie one behind the other. */
+static bool goes_by_quarters(const extreme *e) {
+    const reduce_shape *s = &e->s;
+    int64_t size = (int64_t)s->l->size, columns = s->kept.sizes[0];
+    return s->l->place_rows != NULL && s->in == s->l->type && s->kept.strides[0][0] == size && columns <= COLUMNS &&
+           columns >= REDUCE_MIN_COLUMNS && s->reduced.strides[0][0] == columns * size && nest_runs(&s->reduced) == 1;
+}
+
 static void share_columns(const void *context) {
     const extreme *e = context;
     const reduce_shape *s = &e->s;
@@ -199,14 +208,21 @@ static void share_columns(const void *context) {
     alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double)];
     alignas(64) int64_t places[COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    bool by_quarters = goes_by_quarters(e);
     parallel_share(kept->numel / columns * blocks, 1, &from, &to);
     for (int64_t u = from; u < to; u++) {
         int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
         loop_seek(kept, u / blocks * columns + c, index, offset);
         const char *at = kept->data[0] + offset[0];
         s->l->load(best, at, s->in, stride, n);
-        memset(places, 0, sizeof places);
-        for (int64_t r = 1; r < s->reduced.numel; r++) {
+        memset(places, 0, (size_t)n * sizeof *places);
+        bool is_done = by_quarters && s->l->place_rows(best, places, at, s->reduced.numel, n, e->smallest);
+        int64_t first = is_done ? s->reduced.numel / 4 * 4 : 1;
+        if (by_quarters && !is_done) {
+            s->l->load(best, at, s->in, stride, n);
+            memset(places, 0, (size_t)n * sizeof *places);
+        }
+        for (int64_t r = first; r < s->reduced.numel; r++) {
             const void *x = row_fetch(s->l, buffer, at + r * row_stride, s->in, stride, n);
             s->l->place_into(best, places, x, r, n, e->smallest);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variances, deviations and means. Each block is gone over twice while it lies in cache, for its mean and for its distances
    from it; blocks merge in double (Chan, Golub and LeVeque 1979). Memory is read once and nothing cancels. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce.h"
 #include "engine/kernels/cpu/reduce_shape.h"
@@ -9,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What is gone over in columns at a time. Halves: whole rows, if they are no longer, since parts of them take longer to read, and more of
-   them, since no block is read twice. */
-enum { COLUMNS = 256, ROWS = 32, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 128 };
+/* What is gone over in columns at a time. What is read where it lies: whole rows, if they are no longer, since parts of them take longer
+   to read, and more of them, since no block is read twice. */
+enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 256 };
 
 typedef struct moment {
     double n, mean, m2;
@@ -25,6 +26,7 @@ typedef struct variance {
     int n_outputs;
     int threads;
     bool splits;
+    int64_t columns; /* gone over together at most */
     moment *partials; /* [threads][kept.numel] */
 } variance;
 
@@ -69,6 +71,8 @@ static void put_floats(const variance *v, const loop *kept, const int64_t *offse
     }
 }
 
+/* --- by rows ------------------------------------------------------------------------------------------------------------------ */
+
 static moment moments_of_range(const variance *v, const char *in, int64_t from, int64_t to) {
     const reduce_shape *s = &v->s;
     const loop *l = &s->reduced;
@@ -100,6 +104,104 @@ static moment moments_of_range(const variance *v, const char *in, int64_t from, 
     }
     return m;
 }
+
+/* --- by rows, about the mean of those before ---------------------------------------------------------------------------------- */
+
+/* Outputs whose runs are gone over in turns, as they lie in memory; and the least elements of a run for which that pays. */
+enum { SIDE_BY_SIDE = 128, LEAST_RUN = 64 };
+
+/* An output's moments so far, and sums about its mean then of elements from place `from` on of the reduced nest. */
+typedef struct running {
+    moment m;
+    double n, centre, sum, squares;
+    int64_t from;
+} running;
+
+/* Whether runs are read where they lie, and one output's end where another's begin. */
+static bool takes_turns(const variance *v) {
+    const reduce_shape *s = &v->s;
+    const loop *l = &s->reduced;
+    bool is_direct = s->halves != NULL || (s->in == s->l->type && l->strides[0][0] == (int64_t)s->l->size);
+    return is_direct && l->sizes[0] >= LEAST_RUN && (l->ndim == 1 || s->kept.strides[0][0] < l->strides[0][1]);
+}
+
+/* What is taken off the squares again, as the mean of these elements lies elsewhere, is not much more than what that adds to the whole.
+   Where it is most of them, or something is not finite, they are gone over again. `in`: the output's elements, of which those up to
+   `to` are in. */
+static void merge_running(const variance *v, running *r, const char *in, int64_t to) {
+    double off = r->n > 0 ? r->sum / r->n : 0, m2 = r->squares - r->n * off * off;
+    if (m2 >= r->squares / 16) { /* not so of NaN */
+        merge(&r->m, r->n, r->centre + off, m2);
+    } else {
+        moment again = moments_of_range(v, in, r->from, to);
+        merge(&r->m, again.n, again.mean, again.m2);
+    }
+    *r = (running){.m = r->m, .centre = v->s.l->type == ASSAY_F32 ? (double)(float)r->m.mean : r->m.mean, .from = to};
+}
+
+/* Elements [from, from + n), which lie together. */
+static void add_run(const variance *v, running *r, const char *in, const char *at, int64_t from, int64_t n) {
+    int64_t size = (int64_t)dtype_size(v->s.in), some;
+    void (*sums_about)(const void *, int64_t, double, double *, double *) =
+        v->s.halves != NULL ? v->s.halves->sums_about : v->s.l->sums_about;
+    for (int64_t done = 0; done < n; done += some) {
+        some = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
+        if (r->m.n == 0) { /* the first ones have no mean before them */
+            r->squares = NAN;
+            merge_running(v, r, in, from + some);
+            continue;
+        }
+        sums_about(at + done * size, some, r->centre, &r->sum, &r->squares);
+        r->n += (double)some;
+        if (r->n >= ROW_BLOCK) {
+            merge_running(v, r, in, from + done + some);
+        }
+    }
+}
+
+/* Elements [from, to) of the reduced nest of `count` outputs `stride` apart. */
+static void run_side_by_side(const variance *v, const char *in, int64_t stride, int64_t count, int64_t from, int64_t to, running *r) {
+    const loop *l = &v->s.reduced;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], n;
+    for (int64_t k = 0; k < count; k++) {
+        r[k] = (running){.from = from};
+    }
+    for (int64_t at = from; at < to; at += n) {
+        loop_seek(l, at, index, offset);
+        n = l->sizes[0] - index[0] < to - at ? l->sizes[0] - index[0] : to - at;
+        for (int64_t k = 0; k < count; k++) {
+            add_run(v, &r[k], in + k * stride, in + k * stride + offset[0], at, n);
+        }
+    }
+    for (int64_t k = 0; k < count; k++) {
+        merge_running(v, &r[k], in + k * stride, to);
+    }
+}
+
+/* Outputs [from, to), elements [low, high) of each. */
+static void run_in_turns(const variance *v, int64_t from, int64_t to, int64_t low, int64_t high) {
+    const loop *kept = &v->s.kept;
+    running r[SIDE_BY_SIDE];
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], count;
+    for (int64_t i = from; i < to; i += count) {
+        loop_seek(kept, i, index, offset);
+        count = kept->sizes[0] - index[0] < to - i ? kept->sizes[0] - index[0] : to - i;
+        count = count < SIDE_BY_SIDE ? count : SIDE_BY_SIDE;
+        run_side_by_side(v, kept->data[0] + offset[0], kept->strides[0][0], count, low, high, r);
+        for (int64_t k = 0; k < count; k++) {
+            if (v->splits) {
+                v->partials[omp_get_thread_num() * kept->numel + i + k] = r[k].m;
+            } else {
+                put(v, kept, offset, r[k].m);
+            }
+            for (int o = 1; o < kept->n_operands; o++) {
+                offset[o] += kept->strides[o][0];
+            }
+        }
+    }
+}
+
+/* --- short rows --------------------------------------------------------------------------------------------------------------- */
 
 /* Short rows one behind the other, that are read where they lie, are gone over in one call. */
 enum { SHORT_ROWS = 64 };
@@ -149,6 +251,9 @@ static void share_rows(const void *context) {
     if (!v->splits && has_short_rows(v)) {
         run_short_rows(v, from, to);
         from = to;
+    } else if (takes_turns(v)) {
+        run_in_turns(v, from, to, low, high);
+        from = to;
     }
     for (int64_t i = from; i < to; i++) {
         loop_seek(kept, i, index, offset);
@@ -165,8 +270,18 @@ static void run_rows(const variance *v) {
     parallel_run(v->threads, share_rows, v);
 }
 
+/* Whether columns of the computing type are read where they lie. */
+static bool has_direct_columns(const reduce_shape *s) {
+    int64_t size = (int64_t)s->l->size;
+    return s->in == s->l->type && s->kept.strides[0][0] == size && s->reduced.strides[0][0] % size == 0;
+}
+
 static int64_t most_columns(const reduce_shape *s) {
-    return s->halves != NULL ? HALF_COLUMNS : COLUMNS;
+    return s->halves != NULL ? HALF_COLUMNS : has_direct_columns(s) ? DIRECT_COLUMN_BYTES / (int64_t)s->l->size : COLUMNS;
+}
+
+static int64_t most_rows(const reduce_shape *s) {
+    return s->halves != NULL ? HALF_ROWS : has_direct_columns(s) ? DIRECT_ROWS : ROWS;
 }
 
 /* A block of columns' moments, in double and ready to merge. */
@@ -183,7 +298,7 @@ static void columns_of_block(const reduce_shape *s, const char *at, int64_t rows
         s->halves->moments_columns(at, rows, row_stride / (int64_t)sizeof(uint16_t), n, mean, m2);
         return;
     }
-    bool is_direct = s->in == s->l->type && stride == size && row_stride % size == 0;
+    bool is_direct = has_direct_columns(s);
     for (int64_t r = 0; r < rows && !is_direct; r++) {
         s->l->load(buffer + r * n * size, at + r * row_stride, s->in, stride, n);
     }
@@ -193,10 +308,10 @@ static void columns_of_block(const reduce_shape *s, const char *at, int64_t rows
 static void columns_of_range(const variance *v, const char *in, int64_t n, int64_t from, int64_t to, column_moments *m) {
     const reduce_shape *s = &v->s;
     const loop *l = &s->reduced;
-    alignas(64) float mean[HALF_COLUMNS], m2[HALF_COLUMNS]; /* or so many doubles as COLUMNS says */
-    _Static_assert(sizeof mean >= COLUMNS * sizeof(double), "room for doubles");
+    alignas(64) float mean[HALF_COLUMNS], m2[HALF_COLUMNS]; /* or so many doubles as others take */
+    _Static_assert(sizeof mean >= COLUMNS * sizeof(double) && sizeof mean >= DIRECT_COLUMN_BYTES, "room for all columns");
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], row_stride = l->strides[0][0];
-    int64_t most = s->halves != NULL ? HALF_ROWS : ROWS;
+    int64_t most = most_rows(s);
     memset(m->mean, 0, (size_t)n * sizeof *m->mean);
     memset(m->m2, 0, (size_t)n * sizeof *m->m2);
     m->n = 0;
@@ -224,7 +339,7 @@ static void columns_of_range(const variance *v, const char *in, int64_t n, int64
 static void share_columns(const void *context) {
     const variance *v = context;
     const loop *kept = &v->s.kept;
-    int64_t columns = kept->sizes[0], most = most_columns(&v->s), blocks = (columns + most - 1) / most;
+    int64_t columns = kept->sizes[0], most = v->columns, blocks = (columns + most - 1) / most;
     column_moments m;
     int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = v->s.reduced.numel;
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -280,6 +395,18 @@ static status run_variance(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Whole rows, or so many of each that threads have some, where they are in reach of a cache and not read from memory. */
+static int64_t choose_columns(const variance *v, double bytes) {
+    const loop *kept = &v->s.kept;
+    int64_t most = most_columns(&v->s), columns = kept->sizes[0], outer = kept->numel / columns;
+    if (v->s.halves != NULL || bytes >= STREAM_MIN_BYTES || outer >= v->threads) {
+        return most;
+    }
+    int64_t each = (columns * outer + v->threads - 1) / v->threads;
+    each = (each + REDUCE_MIN_COLUMNS - 1) / REDUCE_MIN_COLUMNS * REDUCE_MIN_COLUMNS;
+    return each < most ? each : most;
+}
+
 status prepare_variance(kernel_plan *plan, error *err) {
     tensor *self = call_tensor(plan->call, 0);
     if (dtype_is_complex(self->dtype)) {
@@ -298,7 +425,11 @@ status prepare_variance(kernel_plan *plan, error *err) {
     v->root = plan->call->op->signature.name[0] == 's';
     v->out = plan->out->items[0].dtype;
     v->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
-    int64_t units = v->s.by_columns ? v->s.kept.numel / most_columns(&v->s) : v->s.kept.numel;
+    int64_t units = v->s.kept.numel;
+    if (v->s.by_columns && units > 0) {
+        v->columns = choose_columns(v, (double)tensor_bytes(self));
+        units = units / v->s.kept.sizes[0] * ((v->s.kept.sizes[0] + v->columns - 1) / v->columns);
+    }
     v->splits = v->threads > 1 && units < v->threads;
     if (v->splits) {
         v->partials = arena_make(plan->memory, (size_t)(v->threads * v->s.kept.numel), sizeof *v->partials);

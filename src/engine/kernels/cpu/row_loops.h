@@ -208,8 +208,11 @@ typedef struct row_loops {
     void (*fold_runs[ROW_KINDS])(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
-    /* The first largest (smallest) or first NaN of a row. */
-    int64_t (*place)(const void *x, int64_t n, bool smallest);
+    /* The first largest (smallest) or first NaN of a row of ROW_BLOCK elements at most. asks: for memory further on, where more is read that lies behind. */
+    int64_t (*place)(const void *x, int64_t n, bool smallest, bool asks);
+    /* Of four times rows / 4 rows of n columns, 16 at least, that lie one behind the other, INT32_MAX at most: what beats best, which the first
+       row is, and where (int32), which is 0. False: there is a NaN, and those mean nothing. NULL where there is no such loop. */
+    bool (*place_rows)(void *best, void *where, const void *x, int64_t rows, int64_t n, bool smallest);
     /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
     void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
     void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
@@ -224,6 +227,8 @@ typedef struct row_loops {
     double (*dot_centred)(const void *x, const void *y, double mean, int64_t n); /* sum of x (y - mean) */
     double (*distance)(const void *x, const void *y, int64_t n);                 /* sum of (x - y)^2 */
     void (*moments)(const void *x, int64_t n, double *mean, double *m2);
+    /* Adds sums of x - centre and of its squares, n <= ROW_BLOCK. The centre is of the computing type. */
+    void (*sums_about)(const void *x, int64_t n, double centre, double *sum, double *squares);
     /* Of n columns over rows: means and sums of squared distances from them. */
     void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, void *mean, void *m2);
     /* Merges another count's moments into what n_before elements gave, column by column (Chan, Golub and LeVeque). */

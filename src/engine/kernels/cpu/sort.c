@@ -18,6 +18,7 @@ typedef struct along {
     int64_t columns; /* cumsum: lines side by side at once */
     int64_t n, k, in_stride, out_stride, place_stride; /* strides along the line, in bytes */
     bool largest;
+    bool streams; /* cumsum: lines of sums go past the caches */
     int threads;
     bool by_keys; /* topk.h serves the type */
     void *work;   /* topk: entries for each thread */
@@ -70,6 +71,11 @@ static void cumsum_line(const along *a, const char *x, char *y, void *buffer, vo
         char *to = y + i * a->out_stride;
         const void *row = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
         void *target = row_target(a->l, made, to, a->out, a->out_stride);
+        if (a->streams) {
+            a->l->scan(made, row, &total, n);
+            a->l->stream(to, made, (size_t)n * a->l->size);
+            continue;
+        }
         a->l->scan(target, row, &total, n);
         row_put(a->l, to, a->out, a->out_stride, target, n);
     }
@@ -150,6 +156,9 @@ static void share_cumsum(const void *context) {
         loop_seek(&a->lines, i, index, offset);
         cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
     }
+    if (a->streams) {
+        a->l->settle();
+    }
 }
 
 static status run_cumsum(kernel_plan *plan) {
@@ -184,6 +193,8 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     bool is_complex = dtype_is_complex(a->in) || dtype_is_complex(a->out);
     a->l = row_loops_for(a->out);
     plan->run = is_complex ? run_cumsum_complex : run_cumsum;
+    a->streams = !is_complex && a->out == a->l->type && a->out_stride == (int64_t)a->l->size && !plan->call->op->in_place &&
+                 tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
     if (!is_complex && runs_by_columns(a)) {
         choose_columns(a);
         plan->run = run_cumsum_columns;

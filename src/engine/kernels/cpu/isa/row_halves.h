@@ -30,6 +30,8 @@ typedef struct row_halves {
     /* Of each of rows that lie one behind the other, ROW_BLOCK elements at most. */
     void (*moments)(const void *x, int64_t rows, int64_t n, double *mean, double *m2);
     void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2);
+    /* As row_loops has it. */
+    void (*sums_about)(const void *x, int64_t n, double centre, double *sum, double *squares);
 } row_halves;
 
 extern const row_halves row_halves_f16_baseline, row_halves_bf16_baseline;

@@ -223,20 +223,17 @@ ALWAYS_INLINE void rows_into(float *sums, const uint16_t *x, int64_t rows, int64
 /* Rows that lie one behind the other are taken by quarters, a row of each in turn: four places that memory is read from straight on, as
    the CPU reads ahead by itself. It does not where four neighbours go together (32768 rows of 2 KiB on two cores of a Zen 4: 94 to 99% of
    a loop that only reads; four neighbours asked for in order 70 to 90%, one row at a time 77 to 91%). */
-ALWAYS_INLINE int64_t add_quarters(float *sums, const uint16_t *x, int64_t rows, int64_t n, pack (*f)(pack)) {
+ALWAYS_INLINE int64_t quarter_of(int64_t rows, int64_t row_stride, int64_t n) {
     enum { LEAST_QUARTER = (32 << 10) / sizeof(uint16_t) };
     int64_t quarter = rows / TOGETHER;
-    if (quarter * n < LEAST_QUARTER) {
-        return 0;
-    }
-    for (int64_t r = 0; r < quarter; r++) {
-        rows_into(sums, x + r * n, TOGETHER, quarter * n, n, 0, f);
-    }
-    return quarter * TOGETHER;
+    return row_stride == n && quarter * n >= LEAST_QUARTER ? quarter : 0;
 }
 
 ALWAYS_INLINE void add_rows(float *sums, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
-    int64_t r = row_stride == n ? add_quarters(sums, x, rows, n, f) : 0, ahead = walk_ahead(rows, n);
+    int64_t r = 0, ahead = walk_ahead(rows, n), quarter = quarter_of(rows, row_stride, n);
+    for (; r < quarter * TOGETHER; r += TOGETHER) {
+        rows_into(sums, x + r / TOGETHER * n, TOGETHER, quarter * n, n, 0, f);
+    }
     for (; r + TOGETHER <= rows; r += TOGETHER) {
         rows_into(sums, x + r * row_stride, TOGETHER, row_stride, n, ahead, f);
     }
@@ -340,6 +337,12 @@ ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float 
     return pack_sum((a + b) + (c + d));
 }
 
+static void sums_about(const void *x, int64_t n, double centre, double *sum, double *squares) {
+    float own;
+    *sum += (double)block_sums_of_distances(x, n, (float)centre, &own);
+    *squares += (double)own;
+}
+
 /* Two passes, the second about the mean: an infinite mean stays one, and squares are infinite only where they have to be. */
 static void moments_twice(const uint16_t *x, int64_t n, double *mean, double *m2) {
     double average = (double)block_sum(x, n, value_of) / (double)n;
@@ -374,14 +377,22 @@ ALWAYS_INLINE void distances_into(float *sums, float *squares, const float *cent
     for (int64_t i = 0; i < n; i += PAIR) {
         pair c = pair_at(centre + i), s = pair_at(sums + i), q = pair_at(squares + i);
         walk_on(&next, rows);
+        pair more = {{0}, {0}}, before = {{0}, {0}};
         for (int64_t r = 0; r < rows; r++) {
             pair p = columns_pair(x + r * row_stride + i, n - i);
             pack a = p.a - c.a, b = p.b - c.b;
-            s.a += a;
-            s.b += b;
             q.a += a * a;
             q.b += b * b;
+            if (r % 2 == 0) {
+                before = (pair){a, b};
+            } else {
+                more.a += before.a + a;
+                more.b += before.b + b;
+                before = (pair){{0}, {0}};
+            }
         }
+        s.a += more.a + before.a; /* first among themselves: columns' sums, which grow, lose digits of each */
+        s.b += more.b + before.b;
         pair_set(sums + i, s);
         pair_set(squares + i, q);
     }
@@ -389,12 +400,12 @@ ALWAYS_INLINE void distances_into(float *sums, float *squares, const float *cent
 
 /* In one pass, about the mean of some rows: as `moments`. */
 static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2) {
-    enum { MOST = ROW_HALVES_COLUMNS };
+    enum { MOST = ROW_HALVES_COLUMNS, NEAR = 16, LEAST = 4 * NEAR };
     const uint16_t *x = at;
     _Alignas(64) float centre[MOST], sums[MOST] = {0}, squares[MOST] = {0};
     float share = 1 / (float)rows;
     int64_t r = 0, ahead = walk_ahead(rows, n);
-    int64_t near = rows < TOGETHER ? rows : TOGETHER;
+    int64_t near = rows < TOGETHER ? rows : rows < LEAST ? TOGETHER : NEAR;
     for (int64_t i = 0; i < n; i += PAIR) {
         pair c = {{0}, {0}};
         for (int64_t k = 0; k < near; k++) {
@@ -403,6 +414,9 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
             c.b += p.b;
         }
         pair_set(centre + i, (pair){c.a / (float)near, c.b / (float)near});
+    }
+    for (int64_t quarter = quarter_of(rows, row_stride, n); r < quarter * TOGETHER; r += TOGETHER) {
+        distances_into(sums, squares, centre, x + r / TOGETHER * n, TOGETHER, quarter * n, n, 0);
     }
     for (; r + TOGETHER <= rows; r += TOGETHER) {
         distances_into(sums, squares, centre, x + r * row_stride, TOGETHER, row_stride, n, ahead);
@@ -425,4 +439,5 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},        \
     .fold_short = {fold_short_values, fold_short_squares, fold_short_sizes},                                      \
     .add_rows = {add_values, add_squares, add_sizes},                                                             \
-    .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns
+    .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns, \
+    .sums_about = sums_about

@@ -4,8 +4,10 @@
      WIDE   the row_wide member,       place_t the type of places kept by columns,
      ADD    a sum that may not overflow into undefined behaviour, PACK_ADD the same of packs,
      PACK_WRAPS  where packs must not be added up by +,
-     PACK_IS_NAN a mask of what is NaN in a pack.
+     PACK_IS_NAN a mask of what is NaN in a pack,
+     PLACE, SCAN its own loops for these, or place_of_extreme and scan.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/row_loops.h"
 
@@ -216,7 +218,8 @@ static void into_zero(void *total, const void *x, int64_t n) {
     into_with(total, x, n, or_zero);
 }
 
-static int64_t place_of_extreme(const void *row, int64_t n, bool smallest) {
+static int64_t place_of_extreme(const void *row, int64_t n, bool smallest, bool asks) {
+    (void)asks;
     const value *x = row;
     row_wide best = {.WIDE = (wide)x[0]};
     (smallest ? fold_smallest : fold_largest)(&best, x, n);
@@ -282,5 +285,5 @@ static void settle(void) {
     .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares, [ROW_SIZES] = fold_short_sizes},      \
     .fold_runs = {[ROW_SUM] = fold_value_runs, [ROW_SQUARES] = fold_square_runs, [ROW_SIZES] = fold_size_runs},            \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
-    .place = place_of_extreme, .place_into = place_into, .add_rows = add_rows, .sum_rows = sum_rows,               \
-    .scan = scan, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows
+    .place = PLACE, .place_into = place_into, .add_rows = add_rows, .sum_rows = sum_rows,               \
+    .scan = SCAN, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows

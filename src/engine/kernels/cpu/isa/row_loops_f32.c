@@ -9,6 +9,8 @@ typedef double wide;
 typedef int32_t place_t;
 #define ROW_HALVES 1 /* rows of f16 and bf16 are read and written by some loops themselves */
 #define WIDE f
+#define PLACE place_of_float
+#define SCAN scan_floats
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))
@@ -17,6 +19,8 @@ static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n)
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n);
 
 #include "engine/kernels/cpu/isa/row_loops_common.h"
+#include "engine/kernels/cpu/isa/row_loops_places.h"
+#include "engine/kernels/cpu/isa/row_loops_scan.h"
 
 static inline float exp_of(float x) {
     return exp_f32(x);
@@ -124,4 +128,4 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
 #include "engine/kernels/cpu/isa/row_loops_real.h"
 
 extern const row_loops ISA_SYMBOL(row_loops_f32);
-const row_loops ISA_SYMBOL(row_loops_f32) = {.type = ASSAY_F32, REAL_ROW_LOOPS, COMMON_ROW_LOOPS};
+const row_loops ISA_SYMBOL(row_loops_f32) = {.type = ASSAY_F32, .place_rows = place_rows, REAL_ROW_LOOPS, COMMON_ROW_LOOPS};

@@ -7,6 +7,8 @@ typedef double value;
 typedef double wide;
 typedef int64_t place_t;
 #define WIDE f
+#define PLACE place_of_extreme
+#define SCAN scan
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))

@@ -27,6 +27,42 @@ static inline value block_distances(const value *x, value c, int64_t n) {
     return sums_total(&s);
 }
 
+/* Adds the sums of x - centre and of its squares over one block. */
+static void sums_about(const void *row, int64_t n, double centre, double *sum, double *squares) {
+    const value *x = row;
+    const value c = (value)centre;
+    partial_sums s = {.rest = 0}, t = {.rest = 0};
+    int64_t i = 0;
+    for (; i + 4 * PACK <= n; i += 4 * PACK) {
+        pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
+        pack r = pack_at(x + i + 2 * PACK) - c, u = pack_at(x + i + 3 * PACK) - c;
+        s.a += p;
+        s.b += q;
+        s.c += r;
+        s.d += u;
+        t.a += p * p;
+        t.b += q * q;
+        t.c += r * r;
+        t.d += u * u;
+    }
+    for (; i + PACK <= n; i += PACK) {
+        pack p = pack_at(x + i) - c;
+        s.a += p;
+        t.a += p * p;
+    }
+    if (PACK_PARTS && i < n) {
+        pack p = pack_keep(pack_start(x + i, n - i) - c, n - i);
+        s.b += p;
+        t.b += p * p;
+    }
+    for (; !PACK_PARTS && i < n; i++) {
+        s.rest += x[i] - c;
+        t.rest += (x[i] - c) * (x[i] - c);
+    }
+    *sum += (double)sums_total(&s);
+    *squares += (double)sums_total(&t);
+}
+
 /* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
 static void moments(const void *row, int64_t n, double *mean, double *m2) {
     const value *x = row;
@@ -106,9 +142,9 @@ static void channel_grad_short(void *to, const void *grads, const void *at, cons
 
 #include "engine/kernels/cpu/isa/row_loops_ring.h"
 
-static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, void *means, void *squares) {
-    value *mean = means, *m2 = squares;
-    const value *x = at;
+/* --- moments by columns ----------------------------------------------------------------------------------------------------- */
+
+static void moments_columns_twice(value *mean, value *m2, const value *x, int64_t rows, int64_t row_stride, int64_t n) {
     value scale = 1 / (value)rows;
     memset(mean, 0, (size_t)n * sizeof *mean);
     memset(m2, 0, (size_t)n * sizeof *m2);
@@ -122,6 +158,70 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
         for (int64_t i = 0; i < n; i++) {
             m2[i] += (row[i] - mean[i]) * (row[i] - mean[i]);
         }
+    }
+}
+
+/* Adds distances from `centre`, and their squares, of one row or four. */
+static inline __attribute__((always_inline)) void distances_into(value *sums, value *squares, const value *centre, const value *x,
+                                                                 bool has_four, int64_t row_stride, int64_t n) {
+    const value *y = x + row_stride, *z = y + row_stride, *u = z + row_stride;
+    int64_t i = 0;
+    for (; has_four && i + PACK <= n; i += PACK) {
+        pack c = pack_at(centre + i), s = pack_at(sums + i), q = pack_at(squares + i);
+        pack p = pack_at(x + i) - c, d = pack_at(y + i) - c, e = pack_at(z + i) - c, f = pack_at(u + i) - c;
+        s += (p + d) + (e + f);
+        q += (p * p + d * d) + (e * e + f * f);
+        memcpy(sums + i, &s, sizeof s);
+        memcpy(squares + i, &q, sizeof q);
+    }
+#pragma omp simd
+    for (int64_t k = i; k < n; k++) {
+        value p = x[k] - centre[k], d = has_four ? y[k] - centre[k] : 0, e = has_four ? z[k] - centre[k] : 0;
+        value f = has_four ? u[k] - centre[k] : 0;
+        sums[k] += (p + d) + (e + f);
+        squares[k] += (p * p + d * d) + (e * e + f * f);
+    }
+}
+
+/* In one pass, about the mean of some rows, of columns whose squares are not mostly what that mean adds to them. Rows one behind the
+   other by quarters, as far as there are (add_quarters). */
+static bool moments_columns_once(value *mean, value *m2, const value *x, int64_t rows, int64_t row_stride, int64_t n) {
+    enum { MOST = 1024, NEAR = 16, LEAST = 4 * NEAR };
+    _Alignas(64) value centre[MOST];
+    if (rows < LEAST || n > MOST) {
+        return false;
+    }
+    int64_t quarter = rows / 4, done = row_stride == n ? 4 * quarter : 0, bad = 0;
+    sum_rows(centre, x, NEAR, row_stride, n);
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    memset(m2, 0, (size_t)n * sizeof *m2);
+    for (int64_t i = 0; i < n; i++) {
+        centre[i] *= (value)1 / NEAR;
+    }
+    for (int64_t r = 0; r < done; r += 4) {
+        distances_into(mean, m2, centre, x + r / 4 * n, true, quarter * n, n);
+    }
+    for (; done + 4 <= rows; done += 4) {
+        ask_for_rows((const value *)((uintptr_t)x + (uintptr_t)((done + 4) * row_stride) * sizeof *x), row_stride, n);
+        distances_into(mean, m2, centre, x + done * row_stride, true, row_stride, n);
+    }
+    for (; done < rows; done++) {
+        distances_into(mean, m2, centre, x + done * row_stride, false, row_stride, n);
+    }
+    const value share = 1 / (value)rows;
+#pragma omp simd reduction(| : bad)
+    for (int64_t i = 0; i < n; i++) {
+        value rest = mean[i] * share, about = m2[i] - mean[i] * rest;
+        bad |= !(about >= m2[i] / 16); /* NaN is bad */
+        mean[i] = centre[i] + rest;
+        m2[i] = about;
+    }
+    return !bad;
+}
+
+static void moments_columns(const void *x, int64_t rows, int64_t row_stride, int64_t n, void *mean, void *m2) {
+    if (!moments_columns_once(mean, m2, x, rows, row_stride, n)) {
+        moments_columns_twice(mean, m2, x, rows, row_stride, n);
     }
 }
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Template, part of row_loops_f32.c: the largest and smallest floats of rows and columns, and their places, a register at a time. NaN, which
+   is before all else, is left to the loops of row_loops_common.h: these say that there is one. */
+
+#if defined(__AVX512F__)
+enum { LANES = 16 };
+#elif defined(__AVX2__)
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+typedef float lanes_f32 __attribute__((vector_size(LANES * 4)));
+typedef int32_t lanes_i32 __attribute__((vector_size(LANES * 4)));
+
+static inline __attribute__((always_inline)) lanes_f32 lanes_at(const float *x) {
+    lanes_f32 v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+/* The best elements so far, and the places of those. */
+typedef struct lanes_best {
+    lanes_f32 value;
+    lanes_i32 place;
+} lanes_best;
+
+/* b where that beats a, or where it is equal and comes first: `checks` whether it does, else it does not. */
+static inline __attribute__((always_inline)) lanes_best lanes_better(lanes_best a, lanes_best b, bool smallest, bool checks) {
+#if defined(__AVX512F__)
+    __m512 x = (__m512)a.value, y = (__m512)b.value;
+    __m512i p = (__m512i)a.place, q = (__m512i)b.place;
+    __mmask16 beats = smallest ? _mm512_cmp_ps_mask(y, x, _CMP_LT_OQ) : _mm512_cmp_ps_mask(y, x, _CMP_GT_OQ);
+    if (checks) {
+        beats |= _mm512_mask_cmplt_epi32_mask(_mm512_cmp_ps_mask(y, x, _CMP_EQ_OQ), q, p);
+    }
+    return (lanes_best){(lanes_f32)_mm512_mask_blend_ps(beats, x, y), (lanes_i32)_mm512_mask_blend_epi32(beats, p, q)};
+#else
+    lanes_i32 beats = smallest ? b.value < a.value : b.value > a.value;
+    if (checks) {
+        beats |= (b.value == a.value) & (b.place < a.place);
+    }
+    return (lanes_best){(lanes_f32)((beats & (lanes_i32)b.value) | (~beats & (lanes_i32)a.value)), (beats & b.place) | (~beats & a.place)};
+#endif
+}
+
+/* Where either is NaN: not 0. */
+#if defined(__AVX512F__)
+typedef __mmask16 lanes_mask;
+
+static inline __attribute__((always_inline)) lanes_mask lanes_nan(lanes_f32 a, lanes_f32 b) {
+    return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
+}
+
+static inline bool lanes_any(lanes_mask m) {
+    return m != 0;
+}
+#else
+typedef lanes_i32 lanes_mask;
+
+static inline __attribute__((always_inline)) lanes_mask lanes_nan(lanes_f32 a, lanes_f32 b) {
+    return (a != a) | (b != b);
+}
+
+static inline bool lanes_any(lanes_mask m) {
+    int32_t lane[LANES], any = 0;
+    memcpy(lane, &m, sizeof lane);
+    for (int i = 0; i < LANES; i++) {
+        any |= lane[i];
+    }
+    return any != 0;
+}
+#endif
+
+/* --- rows ------------------------------------------------------------------------------------------------------------------- */
+
+/* The first of the best of all lanes. */
+static inline int32_t lanes_first(lanes_best l, bool smallest) {
+    float best[LANES];
+    int32_t place[LANES];
+    memcpy(best, &l.value, sizeof best);
+    memcpy(place, &l.place, sizeof place);
+    for (int step = LANES / 2; step > 0; step /= 2) {
+        for (int i = 0; i < step; i++) {
+            bool beats = smallest ? best[i + step] < best[i] : best[i + step] > best[i];
+            beats |= best[i + step] == best[i] && place[i + step] < place[i];
+            best[i] = beats ? best[i + step] : best[i];
+            place[i] = beats ? place[i + step] : place[i];
+        }
+    }
+    return place[0];
+}
+
+/* -1: there is a NaN. Places are found with the values: to look for one afterwards takes a second pass, which ends where the CPU does not
+   expect it. */
+static inline __attribute__((always_inline)) int64_t place_in_lanes(const float *x, int64_t n, bool smallest, bool asks) {
+    lanes_i32 first, step = (lanes_i32){0} + 2 * LANES;
+    int32_t lane[LANES];
+    for (int i = 0; i < LANES; i++) {
+        lane[i] = i;
+    }
+    memcpy(&first, lane, sizeof first);
+    lanes_best a = {lanes_at(x), first}, b = {lanes_at(x + LANES), first + LANES};
+    lanes_mask odd = lanes_nan(a.value, b.value);
+    lanes_best p = a, q = b;
+    int64_t i = 2 * LANES;
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        for (int64_t k = 0; asks && k < 2 * LANES * 4; k += STREAM_LINE) {
+            __builtin_prefetch((const char *)((uintptr_t)(x + i) + (uintptr_t)k + (16 << 10)), 0, 2); /* it may lie outside */
+        }
+        p = (lanes_best){lanes_at(x + i), p.place + step};
+        q = (lanes_best){lanes_at(x + i + LANES), q.place + step};
+        odd |= lanes_nan(p.value, q.value);
+        a = lanes_better(a, p, smallest, false);
+        b = lanes_better(b, q, smallest, false);
+    }
+    for (; i < n; i += LANES) { /* what is left is looked at together with some before it */
+        int64_t at = n - i < LANES ? n - LANES : i;
+        p = (lanes_best){lanes_at(x + at), first + (int32_t)at};
+        odd |= lanes_nan(p.value, p.value);
+        a = lanes_better(a, p, smallest, true);
+    }
+    return lanes_any(odd) ? -1 : lanes_first(lanes_better(a, b, smallest, true), smallest);
+}
+
+static __attribute__((noinline)) int64_t place_of_many(const float *x, int64_t n, bool smallest, bool asks) {
+    return smallest ? place_in_lanes(x, n, true, asks) : place_in_lanes(x, n, false, asks);
+}
+
+static int64_t place_of_float(const void *x, int64_t n, bool smallest, bool asks) {
+    int64_t at = n >= 2 * LANES ? place_of_many(x, n, smallest, asks) : -1;
+    return at >= 0 ? at : place_of_extreme(x, n, smallest, asks);
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------------------------- */
+
+/* Four rows of n >= LANES columns, `apart` elements from each other, the places of which begin at `at` and lie `on` from each other. */
+static inline __attribute__((always_inline)) void place_four_rows(float *best, int32_t *where, const float *x, int64_t apart, int64_t n,
+                                                                  int32_t at, int32_t on, bool smallest, lanes_mask *odd) {
+    lanes_i32 none = {0}, first = none + at, second = none + (at + on), third = none + (at + 2 * on), last = none + (at + 3 * on);
+    lanes_mask any = *odd;
+    for (int64_t from = 0; from < n; from += LANES) {
+        int64_t i = n - from < LANES ? n - LANES : from; /* some are looked at twice: it does no harm */
+        lanes_best so_far = {lanes_at(best + i), none};
+        memcpy(&so_far.place, where + i, sizeof so_far.place);
+        lanes_best a = {lanes_at(x + i), first}, b = {lanes_at(x + apart + i), second};
+        lanes_best c = {lanes_at(x + 2 * apart + i), third}, d = {lanes_at(x + 3 * apart + i), last};
+        any |= lanes_nan(a.value, b.value) | lanes_nan(c.value, d.value);
+        a = lanes_better(lanes_better(a, b, smallest, false), lanes_better(c, d, smallest, false), smallest, false);
+        so_far = lanes_better(so_far, a, smallest, true);
+        memcpy(best + i, &so_far.value, sizeof so_far.value);
+        memcpy(where + i, &so_far.place, sizeof so_far.place);
+    }
+    *odd = any;
+}
+
+/* Rows one behind the other, by quarters (quarter_rows): places do not come in order, so that an equal one further up counts. */
+static inline __attribute__((always_inline)) bool place_quarters(float *best, int32_t *where, const float *x, int64_t rows, int64_t n,
+                                                                 bool smallest) {
+    int64_t quarter = rows / 4;
+    lanes_mask odd = lanes_nan(lanes_at(x), lanes_at(x));
+    for (int64_t r = 0; r < quarter; r++) {
+        place_four_rows(best, where, x + r * n, quarter * n, n, (int32_t)r, (int32_t)quarter, smallest, &odd);
+    }
+    return !lanes_any(odd);
+}
+
+static bool place_rows(void *best, void *where, const void *x, int64_t rows, int64_t n, bool smallest) {
+    return smallest ? place_quarters(best, where, x, rows, n, true) : place_quarters(best, where, x, rows, n, false);
+}
