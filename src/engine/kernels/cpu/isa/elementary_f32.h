@@ -31,9 +31,6 @@ VECTOR_INLINE float real_log2(float x) {
     return log2_f32(x);
 }
 
-VECTOR_INLINE float real_erf(float x) {
-    return erf_f32(x);
-}
 
 VECTOR_INLINE float real_floor(float x) {
     return floorf(x);

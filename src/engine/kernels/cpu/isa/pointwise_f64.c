@@ -94,6 +94,10 @@ static void real_exp_loop(const pointwise_chunk *c) {
     unary(c, real_exp);
 }
 
+static void real_erf_loop(const pointwise_chunk *c) {
+    unary(c, real_erf);
+}
+
 static void real_gelu_loop(const pointwise_chunk *c) {
     unary(c, real_gelu);
 }
@@ -127,4 +131,6 @@ static void cos_loop(const pointwise_chunk *c) {
 #else
 #define REAL_LOOPS ISA_SYMBOL(pointwise_f64)
 #endif
+#define OWN_NUMBER_LOOPS [PW_POW] = NULL
+#define OWN_NUMBER_FIRST_LOOPS [PW_POW] = NULL
 #include "engine/kernels/cpu/isa/pointwise_real.h"

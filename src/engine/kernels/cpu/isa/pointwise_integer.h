@@ -305,7 +305,7 @@ const pointwise_loops INTEGER_LOOPS = {
             [PW_REMAINDER] = rest_floor_number_loop,
             [PW_FMOD] = rest_of_number_loop,
         },
-    .number_first = NUMBER_FIRST_LOOPS,
+    .number_first = {NUMBER_FIRST_LOOPS},
     .load = load,
     .store = store,
     .fill = fill,

@@ -120,5 +120,5 @@ static void number_at_most_loop(const pointwise_chunk *c) {
     [PW_ADD] = add_number_loop, [PW_SUB] = sub_number_loop, [PW_MUL] = mul_number_loop, [PW_EQ] = equal_number_loop,      \
     [PW_NE] = differ_number_loop, [PW_LT] = less_number_loop, [PW_LE] = at_most_number_loop
 #define NUMBER_FIRST_LOOPS                                                                                                \
-    {[PW_ADD] = number_add_loop,    [PW_SUB] = number_sub_loop,   [PW_MUL] = number_mul_loop,  [PW_EQ] = number_equal_loop, \
-     [PW_NE] = number_differ_loop, [PW_LT] = number_less_loop, [PW_LE] = number_at_most_loop}
+    [PW_ADD] = number_add_loop, [PW_SUB] = number_sub_loop, [PW_MUL] = number_mul_loop, [PW_EQ] = number_equal_loop,      \
+    [PW_NE] = number_differ_loop, [PW_LT] = number_less_loop, [PW_LE] = number_at_most_loop

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise operators on real numbers, a template: the including file defines `elem` (float or double), what the
-   elementary functions are called for it, and gathers the loops into its table. Everything accumulates in `elem`. */
+   elementary functions are called for it, and the loops with one number that it alone has (OWN_NUMBER_LOOPS, initialisers).
+   Everything accumulates in `elem`. */
 
 #include "engine/kernels/cpu/isa/pointwise_real_functions.h"
 
@@ -41,10 +42,6 @@ static void reciprocal_root_loop(const pointwise_chunk *c) {
 
 static void real_log2_loop(const pointwise_chunk *c) {
     unary(c, real_log2);
-}
-
-static void real_erf_loop(const pointwise_chunk *c) {
-    unary(c, real_erf);
 }
 
 static void real_floor_loop(const pointwise_chunk *c) {
@@ -312,8 +309,8 @@ const pointwise_loops REAL_LOOPS = {
             [PW_ADDCMUL] = addcmul_loop,
             [PW_WHERE] = where_loop,
         },
-    .number = {NUMBER_LOOPS, [PW_DIV] = divide_number_loop},
-    .number_first = NUMBER_FIRST_LOOPS,
+    .number = {NUMBER_LOOPS, [PW_DIV] = divide_number_loop, OWN_NUMBER_LOOPS},
+    .number_first = {NUMBER_FIRST_LOOPS, OWN_NUMBER_FIRST_LOOPS},
     .load = load,
     .store = store,
     .fill = fill,

@@ -295,21 +295,25 @@ VECTOR_INLINE float pow_by_log2(double logarithm, float y) {
     return value * power_of_two(half) * power_of_two(whole - half);
 }
 
+/* a where the condition holds, else b, by their bits: of selections one behind the other GCC makes branches, which keep a loop
+   scalar. */
+VECTOR_INLINE uint32_t bits_where(int condition, uint32_t a, uint32_t b) {
+    uint32_t mask = 0 - (uint32_t)condition;
+    return (a & mask) | (b & ~mask);
+}
+
 VECTOR_INLINE float pow_signed(float magnitude, float x, float y) {
+    const uint32_t one = 0x3f800000u, infinite = 0x7f800000u;
+    uint32_t sign = bits_of_float(x) & 0x80000000u, size = bits_of_float(x) ^ sign, power = bits_of_float(y) & 0x7fffffffu;
     /* Floats of 2^24 and more are all even. */
-    float clipped = fabsf(y) < 0x1p24f ? y : 0;
+    float clipped = float_of_bits(bits_where(power < 0x4b800000u, bits_of_float(y), 0));
     int32_t whole = (int32_t)clipped;
-    float rest = clipped - (float)whole;
-    uint32_t odd = rest == 0 ? (uint32_t)whole << 31 : 0;
-    float one_or_magnitude = fabsf(y) == INFINITY ? 1 : magnitude;
-    float of_negative = x == -1 ? one_or_magnitude : magnitude;
-    float refused = x == -INFINITY ? of_negative : NAN;
-    of_negative = rest == 0 ? of_negative : refused;
-    float value = x < 0 ? of_negative : magnitude;
-    value = float_of_bits(bits_of_float(value) ^ (bits_of_float(x) & odd));
-    value = x == 1 ? 1 : value;
-    value = x == x ? value : x;
-    return y == 0 ? 1 : value;
+    uint32_t value = bits_where((size == one) & (power == infinite), one, bits_of_float(magnitude));
+    uint32_t of_fraction = bits_where((sign != 0) & (size != 0) & (size < infinite), 0x7fc00000u, value);
+    value = bits_where((float)whole == clipped, value ^ (sign & (uint32_t)whole << 31), of_fraction);
+    value = bits_where(size > infinite, size, value);
+    value = bits_where(bits_of_float(x) == one, one, value);
+    return float_of_bits(bits_where(power == 0, one, value));
 }
 
 /* Beyond this the reduction below loses digits; callers go to libm for a block that holds larger arguments. */

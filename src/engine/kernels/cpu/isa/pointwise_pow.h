@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Powers of floats, a template, part of pointwise_f32.c: by tables where there are such (vector_pow.h), else, and for blocks with
+   an element that those do not serve, in two steps that every vector unit can do. */
+#include "engine/kernels/cpu/isa/vector_pow.h"
+
+/* Operands of x^y, each of them elements one behind the other, or one number for all. */
+typedef struct pow_operands {
+    const elem *x, *y;
+    bool x_is_number, y_is_number;
+} pow_operands;
+
+enum { POW_BLOCK = 256 };
+
+static bool all_are(const elem *x, elem value, int64_t n) {
+    int same = 1;
+#pragma omp simd reduction(& : same)
+    for (int64_t i = 0; i < n; i++) {
+        same &= x[i] == value;
+    }
+    return same != 0;
+}
+
+static bool one_logarithm_will_do(elem base) {
+    return base > 0 && base < INFINITY && base != 1;
+}
+
+static void pow_of_base(elem *out, elem base, const elem *y, int64_t n) {
+    double logarithm = log2_wide(base);
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = pow_by_log2(logarithm, y[i]);
+    }
+}
+
+/* Elements [from, from + n) of any kind. Not inlined: it is the exception where there are tables. */
+static __attribute__((noinline)) void pow_any(elem *out, pow_operands p, int64_t from, int64_t n) {
+    elem magnitude[POW_BLOCK], alike[POW_BLOCK];
+    if (p.x_is_number || p.y_is_number) {
+        elem value = p.x_is_number ? *p.x : *p.y;
+        for (int64_t i = 0; i < (n < POW_BLOCK ? n : POW_BLOCK); i++) {
+            alike[i] = value;
+        }
+    }
+    for (int64_t at = 0; at < n; at += POW_BLOCK) {
+        int64_t some = n - at < POW_BLOCK ? n - at : POW_BLOCK;
+        const elem *x = p.x_is_number ? alike : p.x + from + at, *y = p.y_is_number ? alike : p.y + from + at;
+        elem *to = out + from + at;
+        if (one_logarithm_will_do(x[0]) && (p.x_is_number || all_are(x, x[0], some))) {
+            pow_of_base(to, x[0], y, some);
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < some; i++) {
+            magnitude[i] = pow_magnitude(x[i], y[i]);
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < some; i++) {
+            to[i] = pow_signed(magnitude[i], x[i], y[i]);
+        }
+    }
+}
+
+#if POW_BY_TABLE
+/* What goes before the first element. */
+typedef struct pow_plan {
+    pow_kind kind;
+    uint32_t responses;
+    pow_logarithm logarithm;
+} pow_plan;
+
+enum { POW_STEP = POW_PAIR * POW_LANES, POW_STEPS = STREAM_BLOCK / POW_STEP };
+
+/* The elements at `at`, those of `some`; others are 1. */
+ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
+    pow_pair made;
+    for (int k = 0; k < POW_PAIR; k++) {
+        made.v[k] = some == UINT32_MAX ? _mm512_loadu_ps(at + POW_LANES * k)
+                                       : _mm512_mask_loadu_ps(_mm512_set1_ps(1), (__mmask16)(some >> POW_LANES * k), at + POW_LANES * k);
+    }
+    return made;
+}
+
+/* 32 elements. False: they want pow_any. */
+ALWAYS_INLINE bool pow_step(pow_operands p, const pow_plan *plan, pow_kind kind, int64_t at, uint32_t some, pow_pair *made) {
+    if (p.y_is_number) {
+        return wide_pow_number(pow_load(p.x + at, some), *p.y, kind, plan->responses, made);
+    }
+    pow_pair y = pow_load(p.y + at, some);
+    if (!p.x_is_number) {
+        return wide_pow(pow_load(p.x + at, some), y, made);
+    }
+    pow_pair exponent;
+    *made = wide_exp2(y, plan->logarithm, &exponent);
+    return (pow_is_ordinary(exponent.v[0]) & pow_is_ordinary(exponent.v[1])) == 0xffff;
+}
+
+ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const pow_plan *plan, pow_kind kind) {
+    elem *out = c->out;
+    int64_t at = 0, n = c->n;
+    for (; at + STREAM_BLOCK <= n; at += STREAM_BLOCK) {
+        pow_pair made[POW_STEPS];
+        bool is_done = true;
+        if (POINTWISE_STREAMS && !p.x_is_number) {
+            fetch_ahead(p.x + at, STREAM_BLOCK * sizeof(elem));
+        }
+        if (POINTWISE_STREAMS && !p.y_is_number) {
+            fetch_ahead(p.y + at, STREAM_BLOCK * sizeof(elem));
+        }
+        for (int i = 0; i < POW_STEPS; i++) {
+            is_done &= pow_step(p, plan, kind, at + i * POW_STEP, UINT32_MAX, &made[i]);
+        }
+        if (__builtin_expect(!is_done, 0)) {
+            pow_any(out, p, at, STREAM_BLOCK);
+        } else if (POINTWISE_STREAMS) {
+            stream_lines(out + at, made, sizeof made);
+        } else {
+            memcpy(out + at, made, sizeof made);
+        }
+    }
+    for (; at < n; at += POW_STEP) { /* the rest by masks: an element's result does not depend on where it lies */
+        uint32_t some = n - at >= POW_STEP ? UINT32_MAX : (UINT32_C(1) << (n - at)) - 1;
+        pow_pair made;
+        if (!pow_step(p, plan, kind, at, some, &made)) {
+            pow_any(out, p, at, n - at < POW_STEP ? n - at : POW_STEP);
+            continue;
+        }
+        for (int k = 0; k < POW_PAIR; k++) {
+            _mm512_mask_storeu_ps(out + at + POW_LANES * k, (__mmask16)(some >> POW_LANES * k), made.v[k]);
+        }
+    }
+}
+
+static void pow_loop(const pointwise_chunk *c) {
+    pow_operands p = {.x = c->in[0], .y = c->in[1]};
+    pow_plan none = {.kind = POW_OF_ANY};
+    if (c->n > 1 && p.x[0] == p.x[1] && one_logarithm_will_do(p.x[0]) && all_are(p.x, p.x[0], c->n < POW_BLOCK ? c->n : POW_BLOCK)) {
+        pow_any(c->out, p, 0, c->n);
+        return;
+    }
+    pow_stretch(c, p, &none, POW_OF_ANY);
+}
+
+static void pow_number_loop(const pointwise_chunk *c) {
+    pow_operands p = {.x = c->in[0], .y = c->in[1], .y_is_number = true};
+    elem y = *p.y;
+    if (!(fabsf(y) < INFINITY) || y == 0) {
+        pow_any(c->out, p, 0, c->n);
+        return;
+    }
+    pow_plan plan = {.kind = y != rintf(y) ? POW_OF_FRACTION : y / 2 != rintf(y / 2) ? POW_OF_ODD : POW_OF_EVEN};
+    plan.responses = pow_responses(y, plan.kind);
+    if (plan.kind == POW_OF_FRACTION) {
+        pow_stretch(c, p, &plan, POW_OF_FRACTION);
+    } else if (plan.kind == POW_OF_ODD) {
+        pow_stretch(c, p, &plan, POW_OF_ODD);
+    } else {
+        pow_stretch(c, p, &plan, POW_OF_EVEN);
+    }
+}
+
+static void number_pow_loop(const pointwise_chunk *c) {
+    pow_operands p = {.x = c->in[0], .y = c->in[1], .x_is_number = true};
+    if (!one_logarithm_will_do(*p.x)) {
+        pow_any(c->out, p, 0, c->n);
+        return;
+    }
+    double logarithm = log2(*p.x), high = (float)logarithm;
+    pow_plan plan = {.kind = POW_OF_ANY};
+    for (int k = 0; k < POW_PAIR; k++) {
+        plan.logarithm.high.v[k] = _mm512_set1_ps((float)high);
+        plan.logarithm.low.v[k] = _mm512_set1_ps((float)(logarithm - high));
+    }
+    pow_stretch(c, p, &plan, POW_OF_ANY);
+}
+#else
+static void pow_loop(const pointwise_chunk *c) {
+    pow_any(c->out, (pow_operands){.x = c->in[0], .y = c->in[1]}, 0, c->n);
+}
+
+static void pow_number_loop(const pointwise_chunk *c) {
+    pow_any(c->out, (pow_operands){.x = c->in[0], .y = c->in[1], .y_is_number = true}, 0, c->n);
+}
+
+static void number_pow_loop(const pointwise_chunk *c) {
+    pow_any(c->out, (pow_operands){.x = c->in[0], .y = c->in[1], .x_is_number = true}, 0, c->n);
+}
+#endif

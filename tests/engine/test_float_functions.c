@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops in f32 whose arithmetic serves ordinary numbers by whole blocks and others by another way: powers, erf, sin, cos, quotients and
+   rests, against double. Any length, results in place, in caches and past them, one operand a number, special numbers anywhere
+   in a block, by all instruction sets that this CPU has. */
+#include "unit.h"
+
+#include "base/rng.h"
+#include "engine/kernels/cpu/pointwise_tiles.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { SEED = 31, ROUNDS = 400, MOST = 700, GUARD = 64 };
+
+/* Arguments are drawn so that ordinary blocks, and blocks with a few others, both come up. */
+typedef enum kinds { ORDINARY, WIDE, SPECIAL } kinds;
+
+typedef struct function {
+    const char *name;
+    pointwise_op id;
+    int n;
+    double (*exact)(double x, double y);
+    double most_ulp; /* 0: to the bit */
+} function;
+
+static double erf_of(double x, double y) {
+    (void)y;
+    return erf(x);
+}
+
+static double sin_of(double x, double y) {
+    (void)y;
+    return sin(x);
+}
+
+static double cos_of(double x, double y) {
+    (void)y;
+    return cos(x);
+}
+
+/* Python's rule, in float as ATen has it: a rest of the other sign than the divisor's is rounded once more. */
+static double remainder_of(double x, double y) {
+    double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? (float)((float)rest + (float)y) : rest;
+}
+
+/* The quotient's floor; as ATen's div_floor in float where that is beyond the whole numbers of a float, or none. */
+static double floor_of(double x, double y) {
+    if (fabs(x) < fabs(y) * 0x1p24 && fabs(y) < 0x1p100) {
+        return floor(x / y);
+    }
+    float a = (float)x, b = (float)y, rest = fmodf(a, b), quotient = (a - rest) / b;
+    if (b == 0) {
+        return a / b;
+    }
+    quotient -= rest != 0 && (b < 0) != (rest < 0) ? 1 : 0;
+    float down = floorf(quotient);
+    return quotient == 0 ? 0 : quotient - down > 0.5f ? down + 1 : down;
+}
+
+static const function functions[] = {
+    {"pow", PW_POW, 2, pow, 3.5},           {"erf", PW_ERF, 1, erf_of, 3},
+    {"sin", PW_SIN, 1, sin_of, 2.5},        {"cos", PW_COS, 1, cos_of, 2.5},
+    {"fmod", PW_FMOD, 2, fmod, 0},          {"remainder", PW_REMAINDER, 2, remainder_of, 0},
+    {"floor", PW_DIV_FLOOR, 2, floor_of, 0},
+};
+
+typedef struct room {
+    _Alignas(64) float in[2][MOST + GUARD];
+    _Alignas(64) float made[MOST + GUARD];
+} room;
+
+static const float specials[] = {-INFINITY, -3e38f, -16777217, -8, -3, -1, -0.5f, -1e-40f, -0.0f, 0, 1e-44f, 1e-38f, 0.25f, 1,
+                                 2, 3, 7.5f, 1e6f, 3e7f, 16777217, 3e38f, INFINITY, NAN};
+
+static float draw(rng *r, const function *f, kinds kind, int operand) {
+    if (kind == SPECIAL && rng_range(r, 0, 40) == 0) {
+        return specials[rng_range(r, 0, countof(specials))];
+    }
+    double sign = rng_range(r, 0, 2) == 0 ? -1 : 1;
+    if (f->id == PW_POW) {
+        bool is_whole = rng_range(r, 0, 4) == 0;
+        double exponent = is_whole ? (double)rng_range(r, -9, 10) : (rng_uniform(r) * 12 - 6) * (kind == WIDE ? 9 : 1);
+        return operand == 1 ? (float)exponent : (float)(sign * exp(rng_uniform(r) * (kind == WIDE ? 60 : 12) - (kind == WIDE ? 30 : 6)));
+    }
+    if (f->n == 2 && operand == 1) {
+        return (float)(sign * (0.3 + rng_uniform(r) * 5));
+    }
+    return (float)(sign * exp(rng_uniform(r) * (kind == WIDE ? 30 : 12) - (kind == WIDE ? 15 : 10)));
+}
+
+static double ulp_of(double exact) {
+    double size = fabs(exact) < FLT_MIN ? FLT_MIN : fabs(exact);
+    return ldexp(1, ilogb(size) - 23);
+}
+
+static bool is_right(const function *f, float actual, double exact) {
+    if (isnan(exact)) {
+        return isnan(actual);
+    }
+    if (f->most_ulp == 0) { /* large quotients are rounded by some ways, and not by others */
+        bool is_near = f->id == PW_DIV_FLOOR && fabs(exact) > 0x1p20 && fabs(actual - exact) <= ulp_of(exact);
+        return actual == (float)exact || is_near;
+    }
+    float wanted = (float)exact;
+    bool same_sign = !signbit(actual) == !signbit(wanted);
+    return (actual == wanted && (same_sign || f->n == 1)) || (same_sign && fabs(actual - exact) <= f->most_ulp * ulp_of(exact));
+}
+
+/* which: the operand that is one number, or -1. Answers how far off the results were. */
+static double check_loop(room *m, const function *f, int which, bool streams, isa set, rng *r, int round) {
+    const class_facts *facts = &pointwise_classes[CLASS_F32];
+    const pointwise_loops *loops = streams ? facts->streaming[set] : facts->loops[set];
+    pointwise_loop *tested = which < 0 ? loops->op[f->id] : which == 1 ? loops->number[f->id] : loops->number_first[f->id];
+    static float kept[2][MOST + GUARD];
+    for (int k = 0; k < f->n; k++) {
+        kinds kind = (kinds)rng_range(r, 0, 3);
+        for (int i = 0; i < MOST + GUARD; i++) {
+            m->in[k][i] = draw(r, f, kind, k);
+        }
+        if (k == which && round % 2 == 0) {
+            m->in[k][0] = specials[rng_range(r, 0, countof(specials))];
+        }
+    }
+    for (int i = 0; i < MOST + GUARD; i++) {
+        m->made[i] = (float)i;
+    }
+    memcpy(kept, m->in, sizeof kept);
+    bool in_place = !streams && which != 0 && round % 3 == 0, is_fault = false;
+    number none[POINTWISE_SCALARS] = {number_of_int(0)};
+    int shift = streams ? 0 : (int)rng_range(r, 0, 16), from = which == 0 ? 0 : shift; /* of the first operand and the output */
+    pointwise_chunk c = {.n = rng_range(r, 1, MOST - 16), .s = none, .is_fault = &is_fault};
+    float *out = in_place ? m->in[0] + from : m->made + shift;
+    c.out = out;
+    c.in[0] = m->in[0] + from;
+    c.in[1] = m->in[1];
+    tested(&c);
+    double worst = 0;
+    for (int64_t i = 0; i < c.n; i++) {
+        float x = kept[0][which == 0 ? 0 : from + i], y = kept[1][which == 1 ? 0 : i];
+        double exact = f->exact(x, y);
+        if (!is_right(f, out[i], exact)) {
+            print_error("%s(%a, %a) is %a, expected %a: %lld of %lld, number %d, set %d, %s\n", f->name, (double)x, (double)y,
+                        (double)out[i], exact, (long long)i, (long long)c.n, which, (int)set, streams ? "streams" : "");
+            assert_true(false);
+        }
+        worst = isfinite(exact) && isfinite(out[i]) ? fmax(worst, fabs(out[i] - exact) / ulp_of(exact)) : worst;
+    }
+    for (int i = 0; i < GUARD - 16; i++) { /* what lies behind it */
+        assert_true(in_place ? memcmp(&out[c.n + i], &kept[0][from + c.n + i], sizeof *out) == 0
+                             : out[c.n + i] == (float)(shift + c.n + i));
+    }
+    return worst;
+}
+
+static void test_loops(void **state) {
+    (void)state;
+    static room m;
+    rng r = rng_make(SEED);
+    for (size_t i = 0; i < countof(functions); i++) {
+        const function *f = &functions[i];
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            double worst = 0;
+            for (int round = 0; round < ROUNDS; round++) {
+                for (int which = -1; which < f->n; which++) {
+                    const pointwise_loops *loops = pointwise_classes[CLASS_F32].loops[set];
+                    bool exists = which < 0 || (which == 1 && loops->number[f->id] != NULL) ||
+                                  (which == 0 && f->n == 2 && loops->number_first[f->id] != NULL);
+                    worst = exists ? fmax(worst, check_loop(&m, f, which, round % 2 != 0, (isa)set, &r, round / 2)) : worst;
+                }
+            }
+            print_message("%s, set %d: %.2f ulp\n", f->name, set, worst);
+        }
+    }
+}
+
+/* Every special number to the power of every other, among ordinary ones. */
+static void powers_follow_c(void **state) {
+    (void)state;
+    enum { N = 64 };
+    const size_t most = countof(specials);
+    const function *f = &functions[0];
+    for (size_t i = 0; i < most * most; i++) {
+        float x[N], y[N], out[N];
+        for (int k = 0; k < N; k++) {
+            bool is_ordinary = k % 5 == 0;
+            x[k] = is_ordinary ? 1.5f : specials[i / most];
+            y[k] = is_ordinary ? -2.5f : specials[i % most];
+        }
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            const pointwise_loops *loops = pointwise_classes[CLASS_F32].loops[set];
+            pointwise_loop *ways[] = {loops->op[PW_POW], loops->number[PW_POW], loops->number_first[PW_POW]};
+            for (int way = 0; way < 3; way++) {
+                pointwise_chunk c = {.out = out, .in = {way == 2 ? x + 1 : x, way == 1 ? y + 1 : y}, .n = N};
+                ways[way](&c);
+                for (int k = 0; k < N; k++) {
+                    float base = way == 2 ? x[1] : x[k], exponent = way == 1 ? y[1] : y[k];
+                    double exact = pow(base, exponent);
+                    if (!is_right(f, out[k], exact)) {
+                        print_error("pow(%g, %g) is %g, expected %g: way %d, set %d\n", (double)base, (double)exponent,
+                                    (double)out[k], exact, way, set);
+                        assert_true(false);
+                    }
+                }
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
