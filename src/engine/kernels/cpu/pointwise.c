@@ -168,7 +168,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const poin
     d->streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES;
     if (d->streams) {
         loops = pointwise_classes[c->class].streaming[isa_best()];
-        if (loops == NULL || (uintptr_t)d->chunk.out % STREAM_LINE_BYTES != 0) {
+        if (loops == NULL || loops->op[c->op] == NULL || (uintptr_t)d->chunk.out % STREAM_LINE_BYTES != 0) {
             return false;
         }
     }

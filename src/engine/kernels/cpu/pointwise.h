@@ -175,8 +175,10 @@ extern const pointwise_loops pointwise_i32_baseline, pointwise_i32_avx2, pointwi
 extern const pointwise_loops pointwise_i64_baseline, pointwise_i64_avx2, pointwise_i64_avx512;
 extern const pointwise_loops pointwise_f32_baseline, pointwise_f32_avx2, pointwise_f32_avx512;
 extern const pointwise_loops pointwise_f64_baseline, pointwise_f64_avx2, pointwise_f64_avx512;
-/* The same, but results go past the caches, as far as the operator has such a loop: out lies on a line of 64 bytes and is no
-   input, and the stores are settled by the caller (pointwise_moves). */
+/* The same, but results go past the caches: out lies on a line of 64 bytes and is no input, and the stores are settled by the caller
+   (pointwise_moves). Operators that have no such loop are not in the table, or in it with one that stores as ever. */
+extern const pointwise_loops pointwise_u8_streaming_baseline, pointwise_u8_streaming_avx2, pointwise_u8_streaming_avx512;
+extern const pointwise_loops pointwise_i64_streaming_baseline, pointwise_i64_streaming_avx2, pointwise_i64_streaming_avx512;
 extern const pointwise_loops pointwise_f32_streaming_baseline, pointwise_f32_streaming_avx2, pointwise_f32_streaming_avx512;
 extern const pointwise_loops pointwise_f64_streaming_baseline, pointwise_f64_streaming_avx2, pointwise_f64_streaming_avx512;
 extern const pointwise_loops pointwise_u16_streaming_baseline, pointwise_u16_streaming_avx2, pointwise_u16_streaming_avx512;

@@ -215,7 +215,8 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
     p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
                 tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES &&
                 (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
-    bool loop_can_stream = p->halves || pointwise_classes[c->class].streaming[p->isa] != NULL;
+    const pointwise_loops *streaming = pointwise_classes[c->class].streaming[p->isa];
+    bool loop_can_stream = p->halves || (streaming != NULL && streaming->op[c->op] != NULL);
     int which = 0;
     bool has_number = find_number_loop(p, p->loops, c->op, &which) != NULL;
     choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
@@ -224,7 +225,7 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
     if (p->in_one_go == NULL) {
         choose_places(p, loop_can_stream, false);
     }
-    const pointwise_loops *loops = p->loop_streams && !p->halves ? pointwise_classes[c->class].streaming[p->isa] : p->loops;
+    const pointwise_loops *loops = p->loop_streams && !p->halves ? streaming : p->loops;
     p->loop = loops->op[c->op];
     p->repeats = rows_repeat(p);
     source *in = &p->in[which];

@@ -15,8 +15,9 @@
 #endif
 
 const class_facts pointwise_classes[CLASS_COUNT] = {
-    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), {NULL}},   [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), ISA_TABLES(pointwise_u16_streaming)},
-    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), {NULL}}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), {NULL}},
+    [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), ISA_TABLES(pointwise_u8_streaming)},
+    [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), ISA_TABLES(pointwise_u16_streaming)},
+    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), {NULL}}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), ISA_TABLES(pointwise_i64_streaming)},
     [CLASS_F32] = {4, ISA_TABLES(pointwise_f32), ISA_TABLES(pointwise_f32_streaming)},
     [CLASS_F64] = {8, ISA_TABLES(pointwise_f64), ISA_TABLES(pointwise_f64_streaming)},
     [CLASS_C64] = {8, ISA_TABLES(pointwise_c64), {NULL}}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128), {NULL}},

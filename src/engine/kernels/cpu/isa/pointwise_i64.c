@@ -11,5 +11,9 @@ typedef int64_t elem;
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
+#if POINTWISE_STREAMS
+#define INTEGER_LOOPS ISA_SYMBOL(pointwise_i64_streaming)
+#else
 #define INTEGER_LOOPS ISA_SYMBOL(pointwise_i64)
+#endif
 #include "engine/kernels/cpu/isa/pointwise_integer.h"

@@ -91,6 +91,11 @@ ALWAYS_INLINE elem power(elem base, elem exponent) {
     return (elem)result;
 }
 
+static int64_t whole_of(number n) {
+    return n.category <= CATEGORY_INTEGRAL ? n.i : (int64_t)n.f;
+}
+
+#if !POINTWISE_STREAMS /* what follows stores as ever */
 #include "engine/kernels/cpu/isa/pointwise_quotients.h"
 
 static void add_scaled_loop(const pointwise_chunk *c) {
@@ -124,10 +129,6 @@ static void threshold_backward_loop(const pointwise_chunk *c) {
     }
 }
 
-static int64_t whole_of(number n) {
-    return n.category <= CATEGORY_INTEGRAL ? n.i : (int64_t)n.f;
-}
-
 static void hardtanh_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0];
@@ -138,6 +139,8 @@ static void hardtanh_loop(const pointwise_chunk *c) {
         out[i] = (elem)(above > high ? high : above);
     }
 }
+
+#endif
 
 static void fill(void *to, number of, int64_t n) {
     elem *out = to;
@@ -257,9 +260,19 @@ static void clamp_loop(const pointwise_chunk *c) {
 const pointwise_loops INTEGER_LOOPS = {
     .op =
         {
+#if !POINTWISE_STREAMS
             [PW_COPY] = copy_loop,
             [PW_FLOOR] = copy_loop,
             [PW_ROUND] = copy_loop,
+            [PW_DIV_TRUNC] = quotient_trunc_loop,
+            [PW_DIV_FLOOR] = quotient_floor_loop,
+            [PW_REMAINDER] = rest_floor_loop,
+            [PW_FMOD] = rest_of_loop,
+            [PW_HARDTANH] = hardtanh_loop,
+            [PW_ADD_SCALED] = add_scaled_loop,
+            [PW_THRESHOLD_BACKWARD] = threshold_backward_loop,
+            [PW_ADDCMUL] = addcmul_loop,
+#endif
             [PW_NEG] = neg_loop,
             [PW_ABS] = absolute_loop,
             [PW_SGN] = sgn_loop,
@@ -286,24 +299,18 @@ const pointwise_loops INTEGER_LOOPS = {
             [PW_LOGICAL_AND] = logical_and_loop,
             [PW_LOGICAL_OR] = logical_or_loop,
             [PW_LOGICAL_XOR] = logical_xor_loop,
-            [PW_DIV_TRUNC] = quotient_trunc_loop,
-            [PW_DIV_FLOOR] = quotient_floor_loop,
-            [PW_REMAINDER] = rest_floor_loop,
-            [PW_FMOD] = rest_of_loop,
             [PW_CLAMP] = clamp_loop,
-            [PW_HARDTANH] = hardtanh_loop,
-            [PW_ADD_SCALED] = add_scaled_loop,
-            [PW_THRESHOLD_BACKWARD] = threshold_backward_loop,
-            [PW_ADDCMUL] = addcmul_loop,
             [PW_WHERE] = where_loop,
         },
     .number =
         {
             NUMBER_LOOPS,
+#if !POINTWISE_STREAMS
             [PW_DIV_TRUNC] = quotient_trunc_number_loop,
             [PW_DIV_FLOOR] = quotient_floor_number_loop,
             [PW_REMAINDER] = rest_floor_number_loop,
             [PW_FMOD] = rest_of_number_loop,
+#endif
         },
     .number_first = {NUMBER_FIRST_LOOPS},
     .load = load,

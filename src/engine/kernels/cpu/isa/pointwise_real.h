@@ -216,8 +216,20 @@ static void addcmul_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1], *z = c->in[2];
     elem scale = (elem)c->s[0].f;
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_ahead(z + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
-    for (int64_t i = 0; i < c->n; i++) {
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = x[from + i] + scale * y[from + i] * z[from + i];
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
         out[i] = x[i] + scale * y[i] * z[i];
     }
 }

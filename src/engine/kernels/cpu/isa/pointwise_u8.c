@@ -14,5 +14,9 @@ typedef uint8_t elem;
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
+#if POINTWISE_STREAMS
+#define INTEGER_LOOPS ISA_SYMBOL(pointwise_u8_streaming)
+#else
 #define INTEGER_LOOPS ISA_SYMBOL(pointwise_u8)
+#endif
 #include "engine/kernels/cpu/isa/pointwise_integer.h"
