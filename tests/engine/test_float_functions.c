@@ -60,7 +60,7 @@ static double floor_of(double x, double y) {
 }
 
 static const function functions[] = {
-    {"pow", PW_POW, 2, pow, 3.5},           {"erf", PW_ERF, 1, erf_of, 3},
+    {"pow", PW_POW, 2, pow, 4},             {"erf", PW_ERF, 1, erf_of, 3},
     {"sin", PW_SIN, 1, sin_of, 2.5},        {"cos", PW_COS, 1, cos_of, 2.5},
     {"fmod", PW_FMOD, 2, fmod, 0},          {"remainder", PW_REMAINDER, 2, remainder_of, 0},
     {"floor", PW_DIV_FLOOR, 2, floor_of, 0},

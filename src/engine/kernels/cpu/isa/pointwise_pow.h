@@ -98,8 +98,6 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
     elem *out = c->out;
     int64_t at = 0, n = c->n;
     for (; at + STREAM_BLOCK <= n; at += STREAM_BLOCK) {
-        pow_pair made[POW_STEPS];
-        bool is_done = true;
         if (POINTWISE_STREAMS && !p.x_is_number) {
             fetch_ahead(p.x + at, STREAM_BLOCK * sizeof(elem));
         }
@@ -107,14 +105,15 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
             fetch_ahead(p.y + at, STREAM_BLOCK * sizeof(elem));
         }
         for (int i = 0; i < POW_STEPS; i++) {
-            is_done &= pow_step(p, plan, kind, at + i * POW_STEP, UINT32_MAX, &made[i]);
-        }
-        if (__builtin_expect(!is_done, 0)) {
-            pow_any(out, p, at, STREAM_BLOCK);
-        } else if (POINTWISE_STREAMS) {
-            stream_lines(out + at, made, sizeof made);
-        } else {
-            memcpy(out + at, made, sizeof made);
+            pow_pair made;
+            int64_t from = at + i * POW_STEP;
+            if (__builtin_expect(!pow_step(p, plan, kind, from, UINT32_MAX, &made), 0)) {
+                pow_any(out, p, from, POW_STEP);
+            } else if (POINTWISE_STREAMS) {
+                stream_lines(out + from, &made, sizeof made);
+            } else {
+                memcpy(out + from, &made, sizeof made);
+            }
         }
     }
     for (; at < n; at += POW_STEP) { /* the rest by masks: an element's result does not depend on where it lies */
