@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotients and angles in f32, a template, part of pointwise_f32.c: a few lines of arithmetic serve all but large arguments. Each
-   block of elements is worked out and looked through in one go; one that has such an argument is done over, one element after the
-   other. */
+/* Quotients and angles in f32, a template, part of pointwise_f32.c: a few lines of arithmetic serve all but large arguments. A block of
+   elements is looked through first, while it is brought into L1 for what follows; one that has such an argument goes another way. */
 
-/* Of n elements, STREAM_BLOCK at most; the results of a whole block go where the table's results go. */
-ALWAYS_INLINE void put_block(elem *out, const elem *made, int64_t n) {
-    if (POINTWISE_STREAMS && n == STREAM_BLOCK) {
-        stream_lines(out, made, STREAM_BLOCK * sizeof(elem));
-    } else {
-        memcpy(out, made, (size_t)n * sizeof(elem));
-    }
+enum { CHECKED_BLOCK = 512 };
+
+/* A block of the call; y_is_number: the second operand is one for all elements. */
+ALWAYS_INLINE pointwise_chunk block_of(const pointwise_chunk *c, int64_t from, bool y_is_number) {
+    pointwise_chunk part = *c;
+    part.n = c->n - from < CHECKED_BLOCK ? c->n - from : CHECKED_BLOCK;
+    part.out = (elem *)c->out + from;
+    part.in[0] = (const elem *)c->in[0] + from;
+    part.in[1] = y_is_number ? c->in[1] : (const elem *)c->in[1] + from;
+    return part;
 }
 
 /* --- angles --- */
 
-ALWAYS_INLINE bool angles_fit(elem *made, const elem *x, int64_t n, elem (*f)(elem x)) {
+static bool angles_fit(const elem *x, int64_t n) {
     int fits = 1;
 #pragma omp simd reduction(& : fits)
     for (int64_t i = 0; i < n; i++) {
         fits &= !(fabsf(x[i]) > TRIGONOMETRY_LIMIT);
-        made[i] = f(x[i]);
     }
     return fits != 0;
 }
 
 ALWAYS_INLINE void of_angles(const pointwise_chunk *c, elem (*f)(elem x), float (*slow)(float x)) {
-    elem *out = c->out;
-    const elem *x = c->in[0];
-    for (int64_t from = 0; from < c->n; from += STREAM_BLOCK) {
-        int64_t n = c->n - from < STREAM_BLOCK ? c->n - from : STREAM_BLOCK;
-        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
-        if (POINTWISE_STREAMS) {
-            fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+    for (int64_t from = 0; from < c->n; from += CHECKED_BLOCK) {
+        pointwise_chunk part = block_of(c, from, true);
+        const elem *x = part.in[0];
+        elem *out = part.out;
+        if (angles_fit(x, part.n)) {
+            unary(&part, f);
+            continue;
         }
-        bool fits = n == STREAM_BLOCK ? angles_fit(made, x + from, STREAM_BLOCK, f) : angles_fit(made, x + from, n, f);
-        for (int64_t i = fits ? n : 0; i < n; i++) {
-            made[i] = slow(x[from + i]);
+        for (int64_t i = 0; i < part.n; i++) {
+            out[i] = slow(x[i]);
         }
-        put_block(out + from, made, n);
     }
 }
 
@@ -75,18 +74,16 @@ static elem slow_divide_floor(elem x, elem y) {
    stays below 2^24. */
 #define QUOTIENTS_OF_DOUBLE 0x1p24f
 
-ALWAYS_INLINE elem double_fmod(elem x, elem y, elem ratio) {
-    (void)ratio;
+ALWAYS_INLINE elem double_fmod(elem x, elem y) {
     double quotient = (double)x / (double)y;
     return copysignf((elem)((double)x - (double)(int32_t)quotient * (double)y), x);
 }
 
-ALWAYS_INLINE elem double_remainder(elem x, elem y, elem ratio) {
-    return with_divisors_sign(double_fmod(x, y, ratio), y);
+ALWAYS_INLINE elem double_remainder(elem x, elem y) {
+    return with_divisors_sign(double_fmod(x, y), y);
 }
 
-ALWAYS_INLINE elem double_divide_floor(elem x, elem y, elem ratio) {
-    (void)ratio;
+ALWAYS_INLINE elem double_divide_floor(elem x, elem y) {
     double quotient = (double)x / (double)y;
     int32_t whole = (int32_t)quotient;
     return (elem)(whole - ((double)whole > quotient));
@@ -119,58 +116,105 @@ ALWAYS_INLINE elem quick_divide_floor(elem x, elem y, elem ratio) {
 }
 #else
 #define QUOTIENTS_OF_FLOAT QUOTIENTS_OF_DOUBLE
-#define quick_fmod         double_fmod
-#define quick_remainder    double_remainder
-#define quick_divide_floor double_divide_floor
+
+ALWAYS_INLINE elem quick_fmod(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return double_fmod(x, y);
+}
+
+ALWAYS_INLINE elem quick_remainder(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return double_remainder(x, y);
+}
+
+ALWAYS_INLINE elem quick_divide_floor(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return double_divide_floor(x, y);
+}
 #endif
 
-/* How an operator is worked out: quickly from x, y and the rounded x / y, by double, and by libm. */
+ALWAYS_INLINE elem pair_fmod(elem x, elem y) {
+    return quick_fmod(x, y, x / y);
+}
+
+ALWAYS_INLINE elem pair_remainder(elem x, elem y) {
+    return quick_remainder(x, y, x / y);
+}
+
+ALWAYS_INLINE elem pair_divide_floor(elem x, elem y) {
+    return quick_divide_floor(x, y, x / y);
+}
+
+ALWAYS_INLINE elem number_fmod(elem x, elem y, elem inverse, elem unused) {
+    (void)unused;
+    return quick_fmod(x, y, x * inverse);
+}
+
+ALWAYS_INLINE elem number_remainder(elem x, elem y, elem inverse, elem unused) {
+    (void)unused;
+    return quick_remainder(x, y, x * inverse);
+}
+
+ALWAYS_INLINE elem number_divide_floor(elem x, elem y, elem inverse, elem unused) {
+    (void)unused;
+    return quick_divide_floor(x, y, x * inverse);
+}
+
+/* How an operator is worked out: quickly, by two operands and with the second one's inverse; by double; by libm. */
 typedef struct quotient_ways {
-    elem (*quick)(elem x, elem y, elem ratio);
-    elem (*by_double)(elem x, elem y, elem ratio);
+    elem (*quick)(elem x, elem y);
+    elem (*quick_number)(elem x, elem y, elem inverse, elem unused);
+    elem (*by_double)(elem x, elem y);
     elem (*slow)(elem x, elem y);
 } quotient_ways;
 
-/* False where one of the results does not count. y_is_number: y is one for all elements. */
-ALWAYS_INLINE bool quotients_fit(elem *made, const elem *x, const elem *y, bool y_is_number, int64_t n, elem most,
-                                 elem (*f)(elem x, elem y, elem ratio)) {
+ALWAYS_INLINE bool quotients_fit(const pointwise_chunk *c, bool y_is_number, elem most) {
+    const elem *x = c->in[0], *y = c->in[1];
     int fits = 1;
-    elem inverse = y_is_number ? 1 / *y : 0;
+    if (y_is_number) {
+        elem size = fabsf(*y), limit = size < 0x1p100f && size > 0x1p-100f ? size * most : 0;
 #pragma omp simd reduction(& : fits)
-    for (int64_t i = 0; i < n; i++) {
-        elem by = y_is_number ? *y : y[i], size = fabsf(by);
+        for (int64_t i = 0; i < c->n; i++) {
+            fits &= fabsf(x[i]) < limit;
+        }
+        return fits != 0;
+    }
+#pragma omp simd reduction(& : fits)
+    for (int64_t i = 0; i < c->n; i++) {
+        elem size = fabsf(y[i]);
         fits &= (fabsf(x[i]) < size * most) & (size < 0x1p100f) & (size > 0x1p-100f);
-        made[i] = f(x[i], by, y_is_number ? x[i] * inverse : x[i] / by);
     }
     return fits != 0;
 }
 
 ALWAYS_INLINE void float_quotients(const pointwise_chunk *c, bool y_is_number, quotient_ways ways) {
-    elem *out = c->out;
-    const elem *x = c->in[0], *all_y = c->in[1];
-    for (int64_t from = 0; from < c->n; from += STREAM_BLOCK) {
-        int64_t n = c->n - from < STREAM_BLOCK ? c->n - from : STREAM_BLOCK;
-        const elem *y = y_is_number ? all_y : all_y + from;
-        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
-        if (POINTWISE_STREAMS) {
-            fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+    for (int64_t from = 0; from < c->n; from += CHECKED_BLOCK) {
+        pointwise_chunk part = block_of(c, from, y_is_number);
+        const elem *x = part.in[0], *y = part.in[1];
+        elem *out = part.out;
+        int64_t step = y_is_number ? 0 : 1;
+        if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_FLOAT)) {
+            if (y_is_number) {
+                unary_with(&part, ways.quick_number, *y, 1 / *y, 0);
+            } else {
+                binary(&part, ways.quick);
+            }
+        } else if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_DOUBLE)) {
+#pragma omp simd
+            for (int64_t i = 0; i < part.n; i++) {
+                out[i] = ways.by_double(x[i], y[i * step]);
+            }
+        } else {
+            for (int64_t i = 0; i < part.n; i++) {
+                out[i] = ways.slow(x[i], y[i * step]);
+            }
         }
-        if (POINTWISE_STREAMS && !y_is_number) {
-            fetch_ahead(y, STREAM_BLOCK * sizeof(elem));
-        }
-        bool fits = n == STREAM_BLOCK ? quotients_fit(made, x + from, y, y_is_number, STREAM_BLOCK, QUOTIENTS_OF_FLOAT, ways.quick)
-                                      : quotients_fit(made, x + from, y, y_is_number, n, QUOTIENTS_OF_FLOAT, ways.quick);
-        fits = fits || quotients_fit(made, x + from, y, y_is_number, n, QUOTIENTS_OF_DOUBLE, ways.by_double);
-        for (int64_t i = fits ? n : 0; i < n; i++) {
-            made[i] = ways.slow(x[from + i], y[y_is_number ? 0 : i]);
-        }
-        put_block(out + from, made, n);
     }
 }
 
-static const quotient_ways fmod_ways = {quick_fmod, double_fmod, fmodf};
-static const quotient_ways remainder_ways = {quick_remainder, double_remainder, slow_remainder};
-static const quotient_ways divide_floor_ways = {quick_divide_floor, double_divide_floor, slow_divide_floor};
+static const quotient_ways fmod_ways = {pair_fmod, number_fmod, double_fmod, fmodf};
+static const quotient_ways remainder_ways = {pair_remainder, number_remainder, double_remainder, slow_remainder};
+static const quotient_ways divide_floor_ways = {pair_divide_floor, number_divide_floor, double_divide_floor, slow_divide_floor};
 
 static void fmod_loop(const pointwise_chunk *c) {
     float_quotients(c, false, fmod_ways);
