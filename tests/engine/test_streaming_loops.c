@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise loops whose results go past the caches make what the loops beside them make (floats but for what another order of the
+   same instructions makes of them): every operator of every class that has them, with two operands or one number, by all instruction sets that this CPU has. Integers as whole calls too, also
+   where there is no such loop. */
+#include "engine/kernel_check.h"
+
+#include "base/rng.h"
+#include "device/caches.h"
+#include "engine/kernels/cpu/pointwise_tiles.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { SEED = 37, ROUNDS = 6, MOST = 400, GUARD = 64, WIDEST = 8 };
+
+typedef struct room {
+    _Alignas(64) char in[POINTWISE_INPUTS][(MOST + GUARD) * WIDEST];
+    _Alignas(64) char made[2][(MOST + GUARD) * WIDEST];
+} room;
+
+static void fill(room *m, rng *r, pointwise_class class, pointwise_op id) {
+    for (int k = 0; k < POINTWISE_INPUTS; k++) {
+        for (int i = 0; i < MOST + GUARD; i++) {
+            int64_t whole = rng_range(r, -9, 10);
+            double x = rng_range(r, 0, 9) == 0 ? NAN : rng_uniform(r) * 12 - 6;
+            char *at = m->in[k];
+            if (k == 0 && id == PW_WHERE) {
+                at[i] = whole > 0;
+            } else if (class == CLASS_F32) {
+                ((float *)(void *)at)[i] = (float)x;
+            } else if (class == CLASS_F64) {
+                ((double *)(void *)at)[i] = x;
+            } else if (class == CLASS_I64) {
+                ((int64_t *)(void *)at)[i] = whole;
+            } else if (class == CLASS_U16) {
+                ((uint16_t *)(void *)at)[i] = (uint16_t)(whole * 3001);
+            } else {
+                at[i] = (char)whole;
+            }
+        }
+    }
+    memset(m->made, 77, sizeof m->made);
+}
+
+static bool is_near(double a, double b, double eps) {
+    return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 16 * eps * fabs(a);
+}
+
+/* Beyond the results nothing may be written: there both are what they were. */
+static bool agree(const room *m, pointwise_class class, pointwise_op id) {
+    bool is_truth = (id >= PW_LOGICAL_NOT && id <= PW_ISNAN) || (id >= PW_EQ && id <= PW_LOGICAL_XOR);
+    if ((class != CLASS_F32 && class != CLASS_F64) || is_truth) {
+        return memcmp(m->made[0], m->made[1], sizeof m->made[0]) == 0;
+    }
+    bool same = true;
+    for (int i = 0; i < (MOST + GUARD) * WIDEST / (class == CLASS_F32 ? 4 : 8); i++) {
+        same = same && (class == CLASS_F32 ? is_near(((const float *)(const void *)m->made[0])[i], ((const float *)(const void *)m->made[1])[i], FLT_EPSILON)
+                                           : is_near(((const double *)(const void *)m->made[0])[i], ((const double *)(const void *)m->made[1])[i], DBL_EPSILON));
+    }
+    return same;
+}
+
+static void check_loops(room *m, rng *r, pointwise_class class, pointwise_op id, pointwise_loop *const *loops, int set) {
+    const number s[POINTWISE_SCALARS] = {number_of_double(0.375), number_of_double(1.5), number_of_double(0.5)};
+    bool is_fault = false;
+    fill(m, r, class, id);
+    pointwise_chunk c = {.in = {m->in[0], m->in[1], m->in[2]}, .n = rng_range(r, 1, MOST), .s = s, .is_fault = &is_fault};
+    for (int way = 0; way < 2; way++) {
+        c.out = m->made[way];
+        loops[way](&c);
+    }
+    if (!agree(m, class, id)) {
+        print_error("operator %d of class %d, set %d, %lld elements\n", (int)id, (int)class, set, (long long)c.n);
+        assert_true(false);
+    }
+}
+
+static void make_the_same(void **state) {
+    (void)state;
+    static room m;
+    rng r = rng_make(SEED);
+    int checked = 0;
+    for (int i = 0; i < (int)CLASS_COUNT * (int)PW_COUNT * ROUNDS; i++) {
+        pointwise_class class = (pointwise_class)(i % (int)CLASS_COUNT);
+        pointwise_op id = (pointwise_op)(i / (int)CLASS_COUNT % (int)PW_COUNT);
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            const pointwise_loops *plain = pointwise_classes[class].loops[set], *streaming = pointwise_classes[class].streaming[set];
+            if (streaming == NULL) {
+                continue;
+            }
+            pointwise_loop *ways[3][2] = {{plain->op[id], streaming->op[id]},
+                                          {plain->number[id], streaming->number[id]},
+                                          {plain->number_first[id], streaming->number_first[id]}};
+            for (int way = 0; way < 3; way++) {
+                assert_true(way == 0 || streaming->op[id] == NULL || (ways[way][0] == NULL) == (ways[way][1] == NULL));
+                if (ways[way][1] != NULL) {
+                    check_loops(&m, &r, class, id, ways[way], set);
+                    checked++;
+                }
+            }
+        }
+    }
+    print_message("%d runs\n", checked);
+}
+
+/* Large enough to go past the caches, with a rest. */
+static void integers_are_right(void **state) {
+    (void)state;
+    static const char *const names[] = {"add.Tensor", "bitwise_xor.Tensor", "eq.Tensor", "floor_divide", "remainder.Tensor"};
+    const int64_t sizes[] = {STREAM_MIN_BYTES / 8 / 1024 + 1, 1027};
+    for (size_t i = 0; i < countof(names); i++) {
+        kernel_check k;
+        check_open(&k);
+        arg x = check_tensor(&k, ASSAY_I64, 2, sizes, NULL), y = check_tensor(&k, ASSAY_I64, 2, sizes, NULL);
+        arg args[] = {x, y, {.kind = ARG_NUMBER, .number = number_of_int(1)}};
+        check_agrees(&k, names[i], args, false);
+        check_close(&k);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(integers_are_right)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
