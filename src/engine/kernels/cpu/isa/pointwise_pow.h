@@ -116,7 +116,7 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
             }
         }
     }
-    for (; at < n; at += POW_STEP) { /* the rest by masks: an element's result does not depend on where it lies */
+    for (; at < n; at += POW_STEP) { /* the rest in the same way, by masks */
         uint32_t some = n - at >= POW_STEP ? UINT32_MAX : (UINT32_C(1) << (n - at)) - 1;
         pow_pair made;
         if (!pow_step(p, plan, kind, at, some, &made)) {
@@ -132,7 +132,8 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
 static void pow_loop(const pointwise_chunk *c) {
     pow_operands p = {.x = c->in[0], .y = c->in[1]};
     pow_plan none = {.kind = POW_OF_ANY};
-    if (c->n > 1 && p.x[0] == p.x[1] && one_logarithm_will_do(p.x[0]) && all_are(p.x, p.x[0], c->n < POW_BLOCK ? c->n : POW_BLOCK)) {
+    /* One number written out, as f16 and bf16 have it. */
+    if (c->n <= POW_BLOCK && c->n > 1 && p.x[0] == p.x[1] && one_logarithm_will_do(p.x[0]) && all_are(p.x, p.x[0], c->n)) {
         pow_any(c->out, p, 0, c->n);
         return;
     }
