@@ -118,7 +118,23 @@ static void integers_are_right(void **state) {
     }
 }
 
+/* One number for an operand: tiles are long, and the last one is shorter. */
+static void numbers_are_right(void **state) {
+    (void)state;
+    static const char *const names[] = {"add.Scalar", "remainder.Scalar", "pow.Tensor_Scalar"};
+    const int64_t sizes[] = {STREAM_MIN_BYTES / 4 / 1024 + 3, 1027};
+    for (size_t i = 0; i < countof(names); i++) {
+        kernel_check k;
+        check_open(&k);
+        arg args[] = {check_tensor(&k, ASSAY_F32, 2, sizes, NULL), {.kind = ARG_NUMBER, .number = number_of_double(2.5)},
+                      {.kind = ARG_NUMBER, .number = number_of_int(1)}};
+        check_agrees(&k, names[i], args, false);
+        check_close(&k);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(integers_are_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(integers_are_right),
+                                       cmocka_unit_test(numbers_are_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

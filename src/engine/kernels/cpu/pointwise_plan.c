@@ -185,6 +185,22 @@ static bool rows_repeat(const tiled *p) {
     return all && !p->streams && !p->halves && rows_are_dense(&p->nest, 0, (int64_t)dtype_size(p->out_dtype));
 }
 
+/* Where nothing is brought into blocks but one number, tiles may be as long as threads still share them evenly: the loop is called
+   once for many. */
+static void widen_tiles(tiled *p, const source *alone) {
+    bool lies_in_place = p->loop_streams && !p->by_tile && !p->halves && p->out_is_row && p->tile[1] == 1;
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        lies_in_place = lies_in_place && (in->slot == CONSTANT ? in == alone && in->is_number : in->is_row);
+    }
+    if (lies_in_place && p->steps[0] > LONG_TILES) {
+        int64_t tiles = p->n_tiles / p->steps[0];
+        p->tile[0] *= p->steps[0] / LONG_TILES;
+        p->steps[0] = (p->nest.sizes[0] + p->tile[0] - 1) / p->tile[0];
+        p->n_tiles = tiles * p->steps[0];
+    }
+}
+
 status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const pointwise_choice *c, error *err) {
     const op_row *row = plan->call->op->row;
     tiled *p = arena_make(plan->memory, 1, sizeof *p);
@@ -234,6 +250,7 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
         in->is_row = in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype); /* as much of one as is read */
         in->is_number = !in->is_row;
     }
+    widen_tiles(p, has_number ? &p->in[which] : NULL);
     plan->state = p;
     plan->run = pointwise_run_tiled;
     return ASSAY_OK;
