@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops in f32 whose arithmetic serves ordinary numbers by whole blocks and others by another way: powers, erf, sin, cos, quotients and
-   rests, against double. Any length, results in place, in caches and past them, one operand a number, special numbers anywhere
+/* Loops in f32 whose arithmetic serves ordinary numbers by whole blocks and others by another way: powers, erf, sin, cos, quotients
+   and rests, against double. Any length, results in place, in caches and past them, one operand a number, special numbers anywhere
    in a block, by all instruction sets that this CPU has. */
 #include "unit.h"
 
@@ -82,7 +82,8 @@ static float draw(rng *r, const function *f, kinds kind, int operand) {
     if (f->id == PW_POW) {
         bool is_whole = rng_range(r, 0, 4) == 0;
         double exponent = is_whole ? (double)rng_range(r, -9, 10) : (rng_uniform(r) * 12 - 6) * (kind == WIDE ? 9 : 1);
-        return operand == 1 ? (float)exponent : (float)(sign * exp(rng_uniform(r) * (kind == WIDE ? 60 : 12) - (kind == WIDE ? 30 : 6)));
+        double width = kind == WIDE ? 60 : 12;
+        return operand == 1 ? (float)exponent : (float)(sign * exp((rng_uniform(r) - 0.5) * width));
     }
     if (f->n == 2 && operand == 1) {
         return (float)(sign * (0.3 + rng_uniform(r) * 5));

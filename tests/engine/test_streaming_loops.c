@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise loops whose results go past the caches make what the loops beside them make (floats but for what another order of the
-   same instructions makes of them): every operator of every class that has them, with two operands or one number, by all instruction sets that this CPU has. Integers as whole calls too, also
-   where there is no such loop. */
+/* Element-wise loops whose results go past the caches make what the loops beside them make (floats but for what another order of
+   the same instructions makes of them): every operator of every class that has them, with two operands or one number, by all
+   instruction sets that this CPU has. Integers as whole calls too, also where there is no such loop. */
 #include "engine/kernel_check.h"
 
 #include "base/rng.h"
@@ -52,10 +52,11 @@ static bool agree(const room *m, pointwise_class class, pointwise_op id) {
     if ((class != CLASS_F32 && class != CLASS_F64) || is_truth) {
         return memcmp(m->made[0], m->made[1], sizeof m->made[0]) == 0;
     }
+    dtype t = class == CLASS_F32 ? ASSAY_F32 : ASSAY_F64;
     bool same = true;
-    for (int i = 0; i < (MOST + GUARD) * WIDEST / (class == CLASS_F32 ? 4 : 8); i++) {
-        same = same && (class == CLASS_F32 ? is_near(((const float *)(const void *)m->made[0])[i], ((const float *)(const void *)m->made[1])[i], FLT_EPSILON)
-                                           : is_near(((const double *)(const void *)m->made[0])[i], ((const double *)(const void *)m->made[1])[i], DBL_EPSILON));
+    for (size_t at = 0; at < sizeof m->made[0]; at += dtype_size(t)) {
+        double a = element_load(t, m->made[0] + at), b = element_load(t, m->made[1] + at);
+        same = same && is_near(a, b, t == ASSAY_F32 ? FLT_EPSILON : DBL_EPSILON);
     }
     return same;
 }
@@ -84,7 +85,8 @@ static void make_the_same(void **state) {
         pointwise_class class = (pointwise_class)(i % (int)CLASS_COUNT);
         pointwise_op id = (pointwise_op)(i / (int)CLASS_COUNT % (int)PW_COUNT);
         for (int set = 0; set <= (int)isa_best(); set++) {
-            const pointwise_loops *plain = pointwise_classes[class].loops[set], *streaming = pointwise_classes[class].streaming[set];
+            const pointwise_loops *plain = pointwise_classes[class].loops[set];
+            const pointwise_loops *streaming = pointwise_classes[class].streaming[set];
             if (streaming == NULL) {
                 continue;
             }

@@ -74,8 +74,9 @@ enum { POW_STEP = POW_PAIR * POW_LANES, POW_STEPS = STREAM_BLOCK / POW_STEP };
 ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
     pow_pair made;
     for (int k = 0; k < POW_PAIR; k++) {
-        made.v[k] = some == UINT32_MAX ? _mm512_loadu_ps(at + POW_LANES * k)
-                                       : _mm512_mask_loadu_ps(_mm512_set1_ps(1), (__mmask16)(some >> POW_LANES * k), at + POW_LANES * k);
+        const elem *from = at + POW_LANES * k;
+        __mmask16 these = (__mmask16)(some >> POW_LANES * k);
+        made.v[k] = some == UINT32_MAX ? _mm512_loadu_ps(from) : _mm512_mask_loadu_ps(_mm512_set1_ps(1), these, from);
     }
     return made;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Powers in f32 by tables, where an instruction looks up 16 places of 32 numbers at once: 2^(y log2 |x|), the logarithm in two floats.
-   For lanes whose results are ordinary; what C says of 0, infinity, NaN and results out of range is left to the caller, who is told
-   of such lanes. 1.8 ulp where |y log2 |x|| < 8, 2.4 up to 64, 4 up to 126. */
+/* Powers in f32 by tables, where an instruction looks up 16 places of 32 numbers at once: 2^(y log2 |x|), the logarithm in two
+   floats. For lanes whose results are ordinary; what C says of 0, infinity, NaN and results out of range is left to the caller, who
+   is told of such lanes. 1.8 ulp where |y log2 |x|| < 8, 2.4 up to 64, 4 up to 126. */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_POW_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_POW_H
 
@@ -59,7 +59,8 @@ static inline __attribute__((always_inline)) pow_logarithm wide_log2(pow_pair x)
         0x1.2c8a72p-17f, 0x0p+0f
     };
     /* 1 / ln 2 in two parts, the others of the polynomial */
-    static const float terms[6] = {0x1.715476p+0f, 0x1.4ae0cp-26f, -0x1.715476p-1f, 0x1.ec712ep-2f, -0x1.7175bep-2f, 0x1.219b9ap-2f};
+    static const float terms[6] = {0x1.715476p+0f, 0x1.4ae0cp-26f,   -0x1.715476p-1f,
+                                   0x1.ec712ep-2f, -0x1.7175bep-2f, 0x1.219b9ap-2f};
     pow_logarithm made;
     __m512 r[POW_PAIR], w[POW_PAIR], p[POW_PAIR];
     __m512i places[POW_PAIR];
@@ -153,15 +154,17 @@ static inline uint32_t pow_responses(float y, pow_kind kind) {
 }
 
 /* The same for one such y. */
-static inline __attribute__((always_inline)) bool wide_pow_number(pow_pair x, float y, pow_kind kind, uint32_t responses, pow_pair *made) {
+static inline __attribute__((always_inline)) bool wide_pow_number(pow_pair x, float y, pow_kind kind, uint32_t responses,
+                                                                  pow_pair *made) {
     enum { ANSWERED = 0x9f /* 0, infinity, NaN */, BELOW_0 = 0x40 };
     pow_pair exponent, powers = {{_mm512_set1_ps(y), _mm512_set1_ps(y)}};
     *made = wide_exp2(powers, wide_log2(x), &exponent);
     unsigned ordinary = 0xffff;
     for (int k = 0; k < POW_PAIR; k++) {
         made->v[k] = _mm512_fixupimm_ps(made->v[k], x.v[k], _mm512_set1_epi32((int)responses), 0);
-        ordinary &= pow_is_ordinary(exponent.v[k]) |
-                    (kind == POW_OF_FRACTION ? _mm512_fpclass_ps_mask(x.v[k], ANSWERED | BELOW_0) : _mm512_fpclass_ps_mask(x.v[k], ANSWERED));
+        __mmask16 answered = kind == POW_OF_FRACTION ? _mm512_fpclass_ps_mask(x.v[k], ANSWERED | BELOW_0)
+                                                     : _mm512_fpclass_ps_mask(x.v[k], ANSWERED);
+        ordinary &= pow_is_ordinary(exponent.v[k]) | answered;
         if (kind == POW_OF_ODD) {
             made->v[k] = _mm512_or_ps(made->v[k], _mm512_and_ps(x.v[k], _mm512_set1_ps(-0.0f)));
         }
