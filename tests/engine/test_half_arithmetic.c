@@ -99,7 +99,7 @@ static int operands_of(pointwise_op id) {
 
 /* Functions of few digits are another matter (test_half_functions). */
 static bool is_function(pointwise_op id) {
-    return id == PW_EXP || (id >= PW_GELU && id <= PW_TANH) || id == PW_GELU_BACKWARD;
+    return id == PW_EXP || (id >= PW_GELU && id <= PW_TANH) || (id >= PW_GELU_BACKWARD && id <= PW_SILU_BACKWARD);
 }
 
 static void test_loops(void **state) {

@@ -56,6 +56,7 @@ static const function functions[] = {
     {FN_EXP, ASSAY_F32, exp, 1.5, 0, true, NULL},
     {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, false, NULL},
     {FN_TANH, ASSAY_F32, tanh, 3, 0, false, NULL},
+    {FN_ERF, ASSAY_F32, erf, 2.5, 0, false, NULL},
     {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN, false, NULL},
     {FN_NORMAL_SLOPE, ASSAY_F32, normal_slope_exact, 4, 6.5e-38, false, normal_slope_size},
     /* relative errors, of which half a unit in the last place is 2^-9 to 2^-8 in bf16 and 2^-12 to 2^-11 in f16 */

@@ -13,6 +13,7 @@ extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
+extern const char compile_vector_erf[];
 extern const char compile_vector_halves[];
 extern const char compile_prelude_halves[];
 
@@ -156,6 +157,7 @@ static const char *const block_forms[FN_COUNT][3] = {
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
     [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
+    [FN_ERF] = {"erf_block_f32", "erf_block_f32", "erf_block_f32"},
     [FN_NORMAL_CDF] = {"normal_cdf_block_f32", "normal_cdf_block_f16", "normal_cdf_block_bf16"},
     [FN_NORMAL_SLOPE] = {"normal_slope_block_f32", "normal_slope_block_f16", "normal_slope_block_bf16"},
 };
@@ -422,6 +424,7 @@ void dialect_prelude(text *out, const char *body) {
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
+    n = paragraphs_of(compile_vector_erf, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
     n = paragraphs_of(compile_prelude_halves, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);

@@ -95,7 +95,6 @@ static void share_rows(const void *context) {
         share_rows_of_halves(e, from, to);
         return;
     }
-    bool asks = e->asks && s->in == s->l->type && stride == (int64_t)s->l->size;
     for (int64_t i = from; i < to; i++) {
         loop_seek(&s->kept, i, index, offset);
         row_wide best = {0};
@@ -104,7 +103,7 @@ static void share_rows(const void *context) {
             int64_t m = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             const void *x =
                 row_fetch(s->l, buffer, s->kept.data[0] + offset[0] + done * stride, s->in, stride, m);
-            int64_t at = s->l->place(x, m, e->smallest, asks);
+            int64_t at = s->l->place(x, m, e->smallest);
             row_wide value = value_at(s->l, x, at);
             if (done == 0 || beats(e, value, best)) {
                 best = value;

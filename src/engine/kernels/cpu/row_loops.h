@@ -208,8 +208,8 @@ typedef struct row_loops {
     void (*fold_runs[ROW_KINDS])(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
-    /* The first largest (smallest) or first NaN of a row of ROW_BLOCK elements at most. asks: for memory further on, where more is read that lies behind. */
-    int64_t (*place)(const void *x, int64_t n, bool smallest, bool asks);
+    /* The first largest (smallest) or first NaN of a row of ROW_BLOCK elements at most. */
+    int64_t (*place)(const void *x, int64_t n, bool smallest);
     /* Of four times rows / 4 rows of n columns, 16 at least, that lie one behind the other, INT32_MAX at most: what beats best, which the first
        row is, and where (int32), which is 0. False: there is a NaN, and those mean nothing. NULL where there is no such loop. */
     bool (*place_rows)(void *best, void *where, const void *x, int64_t rows, int64_t n, bool smallest);

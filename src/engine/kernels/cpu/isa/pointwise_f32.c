@@ -65,8 +65,12 @@ static void real_gelu_loop(const pointwise_chunk *c) {
     unary_lanes(c, gelu_by_table);
 }
 
+ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
+    return (__m512)wide_erf((wide_f32)x);
+}
+
 static void real_erf_loop(const pointwise_chunk *c) {
-    unary_lanes(c, erf_by_table);
+    unary_lanes(c, erf_lanes);
 }
 
 static void real_gelu_backward_loop(const pointwise_chunk *c) {

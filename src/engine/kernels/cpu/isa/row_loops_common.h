@@ -218,8 +218,7 @@ static void into_zero(void *total, const void *x, int64_t n) {
     into_with(total, x, n, or_zero);
 }
 
-static int64_t place_of_extreme(const void *row, int64_t n, bool smallest, bool asks) {
-    (void)asks;
+static int64_t place_of_extreme(const void *row, int64_t n, bool smallest) {
     const value *x = row;
     row_wide best = {.WIDE = (wide)x[0]};
     (smallest ? fold_smallest : fold_largest)(&best, x, n);

@@ -91,8 +91,8 @@ static inline int32_t lanes_first(lanes_best l, bool smallest) {
 }
 
 /* -1: there is a NaN. Places are found with the values: to look for one afterwards takes a second pass, which ends where the CPU does not
-   expect it. */
-static inline __attribute__((always_inline)) int64_t place_in_lanes(const float *x, int64_t n, bool smallest, bool asks) {
+   expect it. (To ask for memory further on takes half as long again: 32768 rows of 4 KiB on two cores of a Zen 4.) */
+static inline __attribute__((always_inline)) int64_t place_in_lanes(const float *x, int64_t n, bool smallest) {
     lanes_i32 first, step = (lanes_i32){0} + 2 * LANES;
     int32_t lane[LANES];
     for (int i = 0; i < LANES; i++) {
@@ -104,9 +104,6 @@ static inline __attribute__((always_inline)) int64_t place_in_lanes(const float 
     lanes_best p = a, q = b;
     int64_t i = 2 * LANES;
     for (; i + 2 * LANES <= n; i += 2 * LANES) {
-        for (int64_t k = 0; asks && k < 2 * LANES * 4; k += STREAM_LINE) {
-            __builtin_prefetch((const char *)((uintptr_t)(x + i) + (uintptr_t)k + (16 << 10)), 0, 2); /* it may lie outside */
-        }
         p = (lanes_best){lanes_at(x + i), p.place + step};
         q = (lanes_best){lanes_at(x + i + LANES), q.place + step};
         odd |= lanes_nan(p.value, q.value);
@@ -122,13 +119,13 @@ static inline __attribute__((always_inline)) int64_t place_in_lanes(const float 
     return lanes_any(odd) ? -1 : lanes_first(lanes_better(a, b, smallest, true), smallest);
 }
 
-static __attribute__((noinline)) int64_t place_of_many(const float *x, int64_t n, bool smallest, bool asks) {
-    return smallest ? place_in_lanes(x, n, true, asks) : place_in_lanes(x, n, false, asks);
+static __attribute__((noinline)) int64_t place_of_many(const float *x, int64_t n, bool smallest) {
+    return smallest ? place_in_lanes(x, n, true) : place_in_lanes(x, n, false);
 }
 
-static int64_t place_of_float(const void *x, int64_t n, bool smallest, bool asks) {
-    int64_t at = n >= 2 * LANES ? place_of_many(x, n, smallest, asks) : -1;
-    return at >= 0 ? at : place_of_extreme(x, n, smallest, asks);
+static int64_t place_of_float(const void *x, int64_t n, bool smallest) {
+    int64_t at = n >= 2 * LANES ? place_of_many(x, n, smallest) : -1;
+    return at >= 0 ? at : place_of_extreme(x, n, smallest);
 }
 
 /* --- columns ---------------------------------------------------------------------------------------------------------------- */
