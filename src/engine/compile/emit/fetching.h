@@ -9,8 +9,8 @@
 bool emit_fetches_in(const emitter *m, int phase);
 void emit_fetches(emitter *m, int phase);
 
-/* Whether a phase that only adds up takes rows, which lie apart in memory, in turns: a block of lanes of each of EMIT_PAGES rows, then the next
-   block. Each is a place that memory is read from straight on, and the next group's rows are asked for, to come to L2. */
+/* Whether a phase that only adds up takes rows, which lie apart in memory, in turns: a block of lanes of each of EMIT_PAGES rows, then
+   the next block. Each is a place that memory is read from straight on, and the next group's rows are asked for, to come to L2. */
 bool emit_takes_turns(const emitter *m, int phase);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows add in the computing type, then go into double (int64), so that a column's error does not grow with its length. */
+/* Reductions whose fastest dimension is kept: a block of columns folds row after row. Up to 512 rows add in the computing type, then
+   go into double (int64), so that a column's error does not grow with its length. */
 #include "engine/kernels/cpu/reduce_columns.h"
 
 #include "engine/kernels/cpu/parallel.h"
