@@ -329,6 +329,7 @@ static double run_row(const mse *m, int64_t from, int64_t to) {
     m->l->settle();
     return 0;
 }
+
 static void share_mse(const void *context) {
     const mse *m = context;
     int64_t from, to;
@@ -338,11 +339,13 @@ static void share_mse(const void *context) {
     parallel_share(m->loop.numel, ROW_BLOCK, &from, &to);
     m->partials[omp_get_thread_num()] = m->is_row ? run_row(m, from, to) : run_range(m, from, to);
 }
+
 /* Whether run_row serves it: sums of squares, and gradients of a reduced loss that are too large for the caches. */
 static bool is_one_row(const mse *m) {
     bool is_sum = m->block == block_sum, is_gradient = m->block == block_backward && m->loop.strides[1][0] == 0;
     int64_t size = (int64_t)dtype_size(m->type[0]);
-    bool serves = size == 2 || m->type[0] == (m->l->type == ASSAY_F64 ? ASSAY_F64 : ASSAY_F32);
+    bool is_half = m->type[0] == ASSAY_F16 || m->type[0] == ASSAY_BF16;
+    bool serves = m->type[0] == m->l->type || (is_half && m->l->type == ASSAY_F32);
     for (int k = 0; k < m->loop.n_operands; k++) {
         bool is_number = is_gradient && k == 1;
         serves = serves && (is_number || (m->type[k] == m->type[0] && m->loop.strides[k][0] == size));
