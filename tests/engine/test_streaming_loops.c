@@ -135,8 +135,25 @@ static void numbers_are_right(void **state) {
     }
 }
 
+/* Gradients of every type, and of another than what they are of, which decides the type computed in. */
+static void losses_are_right(void **state) {
+    (void)state;
+    static const dtype types[][2] = {{ASSAY_BF16, ASSAY_BF16}, {ASSAY_BF16, ASSAY_F64}, {ASSAY_F16, ASSAY_F32}, {ASSAY_F32, ASSAY_F32},
+                                     {ASSAY_F32, ASSAY_F64}};
+    for (size_t i = 0; i < countof(types); i++) {
+        const int64_t n = STREAM_MIN_BYTES / (int64_t)dtype_size(types[i][0]) + 77;
+        kernel_check k;
+        check_open(&k);
+        arg x = check_tensor(&k, types[i][0], 1, &n, NULL), y = check_tensor(&k, types[i][0], 1, &n, NULL);
+        arg mean = {.kind = ARG_INT, .i = 1}, args[] = {check_tensor(&k, types[i][1], 0, NULL, NULL), x, y, mean};
+        check_agrees(&k, "mse_loss_backward", args, false);
+        check_agrees(&k, "mse_loss", (arg[]){x, y, mean}, false);
+        check_close(&k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(integers_are_right),
-                                       cmocka_unit_test(numbers_are_right)};
+                                       cmocka_unit_test(numbers_are_right), cmocka_unit_test(losses_are_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,8 +317,22 @@ VECTOR_INLINE wide_four four_normal_cdf_for_bf16(wide_four x) {
 }
 #endif
 
-/* The slope of x times that share: at -s, for s = |x|, (0.7518 - s) r^2, where r is a table of degree 3, so that digits are kept beside the
-   zero; at s it is 1 less that. Below -6.6 it is that of -6.6, which is 0 in f16. 3.2e-5 up to 4, 1.2e-4 up to 5, where it is no normal
+/* The slope of x times that share: at -s, for s = |x|, (0.7518 - s) times a value, so that digits are kept beside the zero; at s it is 1 less
+   that. Of infinity there is none. s: |x| as far as the value's table goes. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_slope_of(wide_four x, wide_four s, wide_four value) {
+    for (int k = 0; k < IN_FOUR; k++) {
+        uint16_t above;
+        value.v[k] = (0x1.80ead2p-1f - s.v[k]) * value.v[k];
+        value.v[k] = x.v[k] * 0.0f + value.v[k];
+        __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
+        __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
+    }
+    return value;
+}
+#endif
+
+/* By the square of a table of its root, of degree 3. Below -6.6 it is that of -6.6, which is 0 in f16. 3.2e-5 up to 4, 1.2e-4 up to 5, where it is no normal
    number of f16, 7e-4 at the end. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
@@ -364,19 +378,11 @@ VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
     for (int k = 0; k < IN_FOUR; k++) {
         value.v[k] = value.v[k] * value.v[k];
     }
-    for (int k = 0; k < IN_FOUR; k++) {
-        uint16_t above;
-        value.v[k] = (0x1.80ead2p-1f - s.v[k]) * value.v[k];
-        value.v[k] = x.v[k] * 0.0f + value.v[k]; /* of infinity there is none */
-        __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
-        __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
-    }
-    return value;
+    return four_slope_of(x, s, value);
 }
 #endif
 
-/* The same with 2^y in place of r^2, where the table of y has the exponential and all else: 0 where y is below f32's normal numbers.
-   1.4e-4. */
+/* By 2^y, where the table of y has the exponential and all else: 0 where that is below f32's normal numbers. 1.4e-4. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_low_normal_slope(wide_four x) {
     static const float terms[3][32] __attribute__((aligned(64))) = {
@@ -410,13 +416,7 @@ VECTOR_INLINE wide_four four_low_normal_slope(wide_four x) {
         s.v[k] = wide_smaller(13.1f, wide_size(x.v[k]));
     }
     wide_four y = four_from_table(terms, s, 2, 1 / 0.4159f), value = four_powers(y, y, -124.5f);
-    for (int k = 0; k < IN_FOUR; k++) {
-        uint16_t above;
-        value.v[k] = (0x1.80ead2p-1f - wide_size(x.v[k])) * value.v[k];
-        __asm__("vcmpltps %2, %1, %0" : "=Yk"(above) : "v"(wide_of(0)), "v"(x.v[k]));
-        __asm__("vsubps %0, %1, %0 %{%2%}" : "+v"(value.v[k]) : "v"(wide_of(1)), "Yk"(above));
-    }
-    return value;
+    return four_slope_of(x, s, value);
 }
 #endif
 
