@@ -99,7 +99,8 @@ static int operands_of(pointwise_op id) {
 
 /* Functions of few digits are another matter (test_half_functions). */
 static bool is_function(pointwise_op id) {
-    return id == PW_EXP || (id >= PW_GELU && id <= PW_TANH) || (id >= PW_GELU_BACKWARD && id <= PW_SILU_BACKWARD);
+    return (id >= PW_RSQRT && id <= PW_ERF) || (id >= PW_GELU && id <= PW_ELU) || id == PW_POW ||
+           (id >= PW_GELU_BACKWARD && id <= PW_SILU_BACKWARD) || id == PW_ELU_BACKWARD;
 }
 
 static void test_loops(void **state) {

@@ -12,12 +12,65 @@ typedef struct function {
     const char *name;
     const char *approximate; /* NULL: it has no such argument */
     bool has_gradient;       /* before its operand */
+    int n;
+    double numbers[3];
+    bool number_first; /* before the operand */
+    bool in_tensor;    /* of no dimensions */
+    bool tells_result; /* after the numbers, and both before the operand */
 } function;
 
+#define OF_NUMBER(function, number)       {.name = function, .n = 1, .numbers = {number}}
+#define OF_CELL(function, number)         {.name = function, .n = 1, .numbers = {number}, .in_tensor = true}
+#define OF_NUMBER_FIRST(function, number) {.name = function, .n = 1, .numbers = {number}, .number_first = true}
+
 static const function functions[] = {
-    {"exp", NULL, false},  {"sigmoid", NULL, false}, {"tanh", NULL, false},         {"silu", NULL, false},
-    {"gelu", NULL, false}, {"gelu", "tanh", false},  {"gelu_backward", NULL, true},
-    {"silu_backward", NULL, true}, {"gelu_backward", "tanh", true},
+    {.name = "exp"},
+    {.name = "sigmoid"},
+    {.name = "tanh"},
+    {.name = "silu"},
+    {.name = "gelu"},
+    {.name = "gelu", .approximate = "tanh"},
+    {.name = "gelu_backward", .has_gradient = true},
+    {.name = "silu_backward", .has_gradient = true},
+    {.name = "gelu_backward", .approximate = "tanh", .has_gradient = true},
+    {.name = "rsqrt"},
+    {.name = "erf"},
+    {.name = "log2"},
+    {.name = "sin"},
+    {.name = "cos"},
+    {.name = "elu", .n = 3, .numbers = {1, 1, 1}},
+    {.name = "elu", .n = 3, .numbers = {0.75, 1.5, 2}},
+    {.name = "elu_backward", .has_gradient = true, .n = 3, .numbers = {1, 1, 1}, .tells_result = true},
+    {.name = "elu_backward", .has_gradient = true, .n = 3, .numbers = {0.75, 1.5, 2}, .tells_result = true},
+    OF_NUMBER("pow.Tensor_Scalar", 2.5),
+    OF_NUMBER("pow.Tensor_Scalar", -0.1),
+    OF_NUMBER("pow.Tensor_Scalar", 4),
+    OF_NUMBER("pow.Tensor_Scalar", -3),
+    OF_NUMBER("pow.Tensor_Scalar", 7),
+    OF_NUMBER("pow.Tensor_Scalar", 0),
+    OF_NUMBER("pow.Tensor_Scalar", INFINITY),
+    OF_NUMBER("pow.Tensor_Scalar", -INFINITY),
+    OF_NUMBER("pow.Tensor_Scalar", NAN),
+    OF_NUMBER_FIRST("pow.Scalar", 10000),
+    OF_NUMBER_FIRST("pow.Scalar", 0.3),
+    OF_NUMBER_FIRST("pow.Scalar", 1),
+    OF_NUMBER_FIRST("pow.Scalar", 0),
+    OF_NUMBER_FIRST("pow.Scalar", -2),
+    OF_NUMBER_FIRST("pow.Scalar", INFINITY),
+    OF_NUMBER_FIRST("pow.Scalar", NAN),
+    OF_NUMBER("fmod.Scalar", 3),
+    OF_NUMBER("fmod.Scalar", -0.7),
+    OF_NUMBER("fmod.Scalar", 0),
+    OF_NUMBER("fmod.Scalar", INFINITY),
+    OF_NUMBER("remainder.Scalar", 3),
+    OF_NUMBER("remainder.Scalar", -0.7),
+    OF_NUMBER("remainder.Scalar", 1e-20),
+    OF_NUMBER("remainder.Scalar", 1e38),
+    OF_NUMBER("remainder.Scalar", NAN),
+    OF_CELL("floor_divide", 3),
+    OF_CELL("floor_divide", -0.75),
+    OF_CELL("floor_divide", 0),
+    OF_CELL("floor_divide", -INFINITY),
 };
 
 static const double gradients[] = {1, -0.0625, 3};
@@ -65,8 +118,28 @@ static double gelu_tanh_slope(double x) {
 }
 
 static op_call call_of(kit *k, const function *f, tensor *g, tensor *x) {
-    arg args[3] = {arg_tensor(f->has_gradient ? g : x), arg_tensor(x)};
-    int n = f->has_gradient ? 2 : 1;
+    arg args[6];
+    int n = 0;
+    if (f->has_gradient) {
+        args[n++] = arg_tensor(g);
+    }
+    if (!f->number_first && !f->tells_result) {
+        args[n++] = arg_tensor(x);
+    }
+    for (int i = 0; i < f->n; i++) {
+        args[n++] = arg_number(number_of_double(f->numbers[i]));
+        if (f->in_tensor) {
+            tensor *cell = kit_tensor(k, x->dtype, 0, NULL, NULL);
+            element_store(x->dtype, tensor_data(cell), f->numbers[i]);
+            args[n - 1] = arg_tensor(cell);
+        }
+    }
+    if (f->tells_result) {
+        args[n++] = arg_bool(false);
+    }
+    if (f->number_first || f->tells_result) {
+        args[n++] = arg_tensor(x);
+    }
     if (f->approximate != NULL) {
         args[n++] = text_arg(f->approximate);
     }
@@ -93,8 +166,8 @@ static void check_all(kit *k, const function *f, dtype t, double gradient) {
             e = f->has_gradient ? gradient * gelu_tanh_slope(at) : gelu_tanh(at);
         }
         if (!is_right(t, e, actual)) {
-            print_error("%s of %s %a (%04llx), gradient %g: %a, expected %a\n", f->name, assay_dtype_name(t),
-                        element_load(t, tensor_data(x) + 2 * i), (long long)i, gradient, actual, e);
+            print_error("%s of %s %a (%04llx), gradient %g, number %g: %a, expected %a\n", f->name, assay_dtype_name(t),
+                        element_load(t, tensor_data(x) + 2 * i), (long long)i, gradient, f->numbers[0], actual, e);
             wrong++;
         } else if (isfinite(e) && isfinite(actual) && fabs(e) > 1000 * least_of(t)) {
             worst = fmax(worst, fabs(actual - e) / ulp_of(t, e));

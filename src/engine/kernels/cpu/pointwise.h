@@ -148,6 +148,7 @@ typedef struct pointwise_half_loops {
 } pointwise_half_loops;
 
 extern const pointwise_half_loops pointwise_half_loops_baseline, pointwise_half_loops_avx2, pointwise_half_loops_avx512;
+extern const pointwise_half_loops pointwise_half_checked_baseline, pointwise_half_checked_avx2, pointwise_half_checked_avx512;
 /* Results of one operand out of a table that has a place for each of the 65,536 numbers that a half can be, by its bits. */
 extern pointwise_halves_loop pointwise_half_look_up_baseline, pointwise_half_look_up_avx2, pointwise_half_look_up_avx512;
 extern pointwise_halves_loop pointwise_halves_run_baseline, pointwise_halves_run_avx2, pointwise_halves_run_avx512;

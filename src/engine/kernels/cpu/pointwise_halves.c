@@ -178,7 +178,9 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
     p->constant = spec->constant;
     p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
     plan->state = p;
-    try_table(plan, id);
+    if (in_one_go == NULL) {
+        try_table(plan, id);
+    }
     rebind(plan);
     plan->rebind = rebind;
     plan->run = p->bytes < PARALLEL_MIN_BYTES ? run : run_parallel;

@@ -31,18 +31,27 @@ pointwise_halves_loop *const pointwise_half_look_ups[ISA_COUNT] = ISA_TABLES(poi
 
 static pointwise_halves_loop *const (*const half_functions[ISA_COUNT])[PW_COUNT] = ISA_TABLES(pointwise_half_functions);
 static const pointwise_half_loops *const half_loops[ISA_COUNT] = ISA_TABLES(pointwise_half_loops);
+static const pointwise_half_loops *const half_checked[ISA_COUNT] = ISA_TABLES(pointwise_half_checked);
+
+/* The loop of l for operands all of which are halves, or one of two a number; NULL: there is none. */
+static pointwise_halves_loop *loop_of(const pointwise_half_loops *l, pointwise_op id, const int *step, bool has_number) {
+    return !has_number ? l->op[id] : step[1] == 0 ? l->number[id] : l->number_first[id];
+}
 
 pointwise_halves_loop *pointwise_halves_in_one_go(isa best, pointwise_op id, const int *step, int n) {
-    const pointwise_half_loops *l = half_loops[best];
     int halves = 0;
     for (int k = 0; k < n; k++) {
         halves += step[k] == 2;
     }
-    if (halves == n) {
-        return (*half_functions[best])[id] != NULL ? (*half_functions[best])[id] : l->op[id];
+    bool has_number = n == 2 && halves == 1 && step[0] + step[1] == 2;
+    if (halves != n && !has_number) {
+        return NULL;
     }
-    bool is_number = n == 2 && halves == 1 && step[0] + step[1] == 2;
-    return !is_number ? NULL : step[1] == 0 ? l->number[id] : l->number_first[id];
+    if (!has_number && (*half_functions[best])[id] != NULL) {
+        return (*half_functions[best])[id];
+    }
+    pointwise_halves_loop *checked = loop_of(half_checked[best], id, step, has_number);
+    return checked != NULL ? checked : loop_of(half_loops[best], id, step, has_number);
 }
 
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {

@@ -1,108 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of f16 and bf16 in one go, from halves to halves, where results of 8 or 11 digits take few enough instructions that memory
-   is what they wait for (vector_halves.h). Elsewhere the tables are empty and such calls go by way of loops in f32
-   (half_blocks.c). */
-#include "engine/kernels/cpu/isa/half_pairs.h"
-#include "engine/kernels/cpu/isa/stream.h"
-#include "engine/kernels/cpu/isa/vector_halves.h"
+   is what they wait for (vector_halves.h, vector_half_functions.h). Elsewhere the tables are empty and such calls go by way of
+   loops in f32 (half_blocks.c). */
 #include "engine/kernels/cpu/pointwise.h"
 
 #if defined(__AVX512DQ__) && defined(__AVX512BW__)
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
-
-/* 64 halves are brought to f32 in four registers. */
-ALWAYS_INLINE wide_four four_of(dtype t, const uint16_t *from) {
-    float_pair low = float_pair_at(t, from), high = float_pair_at(t, from + HALF_PAIR);
-    return (wide_four){{low.a, low.b, high.a, high.b}};
-}
-
-/* NaN comes from a bf16 or from an invalid product: its lower bits are 0, and nothing is carried into its sign. */
-ALWAYS_INLINE half_bits halves_of_two(dtype t, wide_f32 first, wide_f32 second) {
-    return half_bits_near(t, (float_pair){first, second});
-}
-
-/* A function of one operand, or of two, of which the gradient comes first. Which of them it is is known where a loop is inlined. */
-typedef struct function {
-    wide_four (*one)(wide_four x);
-    wide_four (*two)(wide_four g, wide_four x);
-    dtype type;
-    bool streams;
-} function;
-
-/* 64 elements. */
-ALWAYS_INLINE void step(function f, uint16_t *out, const uint16_t *x, const uint16_t *y) {
-    wide_four a = four_of(f.type, x);
-    if (f.two != NULL) {
-        a = f.two(a, four_of(f.type, y));
-    } else {
-        a = f.one(a);
-    }
-    for (int k = 0; k < 4; k += 2) {
-        half_bits made = halves_of_two(f.type, a.v[k], a.v[k + 1]);
-        if (f.streams) {
-            stream_line(out + 16 * k, &made);
-        } else {
-            memcpy(out + 16 * k, &made, sizeof made);
-        }
-    }
-}
-
-/* Asks for what lies further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
-ALWAYS_INLINE void ask_ahead(const uint16_t *x) {
-    for (int line = 0; line < STEP * 2; line += STREAM_LINE) {
-        _mm_prefetch((const char *)((uintptr_t)x + AHEAD_BYTES + (uintptr_t)line), _MM_HINT_T0); /* it may lie outside */
-    }
-}
-
-ALWAYS_INLINE void whole_steps(const pointwise_halves *h, function f, int64_t n) {
-    uint16_t *out = h->chunk.out;
-    const uint16_t *x = h->chunk.in[0], *y = h->chunk.in[1];
-    for (int64_t at = 0; at < n; at += STEP) {
-        if (h->fetches) {
-            ask_ahead(x + at);
-            if (f.two != NULL) {
-                ask_ahead(y + at);
-            }
-        }
-        step(f, out + at, x + at, f.two != NULL ? y + at : NULL);
-    }
-}
-
-ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
-    int64_t n = h->chunk.n, whole = n / STEP * STEP;
-    f.streams = h->streams;
-    if (f.streams) {
-        f.streams = true;
-        whole_steps(h, f, whole);
-    } else {
-        f.streams = false;
-        whole_steps(h, f, whole);
-    }
-    if (whole < n) {
-        uint16_t in[2][STEP] = {{0}}, out[STEP];
-        size_t bytes = (size_t)(n - whole) * sizeof *out;
-        for (int k = 0; k < (f.two != NULL ? 2 : 1); k++) {
-            memcpy(in[k], (const uint16_t *)h->chunk.in[k] + whole, bytes);
-        }
-        f.streams = false;
-        step(f, out, in[0], in[1]);
-        memcpy((uint16_t *)h->chunk.out + whole, out, bytes);
-    }
-}
-
-/* Of both types. */
-ALWAYS_INLINE void run_either(const pointwise_halves *h, function of_bf16, function of_f16) {
-    if (h->type == ASSAY_F16) {
-        of_f16.type = ASSAY_F16;
-        run(h, of_f16);
-    } else {
-        of_bf16.type = ASSAY_BF16;
-        run(h, of_bf16);
-    }
-}
+#include "engine/kernels/cpu/isa/half_steps.h"
+#include "engine/kernels/cpu/isa/vector_half_functions.h"
 
 ALWAYS_INLINE wide_four product(wide_four x, wide_four y) {
     for (int k = 0; k < 4; k++) {
@@ -194,24 +99,16 @@ ALWAYS_INLINE wide_four near_exp(dtype t, wide_four z) {
     return z;
 }
 
-ALWAYS_INLINE wide_four silu_backward(dtype t, wide_four g, wide_four x) {
+ALWAYS_INLINE wide_four silu_backward(wide_four g, wide_four x) {
     wide_four s;
     for (int k = 0; k < 4; k++) {
         s.v[k] = wide_smaller(20.0f, x.v[k]); /* where it is 1 */
     }
-    return product(g, logistic_slope(x, near_exp(t, s), s));
-}
-
-ALWAYS_INLINE wide_four silu_backward_of_bf16(wide_four g, wide_four x) {
-    return silu_backward(ASSAY_BF16, g, x);
-}
-
-ALWAYS_INLINE wide_four silu_backward_of_f16(wide_four g, wide_four x) {
-    return silu_backward(ASSAY_F16, g, x);
+    return product(g, logistic_slope(x, four_near_powers_at_root(four_times(s, 0x1.715476p+0f), s, -95.0f), s));
 }
 
 static void silu_backward_loop(const pointwise_halves *h) {
-    run_either(h, (function){.two = silu_backward_of_bf16}, (function){.two = silu_backward_of_f16});
+    run_either(h, (function){.two = silu_backward}, (function){.two = silu_backward});
 }
 
 /* As gelu_tanh: z is 2 sqrt(2 / pi) (x + 0.044715 x^3). */
@@ -238,11 +135,62 @@ static void gelu_tanh_backward_loop(const pointwise_halves *h) {
     run_either(h, (function){.two = gelu_tanh_backward_of_bf16}, (function){.two = gelu_tanh_backward_of_f16});
 }
 
+static void rsqrt_loop(const pointwise_halves *h) {
+    run_either(h, (function){.one = four_rsqrt}, (function){.one = four_rsqrt});
+}
+
+static void erf_loop(const pointwise_halves *h) {
+    run_either(h, (function){.one = four_erf_for_bf16}, (function){.one = four_erf_for_f16});
+}
+
+/* --- functions with parameters ---------------------------------------------------------------------------------------------- */
+
+/* A NaN among them becomes one of few digits: rounding would carry into the sign of others. */
+ALWAYS_INLINE float parameter(const pointwise_halves *h, int k) {
+    float s = (float)h->chunk.s[k].f;
+    return isnan(s) ? NAN : s;
+}
+
+ALWAYS_INLINE wide_f32 where_above_0(wide_f32 x, wide_f32 above, wide_f32 other) { /* a NaN counts as above */
+    return (wide_f32)_mm512_mask_mov_ps((__m512)other, _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_NLE_UQ), (__m512)above);
+}
+
+/* p (e^(r x) - 1) up to 0, then q x; r holds 1 / ln 2. */
+ALWAYS_INLINE wide_four elu(dtype t, wide_four x, parameters s) {
+    wide_four z = four_times(x, s.r);
+    z = t == ASSAY_F16 ? four_expm1_for_f16(z) : four_expm1_for_bf16(z);
+    for (int k = 0; k < 4; k++) {
+        z.v[k] = where_above_0(x.v[k], x.v[k] * s.q, z.v[k] * s.p);
+    }
+    return z;
+}
+
+static void elu_loop(const pointwise_halves *h) {
+    parameters s = {.p = parameter(h, 0), .q = parameter(h, 1), .r = parameter(h, 2) * 0x1.715476p+0f};
+    run_either(h, (function){.one_with = elu, .s = s}, (function){.one_with = elu, .s = s});
+}
+
+/* g p e^(r x) up to 0, then g q. */
+ALWAYS_INLINE wide_four elu_backward(dtype t, wide_four g, wide_four x, parameters s) {
+    wide_four z = four_times(x, s.r);
+    z = t == ASSAY_F16 ? four_near_powers(z, z, -126.0f) : four_powers(z, z, -126.0f);
+    for (int k = 0; k < 4; k++) {
+        z.v[k] = where_above_0(x.v[k], wide_of(s.q), z.v[k] * s.p);
+    }
+    return product(g, z);
+}
+
+static void elu_backward_loop(const pointwise_halves *h) {
+    parameters s = {.p = parameter(h, 2) * parameter(h, 0), .q = parameter(h, 1), .r = parameter(h, 2) * 0x1.715476p+0f};
+    run_either(h, (function){.two_with = elu_backward, .s = s}, (function){.two_with = elu_backward, .s = s});
+}
+
 #define LOOPS                                                                                                          \
     {                                                                                                                  \
         [PW_EXP] = exp_loop, [PW_SIGMOID] = sigmoid_loop, [PW_TANH] = tanh_loop, [PW_SILU] = silu_loop,                \
         [PW_GELU] = gelu_loop, [PW_GELU_TANH] = gelu_tanh_loop, [PW_GELU_BACKWARD] = gelu_backward_loop,               \
-        [PW_GELU_TANH_BACKWARD] = gelu_tanh_backward_loop, [PW_SILU_BACKWARD] = silu_backward_loop                     \
+        [PW_GELU_TANH_BACKWARD] = gelu_tanh_backward_loop, [PW_SILU_BACKWARD] = silu_backward_loop,                    \
+        [PW_RSQRT] = rsqrt_loop, [PW_ERF] = erf_loop, [PW_ELU] = elu_loop, [PW_ELU_BACKWARD] = elu_backward_loop       \
     }
 #else
 #define LOOPS {NULL}

@@ -86,7 +86,7 @@ ALWAYS_INLINE elem double_remainder(elem x, elem y) {
 ALWAYS_INLINE elem double_divide_floor(elem x, elem y) {
     double quotient = (double)x / (double)y;
     int32_t whole = (int32_t)quotient;
-    return (elem)(whole - ((double)whole > quotient));
+    return copysignf((elem)(whole - ((double)whole > quotient)), (elem)quotient); /* of 0, too */
 }
 
 #if defined(__FMA__) || defined(__aarch64__)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More functions of f16 and bf16 in one go (half_functions.c): logarithms, angles, powers, remainders and floored quotients, some of them
+   not for large arguments, which a step is looked through for. One that has such goes by way of f32. */
+#include "engine/kernels/cpu/pointwise.h"
+
+#if defined(__AVX512DQ__) && defined(__AVX512BW__)
+
+#include "engine/kernels/cpu/isa/half_steps.h"
+#include "engine/kernels/cpu/isa/vector_half_functions.h"
+
+static void log2_loop(const pointwise_halves *h) {
+    run_either(h, (function){.one = four_log2}, (function){.one = four_log2});
+}
+
+/* --- angles ----------------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_BF16_ANGLE = 0x4480, MOST_F16_ANGLE = 0x6400 }; /* 1024: 326 half turns */
+
+ALWAYS_INLINE wide_four sine(dtype t, wide_four r, wide_four turns) {
+    return t == ASSAY_F16 ? four_sine_for_f16(r, turns) : four_sine_for_bf16(r, turns);
+}
+
+ALWAYS_INLINE wide_four sin_of(dtype t, wide_four x, parameters unused) {
+    (void)unused;
+    wide_four shifted, turns;
+    for (int k = 0; k < 4; k++) {
+        shifted.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
+        turns.v[k] = shifted.v[k] - ROUND_MAGIC_F32;
+    }
+    return sine(t, four_without_turns(x, turns), shifted);
+}
+
+/* cos x = sin(x + pi / 2). */
+ALWAYS_INLINE wide_four cos_of(dtype t, wide_four x, parameters unused) {
+    (void)unused;
+    wide_four shifted, turns;
+    for (int k = 0; k < 4; k++) {
+        shifted.v[k] = (x.v[k] * 0x1.45f306p-2f + 0.5f) + ROUND_MAGIC_F32;
+        turns.v[k] = (shifted.v[k] - ROUND_MAGIC_F32) - 0.5f;
+    }
+    return sine(t, four_without_turns(x, turns), shifted);
+}
+
+ALWAYS_INLINE void angles(const pointwise_halves *h, function f) {
+    f.is_checked = true;
+    f.most = h->type == ASSAY_F16 ? MOST_F16_ANGLE : MOST_BF16_ANGLE;
+    run_either(h, f, f);
+}
+
+static void sin_loop(const pointwise_halves *h) {
+    angles(h, (function){.one_with = sin_of});
+}
+
+static void cos_loop(const pointwise_halves *h) {
+    angles(h, (function){.one_with = cos_of});
+}
+
+/* --- powers ----------------------------------------------------------------------------------------------------------------- */
+
+ALWAYS_INLINE wide_four powers(dtype t, wide_four z) {
+    return t == ASSAY_F16 ? four_near_powers(z, z, -126.0f) : four_powers(z, z, -126.0f);
+}
+
+typedef enum exponent_kind { FRACTION, EVEN, ODD } exponent_kind;
+
+/* x^p. 0, infinity and NaN have logarithms that lead to what they should. */
+ALWAYS_INLINE wide_four power(dtype t, wide_four x, parameters s) {
+    enum { MADE_NAN = 3 << 24 }; /* of finite numbers below 0; others stay as they are */
+    wide_four made = powers(t, four_times(four_near_log2_of_size(x), s.p));
+    for (int k = 0; k < 4 && s.kind != EVEN; k++) {
+        made.v[k] = s.kind == FRACTION ? (wide_f32)_mm512_fixupimm_ps((__m512)made.v[k], (__m512)x.v[k], _mm512_set1_epi32(MADE_NAN), 0)
+                                       : (wide_f32)((wide_i32)made.v[k] | ((wide_i32)x.v[k] & (int32_t)0x80000000));
+    }
+    return made;
+}
+
+ALWAYS_INLINE void powers_to(const pointwise_halves *h, float y, exponent_kind kind) {
+    function f = {.one_with = power, .s = {.p = y, .kind = kind}};
+    run_either(h, f, f);
+}
+
+static void pow_number_loop(const pointwise_halves *h) {
+    float y = *(const float *)h->chunk.in[1];
+    if (!(fabsf(y) < INFINITY) || y == 0) {
+        ISA_SYMBOL(pointwise_halves_run)(h);
+    } else if (y != rintf(y)) {
+        powers_to(h, y, FRACTION);
+    } else if (y / 2 != rintf(y / 2)) {
+        powers_to(h, y, ODD);
+    } else {
+        powers_to(h, y, EVEN);
+    }
+}
+
+/* 2^(p x). */
+ALWAYS_INLINE wide_four power_of_number(dtype t, wide_four x, parameters s) {
+    return powers(t, four_times(x, s.p));
+}
+
+static void number_pow_loop(const pointwise_halves *h) {
+    float base = *(const float *)h->chunk.in[0];
+    if (!(base > 0 && base < INFINITY) || base == 1) {
+        ISA_SYMBOL(pointwise_halves_run)(h);
+        return;
+    }
+    function f = {.one_with = power_of_number, .is_second = true, .s = {.p = log2f(base)}};
+    run_either(h, f, f);
+}
+
+/* --- quotients -------------------------------------------------------------------------------------------------------------- */
+
+/* p: the divisor, q: its inverse. As in pointwise_checked.h: of quotients below 2^20 the nearest whole number leaves at most 5/8 of the
+   divisor, exactly; where that is on the wrong side of 0 one divisor more is right. */
+#define MOST_QUOTIENT 0x1p20f
+
+ALWAYS_INLINE __m512 nearest(__m512 x) {
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* x with the sign of y. */
+ALWAYS_INLINE __m512 signed_as(__m512 x, __m512 y) {
+    enum { CHOOSE = 0xd8 }; /* bits of y where the third has them, else of x */
+    return _mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(_mm512_castps_si512(x), _mm512_castps_si512(y), _mm512_set1_epi32((int)0x80000000), CHOOSE));
+}
+
+ALWAYS_INLINE wide_four fmod_of(dtype t, wide_four x, parameters s) {
+    (void)t;
+    __m512 size = _mm512_set1_ps(fabsf(s.p)), inverse = _mm512_set1_ps(fabsf(s.q));
+    for (int k = 0; k < 4; k++) {
+        __m512 from = _mm512_abs_ps((__m512)x.v[k]);
+        __m512 rest = _mm512_fnmadd_ps(nearest(_mm512_mul_ps(from, inverse)), size, from);
+        rest = _mm512_mask_add_ps(rest, _mm512_movepi32_mask(_mm512_castps_si512(rest)), rest, size);
+        x.v[k] = (wide_f32)signed_as(rest, (__m512)x.v[k]);
+    }
+    return x;
+}
+
+/* What is left of x without the nearest multiple of y has the wrong sign where it is neither 0 nor signed as y. */
+ALWAYS_INLINE __mmask16 is_beyond(__m512 rest, parameters s) {
+    return s.p < 0 ? _mm512_cmp_ps_mask(rest, _mm512_setzero_ps(), _CMP_GT_OQ)
+                   : _mm512_cmp_ps_mask(rest, _mm512_setzero_ps(), _CMP_LT_OQ);
+}
+
+ALWAYS_INLINE wide_four remainder_of(dtype t, wide_four x, parameters s) {
+    (void)t;
+    __m512 y = _mm512_set1_ps(s.p), inverse = _mm512_set1_ps(s.q);
+    for (int k = 0; k < 4; k++) {
+        __m512 from = (__m512)x.v[k], rest = _mm512_fnmadd_ps(nearest(_mm512_mul_ps(from, inverse)), y, from);
+        __mmask16 is_0 = _mm512_cmp_ps_mask(rest, _mm512_setzero_ps(), _CMP_EQ_OQ);
+        rest = _mm512_mask_add_ps(rest, is_beyond(rest, s), rest, y);
+        x.v[k] = (wide_f32)_mm512_mask_and_ps(rest, is_0, from, _mm512_set1_ps(-0.0f)); /* 0 has the sign of x, as fmod's */
+    }
+    return x;
+}
+
+ALWAYS_INLINE wide_four divide_floor_of(dtype t, wide_four x, parameters s) {
+    (void)t;
+    __m512 y = _mm512_set1_ps(s.p), inverse = _mm512_set1_ps(s.q);
+    for (int k = 0; k < 4; k++) {
+        __m512 from = (__m512)x.v[k], whole = nearest(_mm512_mul_ps(from, inverse));
+        __m512 rest = _mm512_fnmadd_ps(whole, y, from);
+        x.v[k] = (wide_f32)_mm512_mask_sub_ps(whole, is_beyond(rest, s), whole, _mm512_set1_ps(1));
+    }
+    return x;
+}
+
+/* The largest half below MOST_QUOTIENT divisors, as bits; 0 where the divisor is none to do this with. */
+static uint16_t most_dividend(dtype t, float y) {
+    enum { MOST_F16 = 0x7bff };
+    float size = fabsf(y);
+    if (!(size < 0x1p100f && size > 0x1p-100f)) {
+        return 0;
+    }
+    float most = size * MOST_QUOTIENT;
+    if (t == ASSAY_F16) {
+        return most > 65504 ? MOST_F16 : most < 0x1p-14f ? 0 : (uint16_t)(f16_from_float(most) - 1);
+    }
+    uint32_t bits;
+    memcpy(&bits, &most, sizeof bits);
+    return (uint16_t)((bits >> 16) - 1);
+}
+
+ALWAYS_INLINE void quotients(const pointwise_halves *h, function f) {
+    float y = *(const float *)h->chunk.in[1];
+    f.s = (parameters){.p = y, .q = 1 / y};
+    f.has_ties = f.is_checked = true;
+    f.most = most_dividend(h->type, y);
+    if (f.most == 0) {
+        ISA_SYMBOL(pointwise_halves_run)(h);
+        return;
+    }
+    run_either(h, f, f);
+}
+
+static void fmod_number_loop(const pointwise_halves *h) {
+    quotients(h, (function){.one_with = fmod_of});
+}
+
+static void remainder_number_loop(const pointwise_halves *h) {
+    quotients(h, (function){.one_with = remainder_of});
+}
+
+static void divide_floor_number_loop(const pointwise_halves *h) {
+    quotients(h, (function){.one_with = divide_floor_of});
+}
+
+#define LOOPS                                                                                                          \
+    {                                                                                                                  \
+        .op = {[PW_LOG2] = log2_loop, [PW_SIN] = sin_loop, [PW_COS] = cos_loop},                                       \
+        .number = {[PW_POW] = pow_number_loop,                                                                         \
+                   [PW_FMOD] = fmod_number_loop,                                                                       \
+                   [PW_REMAINDER] = remainder_number_loop,                                                             \
+                   [PW_DIV_FLOOR] = divide_floor_number_loop},                                                         \
+        .number_first = {[PW_POW] = number_pow_loop},                                                                  \
+    }
+#else
+#define LOOPS {.op = {NULL}}
+#endif
+
+const pointwise_half_loops ISA_SYMBOL(pointwise_half_checked) = LOOPS;

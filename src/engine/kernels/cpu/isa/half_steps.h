@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops over f16 and bf16 from halves to halves, 64 elements in four registers at a time, a template of the function in question
+   (half_functions.c, half_checked.c). For AVX-512. */
+#include "engine/kernels/cpu/isa/half_pairs.h"
+#include "engine/kernels/cpu/isa/stream.h"
+#include "engine/kernels/cpu/isa/vector_halves.h"
+#include "engine/kernels/cpu/pointwise.h"
+
+#include <math.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
+
+/* What a function takes beside its operands. */
+typedef struct parameters {
+    float p, q, r;
+    int kind; /* known where a loop is inlined, as the functions are */
+} parameters;
+
+/* A function of one operand, or of two, of which the gradient comes first, and perhaps of parameters. Which of them it is is known where
+   a loop is inlined. */
+typedef struct function {
+    wide_four (*one)(wide_four x);
+    wide_four (*two)(wide_four g, wide_four x);
+    wide_four (*one_with)(dtype t, wide_four x, parameters s);
+    wide_four (*two_with)(dtype t, wide_four g, wide_four x, parameters s);
+    bool is_second;  /* the one operand is the call's second: the first is a number */
+    bool has_ties;   /* results may lie half-way between two halves, and not by chance: those go to the even one */
+    bool is_checked; /* not for sizes beyond `most`; steps with such go by way of f32 */
+    dtype type;
+    bool streams;
+    parameters s;
+    uint16_t most; /* a half's bits */
+} function;
+
+/* 64 halves are brought to f32 in four registers. */
+ALWAYS_INLINE wide_four four_of(dtype t, const uint16_t *from) {
+    float_pair low = float_pair_at(t, from), high = float_pair_at(t, from + HALF_PAIR);
+    return (wide_four){{low.a, low.b, high.a, high.b}};
+}
+
+/* NaN comes from a bf16 or from an invalid product: its lower bits are 0, and nothing is carried into its sign. */
+ALWAYS_INLINE half_bits halves_of_two(function f, wide_f32 first, wide_f32 second) {
+    float_pair made = {first, second};
+    return f.has_ties ? half_bits_of(f.type, made) : half_bits_near(f.type, made);
+}
+
+/* 64 elements. */
+ALWAYS_INLINE void step(function f, uint16_t *out, const uint16_t *x, const uint16_t *y) {
+    wide_four a = four_of(f.type, x);
+    if (f.two != NULL) {
+        a = f.two(a, four_of(f.type, y));
+    } else if (f.two_with != NULL) {
+        a = f.two_with(f.type, a, four_of(f.type, y), f.s);
+    } else if (f.one != NULL) {
+        a = f.one(a);
+    } else {
+        a = f.one_with(f.type, a, f.s);
+    }
+    for (int k = 0; k < 4; k += 2) {
+        half_bits made = halves_of_two(f, a.v[k], a.v[k + 1]);
+        if (f.streams) {
+            stream_line(out + 16 * k, &made);
+        } else {
+            memcpy(out + 16 * k, &made, sizeof made);
+        }
+    }
+}
+
+/* Whether the function is meant for 64 elements: doubled, bits have no sign. */
+ALWAYS_INLINE bool step_fits(uint16_t most, const uint16_t *x) {
+    __m512i low = _mm512_loadu_si512(x), high = _mm512_loadu_si512(x + HALF_PAIR);
+    __m512i larger = _mm512_max_epu16(_mm512_add_epi16(low, low), _mm512_add_epi16(high, high));
+    return _mm512_cmpgt_epu16_mask(larger, _mm512_set1_epi16((short)(2 * most))) == 0;
+}
+
+/* Those it is not meant for. One operand of the call is a number, or there is but one. */
+static __attribute__((noinline)) void slow_step(const pointwise_halves *h, bool is_second, uint16_t *out, const uint16_t *x) {
+    pointwise_halves part = *h;
+    part.chunk.n = STEP;
+    part.chunk.out = out;
+    part.chunk.in[is_second ? 1 : 0] = x;
+    part.streams = part.fetches = false;
+    ISA_SYMBOL(pointwise_halves_run)(&part);
+}
+
+/* Asks for what lies further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
+ALWAYS_INLINE void ask_ahead(const uint16_t *x) {
+    for (int line = 0; line < STEP * 2; line += STREAM_LINE) {
+        _mm_prefetch((const char *)((uintptr_t)x + AHEAD_BYTES + (uintptr_t)line), _MM_HINT_T0); /* it may lie outside */
+    }
+}
+
+ALWAYS_INLINE bool has_two(function f) {
+    return f.two != NULL || f.two_with != NULL;
+}
+
+ALWAYS_INLINE void whole_steps(const pointwise_halves *h, function f, int64_t n) {
+    uint16_t *out = h->chunk.out;
+    const uint16_t *x = h->chunk.in[f.is_second ? 1 : 0], *y = h->chunk.in[1];
+    for (int64_t at = 0; at < n; at += STEP) {
+        if (h->fetches) {
+            ask_ahead(x + at);
+            if (has_two(f)) {
+                ask_ahead(y + at);
+            }
+        }
+        if (f.is_checked && __builtin_expect(!step_fits(f.most, x + at), 0)) {
+            slow_step(h, f.is_second, out + at, x + at);
+            continue;
+        }
+        step(f, out + at, x + at, has_two(f) ? y + at : NULL);
+    }
+}
+
+ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
+    int64_t n = h->chunk.n, whole = n / STEP * STEP;
+    f.streams = h->streams;
+    if (f.streams) {
+        f.streams = true;
+        whole_steps(h, f, whole);
+    } else {
+        f.streams = false;
+        whole_steps(h, f, whole);
+    }
+    if (whole < n) {
+        uint16_t in[2][STEP] = {{0}}, out[STEP];
+        size_t bytes = (size_t)(n - whole) * sizeof *out;
+        memcpy(in[0], (const uint16_t *)h->chunk.in[f.is_second ? 1 : 0] + whole, bytes);
+        if (has_two(f)) {
+            memcpy(in[1], (const uint16_t *)h->chunk.in[1] + whole, bytes);
+        }
+        if (f.is_checked && !step_fits(f.most, in[0])) {
+            slow_step(h, f.is_second, out, in[0]);
+        } else {
+            f.streams = false;
+            step(f, out, in[0], in[1]);
+        }
+        memcpy((uint16_t *)h->chunk.out + whole, out, bytes);
+    }
+}
+
+/* Of both types. */
+ALWAYS_INLINE void run_either(const pointwise_halves *h, function of_bf16, function of_f16) {
+    if (h->type == ASSAY_F16) {
+        of_f16.type = ASSAY_F16;
+        run(h, of_f16);
+    } else {
+        of_bf16.type = ASSAY_BF16;
+        run(h, of_bf16);
+    }
+}
+
