@@ -7,6 +7,7 @@
 #include <string.h>
 
 extern const char compile_prelude[];
+extern const char compile_prelude_quotients[];
 extern const char compile_prelude_turn[];
 extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
@@ -14,6 +15,7 @@ extern const char compile_prelude_product[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
+extern const char compile_vector_pow[];
 extern const char compile_vector_halves[];
 extern const char compile_prelude_halves[];
 
@@ -137,9 +139,9 @@ static const quick_form quick_integral_forms[FN_COUNT] = {
 static const quick_form quick_forms[FN_COUNT] = {
     [FN_SIN] = {"sin_f32($a)", "angle_is_large($a)"},
     [FN_COS] = {"cos_f32($a)", "angle_is_large($a)"},
-    [FN_FMOD] = {"fmod_near_f32($a, $b)", "quotient_is_far($a, $b)"},
-    [FN_REMAINDER] = {"remainder_near_f32($a, $b)", "quotient_is_far($a, $b)"},
-    [FN_FLOOR_DIV] = {"floor_div_near_f32($a, $b)", "quotient_is_far($a, $b)"},
+    [FN_FMOD] = {"fmod_quick_f32($a, $b)", "quotient_is_large($a, $b)"},
+    [FN_REMAINDER] = {"remainder_quick_f32($a, $b)", "quotient_is_large($a, $b)"},
+    [FN_FLOOR_DIV] = {"floor_div_quick_f32($a, $b)", "quotient_is_large($a, $b)"},
 };
 
 static quick_form quick_form_of(scalar_function f, dtype t) {
@@ -164,6 +166,15 @@ static const char *const block_forms[FN_COUNT][3] = {
 
 const char *dialect_block(scalar_function f, dtype t, dtype digits) {
     return t == ASSAY_F32 ? block_forms[f][digits == ASSAY_BF16 ? 2 : digits == ASSAY_F16 ? 1 : 0] : NULL;
+}
+
+/* The same of two operands, of which the second or the first may be a number. */
+static const char *const pair_forms[FN_COUNT][3] = {
+    [FN_POW] = {"pow_block_f32", "pow_number_block_f32", "number_pow_block_f32"},
+};
+
+const char *dialect_block_of_two(scalar_function f, dtype t, bool first_is_number, bool second_is_number) {
+    return t == ASSAY_F32 ? pair_forms[f][second_is_number ? 1 : first_is_number ? 2 : 0] : NULL;
 }
 
 const char *dialect_block_below_0(scalar_function f, dtype t) {
@@ -423,8 +434,10 @@ void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
     n = paragraphs_of(compile_prelude, list, n);
+    n = paragraphs_of(compile_prelude_quotients, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_vector_erf, list, n);
+    n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
     n = paragraphs_of(compile_prelude_halves, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);

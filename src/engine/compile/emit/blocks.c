@@ -52,6 +52,13 @@ static bool is_function(const emitter *m, int i) {
     return m->widened[i] && m->k->exprs[i].kind == EXPR_MAP && !m->operands[i];
 }
 
+/* Whether expression `of`, which a function takes, is to be computed once, as what others may read as well. */
+static bool is_shareable(const emitter *m, int of) {
+    const expr *e = &m->k->exprs[of];
+    return !m->widened[of] && e->kind == EXPR_MAP && e->dtype == ASSAY_F32 && !m->named[of] && m->saved_in[of] < 0 &&
+           (e->variables >> m->k->vector & 1) != 0;
+}
+
 /* What a function takes and the rest of the phase, or another function, reads as well. */
 static void choose_operands(emitter *m, int phase) {
     const kernel *k = m->k;
@@ -63,16 +70,17 @@ static void choose_operands(emitter *m, int phase) {
     memcpy(wanted, m->wanted, (size_t)k->n_exprs);
     emit_want_phase(m, phase);
     for (int i = 0; i < k->n_exprs; i++) {
-        int of = k->exprs[i].sources[0];
-        if (!is_function(m, i) || m->widened[of] || k->exprs[of].kind != EXPR_MAP || k->exprs[of].dtype != ASSAY_F32 ||
-            m->named[of] || m->saved_in[of] >= 0 || (k->exprs[of].variables >> k->vector & 1) == 0) {
-            continue;
+        for (int s = 0; is_function(m, i) && s < k->exprs[i].n_sources; s++) {
+            int of = k->exprs[i].sources[s];
+            if (!is_shareable(m, of)) {
+                continue;
+            }
+            bool read = m->wanted[of] || (s > 0 && k->exprs[i].sources[0] == of);
+            for (int other = i + 1; other < k->n_exprs; other++) {
+                read |= is_function(m, other) && emit_is_operand(&k->exprs[other], of);
+            }
+            m->operands[of] = m->widened[of] = read;
         }
-        bool read = m->wanted[of];
-        for (int other = i + 1; other < k->n_exprs; other++) {
-            read |= is_function(m, other) && k->exprs[other].sources[0] == of;
-        }
-        m->operands[of] = m->widened[of] = read;
     }
     memcpy(m->wanted, wanted, (size_t)k->n_exprs);
     free(wanted);
@@ -200,27 +208,69 @@ static void close_scope(emitter *m, const scope *s) {
     emit_line(m, "}");
 }
 
-/* A function of a block, of what is read, of another one, or of what the lanes compute first, in place. */
-static void emit_function(emitter *m, int i, const lane_range *range) {
+static const char *function_name(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
+    if (e->n_sources == 2) {
+        return dialect_block_of_two(e->fn, of->dtype, of->kind == EXPR_NUMBER, m->k->exprs[e->sources[1]].kind == EXPR_NUMBER);
+    }
     dtype digits = emit_digits_of(m, i);
     const char *name = emit_is_below_0(m, e->sources[0]) && digits == of->dtype ? dialect_block_below_0(e->fn, of->dtype) : NULL;
-    name = name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
-    char before[64], after[24];
-    if (emit_is_dense_load(m, of) && m->saved_in[e->sources[0]] < 0) {
-        scope start;
+    return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
+}
+
+/* Whether an operand is neither a number nor anywhere yet. */
+static bool needs_array(const emitter *m, int i) {
+    const expr *e = &m->k->exprs[i];
+    return e->kind != EXPR_NUMBER && !m->widened[i] && !(emit_is_dense_load(m, e) && m->saved_in[i] < 0);
+}
+
+/* Where a function finds an operand: in memory, as what the block has made, or in an array that the lanes fill now. Whether the
+   vector variable has to be known where that stands. */
+static bool emit_operand(emitter *m, text *out, int i, const char *array, const lane_range *range) {
+    const expr *e = &m->k->exprs[i];
+    bool is_number = e->kind == EXPR_NUMBER, reads = emit_is_dense_load(m, e) && m->saved_in[i] < 0;
+    if (needs_array(m, i)) {
+        emit_lanes_to(m, i, array, range);
+        text_add(out, array);
+    } else if (is_number) {
+        emit_name(m, out, i);
+    } else if (reads) {
+        text_addf(out, "b%d + ", e->buffer);
+        emit_index(m, out, e->at, -1);
+    } else {
+        text_addf(out, "wide%d", i);
+    }
+    return reads;
+}
+
+/* A function of a block, of what is read, of others, or of what the lanes compute first, in place. */
+static void emit_function(emitter *m, int i, const lane_range *range) {
+    const expr *e = &m->k->exprs[i];
+    const char *name = function_name(m, i);
+    text first = {0}, second = {0};
+    char array[24], other[24];
+    scope start;
+    snprintf(array, sizeof array, "wide%d", i);
+    snprintf(other, sizeof other, "other%d", i);
+    bool reads = emit_operand(m, &first, e->sources[0], array, range);
+    if (e->n_sources == 2) {
+        bool taken = strcmp(text_get(&first), array) == 0;
+        if (taken && needs_array(m, e->sources[1])) {
+            emit_line(m, "float %s[%d];", other, emit_block_lanes(m));
+        }
+        text_add(&first, ", ");
+        reads |= emit_operand(m, &second, e->sources[1], taken ? other : array, range);
+    }
+    if (reads) {
         open_scope(m, range->from, &start);
-        snprintf(before, sizeof before, "%s(wide%d, ", name, i);
-        snprintf(after, sizeof after, ", %d);", emit_block_lanes(m));
-        emit_address_call(m, before, of->buffer, of->at, after);
+    }
+    emit_line(m, "%s(wide%d, %s%s, %d);", name, i, text_get(&first), text_get(&second), emit_block_lanes(m));
+    if (reads) {
         close_scope(m, &start);
-        return;
     }
-    int from = m->widened[e->sources[0]] ? e->sources[0] : i;
-    if (from == i) {
-        emit_operand(m, i, range);
-    }
-    emit_line(m, "%s(wide%d, wide%d, %d);", name, i, from, emit_block_lanes(m));
+    m->out.failed |= first.failed || second.failed;
+    text_clear(&first);
+    text_clear(&second);
 }
 
 static void emit_shared_operand(emitter *m, int i, const lane_range *range) {

@@ -116,11 +116,25 @@ bool emit_is_made(const emitter *m, int i) {
     return m->saved_in[i] < 0 || m->saved_in[i] == m->phase;
 }
 
+bool emit_is_operand(const expr *e, int i) {
+    bool is = false;
+    for (int s = 0; s < e->n_sources; s++) {
+        is |= e->sources[s] == i;
+    }
+    return is;
+}
+
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    return e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> m->k->vector & 1) != 0 && emit_is_made(m, i) &&
-           emit_block_lanes(m) % FUNCTION_LANES == 0 && dialect_block(e->fn, m->k->exprs[e->sources[0]].dtype, ASSAY_F32) != NULL;
+    if (e->kind != EXPR_MAP || (e->variables >> m->k->vector & 1) == 0 || !emit_is_made(m, i) ||
+        emit_block_lanes(m) % FUNCTION_LANES != 0) {
+        return false;
+    }
+    dtype t = m->k->exprs[e->sources[0]].dtype;
+    return e->n_sources == 1   ? dialect_block(e->fn, t, ASSAY_F32) != NULL
+           : e->n_sources == 2 ? dialect_block_of_two(e->fn, t, false, false) != NULL
+                               : false;
 }
 
 bool emit_is_narrowed(const emitter *m, int i) {

@@ -16,6 +16,8 @@ bool emit_has_quick(const emitter *m, int i);
 /* Whether expression i is what the largest of its kind was taken off: at most 0, or NaN. Where a number stands for the largest that
    others may be above (guess.c), rows with such by far are done again. */
 bool emit_is_below_0(const emitter *m, int i);
+/* Whether expression i is one of e's operands. */
+bool emit_is_operand(const expr *e, int i);
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i);
 /* Whether a bound is one of a factor of the vector variable and a number, and nothing else. */

@@ -130,12 +130,6 @@ void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range
     free(named);
 }
 
-void emit_operand(emitter *m, int i, const lane_range *range) {
-    char array[32];
-    snprintf(array, sizeof array, "wide%d", i);
-    emit_lanes_to(m, m->k->exprs[i].sources[0], array, range);
-}
-
 void emit_gathered(emitter *m, const lane_range *range) {
     const kernel *k = m->k;
     bool any = false, *named = malloc((size_t)k->n_exprs + 1);

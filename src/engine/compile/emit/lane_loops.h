@@ -25,8 +25,6 @@ void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, c
 void emit_body(emitter *m, int phase, bool before);
 /* A range as one loop, which computes what is wanted. */
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
-/* Lanes of what expression i, a function that is widened, is computed of, into its own array. */
-void emit_operand(emitter *m, int i, const lane_range *range);
 /* Lanes of any expression, into an array of that name. */
 void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range);
 /* A block of halves that lie here and there, side by side, and what they are in f32. */

@@ -27,21 +27,22 @@ static bool is_lane_wise(const emitter *m, int i) {
     return e->kind == EXPR_MAP && e->dtype == ASSAY_F32;
 }
 
-/* A function's result, or a product with one: halfway between two bf16 it is but by chance, and may be rounded either way then. */
+/* A function's result, or a product with one: halfway between two bf16 it is but by chance, and may be rounded either way then. Not so
+   powers: those of numbers with few digits are exact. */
 static bool is_of_function(const emitter *m, int i, int depth) {
     enum { MOST_PRODUCTS = 4 };
     const expr *e = &m->k->exprs[i];
     if (e->kind != EXPR_MAP || m->named[i] || depth == MOST_PRODUCTS) {
         return false;
     }
-    return emit_is_block_function(m, i) ||
+    return (emit_is_block_function(m, i) && e->n_sources == 1) ||
            (e->fn == FN_MUL && (is_of_function(m, e->sources[0], depth + 1) || is_of_function(m, e->sources[1], depth + 1)));
 }
 
 bool emit_is_for_function(const emitter *m, int i) {
     bool is = false;
     for (int f = i + 1; f < m->k->n_exprs; f++) {
-        is |= m->wanted[f] && !m->named[f] && m->k->exprs[f].sources[0] == i && emit_is_block_function(m, f);
+        is |= m->wanted[f] && !m->named[f] && emit_is_operand(&m->k->exprs[f], i) && emit_is_block_function(m, f);
     }
     return is;
 }

@@ -61,6 +61,9 @@ static __attribute__((noinline)) void pow_any(elem *out, pow_operands p, int64_t
 }
 
 #if POW_BY_TABLE
+/* What is known of the exponents. */
+typedef enum pow_kind { POW_OF_ANY, POW_OF_FRACTION, POW_OF_EVEN, POW_OF_ODD } pow_kind;
+
 /* What goes before the first element. */
 typedef struct pow_plan {
     pow_kind kind;
@@ -68,15 +71,20 @@ typedef struct pow_plan {
     pow_logarithm logarithm;
 } pow_plan;
 
-enum { POW_STEP = POW_PAIR * POW_LANES, POW_STEPS = STREAM_BLOCK / POW_STEP };
+enum { POW_LANES = 16, POW_STEP = POW_PAIR * POW_LANES, POW_STEPS = STREAM_BLOCK / POW_STEP };
 
 /* The elements at `at`, those of `some`; others are 1. */
 ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
     pow_pair made;
     for (int k = 0; k < POW_PAIR; k++) {
         const elem *from = at + POW_LANES * k;
-        __mmask16 these = (__mmask16)(some >> POW_LANES * k);
-        made.v[k] = some == UINT32_MAX ? _mm512_loadu_ps(from) : _mm512_mask_loadu_ps(_mm512_set1_ps(1), these, from);
+        uint16_t these = (uint16_t)(some >> POW_LANES * k);
+        made.v[k] = wide_of(1);
+        if (some == UINT32_MAX) {
+            made.v[k] = *(const wide_f32_anywhere *)from;
+        } else {
+            __asm__("vmovups %1, %0 %{%2%}" : "+v"(made.v[k]) : "m"(*(const wide_f32_anywhere *)from), "Yk"(these));
+        }
     }
     return made;
 }
@@ -84,7 +92,7 @@ ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
 /* 32 elements. False: they want pow_any. */
 ALWAYS_INLINE bool pow_step(pow_operands p, const pow_plan *plan, pow_kind kind, int64_t at, uint32_t some, pow_pair *made) {
     if (p.y_is_number) {
-        return wide_pow_number(pow_load(p.x + at, some), *p.y, kind, plan->responses, made);
+        return wide_pow_number(pow_load(p.x + at, some), *p.y, kind == POW_OF_ODD ? -0.0f : 0, plan->responses, made);
     }
     pow_pair y = pow_load(p.y + at, some);
     if (!p.x_is_number) {
@@ -125,7 +133,8 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
             continue;
         }
         for (int k = 0; k < POW_PAIR; k++) {
-            _mm512_mask_storeu_ps(out + at + POW_LANES * k, (__mmask16)(some >> POW_LANES * k), made.v[k]);
+            uint16_t these = (uint16_t)(some >> POW_LANES * k);
+            __asm__("vmovups %1, %0 %{%2%}" : "+m"(*(wide_f32_anywhere *)(out + at + POW_LANES * k)) : "v"(made.v[k]), "Yk"(these));
         }
     }
 }
@@ -149,7 +158,7 @@ static void pow_number_loop(const pointwise_chunk *c) {
         return;
     }
     pow_plan plan = {.kind = y != rintf(y) ? POW_OF_FRACTION : y / 2 != rintf(y / 2) ? POW_OF_ODD : POW_OF_EVEN};
-    plan.responses = pow_responses(y, plan.kind);
+    plan.responses = pow_responses(y, plan.kind == POW_OF_FRACTION);
     if (plan.kind == POW_OF_FRACTION) {
         pow_stretch(c, p, &plan, POW_OF_FRACTION);
     } else if (plan.kind == POW_OF_ODD) {
@@ -168,8 +177,8 @@ static void number_pow_loop(const pointwise_chunk *c) {
     double logarithm = log2(*p.x), high = (float)logarithm;
     pow_plan plan = {.kind = POW_OF_ANY};
     for (int k = 0; k < POW_PAIR; k++) {
-        plan.logarithm.high.v[k] = _mm512_set1_ps((float)high);
-        plan.logarithm.low.v[k] = _mm512_set1_ps((float)(logarithm - high));
+        plan.logarithm.high.v[k] = wide_of((float)high);
+        plan.logarithm.low.v[k] = wide_of((float)(logarithm - high));
     }
     pow_stretch(c, p, &plan, POW_OF_ANY);
 }
