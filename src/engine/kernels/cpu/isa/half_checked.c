@@ -43,6 +43,7 @@ ALWAYS_INLINE wide_four cos_of(dtype t, wide_four x, parameters unused) {
 
 ALWAYS_INLINE void angles(const pointwise_halves *h, function f) {
     f.is_checked = true;
+    f.slow = ISA_SYMBOL(pointwise_halves_run);
     f.most = h->type == ASSAY_F16 ? MOST_F16_ANGLE : MOST_BF16_ANGLE;
     run_either(h, f, f);
 }
@@ -79,16 +80,101 @@ ALWAYS_INLINE void powers_to(const pointwise_halves *h, float y, exponent_kind k
     run_either(h, f, f);
 }
 
-static void pow_number_loop(const pointwise_halves *h) {
+static void powers_by_logarithm(const pointwise_halves *h) {
     float y = *(const float *)h->chunk.in[1];
-    if (!(fabsf(y) < INFINITY) || y == 0) {
-        ISA_SYMBOL(pointwise_halves_run)(h);
-    } else if (y != rintf(y)) {
+    if (y != rintf(y)) {
         powers_to(h, y, FRACTION);
     } else if (y / 2 != rintf(y / 2)) {
         powers_to(h, y, ODD);
     } else {
         powers_to(h, y, EVEN);
+    }
+}
+
+/* Powers to a small exponent, by factors: x = 2^e m, m = (1 + r) / c as in four_near_log2_of_size, so that x^y = (2^e)^y (1 / c)^y (1 + r)^y.
+   Of the first two factors there are tables, the third is 1 + r (p + q r). For e in [-16, 15]. */
+typedef struct power_tables {
+    _Alignas(64) float of_exponent[32]; /* by the low 5 bits of f32's exponent */
+    float inverse[16], of_inverse[16];
+} power_tables;
+
+enum {
+    OF_INVERSE = 32 + 16,
+    LEAST_F16_POWER = 0x0400, MOST_F16_POWER = 0x7bff, /* 2^-14, 65504 */
+    LEAST_BF16_POWER = 0x3780, MOST_BF16_POWER = 0x477f, /* 2^-16, nearly 2^16 */
+    LEAST_POWERS = 1 << 14, /* elements: tables take as long as some hundred of them */
+};
+
+static void fill_tables(power_tables *t, float y) {
+    for (int k = 0; k < 32; k++) {
+        int e = (k - 127) & 31;
+        t->of_exponent[k] = exp2f(y * (float)(e < 16 ? e : e - 32));
+    }
+    for (int k = 0; k < 16; k++) { /* 1 / c near the middle of the place */
+        t->inverse[k] = k == 0 ? 1 : k == 15 ? 0.5f : 32.5f / (33 + 2 * (float)k);
+        t->of_inverse[k] = powf(1 / t->inverse[k], y);
+    }
+}
+
+/* ((1 + r)^y - 1) / r as p + q r through two points, so that it is off by the least in [-1/32, 1/16]. */
+static parameters power_parameters(float y) {
+    const double at[2] = {-0.0175, 0.0488};
+    double value[2];
+    for (int k = 0; k < 2; k++) {
+        value[k] = (pow(1 + at[k], y) - 1) / at[k];
+    }
+    double slope = (value[1] - value[0]) / (at[1] - at[0]);
+    return (parameters){.p = (float)(value[0] - slope * at[0]), .q = (float)slope};
+}
+
+ALWAYS_INLINE wide_four power_by_factors(dtype t, wide_four x, parameters s) {
+    enum { MADE_NAN = 3 << 24, ZERO_TO_0 = 8 << 8, ZERO_TO_INFINITE = 5 << 8 };
+    wide_four m, factor, p;
+    (void)t;
+    for (int k = 0; k < 4; k++) {
+        __asm__("vgetmantps $4, %1, %0" : "=v"(m.v[k]) : "v"(x.v[k]));
+        factor.v[k] = wide_look_up(s.table, (wide_i32)x.v[k] >> 23);
+    }
+    for (int k = 0; k < 4; k++) {
+        wide_i32 places = (wide_i32)m.v[k] >> 19;
+        m.v[k] = m.v[k] * wide_look_up_16(s.table + 32, places) - 1.0f;
+        factor.v[k] = factor.v[k] * wide_look_up_16(s.table + OF_INVERSE, places);
+    }
+    for (int k = 0; k < 4; k++) {
+        p.v[k] = m.v[k] * s.q + s.p;
+        m.v[k] = m.v[k] * factor.v[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        wide_f32 made = p.v[k] * m.v[k] + factor.v[k];
+        made = (wide_f32)_mm512_fixupimm_ps((__m512)made, (__m512)x.v[k], _mm512_set1_epi32(MADE_NAN | (s.kind != 0 ? ZERO_TO_0 : ZERO_TO_INFINITE)), 0);
+        p.v[k] = made;
+    }
+    return p;
+}
+
+static void pow_number_loop(const pointwise_halves *h) {
+    float y = *(const float *)h->chunk.in[1];
+    if (!(fabsf(y) < INFINITY) || y == 0) {
+        ISA_SYMBOL(pointwise_halves_run)(h);
+        return;
+    }
+    if (h->chunk.n < LEAST_POWERS || y == rintf(y) || y < -1.1f || y > 3.1f) {
+        powers_by_logarithm(h);
+        return;
+    }
+    power_tables tables;
+    fill_tables(&tables, y);
+    bool is_f16 = h->type == ASSAY_F16;
+    function f = {.one_with = power_by_factors, .is_checked = true, .slow = powers_by_logarithm, .s = power_parameters(y)};
+    f.s.table = tables.of_exponent;
+    f.least = is_f16 ? LEAST_F16_POWER : LEAST_BF16_POWER;
+    f.most = is_f16 ? MOST_F16_POWER : MOST_BF16_POWER;
+    if (y > 0) {
+        f.s.kind = 1;
+        run_either(h, f, f);
+    } else {
+        f.s.kind = 0;
+        run_either(h, f, f);
     }
 }
 
@@ -185,6 +271,7 @@ ALWAYS_INLINE void quotients(const pointwise_halves *h, function f) {
     float y = *(const float *)h->chunk.in[1];
     f.s = (parameters){.p = y, .q = 1 / y};
     f.has_ties = f.is_checked = true;
+    f.slow = ISA_SYMBOL(pointwise_halves_run);
     f.most = most_dividend(h->type, y);
     if (f.most == 0) {
         ISA_SYMBOL(pointwise_halves_run)(h);

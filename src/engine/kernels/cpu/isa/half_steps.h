@@ -15,7 +15,8 @@ enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
 /* What a function takes beside its operands. */
 typedef struct parameters {
     float p, q, r;
-    int kind; /* known where a loop is inlined, as the functions are */
+    int kind;           /* known where a loop is inlined, as the functions are */
+    const float *table; /* on a line */
 } parameters;
 
 /* A function of one operand, or of two, of which the gradient comes first, and perhaps of parameters. Which of them it is is known where
@@ -27,11 +28,12 @@ typedef struct function {
     wide_four (*two_with)(dtype t, wide_four g, wide_four x, parameters s);
     bool is_second;  /* the one operand is the call's second: the first is a number */
     bool has_ties;   /* results may lie half-way between two halves, and not by chance: those go to the even one */
-    bool is_checked; /* not for sizes beyond `most`; steps with such go by way of f32 */
+    bool is_checked; /* not for sizes above `most`, or for those between 0 and `least`: steps with such go by way of `slow` */
+    pointwise_halves_loop *slow;
     dtype type;
     bool streams;
     parameters s;
-    uint16_t most; /* a half's bits */
+    uint16_t least, most; /* bits of halves; least: 1 where all such will do */
 } function;
 
 /* 64 halves are brought to f32 in four registers. */
@@ -68,21 +70,27 @@ ALWAYS_INLINE void step(function f, uint16_t *out, const uint16_t *x, const uint
     }
 }
 
-/* Whether the function is meant for 64 elements: doubled, bits have no sign. */
-ALWAYS_INLINE bool step_fits(uint16_t most, const uint16_t *x) {
-    __m512i low = _mm512_loadu_si512(x), high = _mm512_loadu_si512(x + HALF_PAIR);
-    __m512i larger = _mm512_max_epu16(_mm512_add_epi16(low, low), _mm512_add_epi16(high, high));
-    return _mm512_cmpgt_epu16_mask(larger, _mm512_set1_epi16((short)(2 * most))) == 0;
+/* Whether the function is meant for 64 elements. Doubled, bits have no sign; and 0 less one is the largest number. */
+ALWAYS_INLINE bool step_fits(function f, const uint16_t *x) {
+    __m512i low = _mm512_loadu_si512(x), high = _mm512_loadu_si512(x + HALF_PAIR), one = _mm512_set1_epi16(1);
+    low = _mm512_add_epi16(low, low);
+    high = _mm512_add_epi16(high, high);
+    __mmask32 wrong = _mm512_cmpgt_epu16_mask(_mm512_max_epu16(low, high), _mm512_set1_epi16((short)(2 * f.most)));
+    if (f.least > 1) {
+        __m512i smaller = _mm512_min_epu16(_mm512_sub_epi16(low, one), _mm512_sub_epi16(high, one));
+        wrong |= _mm512_cmplt_epu16_mask(smaller, _mm512_set1_epi16((short)(2 * f.least - 1)));
+    }
+    return wrong == 0;
 }
 
 /* Those it is not meant for. One operand of the call is a number, or there is but one. */
-static __attribute__((noinline)) void slow_step(const pointwise_halves *h, bool is_second, uint16_t *out, const uint16_t *x) {
+static __attribute__((noinline)) void slow_step(const pointwise_halves *h, pointwise_halves_loop *slow, uint16_t *out, const uint16_t *x) {
     pointwise_halves part = *h;
     part.chunk.n = STEP;
     part.chunk.out = out;
-    part.chunk.in[is_second ? 1 : 0] = x;
+    part.chunk.in[0] = x;
     part.streams = part.fetches = false;
-    ISA_SYMBOL(pointwise_halves_run)(&part);
+    slow(&part);
 }
 
 /* Asks for what lies further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
@@ -106,8 +114,8 @@ ALWAYS_INLINE void whole_steps(const pointwise_halves *h, function f, int64_t n)
                 ask_ahead(y + at);
             }
         }
-        if (f.is_checked && __builtin_expect(!step_fits(f.most, x + at), 0)) {
-            slow_step(h, f.is_second, out + at, x + at);
+        if (f.is_checked && __builtin_expect(!step_fits(f, x + at), 0)) {
+            slow_step(h, f.slow, out + at, x + at);
             continue;
         }
         step(f, out + at, x + at, has_two(f) ? y + at : NULL);
@@ -131,8 +139,8 @@ ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
         if (has_two(f)) {
             memcpy(in[1], (const uint16_t *)h->chunk.in[1] + whole, bytes);
         }
-        if (f.is_checked && !step_fits(f.most, in[0])) {
-            slow_step(h, f.is_second, out, in[0]);
+        if (f.is_checked && !step_fits(f, in[0])) {
+            slow_step(h, f.slow, out, in[0]);
         } else {
             f.streams = false;
             step(f, out, in[0], in[1]);
