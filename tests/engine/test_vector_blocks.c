@@ -68,6 +68,16 @@ static const function functions[] = {
     {FN_SIGMOID, ASSAY_F16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, false, NULL},
     {FN_TANH, ASSAY_F16, tanh, RELATIVE(2.2e-4), 0, false, NULL},
     {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9, false, NULL},
+    {FN_ERF, ASSAY_BF16, erf, RELATIVE(1.2e-3), 0, false, NULL},
+    {FN_ERF, ASSAY_F16, erf, RELATIVE(1.3e-4), 0, false, NULL},
+    {FN_LOG2, ASSAY_BF16, log2, RELATIVE(6.5e-6), 0, false, NULL},
+    {FN_LOG2, ASSAY_F16, log2, RELATIVE(6.5e-6), 0, false, NULL},
+    {FN_SIN, ASSAY_BF16, sin, RELATIVE(1.2e-4), 0, false, NULL},
+    {FN_SIN, ASSAY_F16, sin, RELATIVE(1.5e-6), 0, false, NULL},
+    {FN_COS, ASSAY_BF16, cos, RELATIVE(1.2e-4), 0, false, NULL},
+    {FN_COS, ASSAY_F16, cos, RELATIVE(1.5e-6), 0, false, NULL},
+    {FN_EXPM1, ASSAY_BF16, expm1, RELATIVE(6.3e-4), 0, false, NULL},
+    {FN_EXPM1, ASSAY_F16, expm1, RELATIVE(2.3e-5), 0, false, NULL},
 };
 
 enum { LANES = 64 };
@@ -153,6 +163,7 @@ static void others_have_none(void **state) {
     (void)state;
     assert_null(dialect_block(FN_EXP, ASSAY_F64, ASSAY_F64));
     assert_null(dialect_block(FN_ADD, ASSAY_F32, ASSAY_BF16));
+    assert_null(dialect_block(FN_SIN, ASSAY_F32, ASSAY_F32));
     assert_null(dialect_block_below_0(FN_EXP, ASSAY_F64));
     assert_null(dialect_block_below_0(FN_TANH, ASSAY_F32));
 }

@@ -17,6 +17,7 @@ extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
 extern const char compile_vector_pow[];
 extern const char compile_vector_halves[];
+extern const char compile_vector_half_functions[];
 extern const char compile_prelude_halves[];
 
 const char *dialect_type(dtype t) {
@@ -154,12 +155,16 @@ bool dialect_has_quick(scalar_function f, dtype t) {
     return quick_form_of(f, t).form != NULL;
 }
 
-/* Functions of f32 that are cheaper for a block of lanes than for each. */
+/* Functions of f32 that are cheaper for a block of lanes than for each: with all digits, with those of f16 and with those of bf16. */
 static const char *const block_forms[FN_COUNT][3] = {
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
+    [FN_EXPM1] = {NULL, "expm1_block_f16", "expm1_block_bf16"},
+    [FN_LOG2] = {NULL, "log2_block_f16", "log2_block_bf16"},
+    [FN_SIN] = {NULL, "sin_block_f16", "sin_block_bf16"},
+    [FN_COS] = {NULL, "cos_block_f16", "cos_block_bf16"},
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
     [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
-    [FN_ERF] = {"erf_block_f32", "erf_block_f32", "erf_block_f32"},
+    [FN_ERF] = {"erf_block_f32", "erf_block_f16", "erf_block_bf16"},
     [FN_NORMAL_CDF] = {"normal_cdf_block_f32", "normal_cdf_block_f16", "normal_cdf_block_bf16"},
     [FN_NORMAL_SLOPE] = {"normal_slope_block_f32", "normal_slope_block_f16", "normal_slope_block_bf16"},
 };
@@ -336,7 +341,7 @@ typedef struct paragraph {
     bool wanted;
 } paragraph;
 
-enum { MOST_PARAGRAPHS = 256 };
+enum { MOST_PARAGRAPHS = 512 };
 
 /* The word after the type on a paragraph's line of code. */
 static bool name_of(const char *at, const char *end, char *name, size_t size) {
@@ -439,11 +444,13 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_vector_erf, list, n);
     n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
+    n = paragraphs_of(compile_vector_half_functions, list, n);
     n = paragraphs_of(compile_prelude_halves, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
+    out->failed |= n == MOST_PARAGRAPHS; /* some may be missing */
     bool any = false;
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */
         list[i].wanted = mentions(body, strlen(body), list[i].name);

@@ -43,7 +43,8 @@ static bool may_block_functions(const emitter *m) {
     bool may = m->k->vector >= 0;
     for (int i = 0; i < m->k->n_exprs; i++) {
         const expr *e = &m->k->exprs[i];
-        may &= !m->wanted[i] || m->named[i] || (e->kind != EXPR_WITHIN && e->guard < 0 && !emit_has_quick(m, i));
+        bool quick = emit_has_quick(m, i) && !emit_is_block_function(m, i);
+        may &= !m->wanted[i] || m->named[i] || (e->kind != EXPR_WITHIN && e->guard < 0 && !quick);
     }
     return may;
 }

@@ -12,7 +12,7 @@ bool emit_is_row(const emitter *m, const expr *e) {
 
 bool emit_has_quick(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
-    return e->kind == EXPR_MAP && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
+    return e->kind == EXPR_MAP && !m->widened[i] && dialect_has_quick(e->fn, m->k->exprs[e->sources[e->n_sources - 1]].dtype);
 }
 
 bool emit_is_below_0(const emitter *m, int i) {
@@ -124,6 +124,45 @@ bool emit_is_operand(const expr *e, int i) {
     return is;
 }
 
+/* As many digits as both ask. */
+static dtype more_digits(dtype a, dtype b) {
+    return a == ASSAY_F32 || b == ASSAY_F32 ? ASSAY_F32 : a == ASSAY_F16 || b == ASSAY_F16 ? ASSAY_F16 : ASSAY_BF16;
+}
+
+static dtype digits_for(const emitter *m, int i, int depth) {
+    enum { MOST_PRODUCTS = 4 }; /* one behind the other */
+    const kernel *k = m->k;
+    dtype digits = ASSAY_BF16;
+    bool any = false;
+    for (int r = 0; r < k->n_roots; r++) {
+        if (k->roots[r].expr == i) {
+            return ASSAY_F32;
+        }
+    }
+    for (int u = 0; u < k->n_exprs && digits != ASSAY_F32; u++) {
+        const expr *e = &k->exprs[u];
+        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
+        bool uses = false;
+        for (int r = 0; r < n; r++) {
+            uses |= reads[r] == i;
+        }
+        if (!uses) {
+            continue;
+        }
+        any = true;
+        bool narrows = e->kind == EXPR_CAST && (e->dtype == ASSAY_F16 || e->dtype == ASSAY_BF16);
+        bool keeps = e->kind == EXPR_MAP && e->dtype == ASSAY_F32 &&
+                     (e->fn == FN_MUL || e->fn == FN_DIV || e->fn == FN_NEG || (e->fn == FN_SELECT && e->sources[0] != i));
+        dtype want = narrows ? e->dtype : keeps && depth < MOST_PRODUCTS ? digits_for(m, u, depth + 1) : ASSAY_F32;
+        digits = more_digits(digits, want);
+    }
+    return any ? digits : ASSAY_F32;
+}
+
+dtype emit_digits_of(const emitter *m, int i) {
+    return digits_for(m, i, 0);
+}
+
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
@@ -132,7 +171,7 @@ bool emit_is_block_function(const emitter *m, int i) {
         return false;
     }
     dtype t = m->k->exprs[e->sources[0]].dtype;
-    return e->n_sources == 1   ? dialect_block(e->fn, t, ASSAY_F32) != NULL
+    return e->n_sources == 1   ? dialect_block(e->fn, t, ASSAY_BF16) != NULL && dialect_block(e->fn, t, emit_digits_of(m, i)) != NULL
            : e->n_sources == 2 ? dialect_block_of_two(e->fn, t, false, false) != NULL
                                : false;
 }

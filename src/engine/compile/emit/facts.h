@@ -18,6 +18,9 @@ bool emit_has_quick(const emitter *m, int i);
 bool emit_is_below_0(const emitter *m, int i);
 /* Whether expression i is one of e's operands. */
 bool emit_is_operand(const expr *e, int i);
+/* The type whose digits are all that comes of expression i: f16 or bf16 where it is only cast to that, itself, in a product or
+   quotient, which keep its error what it is in proportion, or as a choice; else f32. */
+dtype emit_digits_of(const emitter *m, int i);
 /* A function of which a block of lanes is cheaper than each. */
 bool emit_is_block_function(const emitter *m, int i);
 /* Whether a bound is one of a factor of the vector variable and a number, and nothing else. */

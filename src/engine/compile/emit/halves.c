@@ -48,44 +48,6 @@ bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
     return halves && rest >= (gathered ? LEAST_GATHERED : LEAST_REST) && !m->streams && m->flow == FLOW_NONE && emit_may_repeat(m, phase);
 }
 
-/* As many digits as both ask. */
-static dtype more_digits(dtype a, dtype b) {
-    return a == ASSAY_F32 || b == ASSAY_F32 ? ASSAY_F32 : a == ASSAY_F16 || b == ASSAY_F16 ? ASSAY_F16 : ASSAY_BF16;
-}
-
-static dtype digits_for(const emitter *m, int i, int depth) {
-    enum { MOST_PRODUCTS = 4 }; /* one behind the other */
-    const kernel *k = m->k;
-    dtype digits = ASSAY_BF16;
-    bool any = false;
-    for (int r = 0; r < k->n_roots; r++) {
-        if (k->roots[r].expr == i) {
-            return ASSAY_F32;
-        }
-    }
-    for (int u = 0; u < k->n_exprs && digits != ASSAY_F32; u++) {
-        const expr *e = &k->exprs[u];
-        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
-        bool uses = false;
-        for (int r = 0; r < n; r++) {
-            uses |= reads[r] == i;
-        }
-        if (!uses) {
-            continue;
-        }
-        any = true;
-        bool narrows = e->kind == EXPR_CAST && (e->dtype == ASSAY_F16 || e->dtype == ASSAY_BF16);
-        bool keeps = e->kind == EXPR_MAP && e->dtype == ASSAY_F32 && (e->fn == FN_MUL || e->fn == FN_DIV || e->fn == FN_NEG);
-        dtype want = narrows ? e->dtype : keeps && depth < MOST_PRODUCTS ? digits_for(m, u, depth + 1) : ASSAY_F32;
-        digits = more_digits(digits, want);
-    }
-    return any ? digits : ASSAY_F32;
-}
-
-dtype emit_digits_of(const emitter *m, int i) {
-    return digits_for(m, i, 0);
-}
-
 /* The instruction for bf16 takes denormals for 0: what is only rounded on its way keeps them. */
 bool emit_can_narrow(const emitter *m, const root *r) {
     const expr *e = &m->k->exprs[r->expr];

@@ -12,9 +12,6 @@ void emit_choose_gathered(emitter *m);
 /* Whether the last block of lanes begins where it ends with the last lane, where `rest` are left: of halves, each of which costs
    more by itself. */
 bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest);
-/* The type whose digits are all that comes of expression i: f16 or bf16 where it is only cast to that, itself or in a product or
-   quotient, which keep its error what it is in proportion; else f32. */
-dtype emit_digits_of(const emitter *m, int i);
 /* Whether a root stores halves that blocks can be narrowed to; whether all that a phase does is to narrow what it reads, straight
    from where that lies; the call that stores root i's block of halves, of what `made` holds or of that. */
 bool emit_can_narrow(const emitter *m, const root *r);

@@ -16,29 +16,14 @@ static void log2_loop(const pointwise_halves *h) {
 
 enum { MOST_BF16_ANGLE = 0x4480, MOST_F16_ANGLE = 0x6400 }; /* 1024: 326 half turns */
 
-ALWAYS_INLINE wide_four sine(dtype t, wide_four r, wide_four turns) {
-    return t == ASSAY_F16 ? four_sine_for_f16(r, turns) : four_sine_for_bf16(r, turns);
-}
-
 ALWAYS_INLINE wide_four sin_of(dtype t, wide_four x, parameters unused) {
     (void)unused;
-    wide_four shifted, turns;
-    for (int k = 0; k < 4; k++) {
-        shifted.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
-        turns.v[k] = shifted.v[k] - ROUND_MAGIC_F32;
-    }
-    return sine(t, four_without_turns(x, turns), shifted);
+    return t == ASSAY_F16 ? four_sin_for_f16(x) : four_sin_for_bf16(x);
 }
 
-/* cos x = sin(x + pi / 2). */
 ALWAYS_INLINE wide_four cos_of(dtype t, wide_four x, parameters unused) {
     (void)unused;
-    wide_four shifted, turns;
-    for (int k = 0; k < 4; k++) {
-        shifted.v[k] = (x.v[k] * 0x1.45f306p-2f + 0.5f) + ROUND_MAGIC_F32;
-        turns.v[k] = (shifted.v[k] - ROUND_MAGIC_F32) - 0.5f;
-    }
-    return sine(t, four_without_turns(x, turns), shifted);
+    return t == ASSAY_F16 ? four_cos_for_f16(x) : four_cos_for_bf16(x);
 }
 
 ALWAYS_INLINE void angles(const pointwise_halves *h, function f) {
@@ -67,7 +52,11 @@ typedef enum exponent_kind { FRACTION, EVEN, ODD } exponent_kind;
 /* x^p. 0, infinity and NaN have logarithms that lead to what they should. */
 ALWAYS_INLINE wide_four power(dtype t, wide_four x, parameters s) {
     enum { MADE_NAN = 3 << 24 }; /* of finite numbers below 0; others stay as they are */
-    wide_four made = powers(t, four_times(four_near_log2_of_size(x), s.p));
+    wide_four made;
+    for (int k = 0; k < 4; k++) {
+        made.v[k] = wide_size(x.v[k]);
+    }
+    made = powers(t, four_times(four_log2(made), s.p));
     for (int k = 0; k < 4 && s.kind != EVEN; k++) {
         made.v[k] = s.kind == FRACTION ? (wide_f32)_mm512_fixupimm_ps((__m512)made.v[k], (__m512)x.v[k], _mm512_set1_epi32(MADE_NAN), 0)
                                        : (wide_f32)((wide_i32)made.v[k] | ((wide_i32)x.v[k] & (int32_t)0x80000000));
@@ -91,7 +80,7 @@ static void powers_by_logarithm(const pointwise_halves *h) {
     }
 }
 
-/* Powers to a small exponent, by factors: x = 2^e m, m = (1 + r) / c as in four_near_log2_of_size, so that x^y = (2^e)^y (1 / c)^y (1 + r)^y.
+/* Powers to a small exponent, by factors: x = 2^e m, m = (1 + r) / c as in four_log2, so that x^y = (2^e)^y (1 / c)^y (1 + r)^y.
    Of the first two factors there are tables, the third is 1 + r (p + q r). For e in [-16, 15]. */
 typedef struct power_tables {
     _Alignas(64) float of_exponent[32]; /* by the low 5 bits of f32's exponent */

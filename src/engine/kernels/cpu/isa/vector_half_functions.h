@@ -98,8 +98,7 @@ VECTOR_INLINE wide_four four_erf_for_f16(wide_four x) {
 }
 #endif
 
-/* e^y - 1, at z = y / ln 2: 2^n (2^f - 1) + (2^n - 1) of z = n + f, where nothing cancels. From -30 down it is -1. y is not NaN or
-   below 40. 4.3e-4. */
+/* e^y - 1, at z = y / ln 2 up to 127: 2^n (2^f - 1) + (2^n - 1) of z = n + f, where nothing cancels. From -30 down it is -1. 6.2e-4. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_expm1_for_bf16(wide_four z) {
     wide_four f, p, power;
@@ -123,7 +122,7 @@ VECTOR_INLINE wide_four four_expm1_for_bf16(wide_four z) {
 }
 #endif
 
-/* One term more: 1.6e-5. */
+/* One term more: 2.2e-5. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_expm1_for_f16(wide_four z) {
     wide_four f, p, power;
@@ -178,40 +177,11 @@ VECTOR_INLINE wide_four four_near_powers_at_root(wide_four y, wide_four x, float
 }
 #endif
 
-/* log2 x: x = 2^e m with m in [3/4, 3/2), a polynomial in m - 1 without a constant, so that logarithms near 0 keep their digits. Below 0
-   NaN. 5.2e-5. */
+/* log2 x: x = 2^e m with m in [1, 2), whose first 4 bits name a number c near 1 / m and its logarithm; the polynomial is that of
+   log2(1 + r) / r at r = c m - 1. In the first place c is 1 and in the last 1/2, so that logarithms near 0 keep their digits. Below 0
+   NaN. 6.3e-6. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_log2(wide_four x) {
-    wide_four e, t, p;
-    for (int k = 0; k < IN_FOUR; k++) {
-        __asm__("vgetmantps $11, %1, %0" : "=v"(t.v[k]) : "v"(x.v[k]));
-        __asm__("vgetexpps %1, %0" : "=v"(e.v[k]) : "v"(x.v[k] * 0x1.555556p-1f)); /* one less, but from 3/2 on */
-    }
-    for (int k = 0; k < IN_FOUR; k++) {
-        e.v[k] = e.v[k] + 1.0f;
-        t.v[k] = t.v[k] - 1.0f;
-        p.v[k] = t.v[k] * 0x1.980748p-3f - 0x1.7d0a78p-2f;
-    }
-    for (int k = 0; k < IN_FOUR; k++) {
-        p.v[k] = p.v[k] * t.v[k] + 0x1.f40ffp-2f;
-    }
-    for (int k = 0; k < IN_FOUR; k++) {
-        p.v[k] = p.v[k] * t.v[k] - 0x1.7150d4p-1f;
-    }
-    for (int k = 0; k < IN_FOUR; k++) {
-        p.v[k] = p.v[k] * t.v[k] + 0x1.714f9ep+0f;
-    }
-    for (int k = 0; k < IN_FOUR; k++) {
-        p.v[k] = p.v[k] * t.v[k] + e.v[k];
-    }
-    return p;
-}
-#endif
-
-/* log2 |x| nearer: x = 2^e m with m in [1, 2), whose first 4 bits name a number c near 1 / m and its logarithm; the polynomial is that of
-   log2(1 + r) / r at r = c m - 1. In the first place c is 1 and in the last 1/2, so that logarithms near 0 keep their digits. 6.3e-6. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_near_log2_of_size(wide_four x) {
     static const float inverse[16] __attribute__((aligned(64))) = {
         0x1p+0f, 0x1.db6ab8p-1f, 0x1.c1b7fap-1f, 0x1.aaa7fap-1f, 0x1.95d7fap-1f, 0x1.82f79cp-1f, 0x1.71c4c8p-1f,
         0x1.6208aap-1f, 0x1.53955ep-1f, 0x1.464438p-1f, 0x1.39f45cp-1f, 0x1.2e89bap-1f, 0x1.23ec32p-1f,
@@ -224,7 +194,7 @@ VECTOR_INLINE wide_four four_near_log2_of_size(wide_four x) {
     };
     wide_four e, m, p;
     for (int k = 0; k < IN_FOUR; k++) {
-        __asm__("vgetmantps $4, %1, %0" : "=v"(m.v[k]) : "v"(x.v[k]));
+        __asm__("vgetmantps $8, %1, %0" : "=v"(m.v[k]) : "v"(x.v[k]));
         __asm__("vgetexpps %1, %0" : "=v"(e.v[k]) : "v"(x.v[k]));
     }
     for (int k = 0; k < IN_FOUR; k++) {
@@ -301,6 +271,54 @@ VECTOR_INLINE wide_four four_without_turns(wide_four x, wide_four turns) {
         x.v[k] = x.v[k] + turns.v[k] * 0x1.777a5cp-24f;
     }
     return x;
+}
+#endif
+
+/* For |x| up to 1024. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_sin_for_bf16(wide_four x) {
+    wide_four shifted, turns;
+    for (int k = 0; k < IN_FOUR; k++) {
+        shifted.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
+        turns.v[k] = shifted.v[k] - ROUND_MAGIC_F32;
+    }
+    return four_sine_for_bf16(four_without_turns(x, turns), shifted);
+}
+#endif
+
+/* For |x| up to 1024. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_sin_for_f16(wide_four x) {
+    wide_four shifted, turns;
+    for (int k = 0; k < IN_FOUR; k++) {
+        shifted.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
+        turns.v[k] = shifted.v[k] - ROUND_MAGIC_F32;
+    }
+    return four_sine_for_f16(four_without_turns(x, turns), shifted);
+}
+#endif
+
+/* cos x = sin(x + pi / 2), for |x| up to 1024. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_cos_for_bf16(wide_four x) {
+    wide_four shifted, turns;
+    for (int k = 0; k < IN_FOUR; k++) {
+        shifted.v[k] = (x.v[k] * 0x1.45f306p-2f + 0.5f) + ROUND_MAGIC_F32;
+        turns.v[k] = (shifted.v[k] - ROUND_MAGIC_F32) - 0.5f;
+    }
+    return four_sine_for_bf16(four_without_turns(x, turns), shifted);
+}
+#endif
+
+/* cos x = sin(x + pi / 2), for |x| up to 1024. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_cos_for_f16(wide_four x) {
+    wide_four shifted, turns;
+    for (int k = 0; k < IN_FOUR; k++) {
+        shifted.v[k] = (x.v[k] * 0x1.45f306p-2f + 0.5f) + ROUND_MAGIC_F32;
+        turns.v[k] = (shifted.v[k] - ROUND_MAGIC_F32) - 0.5f;
+    }
+    return four_sine_for_f16(four_without_turns(x, turns), shifted);
 }
 #endif
 
