@@ -17,6 +17,10 @@ static float float_of_bits(uint32_t bits) {
     return x;
 }
 
+static double rsqrt_exact(double x) {
+    return 1 / sqrt(x);
+}
+
 static double sigmoid_exact(double x) {
     return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
@@ -68,6 +72,8 @@ static const function functions[] = {
     {FN_SIGMOID, ASSAY_F16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, false, NULL},
     {FN_TANH, ASSAY_F16, tanh, RELATIVE(2.2e-4), 0, false, NULL},
     {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9, false, NULL},
+    {FN_RSQRT, ASSAY_BF16, rsqrt_exact, RELATIVE(6.2e-5), 0, false, NULL},
+    {FN_RSQRT, ASSAY_F16, rsqrt_exact, RELATIVE(6.2e-5), 0, false, NULL},
     {FN_ERF, ASSAY_BF16, erf, RELATIVE(1.2e-3), 0, false, NULL},
     {FN_ERF, ASSAY_F16, erf, RELATIVE(1.3e-4), 0, false, NULL},
     {FN_LOG2, ASSAY_BF16, log2, RELATIVE(6.5e-6), 0, false, NULL},

@@ -49,6 +49,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_TRUNC] = {"__builtin_trunc$f($a)", "$a", "$a", NULL},
     [FN_ROUND] = {"__builtin_rint$f($a)", "$a", "$a", NULL},
     [FN_SQRT] = {"__builtin_sqrt$f($a)", NULL, NULL, "__builtin_csqrt$f($a)"},
+    [FN_RSQRT] = {"(1 / __builtin_sqrt$f($a))", NULL, NULL, "(1 / __builtin_csqrt$f($a))"},
     [FN_EXP] = {"exp_$t($a)", NULL, NULL, "__builtin_cexp$f($a)"},
     [FN_EXPM1] = {"expm1_$t($a)", NULL, NULL, NULL},
     [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
@@ -157,6 +158,7 @@ bool dialect_has_quick(scalar_function f, dtype t) {
 
 /* Functions of f32 that are cheaper for a block of lanes than for each: with all digits, with those of f16 and with those of bf16. */
 static const char *const block_forms[FN_COUNT][3] = {
+    [FN_RSQRT] = {NULL, "rsqrt_block_f16", "rsqrt_block_bf16"},
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_EXPM1] = {NULL, "expm1_block_f16", "expm1_block_bf16"},
     [FN_LOG2] = {NULL, "log2_block_f16", "log2_block_bf16"},

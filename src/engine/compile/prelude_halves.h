@@ -168,6 +168,30 @@ VECTOR_INLINE void log2_block_f16(float *to, const float *from, int n) {
 #endif
 }
 
+VECTOR_INLINE void rsqrt_block_bf16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        four_to(to + l, four_rsqrt(four_at(from + l, n - l)), n - l);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = 1 / __builtin_sqrtf(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void rsqrt_block_f16(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        four_to(to + l, four_rsqrt(four_at(from + l, n - l)), n - l);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = 1 / __builtin_sqrtf(from[l]);
+    }
+#endif
+}
+
 /* Whether any is above a positive number; a NaN may count among them. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE int four_any_above(wide_four x, float bound) {

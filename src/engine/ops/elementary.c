@@ -209,7 +209,7 @@ static val round_parts(dag *g, const val *x, const op_call *call) {
 
 static val rsqrt_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
-    return v_recip(g, v_1(g, FN_SQRT, x[0]));
+    return v_1(g, FN_RSQRT, x[0]);
 }
 
 /* x to a whole power of at least 1, by squaring. */
@@ -240,7 +240,10 @@ static val pow_number_parts(dag *g, const val *x, const op_call *call) {
     if (size == 0) {
         return v_int(g, t, 1);
     }
-    val value = size == 0.5 ? v_1(g, FN_SQRT, x[0]) : multiplied(g, x[0], (int64_t)size);
+    if (size == 0.5) {
+        return v_1(g, exponent.f < 0 ? FN_RSQRT : FN_SQRT, x[0]);
+    }
+    val value = multiplied(g, x[0], (int64_t)size);
     return exponent.f < 0 ? v_recip(g, value) : value;
 }
 

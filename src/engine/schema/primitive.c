@@ -59,6 +59,7 @@ double scalar_function_cost(scalar_function f) {
         return 15;
     case FN_DIV:
     case FN_SQRT:
+    case FN_RSQRT:
     case FN_FLOOR_DIV:
     case FN_FMOD:
     case FN_REMAINDER:

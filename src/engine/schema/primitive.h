@@ -39,6 +39,7 @@ typedef enum primitive {
     X(TRUNC, "trunc", 1)                                                                                                 \
     X(ROUND, "round", 1)    /* ties to even */                                                                           \
     X(SQRT, "sqrt", 1)                                                                                                   \
+    X(RSQRT, "rsqrt", 1)                                                                                                 \
     X(EXP, "exp", 1)                                                                                                     \
     X(EXPM1, "expm1", 1)                                                                                                 \
     X(LOG, "log", 1)                                                                                                     \

@@ -1,4 +1,4 @@
-/* %4 = sum f32[128], %21 = cast bf16[128, 1024] */
+/* %4 = sum f32[128], %20 = cast bf16[128, 1024] */
 _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     const uint16_t *const b0 = buffers[0];
     const uint16_t *const b1 = buffers[1];
@@ -27,10 +27,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0 = sum_of_16_f32(a0);
         const float r0 = a0_1_0;
-        const float t6 = r0 * 0.0009765625f;
-        const float t8 = t6 + 9.999999974752427e-07f;
-        const float t9 = __builtin_sqrtf(t8);
-        const float t10 = 1.0f / t9;
+        const float t5 = r0 * 0.0009765625f;
+        const float t7 = t5 + 9.999999974752427e-07f;
+        const float t8 = (1 / __builtin_sqrtf(t7));
         for (int64_t lane = 0; lane < 1024; lane += 64) {
             {
                 float made1[64];
@@ -39,11 +38,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const int64_t v1 = lane + l;
                     const uint16_t t0 = b0[1024 * v0 + v1];
                     const float t1 = f32_of_bf16(t0);
-                    const float t11 = t1 * t10;
-                    const uint16_t t12 = b1[v1];
-                    const float t13 = f32_of_bf16(t12);
-                    const float t14 = t11 * t13;
-                    made1[l] = t14;
+                    const float t9 = t1 * t8;
+                    const uint16_t t10 = b1[v1];
+                    const float t11 = f32_of_bf16(t10);
+                    const float t12 = t9 * t11;
+                    made1[l] = t12;
                 }
                 {
                     const int64_t v1 = lane;
