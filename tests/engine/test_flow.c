@@ -116,6 +116,26 @@ static const flow_case together[] = {
     {"%x = input(T([9001], f32))\n%z = input(T([9001], f32))\n",
      "%a = add.Tensor(%x, %z)\n%s = sigmoid(%a)\n%t = tanh(%s)\n%h = mul.Tensor(%t, %a)\n%e = exp(%h)\n%y = gelu(%e)\n", "%y, %s"},
     {"%g = input(T([5000], f32))\n%x = input(T([5000], f32))\n", "%y = gelu_backward(%g, %x)\n%z = silu_backward(%g, %x)\n", "%y, %z"},
+    /* of two operands: numbers, rows, what is computed first, for one of them or for both */
+    {"%x = input(T([9001], f32), low=0.5, high=2.0)\n", "%y = pow.Tensor_Scalar(%x, 2.5)\n%z = pow.Scalar(1.5, %x)\n", "%y, %z"},
+    {"%x = input(T([9001], f32))\n", "%y = pow.Tensor_Scalar(%x, -3)\n%z = pow.Scalar(-1.5, %x)\n", "%y, %z"},
+    {"%x = input(T([7, 1100], f32), low=0.5, high=2.0)\n%z = input(T([1100], f32))\n", "%y = pow.Tensor_Tensor(%x, %z)\n", "%y"},
+    {"%x = input(T([7, 1040], f32), low=0.5, high=2.0)\n%z = input(T([7, 1], f32))\n", "%y = pow.Tensor_Tensor(%x, %z)\n", "%y"},
+    {"%x = input(T([9001], f32))\n%z = input(T([9001], f32))\n",
+     "%a = exp(%x)\n%b = add.Tensor(%x, %z)\n%c = mul.Tensor(%a, 1.5)\n%p = pow.Tensor_Tensor(%c, %b)\n%q = pow.Tensor_Tensor(%a, %a)\n"
+     "%y = add.Tensor(%p, %b)\n", "%y, %q"},
+};
+
+/* Running sums: rows of whole blocks, rows that begin within a line, what is computed first, columns, halves. */
+static const flow_case scans[] = {
+    {"%x = input(T([9, 1024], f32))\n", "%y = cumsum(%x, 1)\n", "%y"},
+    {"%x = input(T([300], f32))\n", "%y = cumsum(%x, 0)\n", "%y"},
+    {"%x = input(T([23, 64], f32))\n", "%y = cumsum(%x, 1)\n", "%y"},
+    {"%x = input(T([23, 331], f32))\n%z = input(T([331], f32))\n", "%a = mul.Tensor(%x, %z)\n%y = cumsum(%a, 1)\n", "%y"},
+    {"%x = input(T([5, 7, 260], f32, stride=(1820, 260, 1)))\n", "%s = sin(%x)\n%y = cumsum(%s, 2)\n%z = cumsum(%x, 1)\n", "%y, %z"},
+    {"%x = input(T([23, 331], f32))\n", "%y = cumsum(%x, 1)\n%h = _to_copy(%y, dtype=f16)\n", "%h"},
+    {"%x = input(T([23, 384], f32))\n", "%y = cumsum(%x, 1)\n%h = _to_copy(%y, dtype=bf16)\n%z = relu(%y)\n", "%h, %z"},
+    {"%x = input(T([40, 300], f32, stride=(1, 40)))\n", "%y = cumsum(%x, 1)\n", "%y"},
 };
 
 #define COPY "%y = clone(%x, memory_format=torch.contiguous_format)\n"
@@ -266,6 +286,43 @@ static void tasks_in_groups_agree(void **state) {
     *alone = chosen;
 }
 
+static bool is_in_text(const flow_case *c, const char *word) {
+    arena memory = {0};
+    text source = {0};
+    graph g;
+    plan *p;
+    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
+    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, NULL), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
+    bool is_there = strstr(((compiled_plan *)p)->program.body, word) != NULL;
+    p->release(p);
+    graph_clear(&g);
+    text_clear(&source);
+    arena_clear(&memory);
+    return is_there;
+}
+
+static void running_sums_agree(void **state) {
+    (void)state;
+    compile_options *o = &((compiled_backend *)compiled)->options;
+    for (int way = 0; way < 4; way++) {
+        o->streams_all = way % 2 == 0;
+        o->few_stores = way / 2 == 0;
+        for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) {
+            check(&scans[i], DTYPE_AS_RECORDED, 1, 0);
+            check(&scans[i], DTYPE_AS_RECORDED, 3, NAN);
+            check(&scans[i], DTYPE_AS_RECORDED, 2, -INFINITY);
+            check(&scans[i], DTYPE_BF16, 2, 0);
+            check(&scans[i], DTYPE_F16, 2, 0);
+            check(&scans[i], DTYPE_F64, 2, 0);
+        }
+    }
+    assert_true(is_in_text(&scans[0], "scan_block_f32"));
+    o->streams_all = true;
+    o->few_stores = false;
+}
+
 static void keep_nan_and_infinities(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -322,23 +379,6 @@ static void as_far_as_may_be(float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         x[i] = (float)(i / 50 % 4) * 10;
     }
-}
-
-static bool is_in_text(const flow_case *c, const char *word) {
-    arena memory = {0};
-    text source = {0};
-    graph g;
-    plan *p;
-    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
-    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, NULL), ASSAY_OK);
-    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
-    assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
-    bool is_there = strstr(((compiled_plan *)p)->program.body, word) != NULL;
-    p->release(p);
-    graph_clear(&g);
-    text_clear(&source);
-    arena_clear(&memory);
-    return is_there;
 }
 
 static void check_exponentials(void) {
@@ -520,6 +560,7 @@ int main(void) {
         cmocka_unit_test(rows_one_by_one_agree),
         cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(tasks_in_groups_agree),
+        cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),
         cmocka_unit_test(variances_need_not_wait),

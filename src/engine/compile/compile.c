@@ -55,6 +55,64 @@ static void drop_unread(compiler *c) {
     }
 }
 
+/* Whether step t does nothing but cast to halves what the scan before it has made, element for element, in memory of its own. */
+static bool only_narrows(const compiler *c, const kernel *scan, const kernel *k) {
+    const root *from = &scan->roots[0], *to = k->n_roots == 1 ? &k->roots[0] : NULL;
+    if (to == NULL || to->kind != ROOT_STORE || k->n_exprs != 2 || k->n_variables != scan->n_variables ||
+        (to->store_dtype != ASSAY_F16 && to->store_dtype != ASSAY_BF16)) {
+        return false;
+    }
+    for (int v = 0; v < k->n_variables; v++) {
+        if (k->variables[v].size != scan->variables[v].size) {
+            return false;
+        }
+    }
+    const expr *load = &k->exprs[0], *cast = &k->exprs[to->expr];
+    const tensor *made = c->buffers[to->buffer].tensor;
+    for (int e = 0; e < scan->n_exprs; e++) {
+        const expr *x = &scan->exprs[e];
+        const tensor *read = x->kind == EXPR_LOAD ? c->buffers[x->buffer].tensor : NULL;
+        if (x->kind == EXPR_LOAD && (x->buffer == to->buffer || (made != NULL && read != NULL && made->storage == read->storage))) {
+            return false;
+        }
+    }
+    return load->kind == EXPR_LOAD && load->guard < 0 && load->buffer == from->buffer && index_equal(load->at, from->at) &&
+           cast->kind == EXPR_CAST && cast->sources[0] == 0 && cast->dtype == to->store_dtype;
+}
+
+static bool is_read_elsewhere(compiler *c, int buffer, int but) {
+    bool read = false;
+    for (int t = 0; t < c->n_steps && !read; t++) {
+        const kernel *k = c->steps[t].kernel;
+        read = k == NULL && call_reads(c, &c->steps[t], buffer);
+        for (int e = 0; k != NULL && t != but && e < k->n_exprs && !read; e++) {
+            read = k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == buffer;
+        }
+    }
+    return read;
+}
+
+/* A running sum that is only wanted in halves becomes those as it is made: its floats need no memory. */
+static void narrow_scans(compiler *c) {
+    for (int s = 0; s + 1 < c->n_steps; s++) {
+        kernel *k = c->steps[s].kernel, *next = c->steps[s + 1].kernel;
+        root *r = k != NULL && k->n_roots == 1 ? &k->roots[0] : NULL;
+        if (r == NULL || next == NULL || r->kind != ROOT_SCAN || r->dtype != ASSAY_F32 || r->store_dtype != ASSAY_F32 ||
+            c->buffers[r->buffer].role != BUFFER_WORK || !only_narrows(c, k, next) || is_read_elsewhere(c, r->buffer, s + 1)) {
+            continue;
+        }
+        c->buffers[r->buffer].n_elems = 0;
+        r->buffer = next->roots[0].buffer;
+        r->store_dtype = next->roots[0].store_dtype;
+        r->at = next->roots[0].at;
+        memmove(&c->steps[s + 1], &c->steps[s + 2], (size_t)(c->n_steps - s - 2) * sizeof *c->steps);
+        c->n_steps--;
+        for (int b = 0; b < c->n_buffers; b++) {
+            c->buffers[b].step -= c->buffers[b].step > s ? 1 : 0;
+        }
+    }
+}
+
 static const char *title_of(compiler *c, const kernel *k) {
     text t = {0};
     for (int i = 0; i < k->n_roots; i++) {
@@ -302,6 +360,9 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
 static status arrange(compiler *c, int *n_chains, const chain **chains, error *err) {
     TRY(schedule(c, err));
     drop_unread(c);
+    if (!c->options->no_fusion) {
+        narrow_scans(c);
+    }
     for (int s = 0; s < c->n_steps && !c->failed; s++) {
         kernel *k = c->steps[s].kernel;
         if (k != NULL) {

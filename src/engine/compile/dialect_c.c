@@ -8,6 +8,7 @@
 
 extern const char compile_prelude[];
 extern const char compile_prelude_quotients[];
+extern const char compile_prelude_scans[];
 extern const char compile_prelude_turn[];
 extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
@@ -448,6 +449,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_vector_halves, list, n);
     n = paragraphs_of(compile_vector_half_functions, list, n);
     n = paragraphs_of(compile_prelude_halves, list, n);
+    n = paragraphs_of(compile_prelude_scans, list, n);
     n = paragraphs_of(compile_prelude_turn, list, n);
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);

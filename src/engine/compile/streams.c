@@ -44,7 +44,7 @@ bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
     bool side_by_side = k->has_classes && k->n_phases > 1, any = false;
     for (int i = 0; i < k->n_roots; i++) {
         root *r = &k->roots[i];
-        if (r->kind != ROOT_STORE || r->buffer < 0) {
+        if ((r->kind != ROOT_STORE && r->kind != ROOT_SCAN) || r->buffer < 0) {
             continue;
         }
         double bytes = buffer_bytes(c, r->buffer);

@@ -262,7 +262,39 @@ static bool moves_singly(const kernel *k) {
     return k->n_variables == 1 && !k->has_classes && !scatters(k) && vector_score(k, 0) < 0;
 }
 
+/* Rows that are worth blocks: what no block takes goes one by one, four times as long for each. */
+enum { SCANNED_LEAST = 256 };
+
+/* The variable that running sums of floats go along, where neighbours along it are neighbours in memory: they are taken a block after
+   the other then, each by itself side by side. -1: there is none. */
+static int scanned_along(const kernel *k) {
+    int found = -1;
+    if (!scans(k) || k->n_roots != 1 || k->roots[0].how != RED_SUM || k->roots[0].dtype != ASSAY_F32) {
+        return -1;
+    }
+    for (int v = 0; v < k->n_variables; v++) {
+        found = k->variables[v].is_reduced ? v : found; /* the innermost */
+    }
+    if (found < 0 || !is_dense(k, found) || (k->variables[found].size < SCANNED_LEAST && k->variables[found].size % LANES_REDUCED != 0)) {
+        return -1;
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t stride;
+        if (e->kind == EXPR_LOAD && (!index_stride(e->at, found, &stride) || stride < 0 || stride > 1)) {
+            return -1;
+        }
+    }
+    return found;
+}
+
 void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
+    int scanned = choice == LOOPS_OTHER_VECTOR ? -1 : scanned_along(k);
+    if (scanned >= 0) {
+        k->vector = scanned;
+        k->lanes = LANES_REDUCED;
+        return;
+    }
     k->vector = moves_singly(k) ? -1 : best_variable(k, -1);
     k->lanes = 1;
     if (k->vector >= 0 && choice == LOOPS_OTHER_VECTOR) {

@@ -93,7 +93,7 @@ static bool choose(emitter *m, int phase) {
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
-        m->staged[i] = r->phase == phase && (emit_is_streamed(m, r) || m->narrowed[i]);
+        m->staged[i] = r->phase == phase && (emit_is_streamed(m, r) || m->narrowed[i] || emit_scans_along(m));
         any |= m->staged[i];
     }
     emit_choose_gathered(m);
@@ -146,12 +146,35 @@ static void emit_before_block(emitter *m, int phase) {
     }
 }
 
+/* A block of what is summed up: its running sums, as floats or as halves. */
+static void emit_scanned_block(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    bool halves = r->store_dtype != r->dtype, streams = emit_is_streamed(m, r);
+    char before[48], after[48];
+    emit_line(m, "scan_block_f32(made%d, &total%d);", i, i);
+    if (halves && !streams) {
+        snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, false));
+        snprintf(after, sizeof after, ", made%d);", i);
+    } else if (halves) {
+        snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, false));
+        snprintf(after, sizeof after, ", made%d);", i);
+    } else {
+        snprintf(before, sizeof before, streams ? "stream_lines(" : "memcpy(");
+        snprintf(after, sizeof after, ", made%d, %d);", i, emit_block_lanes(m) * (int)sizeof(float));
+    }
+    emit_address_call(m, before, r->buffer, r->at, after);
+}
+
 static void emit_after_block(emitter *m, bool passes) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         char after[64];
         if (!m->staged[i]) {
+            continue;
+        }
+        if (r->kind == ROOT_SCAN) {
+            emit_scanned_block(m, i);
             continue;
         }
         bool narrowed = m->narrowed[i];
@@ -284,8 +307,9 @@ static void emit_shared_operand(emitter *m, int i, const lane_range *range) {
 
 static void emit_rooms(emitter *m) {
     for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
         if (m->staged[i]) {
-            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : m->k->roots[i].store_dtype);
+            emit_block_room(m, i, "made", m->narrowed[i] ? ASSAY_F32 : r->kind == ROOT_SCAN ? r->dtype : r->store_dtype);
         }
     }
 }

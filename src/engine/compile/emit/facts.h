@@ -47,6 +47,8 @@ bool emit_streams(const emitter *m, int phase);
 /* Whether a root belongs into the loops of its phase, else it is a row's; whether any of a phase's does. */
 bool emit_in_loops(const emitter *m, const root *r);
 bool emit_has_loops(const emitter *m, int phase);
+/* Whether lanes go along a running sum, which is all that the kernel computes: in order, and a block is summed up as a whole. */
+bool emit_scans_along(const emitter *m);
 /* Elements that one task's reduced loops visit. */
 int64_t emit_visited(const emitter *m);
 /* What is saved of an expression has room for so many elements; those of the innermost loop alone, where rows are taken in groups. The

@@ -79,7 +79,8 @@ static bool are_few(const emitter *m, const lane_range *range) {
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     m->lane = range->block > 0 ? "i" : "l";
-    if (!range->singly) {
+    bool in_order = emit_scans_along(m) && !m->staged[0];
+    if (!range->singly && !in_order) {
         emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
     if (range->block > 0) {

@@ -148,6 +148,10 @@ void emit_accumulators(emitter *m, int phase) {
         if (!has_accumulator(m, i, phase)) {
             continue;
         }
+        if (emit_scans_along(m)) {
+            emit_line(m, "%s total%d = %s;", dialect_type(r->dtype), i, start_of(r->how, r->dtype));
+            continue;
+        }
         if (!m->rows && emit_is_held(m, i)) {
             emit_line(m, "held_f32 held%d;", i);
         } else {
@@ -304,7 +308,7 @@ void emit_root(emitter *m, int i) {
     emit_name(m, &value, r->expr);
     emit_index(m, &at, r->at, -1);
     char a[32], p[32];
-    snprintf(a, sizeof a, m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
+    snprintf(a, sizeof a, emit_scans_along(m) ? "total%d" : m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
     snprintf(p, sizeof p, m->k->lanes > 1 ? "p%d[l]" : "p%d[0]", i);
     if (r->kind == ROOT_REDUCE && is_place(r->how)) {
         text position = {0};
@@ -321,7 +325,7 @@ void emit_root(emitter *m, int i) {
         text_clear(&position);
     } else if (emit_is_held(m, i)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
-    } else if ((r->kind == ROOT_REDUCE && place_of(m, i) < 0) || r->kind == ROOT_SCAN) {
+    } else if ((r->kind == ROOT_REDUCE && place_of(m, i) < 0) || (r->kind == ROOT_SCAN && !m->staged[i])) {
         emit_take(m, r, a, text_get(&value));
     }
     if (m->staged[i]) {
@@ -331,7 +335,13 @@ void emit_root(emitter *m, int i) {
     } else if (r->kind == ROOT_STORE) {
         emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCAN) {
-        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), a);
+        text_reset(&value);
+        if (r->store_dtype == r->dtype) {
+            text_add(&value, a);
+        } else {
+            dialect_cast(&value, r->dtype, r->store_dtype, a);
+        }
+        emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCATTER && r->adds && r->dtype == ASSAY_B8) {
         emit_line(m, "b%d[%s] |= %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCATTER) {

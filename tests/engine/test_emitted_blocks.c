@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What emitted code does with blocks of two operands: powers, also of one number or to one, and the quick forms of quotients. Built as
-   emitted code is, for the processor at hand and as if it had neither tables nor fused products, against libm in double: special
-   numbers among ordinary ones, and numbers of any bits. */
+/* What emitted code does with blocks beside functions of one operand: powers, also of one number or to one, the quick forms of
+   quotients, and running sums. Built as emitted code is, for the processor at hand and as if it had neither tables nor fused products,
+   against libm in double: special numbers among ordinary ones, and numbers of any bits. */
 #include "engine/compile/build.h"
 #include "engine/compile/dialect.h"
 
@@ -192,8 +192,36 @@ static void quick_quotients_are_exact(void **state) {
     }
 }
 
+/* --- running sums --- */
+
+/* Whole numbers, whose sums are exact, then what is no number: each sum behind it is none either. */
+static void running_sums_are_exact(void **state) {
+    (void)state;
+    static const char body[] = "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n    (void)first;\n    (void)last;\n"
+                               "    scan_block_f32(buffers[0], buffers[1]);\n    return 1;\n}\n";
+    for (int plain = 0; plain < 2; plain++) {
+        module *m = build(body, plain != 0);
+        compiled_kernel_fn *probe = module_find(m, "probe");
+        for (int i = 0; i < ROUNDS / 10; i++) {
+            float x[LANES], total = (float)(i % 7), expected[LANES], sum = total;
+            int odd = i % 3 == 0 ? rand() % LANES : LANES;
+            for (int l = 0; l < LANES; l++) {
+                x[l] = l == odd ? (i % 2 == 0 ? NAN : -INFINITY) : (float)(rand() % 2001 - 1000);
+                expected[l] = sum += x[l];
+            }
+            probe((void *[]){x, &total}, 0, LANES);
+            for (int l = 0; l < LANES; l++) {
+                assert_true(x[l] == expected[l] || (isnan(x[l]) && isnan(expected[l])));
+            }
+            assert_true(total == sum || (isnan(total) && isnan(sum)));
+        }
+        module_free(m);
+    }
+}
+
 int main(void) {
     srand(20261123);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_follow_c), cmocka_unit_test(quick_quotients_are_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_follow_c), cmocka_unit_test(quick_quotients_are_exact),
+                                       cmocka_unit_test(running_sums_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
