@@ -314,6 +314,33 @@ static void emit_rooms(emitter *m) {
     }
 }
 
+/* Whether all that a phase's lanes would do is to copy what functions have made of the block: that is stored from where it lies. A function
+   that may go another way leaves its block in memory, and each copy of that takes as long as 16 of its instructions (Zen 4). */
+static bool only_functions(const emitter *m, int phase) {
+    bool any = false;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase != phase || !emit_in_loops(m, r)) {
+            continue;
+        }
+        int made = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr;
+        if (!m->staged[i] || r->kind != ROOT_STORE || !is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) || m->stores_later) {
+            return false;
+        }
+        any = true;
+    }
+    return any && m->k->beside == 0;
+}
+
+static void emit_made_by_functions(emitter *m) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        int made = m->k->roots[i].expr;
+        if (m->staged[i]) {
+            emit_line(m, "const float *const made%d = wide%d;", i, emit_is_narrowed(m, i) ? m->k->exprs[made].sources[0] : made);
+        }
+    }
+}
+
 static void emit_block(emitter *m, int phase, const char *block, const char *from) {
     const kernel *k = m->k;
     scope start;
@@ -324,8 +351,8 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
             emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
         }
     }
-    bool passes = emit_passes_on(m, phase);
-    if (!passes && !m->stores_later) {
+    bool passes = emit_passes_on(m, phase), copies = only_functions(m, phase);
+    if (!passes && !copies && !m->stores_later) {
         emit_rooms(m);
     }
     open_scope(m, from, &start);
@@ -342,7 +369,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         }
     }
     emit_want_phase(m, phase);
-    if (!passes) {
+    if (copies) {
+        emit_made_by_functions(m);
+    } else if (!passes) {
         emit_range(m, phase, &range);
     }
     if (!m->stores_later) {
