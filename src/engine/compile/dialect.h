@@ -23,7 +23,7 @@ void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *cons
    type. */
 const char *dialect_block(scalar_function f, dtype t, dtype digits);
 /* The same for functions of two operands, NAME(to, first, second, n), of which the second or the first may be one number for all lanes. */
-const char *dialect_block_of_two(scalar_function f, dtype t, bool first_is_number, bool second_is_number);
+const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool first_is_number, bool second_is_number);
 /* The same function as dialect_block's, at the digits of t, where arguments are at most 0 or NaN: of what is far above 0 it makes something infinite or
    NaN. NULL: that makes no difference. */
 const char *dialect_block_below_0(scalar_function f, dtype t);

@@ -327,3 +327,95 @@ VECTOR_INLINE void expm1_block_f16(float *to, const float *from, int n) {
     }
 #endif
 }
+
+/* Powers by tables as in vector_pow.h, in single floats: 4e-5 at most, where |y log2 |x|| is 126. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE pow_pair near_log2(pow_pair x) {
+    static const float inverse[32] __attribute__((aligned(64))) = {
+        0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b4p-1f, 0x1.a8p-1f, 0x1.ap-1f, 0x1.94p-1f,
+        0x1.8cp-1f, 0x1.8p-1f, 0x1.78p-1f, 0x1.7p-1f, 0x1.68p-1f, 0x1.6p-1f, 0x1.58p-1f, 0x1.5p-1f, 0x1.4cp-1f,
+        0x1.44p-1f, 0x1.4p-1f, 0x1.38p-1f, 0x1.34p-1f, 0x1.2cp-1f, 0x1.28p-1f, 0x1.2p-1f, 0x1.1cp-1f, 0x1.18p-1f,
+        0x1.14p-1f, 0x1.1p-1f, 0x1.0cp-1f, 0x1.08p-1f, 0x1p-1f
+    };
+    static const float logarithms[32] __attribute__((aligned(64))) = {
+        0x0p+0f, 0x1.1bb32ap-4f, 0x1.e0b1aep-4f, 0x1.22dadcp-3f, 0x1.8a898p-3f, 0x1.dac22ep-3f, 0x1.169c06p-2f,
+        0x1.32bfeep-2f, 0x1.5dfddp-2f, 0x1.7b89fp-2f, 0x1.a8ff98p-2f, 0x1.c819dcp-2f, 0x1.e7df6p-2f,
+        0x1.042bd4p-1f, 0x1.14c56p-1f, 0x1.25c0ap-1f, 0x1.37222cp-1f, 0x1.3ffad4p-1f, 0x1.51ff2ep-1f,
+        0x1.5b2c3ep-1f, 0x1.6ddfc2p-1f, 0x1.7767c2p-1f, 0x1.8ad846p-1f, 0x1.94c288p-1f, 0x1.a8ff98p-1f,
+        0x1.b35458p-1f, 0x1.bdce9ep-1f, 0x1.c86f7cp-1f, 0x1.d33812p-1f, 0x1.de298ep-1f, 0x1.e9452cp-1f, 0x1p+0f
+    };
+    pow_pair made;
+    wide_f32 r[POW_PAIR], w[POW_PAIR], p[POW_PAIR];
+    for (int k = 0; k < POW_PAIR; k++) {
+        wide_f32 m, e;
+        __asm__("vgetmantps $4, %1, %0" : "=v"(m) : "v"(x.v[k])); /* in [1, 2), of its size */
+        __asm__("vgetexpps %1, %0" : "=v"(e) : "v"(x.v[k]));
+        wide_i32 places = (wide_i32)m >> 18;
+        r[k] = wide_fused_less(m, pow_look_up(inverse, places), wide_of(1));
+        w[k] = e + pow_look_up(logarithms, places);
+    }
+    for (int k = 0; k < POW_PAIR; k++) {
+        p[k] = r[k] * -0x1.715476p-2f + 0x1.ec709ep-2f;
+        p[k] = p[k] * r[k] - 0x1.715476p-1f;
+        p[k] = p[k] * r[k] + 0x1.715476p+0f;
+        made.v[k] = p[k] * r[k] + w[k];
+    }
+    return made;
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE pow_pair near_exp2(pow_pair y, pow_pair logarithm, pow_pair *exponent) {
+    static const float powers[32] __attribute__((aligned(64))) = {
+        0x1p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f, 0x1.172b84p+0f, 0x1.1d4874p+0f, 0x1.2387a6p+0f,
+        0x1.29e9ep+0f, 0x1.306fep+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f, 0x1.44e086p+0f, 0x1.4bfdaep+0f, 0x1.5342b6p+0f,
+        0x1.5ab07ep+0f, 0x1.6247ecp+0f, 0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f,
+        0x1.8ace54p+0f, 0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f, 0x1.ae89fap+0f, 0x1.b7f77p+0f,
+        0x1.c199bep+0f, 0x1.cb720ep+0f, 0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f
+    };
+    pow_pair made;
+    for (int k = 0; k < POW_PAIR; k++) {
+        wide_f32 z = y.v[k] * logarithm.v[k], shifted = z + 0x1.8p18f, n = shifted - 0x1.8p18f, f = z - n; /* in 1 / 32 */
+        wide_f32 power = pow_look_up(powers, (wide_i32)shifted), p = f * 0x1.ebfd0cp-3f + 0x1.62e584p-1f;
+        p = p * (power * f) + power;
+        __asm__("vscalefps %2, %1, %0" : "=v"(made.v[k]) : "v"(p), "v"(n));
+        exponent->v[k] = z;
+    }
+    return made;
+}
+#endif
+
+VECTOR_INLINE void pow_block_halves(float *to, const float *x, const float *y, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 32) {
+        const pow_pair bases = pow_elements(x + l, n - l), powers = pow_elements(y + l, n - l);
+        pow_pair exponent, made = near_exp2(powers, near_log2(bases), &exponent);
+        if (pow_signs(bases, powers, exponent, &made)) {
+            pow_keep(to + l, made, n - l);
+        } else {
+            pow_any_f32(to + l, x + l, y + l, n - l < 32 ? n - l : 32);
+        }
+    }
+#else
+    pow_block_f32(to, x, y, n);
+#endif
+}
+
+VECTOR_INLINE void pow_number_block_halves(float *to, const float *x, float y, int n) {
+#if defined(__AVX512DQ__)
+    const int plain = fabsf(y) < INFINITY && y != 0;
+    const uint32_t responses = pow_responses(y, y != __builtin_rintf(y));
+    const pow_pair powers = pow_alike(y);
+    for (int l = 0; l < n; l += 32) {
+        const pow_pair bases = pow_elements(x + l, n - l);
+        pow_pair exponent, made = near_exp2(powers, near_log2(bases), &exponent);
+        if (plain && pow_answers(bases, pow_sign(y), responses, exponent, &made)) {
+            pow_keep(to + l, made, n - l);
+        } else {
+            pow_any_f32(to + l, x + l, (const float *)&powers, n - l < 32 ? n - l : 32);
+        }
+    }
+#else
+    pow_number_block_f32(to, x, y, n);
+#endif
+}

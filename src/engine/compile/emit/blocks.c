@@ -234,10 +234,10 @@ static void close_scope(emitter *m, const scope *s) {
 
 static const char *function_name(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
-    if (e->n_sources == 2) {
-        return dialect_block_of_two(e->fn, of->dtype, of->kind == EXPR_NUMBER, m->k->exprs[e->sources[1]].kind == EXPR_NUMBER);
-    }
     dtype digits = emit_digits_of(m, i);
+    if (e->n_sources == 2) {
+        return dialect_block_of_two(e->fn, of->dtype, digits, of->kind == EXPR_NUMBER, m->k->exprs[e->sources[1]].kind == EXPR_NUMBER);
+    }
     const char *name = emit_is_below_0(m, e->sources[0]) && digits == of->dtype ? dialect_block_below_0(e->fn, of->dtype) : NULL;
     return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
 }

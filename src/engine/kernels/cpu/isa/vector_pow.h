@@ -168,12 +168,10 @@ VECTOR_INLINE uint16_t pow_is_ordinary(wide_f32 exponent) {
 }
 #endif
 
-/* x^y for 32 elements; 0 where one of them is not ordinary (0, infinite or NaN, or the result may be out of range): then none of
-   them counts. */
+/* What x^y is of |x|^y, for 32 elements; 0 where one of them is not ordinary (0, infinite or NaN, or the result may be out of range):
+   then none of them counts. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE int wide_pow(pow_pair x, pow_pair y, pow_pair *made) {
-    pow_pair exponent;
-    *made = wide_exp2(y, wide_log2(x), &exponent);
+VECTOR_INLINE int pow_signs(pow_pair x, pow_pair y, pow_pair exponent, pow_pair *made) {
     unsigned ordinary = 0xffff;
     for (int k = 0; k < POW_PAIR; k++) {
         wide_f32 value = made->v[k], half = y.v[k] * 0.5f, whole, half_whole;
@@ -192,6 +190,14 @@ VECTOR_INLINE int wide_pow(pow_pair x, pow_pair y, pow_pair *made) {
 }
 #endif
 
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int wide_pow(pow_pair x, pow_pair y, pow_pair *made) {
+    pow_pair exponent;
+    *made = wide_exp2(y, wide_log2(x), &exponent);
+    return pow_signs(x, y, exponent, made);
+}
+#endif
+
 /* What VFIXUPIMMPS makes of x^y for the x that have no logarithm, one y for all but 0, infinity and NaN, but for the sign: a
    response of 4 bits for each kind of x, of a quiet NaN first. */
 VECTOR_INLINE uint32_t pow_responses(float y, int is_fraction) {
@@ -201,11 +207,9 @@ VECTOR_INLINE uint32_t pow_responses(float y, int is_fraction) {
     return quiet | quiet << 4 | of_0 << 8 | of_infinity << 16 | of_infinity << 20 | below_0 << 24;
 }
 
-/* The same as wide_pow for one such y; sign: -0 where it is odd, else 0. */
+/* The same as pow_signs for one such y; sign: -0 where it is odd, else 0. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE int wide_pow_number(pow_pair x, float y, float sign, uint32_t responses, pow_pair *made) {
-    pow_pair exponent, powers = pow_alike(y);
-    *made = wide_exp2(powers, wide_log2(x), &exponent);
+VECTOR_INLINE int pow_answers(pow_pair x, float sign, uint32_t responses, pow_pair exponent, pow_pair *made) {
     unsigned ordinary = 0xffff;
     for (int k = 0; k < POW_PAIR; k++) {
         wide_f32 value = made->v[k];
@@ -218,6 +222,19 @@ VECTOR_INLINE int wide_pow_number(pow_pair x, float y, float sign, uint32_t resp
     return ordinary == 0xffff;
 }
 #endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int wide_pow_number(pow_pair x, float y, float sign, uint32_t responses, pow_pair *made) {
+    pow_pair exponent;
+    *made = wide_exp2(pow_alike(y), wide_log2(x), &exponent);
+    return pow_answers(x, sign, responses, exponent, made);
+}
+#endif
+
+/* The sign that powers to y take over, as pow_answers has it. */
+VECTOR_INLINE float pow_sign(float y) {
+    return y == __builtin_rintf(y) && y * 0.5f != __builtin_rintf(y * 0.5f) ? -0.0f : 0.0f;
+}
 
 /* Any x and y, as C says. Not inlined: it is the exception where there are tables. */
 static void pow_any_f32(float *to, const float *x, const float *y, int n) __attribute__((noinline, unused));
@@ -257,11 +274,11 @@ VECTOR_INLINE void pow_block_f32(float *to, const float *x, const float *y, int 
 /* The same to one power. */
 VECTOR_INLINE void pow_number_block_f32(float *to, const float *x, float y, int n) {
 #if defined(__AVX512DQ__)
-    const int plain = fabsf(y) < INFINITY && y != 0, is_fraction = y != __builtin_rintf(y);
-    const float sign = y * 0.5f != __builtin_rintf(y * 0.5f) && !is_fraction ? -0.0f : 0.0f;
+    const int plain = fabsf(y) < INFINITY && y != 0;
+    const uint32_t responses = pow_responses(y, y != __builtin_rintf(y));
     for (int l = 0; l < n; l += 32) {
         pow_pair made;
-        if (plain && wide_pow_number(pow_elements(x + l, n - l), y, sign, pow_responses(y, is_fraction), &made)) {
+        if (plain && wide_pow_number(pow_elements(x + l, n - l), y, pow_sign(y), responses, &made)) {
             pow_keep(to + l, made, n - l);
         } else {
             const pow_pair powers = pow_alike(y);
