@@ -71,11 +71,11 @@ static bool takes_in_order(const emitter *m, const root *r) {
     return k->vector >= 0 && m->flow == FLOW_NONE && m->k->beside == 0;
 }
 
-/* Places of lanes along a row need 32 bits, as long as the row has no more elements than these count. */
+/* Places of elements taken in order need 32 bits, as many as a choice between two of them has, as long as these count so far. */
 static const char *type_of_place(const emitter *m, const root *r) {
     int64_t low, high;
     index_range(r->place, &low, &high);
-    return !m->rows && takes_in_order(m, r) && high < INT32_MAX ? "int32_t" : "int64_t";
+    return takes_in_order(m, r) && high < INT32_MAX ? "int32_t" : "int64_t";
 }
 
 /* The root of the place of the extreme that root i is the value of; -1: there is none. */
@@ -269,7 +269,7 @@ void emit_root_result(emitter *m, int i) {
     bool placed = is_place(r->how);
     int of_place = place_of(m, i);
     if (m->rows) {
-        emit_line(m, "%s *const r%d = %s%d;", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", of_place < 0 ? i : of_place);
+        emit_line(m, "%s *const r%d = %s%d;", placed ? type_of_place(m, r) : dialect_type(r->dtype), i, placed ? "p" : "a", of_place < 0 ? i : of_place);
         return;
     }
     if (of_place >= 0) {
