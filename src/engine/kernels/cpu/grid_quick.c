@@ -113,8 +113,10 @@ static void turn_out(const quick_state *s, const tensor *t, int64_t n, int64_t c
 /* Up to GRID_LANES planes from c on. */
 static void some_planes(const quick_state *s, int64_t n, int64_t c, float *work, float *x_sums, float *y_sums) {
     int64_t points = s->q.points, m = s->channels - c < GRID_LANES ? s->channels - c : GRID_LANES;
-    float *planes = work, *sums = planes + s->area * GRID_LANES, *grads = sums + s->area * GRID_LANES;
+    const int64_t guard = GRID_TAPS * GRID_LANES; /* what taps outside the image read and add to */
+    float *planes = work + guard, *sums = planes + s->area * GRID_LANES + guard, *grads = sums + s->area * GRID_LANES;
     float *made = grads + points * GRID_LANES, *scratch = made + points * GRID_LANES;
+    memset(work, 0, (size_t)guard * sizeof *work);
     turn_in(s, s->x, n, c, m, s->area, scratch, planes);
     if (s->grad == NULL) {
         s->loops->grid_lanes(&s->q, planes, made);
@@ -122,7 +124,7 @@ static void some_planes(const quick_state *s, int64_t n, int64_t c, float *work,
         return;
     }
     turn_in(s, s->grad, n, c, m, points, scratch, grads);
-    memset(sums, 0, (size_t)s->area * GRID_LANES * sizeof *sums);
+    memset(sums - guard, 0, (size_t)(s->area * GRID_LANES + guard) * sizeof *sums);
     s->loops->grid_lanes_back(&s->q, planes, grads, sums, x_sums, y_sums);
     if (s->out != NULL) {
         turn_out(s, s->out, n, c, m, s->area, scratch, sums);
@@ -189,7 +191,7 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     float *numbers = arena_make(plan->memory, entries * (is_backward ? 3 : 1), sizeof *numbers);
     s->q.offset = arena_make(plan->memory, entries, sizeof *s->q.offset);
     int64_t longest = s->area > s->q.points ? s->area : s->q.points; /* halves are turned round as f32 */
-    int64_t floats = (2 * (s->area + s->q.points) + longest) * s->lanes + 2 * s->columns;
+    int64_t floats = (2 * (s->area + s->q.points + GRID_TAPS) + longest) * s->lanes + 2 * s->columns;
     s->work_floats = (int64_t)(parallel_room((size_t)floats * sizeof *s->work) / sizeof *s->work);
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_floats * sizeof *s->work);
     float *sums = is_backward ? arena_make(plan->memory, 2 * (size_t)s->threads, (size_t)s->q.points * sizeof *sums + 1) : NULL;
@@ -227,9 +229,9 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
         s->axes[d] = (grid_quick_axis){.half = half, .shift = axes[d].align_corners ? 0 : 0.5F, .per_unit = half,
                                        .size = (int32_t)axes[d].size, .border = axes[d].padding == GRID_BORDER};
     }
-    s->q.taps = axes[0].interpolation == GRID_NEAREST ? 1 : 4;
+    s->q.taps = axes[0].interpolation == GRID_NEAREST ? 1 : GRID_TAPS;
     s->q.points = s->rows * s->columns;
-    s->lanes = s->q.taps == 4 && s->channels >= GRID_LANES ? GRID_LANES : 1;
+    s->lanes = s->q.taps == GRID_TAPS && s->channels >= GRID_LANES ? GRID_LANES : 1;
     s->threads = parallel_threads((double)s->q.points * (double)s->channels * s->q.taps * 8);
     plan->state = s;
     plan->run = run;

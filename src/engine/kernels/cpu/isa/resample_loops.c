@@ -133,14 +133,19 @@ static void from_lanes(float *to, const float *from, int64_t row, int64_t m, int
     }
 }
 
+/* Where tap k lies. Those outside the image, at -1, go to places before its first element, one for each tap, so that they need no branch,
+   which for points anywhere would be guessed wrong every other time; written in bits, as compilers make a branch of a choice. */
+static inline int64_t place_of(int32_t offset, int k) {
+    return (int64_t)(offset - (k & (offset >> 31))) * GRID_LANES;
+}
+
 static void grid_lanes_f32(const grid_quick *q, const float *plane, float *out) {
-    for (int64_t p = 0; p < q->points; p++) {
+    const grid_quick of = *q;
+    for (int64_t p = 0; p < of.points; p++) {
         lanes sum = {0};
-        for (int k = 0; k < q->taps; k++) {
-            int64_t at = q->offset[k * q->points + p];
-            if (at >= 0) {
-                sum += (q->taps == 1 ? 1 : q->weight[k * q->points + p]) * lanes_at(plane + at * GRID_LANES);
-            }
+        for (int k = 0; k < GRID_TAPS; k++) {
+            int64_t i = k * of.points + p;
+            sum += of.weight[i] * lanes_at(plane + place_of(of.offset[i], k));
         }
         memcpy(out + p * GRID_LANES, &sum, sizeof sum);
     }
@@ -151,21 +156,15 @@ static inline float sum_of_lanes(lanes v) {
 }
 
 static void grid_lanes_back_f32(const grid_quick *q, const float *plane, const float *grad, float *sums, float *x, float *y) {
-    int64_t n = q->points;
-    for (int64_t p = 0; p < n; p++) {
+    const grid_quick of = *q;
+    for (int64_t p = 0; p < of.points; p++) {
         lanes g = lanes_at(grad + p * GRID_LANES), by_column = {0}, by_row = {0};
-        for (int k = 0; k < q->taps; k++) {
-            int64_t i = k * n + p, at = (int64_t)q->offset[i] * GRID_LANES;
-            if (at < 0) {
-                continue;
-            }
-            lanes sum = lanes_at(sums + at) + (q->taps == 1 ? 1 : q->weight[i]) * g;
+        for (int k = 0; k < GRID_TAPS; k++) {
+            int64_t i = k * of.points + p, at = place_of(of.offset[i], k);
+            lanes sum = lanes_at(sums + at) + of.weight[i] * g, value = lanes_at(plane + at);
             memcpy(sums + at, &sum, sizeof sum);
-            if (q->taps > 1) { /* nearest points have no slope */
-                lanes value = lanes_at(plane + at);
-                by_column += q->column_slope[i] * value;
-                by_row += q->row_slope[i] * value;
-            }
+            by_column += of.column_slope[i] * value;
+            by_row += of.row_slope[i] * value;
         }
         x[p] += sum_of_lanes(g * by_column);
         y[p] += sum_of_lanes(g * by_row);

@@ -95,8 +95,9 @@ typedef void grid_quick_fn(const grid_quick *q, const float *plane, float *out);
 /* Adds grad[p] times the weights to sums (or not: NULL), and each point's own gradient to x and y. */
 typedef void grid_quick_back_fn(const grid_quick *q, const float *plane, const float *grad, float *sums, float *x, float *y);
 
-/* The same for GRID_LANES planes at once, their elements side by side: [pixel][lane] and [point][lane]. */
-enum { GRID_LANES = 8 };
+/* The same for GRID_LANES planes at once, their elements side by side: [pixel][lane] and [point][lane]. Of GRID_TAPS taps, and so many
+   pixels before the first are there for those outside the image: 0 where planes are read, anything where sums are added to. */
+enum { GRID_LANES = 8, GRID_TAPS = 4 };
 
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
