@@ -22,10 +22,11 @@ void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *cons
    whole lines; from may be to. digits: the type whose digits the result is to have, t or a narrower one. NULL: f has none for this
    type. */
 const char *dialect_block(scalar_function f, dtype t, dtype digits);
-/* The same for functions of two operands, NAME(to, first, second, n), of which the second or the first may be one number for all lanes. */
+/* The same for functions of two operands, NAME(to, first, second, n), of which the second or the first may be one number for all
+   lanes. */
 const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool first_is_number, bool second_is_number);
-/* The same function as dialect_block's, at the digits of t, where arguments are at most 0 or NaN: of what is far above 0 it makes something infinite or
-   NaN. NULL: that makes no difference. */
+/* The same function as dialect_block's, at the digits of t, where arguments are at most 0 or NaN: of what is far above 0 it makes
+   something infinite or NaN. NULL: that makes no difference. */
 const char *dialect_block_below_0(scalar_function f, dtype t);
 /* The function that casts a block of floats to this type of 16 bits: NAME(to, from). NULL: there is none. pairs: floats that another
    function made of pairs of bf16. */

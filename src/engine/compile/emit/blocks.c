@@ -4,6 +4,7 @@
 #include "engine/compile/emit/blocks.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/halves.h"
@@ -203,108 +204,6 @@ static void emit_after_block(emitter *m, bool passes) {
     }
 }
 
-/* Lines in which the vector variable is the block's first. */
-typedef struct scope {
-    size_t from;
-    definition first;
-} scope;
-
-static void open_scope(emitter *m, const char *from, scope *s) {
-    s->from = m->out.length;
-    emit_line(m, "{");
-    m->depth++;
-    bool is_first = strcmp(m->block, "0") == 0, from_0 = strcmp(from, "0") == 0;
-    emit_define(m, &s->first, "const int64_t ", is_first ? "v%d = %s" : from_0 ? "v%d = block" : "v%d = %s + block", m->k->vector, from);
-}
-
-/* Without a line in it, it goes again. */
-static void close_scope(emitter *m, const scope *s) {
-    m->depth--;
-    if (m->out.failed) {
-        return;
-    }
-    if (m->out.length == s->first.to) {
-        m->out.length = s->from;
-        m->out.data[s->from] = '\0';
-        return;
-    }
-    emit_drop_unused(m, &s->first);
-    emit_line(m, "}");
-}
-
-static const char *function_name(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i], *of = &m->k->exprs[e->sources[0]];
-    dtype digits = emit_digits_of(m, i);
-    if (e->n_sources == 2) {
-        return dialect_block_of_two(e->fn, of->dtype, digits, of->kind == EXPR_NUMBER, m->k->exprs[e->sources[1]].kind == EXPR_NUMBER);
-    }
-    const char *name = emit_is_below_0(m, e->sources[0]) && digits == of->dtype ? dialect_block_below_0(e->fn, of->dtype) : NULL;
-    return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
-}
-
-/* Whether an operand is neither a number nor anywhere yet. */
-static bool needs_array(const emitter *m, int i) {
-    const expr *e = &m->k->exprs[i];
-    return e->kind != EXPR_NUMBER && !m->widened[i] && !(emit_is_dense_load(m, e) && m->saved_in[i] < 0);
-}
-
-/* Where a function finds an operand: in memory, as what the block has made, or in an array that the lanes fill now. Whether the
-   vector variable has to be known where that stands. */
-static bool emit_operand(emitter *m, text *out, int i, const char *array, const lane_range *range) {
-    const expr *e = &m->k->exprs[i];
-    bool is_number = e->kind == EXPR_NUMBER, reads = emit_is_dense_load(m, e) && m->saved_in[i] < 0;
-    if (needs_array(m, i)) {
-        emit_lanes_to(m, i, array, range);
-        text_add(out, array);
-    } else if (is_number) {
-        emit_name(m, out, i);
-    } else if (reads) {
-        text_addf(out, "b%d + ", e->buffer);
-        emit_index(m, out, e->at, -1);
-    } else {
-        text_addf(out, "wide%d", i);
-    }
-    return reads;
-}
-
-/* A function of a block, of what is read, of others, or of what the lanes compute first, in place. */
-static void emit_function(emitter *m, int i, const lane_range *range) {
-    const expr *e = &m->k->exprs[i];
-    const char *name = function_name(m, i);
-    text first = {0}, second = {0};
-    char array[24], other[24];
-    scope start;
-    snprintf(array, sizeof array, "wide%d", i);
-    snprintf(other, sizeof other, "other%d", i);
-    bool reads = emit_operand(m, &first, e->sources[0], array, range);
-    if (e->n_sources == 2) {
-        bool taken = strcmp(text_get(&first), array) == 0;
-        if (taken && needs_array(m, e->sources[1])) {
-            emit_line(m, "float %s[%d];", other, emit_block_lanes(m));
-        }
-        text_add(&first, ", ");
-        reads |= emit_operand(m, &second, e->sources[1], taken ? other : array, range);
-    }
-    if (reads) {
-        open_scope(m, range->from, &start);
-    }
-    emit_line(m, "%s(wide%d, %s%s, %d);", name, i, text_get(&first), text_get(&second), emit_block_lanes(m));
-    if (reads) {
-        close_scope(m, &start);
-    }
-    m->out.failed |= first.failed || second.failed;
-    text_clear(&first);
-    text_clear(&second);
-}
-
-static void emit_shared_operand(emitter *m, int i, const lane_range *range) {
-    char array[24];
-    snprintf(array, sizeof array, "wide%d", i);
-    m->widened[i] = false; /* computed now */
-    emit_lanes_to(m, i, array, range);
-    m->widened[i] = true;
-}
-
 static void emit_rooms(emitter *m) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
@@ -314,8 +213,9 @@ static void emit_rooms(emitter *m) {
     }
 }
 
-/* Whether all that a phase's lanes would do is to copy what functions have made of the block: that is stored from where it lies. A function
-   that may go another way leaves its block in memory, and each copy of that takes as long as 16 of its instructions (Zen 4). */
+/* Whether all that a phase's lanes would do is to copy what functions have made of the block: that is stored from where it lies.
+   A function that may go another way leaves its block in memory, and a copy of that takes as long as 16 of its instructions
+   (Zen 4). */
 static bool only_functions(const emitter *m, int phase) {
     bool any = false;
     for (int i = 0; i < m->k->n_roots; i++) {
@@ -324,7 +224,8 @@ static bool only_functions(const emitter *m, int phase) {
             continue;
         }
         int made = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr;
-        if (!m->staged[i] || r->kind != ROOT_STORE || !is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) || m->stores_later) {
+        if (!m->staged[i] || r->kind != ROOT_STORE || !is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) ||
+            m->stores_later) {
             return false;
         }
         any = true;
@@ -343,7 +244,7 @@ static void emit_made_by_functions(emitter *m) {
 
 static void emit_block(emitter *m, int phase, const char *block, const char *from) {
     const kernel *k = m->k;
-    scope start;
+    block_scope start;
     char last[32];
     m->block = block;
     for (int i = 0; i < k->n_exprs; i++) {
@@ -355,9 +256,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     if (!passes && !copies && !m->stores_later) {
         emit_rooms(m);
     }
-    open_scope(m, from, &start);
+    emit_open_scope(m, from, &start);
     emit_before_block(m, phase);
-    close_scope(m, &start);
+    emit_close_scope(m, &start);
     snprintf(last, sizeof last, "%d", emit_block_lanes(m));
     lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
     emit_gathered(m, &range);
@@ -365,7 +266,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         if (m->operands[i]) {
             emit_shared_operand(m, i, &range);
         } else if (is_function(m, i)) {
-            emit_function(m, i, &range);
+            emit_block_function(m, i, &range);
         }
     }
     emit_want_phase(m, phase);
@@ -375,9 +276,9 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
         emit_range(m, phase, &range);
     }
     if (!m->stores_later) {
-        open_scope(m, from, &start);
+        emit_open_scope(m, from, &start);
         emit_after_block(m, passes);
-        close_scope(m, &start);
+        emit_close_scope(m, &start);
     }
 }
 
@@ -405,13 +306,13 @@ static int unaligned_root(const emitter *m) {
 /* `head`, of n lanes: those up to the first whole line of what is stored. */
 static void emit_head_count(emitter *m, int root_index, const char *n, const char *from) {
     const root *r = &m->k->roots[root_index];
-    scope start;
+    block_scope start;
     char after[96];
     m->block = "0";
-    open_scope(m, from, &start);
+    emit_open_scope(m, from, &start);
     snprintf(after, sizeof after, ", %d, %s);", (int)dtype_size(r->store_dtype), n);
     emit_address_call(m, "head = lanes_to_line(", r->buffer, r->at, after);
-    close_scope(m, &start);
+    emit_close_scope(m, &start);
 }
 
 /* The same, and what these lanes do. */
@@ -450,12 +351,12 @@ void emit_block_later(emitter *m, int phase, const char *from) {
 }
 
 void emit_block_stores(emitter *m, int phase, const char *from) {
-    scope start;
+    block_scope start;
     (void)choose(m, phase);
     m->block = "0";
-    open_scope(m, from, &start);
+    emit_open_scope(m, from, &start);
     emit_after_block(m, false);
-    close_scope(m, &start);
+    emit_close_scope(m, &start);
     choose_none(m);
 }
 

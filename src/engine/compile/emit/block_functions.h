@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that a block of lanes is handed to as a whole. */
+#ifndef ENGINE_COMPILE_EMIT_BLOCK_FUNCTIONS_H
+#define ENGINE_COMPILE_EMIT_BLOCK_FUNCTIONS_H
+
+#include "engine/compile/emit/lane_loops.h"
+
+/* Lines in which the vector variable is the block's first. */
+typedef struct block_scope {
+    size_t from;
+    definition first;
+} block_scope;
+
+void emit_open_scope(emitter *m, const char *from, block_scope *s);
+/* Without a line in it, it goes again. */
+void emit_close_scope(emitter *m, const block_scope *s);
+/* A function of a block, of what is read, of others, or of what the lanes compute first, in place. */
+void emit_block_function(emitter *m, int i, const lane_range *range);
+/* What a function takes and others read as well. */
+void emit_shared_operand(emitter *m, int i, const lane_range *range);
+
+#endif
