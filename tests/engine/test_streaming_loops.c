@@ -152,8 +152,43 @@ static void losses_are_right(void **state) {
     }
 }
 
+/* Rows that begin in the midst of a line, and such that begin one. */
+static void triangles_are_right(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_BF16, ASSAY_F32, ASSAY_F64};
+    for (size_t i = 0; i < countof(types); i++) {
+        const int64_t columns = i == 1 ? 1024 : 1027, rows = 2 * columns / 3;
+        const int64_t sizes[] = {STREAM_MIN_BYTES / (int64_t)dtype_size(types[i]) / columns / rows + 1, rows, columns};
+        const int64_t diagonals[] = {0, 3, -70};
+        kernel_check k;
+        check_open(&k);
+        arg x = check_tensor(&k, types[i], 3, sizes, NULL), diagonal = {.kind = ARG_INT, .i = diagonals[i]};
+        check_agrees(&k, "triu", (arg[]){x, diagonal}, false);
+        check_agrees(&k, "tril", (arg[]){x, diagonal}, true);
+        check_close(&k);
+    }
+}
+
+/* Along rows and down columns, of which some begin in the midst of a line. */
+static void running_sums_are_right(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16, ASSAY_F32, ASSAY_I64};
+    for (size_t i = 0; i < countof(types) * 2; i++) {
+        dtype t = types[i / 2];
+        const int64_t width = i % 2 == 0 ? 320 : 301, numel = STREAM_MIN_BYTES / (int64_t)dtype_size(t);
+        const int64_t sizes[] = {numel / width / 70 + 1, 70, width};
+        kernel_check k;
+        check_open(&k);
+        arg x = check_tensor(&k, t, 3, sizes, NULL), none = {.kind = ARG_NONE};
+        check_agrees(&k, "cumsum", (arg[]){x, {.kind = ARG_INT, .i = 2}, none}, false);
+        check_agrees(&k, "cumsum", (arg[]){x, {.kind = ARG_INT, .i = 1}, none}, true);
+        check_close(&k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(integers_are_right),
-                                       cmocka_unit_test(numbers_are_right), cmocka_unit_test(losses_are_right)};
+                                       cmocka_unit_test(numbers_are_right), cmocka_unit_test(losses_are_right),
+                                       cmocka_unit_test(triangles_are_right), cmocka_unit_test(running_sums_are_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
