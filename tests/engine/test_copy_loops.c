@@ -217,6 +217,38 @@ static void test_all_halves(void **state) {
     free(floats);
 }
 
+/* Every half there is, to f64 past the caches: from any place, to one that begins a line or not, and nothing beside it. */
+static void test_halves_streamed(void **state) {
+    (void)state;
+    enum { GUARD = 16, ALL = 65536 };
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16};
+    double *room = malloc((ALL + 3 * GUARD) * sizeof *room);
+    uint16_t *halves = malloc((ALL + GUARD) * sizeof *halves);
+    assert_true(room != NULL && halves != NULL);
+    for (int round = 0; round < 2 * 24 * n_sets(); round++) {
+        dtype t = types[round % 2];
+        convert_fn *run = convert_set(round / 48)->stream_f64[t];
+        int from = round / 2 % 5, first = round / 2 % 8, n = round / 2 % 24 < 8 ? ALL : round / 2 * 5 % 150;
+        for (int i = 0; i < n; i++) {
+            halves[from + i] = (uint16_t)(i + round);
+        }
+        for (int i = 0; i < n + 3 * GUARD; i++) {
+            room[i] = -7;
+        }
+        double *to = room + GUARD + first;
+        run(to, halves + from, n);
+        for (int i = 0; i < n; i++) {
+            double expected = t == ASSAY_F16 ? (double)f16_to_float(halves[from + i]) : (double)bf16_to_float(halves[from + i]);
+            assert_true(to[i] == expected || (isnan(to[i]) && isnan(expected)));
+        }
+        for (int i = 0; i < GUARD; i++) {
+            assert_true(to[-1 - i] == -7 && to[n + i] == -7);
+        }
+    }
+    free(room);
+    free(halves);
+}
+
 /* What a loop's registers make and what is left over for one element at a time are the same bits, a NaN's too. */
 static void test_halves_bit_for_bit(void **state) {
     (void)state;
@@ -302,7 +334,7 @@ int main(void) {
         cmocka_unit_test(test_rows_and_streams),
         cmocka_unit_test(test_strides_tiles_and_fills),
         cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_all_halves),
+        cmocka_unit_test(test_all_halves), cmocka_unit_test(test_halves_streamed),
         cmocka_unit_test(test_halves_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,6 +302,7 @@ bool converter_make(converter *c, dtype to, dtype from) {
     c->to_bytes = (int)dtype_size(to);
     c->from_bytes = (int)dtype_size(from);
     c->second = NULL;
+    c->stream = c->parts == 1 && to == ASSAY_F64 ? loops->stream_f64[from] : NULL;
     c->middle_bytes = 8;
     bool wide_from = from == ASSAY_I64 || from == ASSAY_I32, wide_to = to == ASSAY_I64 || to == ASSAY_I32;
     if (from == ASSAY_F32 || from == ASSAY_F64 || from == ASSAY_I64) {

@@ -20,6 +20,7 @@ enum { MOVE_BUFFER_BYTES = 4096, MOVE_STREAM_ROW = 128, MOVE_TURN_EDGE = 64, MOV
 typedef struct converter {
     convert_fn *first;
     convert_fn *second;                     /* NULL: first does it all */
+    convert_fn *stream;                     /* first and second, past the caches; NULL: there is no such loop */
     int from_bytes, middle_bytes, to_bytes; /* of a number, at each stage */
     int parts;                              /* numbers an element has: 2 where both types are complex */
 } converter;

@@ -60,6 +60,10 @@ static void convert_row(const move *m, const copy_loops *loops, char *dst, const
         converter_run(&m->convert, dst, src, n);
         return;
     }
+    if (!gathers && !scatters && m->convert.stream != NULL && (uintptr_t)dst % (uintptr_t)dst_size == 0) {
+        m->convert.stream(dst, src, n);
+        return;
+    }
     int64_t most = MOVE_BUFFER_BYTES >> (m->dst_log2 > m->src_log2 ? m->dst_log2 : m->src_log2);
     bool staged = scatters || m->stream;
     for (int64_t i = 0; i < n; i += most) {

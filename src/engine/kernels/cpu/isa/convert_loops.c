@@ -2,6 +2,9 @@
 /* Conversions between element types, built once for each instruction set. */
 #include "engine/kernels/cpu/isa/convert_loops.h"
 
+#include "engine/kernels/cpu/isa/stream.h"
+
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__F16C__)
@@ -101,12 +104,58 @@ static inline void two_steps(void *dst, size_t dst_size, convert_fn *second, con
     }
 }
 
+enum { LINE = STREAM_LINE / sizeof(double), HALVES_LINE = STREAM_LINE / sizeof(uint16_t) };
+
+/* LINE halves, widened twice in registers. */
+static inline __attribute__((always_inline)) void line_of_halves(double *to, const uint16_t *from, bool is_f16) {
+#if defined(__AVX512F__)
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)from);
+    __m256 widened = is_f16 ? _mm256_cvtph_ps(x) : _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+    _mm512_storeu_pd(to, _mm512_cvtps_pd(widened));
+#else
+    float widened[LINE];
+    (is_f16 ? f32_of_f16 : f32_of_bf16)(widened, from, LINE);
+    for (int k = 0; k < LINE; k++) {
+        to[k] = (double)widened[k];
+    }
+#endif
+}
+
+/* past: the caches, from the first line of memory on. What a line of halves becomes is made before any of it is stored: loads wait for
+   stores there. (64 MiB of f16 on two cores of a Zen 4: 5.3 ms; by way of a buffer in L1 10.6.) */
+static inline __attribute__((always_inline)) void f64_of_halves(double *to, const uint16_t *from, int64_t n, bool is_f16, bool past) {
+    int64_t head = past ? (int64_t)((-(uintptr_t)to & (STREAM_LINE - 1)) / sizeof *to) : 0, i = 0;
+    for (; i < head && i < n; i++) {
+        to[i] = is_f16 ? (double)f16_to_float(from[i]) : (double)bf16_to_float(from[i]);
+    }
+    for (; i + HALVES_LINE <= n; i += HALVES_LINE) {
+        _Alignas(STREAM_LINE) double made[HALVES_LINE];
+        for (int k = 0; k < HALVES_LINE; k += LINE) {
+            line_of_halves(past ? made + k : to + i + k, from + i + k, is_f16);
+        }
+        for (int k = 0; past && k < HALVES_LINE; k += LINE) {
+            stream_line(to + i + k, made + k);
+        }
+    }
+    for (; i < n; i++) {
+        to[i] = is_f16 ? (double)f16_to_float(from[i]) : (double)bf16_to_float(from[i]);
+    }
+}
+
 static void f64_of_bf16(void *dst, const void *src, int64_t n) {
-    two_steps(dst, 8, f64_out_of_f32, src, 2, f32_of_bf16, n);
+    f64_of_halves(dst, src, n, false, false);
 }
 
 static void f64_of_f16(void *dst, const void *src, int64_t n) {
-    two_steps(dst, 8, f64_out_of_f32, src, 2, f32_of_f16, n);
+    f64_of_halves(dst, src, n, true, false);
+}
+
+static void stream_f64_of_bf16(void *dst, const void *src, int64_t n) {
+    f64_of_halves(dst, src, n, false, true);
+}
+
+static void stream_f64_of_f16(void *dst, const void *src, int64_t n) {
+    f64_of_halves(dst, src, n, true, true);
 }
 
 static void i64_of_bf16(void *dst, const void *src, int64_t n) {
@@ -164,6 +213,7 @@ const convert_loops ISA_SYMBOL(convert_loops) = {
                [ASSAY_I64] = i64_into_f64,
                [ASSAY_U8] = u8_into_f64,
                [ASSAY_B8] = b8_into_f64},
+    .stream_f64 = {[ASSAY_F16] = stream_f64_of_f16, [ASSAY_BF16] = stream_f64_of_bf16},
     .from_f64 = {[ASSAY_F16] = f16_of_f64,
                  [ASSAY_BF16] = bf16_of_f64,
                  [ASSAY_F32] = f32_out_of_f64,
