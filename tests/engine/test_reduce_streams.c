@@ -234,7 +234,7 @@ static void running_sums_are_exact(void **state) {
             x[n - 9] = -INFINITY;
         }
         row_wide total = {.f = sum};
-        l->scan(y, x, &total, n);
+        l->scan(y, x, &total, n, false);
         for (int64_t k = 0; k < n; k++) {
             sum += (double)x[k];
             assert_true((isnan(sum) && isnan(y[k])) || y[k] == (float)sum);

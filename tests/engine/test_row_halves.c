@@ -393,12 +393,112 @@ static void odd_moments_agree(void **state) {
     }
 }
 
+/* Numbers whose sums are exact in float, so that results round once; some sums grow beyond the type, and some rows have what is not
+   finite, or in bf16 sums beyond float: those loops have to refuse and to leave the total as it was. */
+typedef enum scanned_kind { SCAN_SMALL, SCAN_LARGE, SCAN_INFINITE, SCAN_NAN, SCAN_BEYOND, SCAN_KINDS } scanned_kind;
+
+static void fill_for_scan(const block *b, rng *r, int64_t n, scanned_kind kind) {
+    for (int64_t i = 0; i < n; i++) {
+        set(b, i, (double)(rng_range(r, 0, 9) - 4) / 4 + (kind == SCAN_LARGE) * 200);
+    }
+    if (kind > SCAN_LARGE) {
+        set(b, rng_range(r, 0, n), kind == SCAN_INFINITE ? -INFINITY : kind == SCAN_NAN ? NAN : 3e38);
+        set(b, rng_range(r, 0, n), kind == SCAN_BEYOND ? 3e38 : 1);
+    }
+}
+
+/* The sum as it is stored. */
+static double rounded(dtype t, double x) {
+    uint16_t bits;
+    element_store(t, &bits, x);
+    return element_load(t, &bits);
+}
+
+static void scans_agree(void **state) {
+    (void)state;
+    enum { LENGTHS = 9 };
+    static const int64_t others[LENGTHS] = {3, 31, 255, 256, 257, 289, 511, 512, 1600};
+    rng r = rng_make(SEED + 6);
+    int n_sets;
+    const halves *all = sets(&n_sets);
+    for (int round = 0; round < 60 * SCAN_KINDS * n_sets; round++) {
+        const halves *h = &all[round % n_sets];
+        scanned_kind kind = (scanned_kind)(round / n_sets % SCAN_KINDS);
+        int64_t n = round % 2 == 0 ? lengths[rng_range(&r, 0, UP_TO_BLOCK)] : others[rng_range(&r, 0, LENGTHS)];
+        if (h->loops->scan == NULL) {
+            continue;
+        }
+        block x = block_make(h->type, &r, n), y = block_make(h->type, &r, n + 32);
+        bool past = round % 3 == 0;
+        y.at += past ? (-(uintptr_t)y.at & 63) / sizeof *y.at : 0;
+        fill_for_scan(&x, &r, n, kind);
+        double total = kind == SCAN_LARGE ? 1e6 : 0.25 * (double)(round % 5), before = total, sum = total;
+        bool made = h->loops->scan(y.at, x.at, &total, n, past), finite = true;
+        for (int64_t i = 0; i < n; i++) {
+            sum += get(&x, i);
+            finite = finite && fabs(sum) <= 3.4e38;
+        }
+        if (!finite) {
+            near(h, "refusal", n, made, 0, 0);
+        }
+        near(h, "total", n, total, made ? sum : before, 0);
+        assert_true(made || kind >= SCAN_INFINITE);
+        sum = before;
+        for (int64_t i = 0; made && i < n; i++) {
+            sum += get(&x, i);
+            near(h, "running sum", n, get(&y, i), rounded(h->type, sum), kind == SCAN_BEYOND ? fabs(sum) / 100 : 0);
+        }
+        assert_true(isnan(get(&y, -1)) && isnan(get(&y, n)));
+        free(x.memory);
+        free(y.memory);
+    }
+}
+
+static void scans_by_columns_agree(void **state) {
+    (void)state;
+    static double totals[ROW_HALVES_COLUMNS], sums[ROW_HALVES_COLUMNS];
+    rng r = rng_make(SEED + 7);
+    int n_sets;
+    const halves *all = sets(&n_sets);
+    for (int round = 0; round < 30 * SCAN_KINDS * n_sets; round++) {
+        const halves *h = &all[round % n_sets];
+        scanned_kind kind = (scanned_kind)(round / n_sets % SCAN_KINDS);
+        bool past = round % 3 == 0, made, finite = true;
+        int64_t rows = 1 + rng_range(&r, 0, SCAN_BLOCK), n = 1 + rng_range(&r, 0, round % 8 == 0 ? ROW_HALVES_COLUMNS : 140);
+        int64_t stride = n + rng_range(&r, 0, 40), out = past ? (n + 63) / 32 * 32 : n + 1 + rng_range(&r, 0, 9);
+        block x = block_make(h->type, &r, rows * stride), y = block_make(h->type, &r, rows * out + 32);
+        y.at += past ? (-(uintptr_t)y.at & 63) / sizeof *y.at : 0;
+        fill_for_scan(&x, &r, rows * stride, kind == SCAN_SMALL ? kind : round % 2 == 0 ? SCAN_LARGE : kind);
+        for (int64_t i = 0; i < n; i++) {
+            totals[i] = sums[i] = (double)(i % 7);
+        }
+        made = h->loops->scan_columns(y.at, out, x.at, stride, totals, rows, n, past);
+        for (int64_t i = 0; i < rows * n; i++) {
+            sums[i % n] += get(&x, i / n * stride + i % n);
+            finite = finite && fabs(sums[i % n]) <= 3.4e38;
+            if (made) {
+                near(h, "running sum of a column", n, get(&y, i / n * out + i % n), rounded(h->type, sums[i % n]),
+                     fabs(sums[i % n]) > 1e30 ? fabs(sums[i % n]) / 100 : 0);
+            }
+        }
+        for (int64_t i = 0; i < n; i++) {
+            near(h, "total of a column", i, totals[i], made ? sums[i] : (double)(i % 7), fabs(sums[i]) > 1e30 ? fabs(sums[i]) / 1e6 : 0);
+        }
+        for (int64_t k = 0; k < rows; k++) {
+            assert_true(isnan(get(&y, k * out + n)));
+        }
+        assert_true(made ? finite : kind >= SCAN_INFINITE);
+        free(x.memory);
+        free(y.memory);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_agree),   cmocka_unit_test(all_bits_agree),          cmocka_unit_test(rows_agree),
         cmocka_unit_test(many_rows_agree),
         cmocka_unit_test(places_agree),  cmocka_unit_test(places_by_columns_agree), cmocka_unit_test(moments_agree),
-        cmocka_unit_test(odd_moments_agree),
+        cmocka_unit_test(odd_moments_agree), cmocka_unit_test(scans_agree),             cmocka_unit_test(scans_by_columns_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

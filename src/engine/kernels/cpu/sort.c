@@ -2,6 +2,7 @@
 /* Running sums and the k largest along one dimension. Sums run in double for floating types (as ATen's do), in int64 for
    integers, in double parts for complex numbers. */
 #include "device/caches.h"
+#include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/parallel.h"
@@ -19,6 +20,8 @@ typedef struct along {
     int64_t n, k, in_stride, out_stride, place_stride; /* strides along the line, in bytes */
     bool largest;
     bool streams; /* cumsum: lines of sums go past the caches */
+    const row_halves *halves; /* cumsum: of one half type onto another tensor of it, both dense; else NULL */
+    bool halves_stream;       /* the same of those */
     int threads;
     bool by_keys; /* topk.h serves the type */
     void *work;   /* topk: entries for each thread */
@@ -59,24 +62,47 @@ static status make_plan(kernel_plan *plan, int64_t dim, along **out, error *err)
    threads that write pieces of 256 bytes in turns take each other's lines. */
 enum { COLUMNS = 1024, LEAST_COLUMNS = 128, FEW_COLUMNS = 16 };
 
+/* Of a line: to widen fewer in registers takes longer. */
+enum { FEW_F16 = 8, FEW_BF16 = 16 };
+
 /* Pieces of rows that begin so far apart are taken several at once, and memory is asked for so many of them ahead: the CPU itself reads ahead
    within a page only. It comes to L2, not on Intel's processors, as in row_loops_pairs.h. Nearer ones and whole rows are one stream, which
    the CPU follows: [64, 512, 256] f32 takes 1.4 ms by rows, 2.2 by four (Zen 4, two cores, 2026-11). */
 enum { SCAN_AHEAD = 2 * SCAN_ROWS, SCAN_APART_BYTES = 1024 };
+
+static bool begins_line(const void *at) {
+    return (uintptr_t)at % STREAM_LINE_BYTES == 0;
+}
+
+/* A block of n elements as row_halves has it, where that serves it. */
+static bool scan_halves(const along *a, const char *x, char *y, row_wide *total, int64_t n, void *made) {
+    bool past = a->halves_stream && begins_line(y), by_block = a->halves_stream && !past;
+    if (a->halves->scan == NULL || !a->halves->scan(by_block ? made : y, x, &total->f, n, past)) {
+        return false;
+    }
+    if (by_block) {
+        a->l->stream(y, made, (size_t)n * sizeof(uint16_t));
+    }
+    return true;
+}
 
 static void cumsum_line(const along *a, const char *x, char *y, void *buffer, void *made) {
     row_wide total = a->l->type == ASSAY_I64 ? (row_wide){.i = 0} : (row_wide){.f = 0};
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
         char *to = y + i * a->out_stride;
+        if (a->halves != NULL && scan_halves(a, x + i * a->in_stride, to, &total, n, made)) {
+            continue;
+        }
         const void *row = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
         void *target = row_target(a->l, made, to, a->out, a->out_stride);
-        if (a->streams) {
-            a->l->scan(made, row, &total, n);
+        bool past = a->streams && begins_line(to);
+        if (a->streams && !past) {
+            a->l->scan(made, row, &total, n, false);
             a->l->stream(to, made, (size_t)n * a->l->size);
             continue;
         }
-        a->l->scan(target, row, &total, n);
+        a->l->scan(target, row, &total, n, past);
         row_put(a->l, to, a->out, a->out_stride, target, n);
     }
 }
@@ -85,6 +111,32 @@ static bool takes_several_rows(const along *a, int64_t n) {
     int64_t apart = a->in_stride < 0 ? -a->in_stride : a->in_stride;
     bool converts = a->in != a->l->type || a->out != a->l->type;
     return !converts && n >= FEW_COLUMNS && apart >= SCAN_APART_BYTES && apart > n * (int64_t)dtype_size(a->in);
+}
+
+static void cumsum_rows(const along *a, const char *x, char *y, row_wide *totals, int64_t rows, int64_t n, void *buffer, void *made) {
+    int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    for (int64_t k = 0; k < rows; k++, x += a->in_stride, y += a->out_stride) {
+        const void *row = row_fetch(a->l, buffer, x, a->in, in_size, n);
+        void *target = row_target(a->l, made, y, a->out, out_size);
+        a->l->scan_columns(target, row, totals, n);
+        row_put(a->l, y, a->out, out_size, target, n);
+    }
+}
+
+static void cumsum_columns_of_halves(const along *a, const char *x, char *y, int64_t n, void *buffer, void *made) {
+    double sums[COLUMNS];
+    int64_t in = a->in_stride / 2, out = a->out_stride / 2;
+    bool past = a->halves_stream && begins_line(y) && a->out_stride % STREAM_LINE_BYTES == 0;
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (int64_t k = 0, rows; k < a->n; k += rows, x += rows * a->in_stride, y += rows * a->out_stride) {
+        rows = a->n - k < SCAN_BLOCK ? a->n - k : SCAN_BLOCK;
+        if (!a->halves->scan_columns(y, out, x, in, sums, rows, n, past)) {
+            row_wide totals[COLUMNS];
+            memcpy(totals, sums, (size_t)n * sizeof *sums);
+            cumsum_rows(a, x, y, totals, rows, n, buffer, made);
+            memcpy(sums, totals, (size_t)n * sizeof *sums);
+        }
+    }
 }
 
 /* n lines side by side, which lie nearer together than a line's own elements. */
@@ -99,12 +151,7 @@ static void cumsum_columns(const along *a, const char *x, char *y, int64_t n, vo
             a->l->scan_four_rows(y, a->out_stride / out_size, x, a->in_stride / in_size, totals, n, far);
         }
     }
-    for (; k < a->n; k++, x += a->in_stride, y += a->out_stride) {
-        const void *row = row_fetch(a->l, buffer, x, a->in, in_size, n);
-        void *target = row_target(a->l, made, y, a->out, out_size);
-        a->l->scan_columns(target, row, totals, n);
-        row_put(a->l, y, a->out, out_size, target, n);
-    }
+    cumsum_rows(a, x, y, totals, a->n - k, n, buffer, made);
 }
 
 /* Whether the lines' starts are dense where a line's elements are not. */
@@ -128,7 +175,11 @@ static void share_cumsum_columns(const void *context) {
     for (int64_t i = from; i < to; i++) {
         int64_t column = i % blocks * a->columns, n = width - column < a->columns ? width - column : a->columns;
         loop_seek(&a->lines, i / blocks * width + column, index, offset);
-        cumsum_columns(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], n, buffer, made);
+        (a->halves != NULL ? cumsum_columns_of_halves : cumsum_columns)(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], n,
+                                                                        buffer, made);
+    }
+    if (a->halves_stream) {
+        a->l->settle();
     }
 }
 
@@ -156,7 +207,7 @@ static void share_cumsum(const void *context) {
         loop_seek(&a->lines, i, index, offset);
         cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
     }
-    if (a->streams) {
+    if (a->streams || a->halves_stream) {
         a->l->settle();
     }
 }
@@ -195,7 +246,14 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     plan->run = is_complex ? run_cumsum_complex : run_cumsum;
     a->streams = !is_complex && a->out == a->l->type && a->out_stride == (int64_t)a->l->size && !plan->call->op->in_place &&
                  tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
-    if (!is_complex && runs_by_columns(a)) {
+    bool by_columns = !is_complex && runs_by_columns(a), is_half = a->in == a->out && (a->in == ASSAY_F16 || a->in == ASSAY_BF16);
+    int64_t few = a->in == ASSAY_BF16 ? FEW_BF16 : FEW_F16;
+    if (is_half && (by_columns || (a->n >= few && a->in_stride == 2 && a->out_stride == 2)) &&
+        !tensor_may_overlap(&plan->out->items[0], call_tensor(plan->call, 0))) {
+        a->halves = row_halves_for(a->in);
+        a->halves_stream = tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
+    }
+    if (by_columns) {
         choose_columns(a);
         plan->run = run_cumsum_columns;
     }

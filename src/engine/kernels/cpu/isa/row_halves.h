@@ -12,6 +12,9 @@ enum { ROW_HALVES_ROOM = 32 };
 /* The most columns whose moments are found together. */
 enum { ROW_HALVES_COLUMNS = 1024 };
 
+/* The most rows that are summed up in float before their sums go to those in double. */
+enum { SCAN_BLOCK = 64 };
+
 /* What no element is worse than. */
 enum { HALF_KEY_WORST = INT16_MIN };
 
@@ -32,6 +35,11 @@ typedef struct row_halves {
     void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2);
     /* As row_loops has it. */
     void (*sums_about)(const void *x, int64_t n, double centre, double *sum, double *squares);
+    /* Running sums along ROW_BLOCK elements at most, from *total on; `to` does not touch x. past: whole lines go past the caches, and `to`
+       begins one. False: a sum is not finite in float; *total is as it was, and what is stored means nothing. NULL where there is none. */
+    bool (*scan)(void *to, const void *x, double *total, int64_t n, bool past);
+    /* The same down columns, of SCAN_BLOCK rows and ROW_HALVES_COLUMNS columns at most. past: every row of `to` begins a line. */
+    bool (*scan_columns)(void *to, int64_t to_stride, const void *x, int64_t x_stride, double *totals, int64_t rows, int64_t n, bool past);
 } row_halves;
 
 extern const row_halves row_halves_f16_baseline, row_halves_bf16_baseline;

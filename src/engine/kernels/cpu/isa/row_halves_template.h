@@ -2,6 +2,8 @@
 /* Template: the loops of row_halves.h for one type. The file that includes this first defines HALF_TYPE. */
 #include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/row_halves.h"
+#include "engine/kernels/cpu/isa/scan_lines.h"
+#include "engine/kernels/cpu/isa/stream.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -435,9 +437,11 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     }
 }
 
+#include "engine/kernels/cpu/isa/row_halves_scan.h"
+
 #define ROW_HALVES_LOOPS                                                                                          \
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},        \
     .fold_short = {fold_short_values, fold_short_squares, fold_short_sizes},                                      \
     .add_rows = {add_values, add_squares, add_sizes},                                                             \
     .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns, \
-    .sums_about = sums_about
+    .sums_about = sums_about, .scan = SCAN_ROW, .scan_columns = scan_columns

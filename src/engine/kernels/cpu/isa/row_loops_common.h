@@ -252,11 +252,29 @@ static void place_into(void *best_at, void *where_at, const void *row, int64_t a
     }
 }
 
-static void scan(void *to, const void *row, row_wide *total, int64_t n) {
+/* Whole lines, past the caches; how many elements that is. */
+static __attribute__((noinline)) int64_t scan_past(value *y, const value *x, row_wide *total, int64_t n) {
+    enum { LINE = STREAM_LINE / sizeof(value) };
+    wide sum = total->WIDE;
+    int64_t i = 0;
+    for (; i + LINE <= n; i += LINE) {
+        value made[LINE];
+        for (int k = 0; k < LINE; k++) {
+            sum = ADD(sum, (wide)x[i + k]);
+            made[k] = (value)sum;
+        }
+        stream_line(y + i, made);
+    }
+    total->WIDE = sum;
+    return i;
+}
+
+static void scan(void *to, const void *row, row_wide *total, int64_t n, bool past) {
     value *y = to;
     const value *x = row;
+    int64_t i = past ? scan_past(y, x, total, n) : 0;
     wide sum = total->WIDE;
-    for (int64_t i = 0; i < n; i++) {
+    for (; i < n; i++) {
         sum = ADD(sum, (wide)x[i]);
         y[i] = (value)sum;
     }
