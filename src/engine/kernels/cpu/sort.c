@@ -86,14 +86,24 @@ static bool scan_halves(const along *a, const char *x, char *y, row_wide *total,
     return true;
 }
 
+static void cumsum_line_of_halves(const along *a, const char *x, char *y, void *buffer, void *made) {
+    row_wide total = {.f = 0};
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        char *to = y + i * a->out_stride;
+        if (!scan_halves(a, x + i * a->in_stride, to, &total, n, made)) {
+            a->l->load(buffer, x + i * a->in_stride, a->in, a->in_stride, n);
+            a->l->scan(made, buffer, &total, n, false);
+            a->l->store(to, a->out, a->out_stride, made, n);
+        }
+    }
+}
+
 static void cumsum_line(const along *a, const char *x, char *y, void *buffer, void *made) {
     row_wide total = a->l->type == ASSAY_I64 ? (row_wide){.i = 0} : (row_wide){.f = 0};
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
         char *to = y + i * a->out_stride;
-        if (a->halves != NULL && scan_halves(a, x + i * a->in_stride, to, &total, n, made)) {
-            continue;
-        }
         const void *row = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
         void *target = row_target(a->l, made, to, a->out, a->out_stride);
         bool past = a->streams && begins_line(to);
@@ -205,7 +215,7 @@ static void share_cumsum(const void *context) {
     parallel_share(a->lines.numel, 1, &from, &to);
     for (int64_t i = from; i < to; i++) {
         loop_seek(&a->lines, i, index, offset);
-        cumsum_line(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
+        (a->halves != NULL ? cumsum_line_of_halves : cumsum_line)(a, a->lines.data[0] + offset[0], a->lines.data[1] + offset[1], buffer, made);
     }
     if (a->streams || a->halves_stream) {
         a->l->settle();
