@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise calls on f16 and bf16 whose operands all lie alike, or are one number each: in one go where there is such a loop
-   (isa/half_arithmetic.c, isa/half_functions.c), else blocks of them go through a loop in f32 (isa/half_blocks.c). Of functions that
-   take long, large tensors look up what such a loop says of each number that there is (isa/half_tables.c). */
+   (isa/half_arithmetic.c, isa/half_functions.c, isa/half_checked.c), else blocks of them go through a loop in f32 (isa/half_blocks.c).
+   Of functions that take long that way, large tensors look up what such a loop says of each number that there is
+   (isa/half_tables.c). */
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/pointwise_tiles.h"
 #include "engine/kernels/cpu/streaming.h"
@@ -89,8 +90,8 @@ enum {
     LEAST_TABULATED = 4 * NUMBERS, /* elements: a table takes as long to make as a quarter of them without it, and is used again */
 };
 
-/* Functions that take much longer than a look-up: on a Zen 4 45 cycles and more for 32 results, and a look-up 20, or 30 while the core's
-   other thread is busy, which vector arithmetic hardly feels. */
+/* Functions that take much longer in f32 than a look-up: 45 cycles and more for 32 results, and a look-up 20, or 30 while the core's
+   other thread is busy (Zen 4). In one go, with AVX-512, they take 12 to 25. */
 static const bool is_tabulated[PW_COUNT] = {
     [PW_LOG2] = true, [PW_SIN] = true,       [PW_COS] = true,       [PW_ERF] = true,  [PW_ELU] = true,
     [PW_POW] = true,  [PW_DIV_FLOOR] = true, [PW_REMAINDER] = true, [PW_FMOD] = true,
