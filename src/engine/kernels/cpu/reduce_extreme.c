@@ -9,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The best of a column of halves so far: its key (row_halves.h), and its row. */
-typedef struct found {
-    int16_t key;
-    int64_t place;
-} found;
-
 /* Columns of halves that are gone over together: of whole rows, if there are no more, since parts of them take three times as long to read
    (32768 rows of 2 KiB on a core of a Zen 4: 10 ns a line instead of 3). */
-enum { HALF_COLUMNS = 1024 };
+enum { HALF_COLUMNS = ROW_HALVES_COLUMNS };
+
+/* The best of columns of halves so far: their keys (row_halves.h), and their rows. */
+typedef struct found {
+    int16_t *keys;
+    int64_t *places;
+} found;
 
 typedef struct extreme {
     reduce_shape s;
@@ -25,7 +25,7 @@ typedef struct extreme {
     bool smallest;
     bool asks; /* rows of halves come from memory */
     int threads;
-    found *partials; /* [threads][kept.numel], where threads share the rows of columns of halves; else NULL */
+    found partials; /* [threads][kept.numel], where threads share the rows of columns of halves; else NULL */
 } extreme;
 
 /* Whether a row's extreme beats the one so far: NaN beats all, and stays. */
@@ -51,12 +51,6 @@ static void put(const extreme *e, char *value, char *place, row_wide best, int64
     *(int64_t *)(void *)place = at;
 }
 
-/* The same of an element of halves: what it is is read from where it lies, at `from`. */
-static void put_half(char *value, char *place, const char *from, int64_t at) {
-    memcpy(value, from, sizeof(uint16_t));
-    *(int64_t *)(void *)place = at;
-}
-
 static int64_t place_in_halves(const extreme *e, const char *row) {
     int64_t n = e->s.reduced.numel, place = 0;
     int16_t best = HALF_KEY_WORST;
@@ -77,8 +71,8 @@ static void share_rows_of_halves(const extreme *e, int64_t from, int64_t to) {
         for (int64_t r = 0; r < rows; r++) {
             const char *row = kept->data[0] + offset[0] + r * kept->strides[0][0];
             int64_t place = place_in_halves(e, row);
-            put_half(kept->data[1] + offset[1] + r * kept->strides[1][0], kept->data[2] + offset[2] + r * kept->strides[2][0],
-                     row + place * (int64_t)sizeof(uint16_t), place);
+            memcpy(kept->data[1] + offset[1] + r * kept->strides[1][0], row + place * (int64_t)sizeof(uint16_t), sizeof(uint16_t));
+            *(int64_t *)(void *)(kept->data[2] + offset[2] + r * kept->strides[2][0]) = place;
         }
         from += rows;
     }
@@ -121,33 +115,37 @@ static void run_rows(const extreme *e) {
 enum { COLUMNS = REDUCE_COLUMNS };
 
 /* Rows [from, to) of n columns of halves. Places are kept in 16 bits, for so many rows at a time. */
-static void find_in_halves(const extreme *e, const char *at, int64_t n, int64_t from, int64_t to, found *best) {
+static void find_in_halves(const extreme *e, const char *at, int64_t n, int64_t from, int64_t to, found best) {
     enum { ROWS = 8192 };
     alignas(64) int16_t keys[HALF_COLUMNS], where[HALF_COLUMNS];
     int64_t stride = e->s.reduced.strides[0][0];
     for (int64_t i = 0; i < n; i++) {
         keys[i] = HALF_KEY_WORST;
-        best[i].place = 0;
+        best.places[i] = 0;
     }
     for (int64_t r = from; r < to; r += ROWS) {
         int64_t rows = to - r < ROWS ? to - r : ROWS;
         memset(where, -1, sizeof where);
         e->s.halves->place_rows(keys, where, at + r * stride, rows, stride / (int64_t)sizeof(uint16_t), n, e->smallest);
         for (int64_t i = 0; i < n; i++) {
-            best[i].place = where[i] >= 0 ? r + where[i] : best[i].place;
+            best.places[i] = where[i] >= 0 ? r + where[i] : best.places[i];
         }
     }
-    for (int64_t i = 0; i < n; i++) {
-        best[i].key = keys[i];
-    }
+    memcpy(best.keys, keys, (size_t)n * sizeof *keys);
 }
 
-static void put_halves(const extreme *e, const int64_t *offset, int64_t n, const found *best) {
+/* Elements are what their keys say but for zeros and NaN, of which several have one key: those are read where they lie. */
+static void put_halves(const extreme *e, const int64_t *offset, int64_t n, found best) {
     const loop *kept = &e->s.kept;
+    const char *in = kept->data[0] + offset[0];
+    char *values = kept->data[1] + offset[1], *places = kept->data[2] + offset[2];
     for (int64_t i = 0; i < n; i++) {
-        put_half(kept->data[1] + offset[1] + i * kept->strides[1][0], kept->data[2] + offset[2] + i * kept->strides[2][0],
-                 kept->data[0] + offset[0] + best[i].place * e->s.reduced.strides[0][0] + i * (int64_t)sizeof(uint16_t),
-                 best[i].place);
+        uint16_t bits = half_of_key(best.keys[i], e->smallest);
+        if (best.keys[i] == 0 || best.keys[i] == INT16_MAX) {
+            memcpy(&bits, in + best.places[i] * e->s.reduced.strides[0][0] + i * (int64_t)sizeof bits, sizeof bits);
+        }
+        memcpy(values + i * kept->strides[1][0], &bits, sizeof bits);
+        memcpy(places + i * kept->strides[2][0], &best.places[i], sizeof best.places[i]);
     }
 }
 
@@ -156,9 +154,10 @@ static void share_columns_of_halves(const void *context) {
     const loop *kept = &e->s.kept;
     int64_t columns = kept->sizes[0], blocks = (columns + HALF_COLUMNS - 1) / HALF_COLUMNS;
     int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = e->s.reduced.numel;
-    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    found own[HALF_COLUMNS];
-    if (e->partials != NULL) {
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], places[HALF_COLUMNS];
+    int16_t keys[HALF_COLUMNS];
+    found own = {keys, places};
+    if (e->partials.keys != NULL) {
         parallel_share(high, 1, &low, &high);
     } else {
         parallel_share(to, 1, &from, &to);
@@ -167,8 +166,9 @@ static void share_columns_of_halves(const void *context) {
         int64_t c = u % blocks * HALF_COLUMNS, n = columns - c < HALF_COLUMNS ? columns - c : HALF_COLUMNS;
         int64_t at = u / blocks * columns + c;
         loop_seek(kept, at, index, offset);
-        if (e->partials != NULL) {
-            find_in_halves(e, kept->data[0] + offset[0], n, low, high, e->partials + omp_get_thread_num() * kept->numel + at);
+        if (e->partials.keys != NULL) {
+            int64_t first = omp_get_thread_num() * kept->numel + at;
+            find_in_halves(e, kept->data[0] + offset[0], n, low, high, (found){e->partials.keys + first, e->partials.places + first});
         } else {
             find_in_halves(e, kept->data[0] + offset[0], n, low, high, own);
             put_halves(e, offset, n, own);
@@ -179,14 +179,18 @@ static void share_columns_of_halves(const void *context) {
 /* The first of equals is that of the first rows. */
 static void join_partials(const extreme *e) {
     const loop *kept = &e->s.kept;
+    found f = e->partials;
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    for (int64_t i = 0; i < kept->numel * e->threads; i++) {
-        found *best = &e->partials[i % kept->numel];
-        *best = e->partials[i].key > best->key ? e->partials[i] : *best;
+    for (int64_t i = kept->numel; i < kept->numel * e->threads; i++) {
+        int64_t best = i % kept->numel;
+        if (f.keys[i] > f.keys[best]) {
+            f.keys[best] = f.keys[i];
+            f.places[best] = f.places[i];
+        }
     }
     for (int64_t i = 0; i < kept->numel; i += kept->sizes[0]) {
         loop_seek(kept, i, index, offset);
-        put_halves(e, offset, kept->sizes[0], e->partials + i);
+        put_halves(e, offset, kept->sizes[0], (found){f.keys + i, f.places + i});
     }
 }
 
@@ -234,11 +238,11 @@ static void share_columns(const void *context) {
 }
 
 static void run_columns(const extreme *e) {
-    for (int64_t i = 0; e->partials != NULL && i < e->s.kept.numel * e->threads; i++) {
-        e->partials[i].key = HALF_KEY_WORST;
+    for (int64_t i = 0; e->partials.keys != NULL && i < e->s.kept.numel * e->threads; i++) {
+        e->partials.keys[i] = HALF_KEY_WORST;
     }
     parallel_run(e->threads, e->s.halves != NULL ? share_columns_of_halves : share_columns, e);
-    if (e->partials != NULL) {
+    if (e->partials.keys != NULL) {
         join_partials(e);
     }
 }
@@ -271,8 +275,10 @@ status prepare_extreme_dim(kernel_plan *plan, error *err) {
     enum { ROWS_A_THREAD = 64 }; /* beside which joining what the threads found is little */
     if (e->s.halves != NULL && e->s.by_columns && e->threads > 1 && e->s.kept.numel <= HALF_COLUMNS / 2 * e->threads &&
         e->s.reduced.numel >= ROWS_A_THREAD * e->threads) {
-        e->partials = arena_make(plan->memory, (size_t)(e->threads * e->s.kept.numel), sizeof *e->partials);
-        if (e->partials == NULL) {
+        size_t n = (size_t)(e->threads * e->s.kept.numel);
+        e->partials.keys = arena_make(plan->memory, n, sizeof *e->partials.keys);
+        e->partials.places = arena_make(plan->memory, n, sizeof *e->partials.places);
+        if (e->partials.keys == NULL || e->partials.places == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial results");
         }
     }

@@ -6,6 +6,8 @@
 
 #include "engine/kernels/cpu/row_loops.h"
 
+#include <stdbool.h>
+
 /* Rows of n floats that loops by columns write have room for a multiple of so many; what lies behind the n means nothing. */
 enum { ROW_HALVES_ROOM = 32 };
 
@@ -17,6 +19,11 @@ enum { SCAN_BLOCK = 64 };
 
 /* What no element is worse than. */
 enum { HALF_KEY_WORST = INT16_MIN };
+
+/* The bits of the half that place and place_rows have this key for; not of a zero, whose sign it does not tell, nor of NaN. */
+static inline uint16_t half_of_key(int16_t key, bool smallest) {
+    return (uint16_t)((key < 0 ? -key : key) | ((key < 0) != smallest ? 0x8000 : 0));
+}
 
 typedef struct row_halves {
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);

@@ -217,9 +217,41 @@ ALWAYS_INLINE void place_some(int16_t *best, int16_t *where, const uint16_t *x, 
     }
 }
 
+/* As lanes_add, but of equals that of the lower place stays, which may come later. No place is known yet where `place` is negative. */
+ALWAYS_INLINE void lanes_join(lanes *l, keys k, int64_t place) {
+#if defined(__AVX512BW__)
+    __m512i best = (__m512i)l->best, none = _mm512_set1_epi16(INT16_MAX);
+    __m512i known = _mm512_mask_mov_epi16((__m512i)l->place, _mm512_cmpgt_epi16_mask((__m512i)k, best), none);
+    l->place = (keys)_mm512_mask_min_epi16(known, _mm512_cmpge_epi16_mask((__m512i)k, best), known, (__m512i)keys_all(place));
+#else
+    keys at = keys_all(place), earlier = (k == l->best) & (at < l->place);
+    l->place = keys_choose(k, l->best, at, (earlier & at) | (~earlier & l->place));
+#endif
+    l->best = keys_most(l->best, k);
+}
+
+/* Rows by quarters, one of each in turn (quarter_of). */
+ALWAYS_INLINE void place_quarters(int16_t *best, int16_t *where, const uint16_t *x, int64_t quarter, int64_t n, bool smallest) {
+    for (int64_t r = 0; r < quarter; r++) {
+        for (int64_t i = 0; i < n; i += KEYS) {
+            lanes l = {keys_at(best + i), keys_at(where + i)};
+            for (int64_t at = r; at < TOGETHER * quarter; at += quarter) {
+                const uint16_t *from = x + at * n + i;
+                lanes_join(&l, keys_of(n - i < KEYS ? keys_first(from, n - i) : keys_at(from), smallest, true), at);
+            }
+            memcpy(best + i, &l.best, sizeof l.best);
+            memcpy(where + i, &l.place, sizeof l.place);
+        }
+    }
+}
+
 ALWAYS_INLINE void place_rows_of(int16_t *best, int16_t *where, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n,
                                  bool smallest) {
-    int64_t r = 0, ahead = walk_ahead(rows, n);
+    int64_t ahead = walk_ahead(rows, n), quarter = quarter_of(rows, row_stride, n);
+    int64_t r = quarter * TOGETHER;
+    if (quarter > 0) {
+        place_quarters(best, where, x, quarter, n, smallest);
+    }
     for (; r + TOGETHER <= rows; r += TOGETHER) {
         place_some(best, where, x, r, TOGETHER, row_stride, n, ahead, smallest);
     }
