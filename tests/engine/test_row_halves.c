@@ -295,7 +295,10 @@ static void places_by_columns_agree(void **state) {
     const halves *all = sets(&n_sets);
     for (int round = 0; round < 120 * n_sets; round++) {
         const halves *h = &all[round % n_sets];
-        int64_t rows = 1 + rng_range(&r, 0, 14), n = 1 + rng_range(&r, 0, 150), stride = n + rng_range(&r, 0, 9);
+        bool by_quarters = round / n_sets % 20 == 7; /* so many rows one behind the other that they go by quarters */
+        int64_t rows = by_quarters ? 600 + rng_range(&r, 0, 60) : 1 + rng_range(&r, 0, 14);
+        int64_t n = by_quarters ? 110 + rng_range(&r, 0, 80) : 1 + rng_range(&r, 0, 150);
+        int64_t stride = n + (by_quarters ? 0 : rng_range(&r, 0, 9));
         bool smallest = rng_range(&r, 0, 2) == 1;
         block b = block_make(h->type, &r, rows * stride);
         int16_t best[192], where[192];
@@ -339,10 +342,10 @@ static void moments_agree(void **state) {
     static float means[ROW_HALVES_COLUMNS], squares[ROW_HALVES_COLUMNS];
     for (int round = 0; round < 200 * n_sets; round++) {
         const halves *h = &all[round % n_sets];
-        bool is_long = round / n_sets % 4 == 0;
-        int64_t rows = 1 + rng_range(&r, 0, is_long ? 2 : 20);
-        int64_t n = is_long ? lengths[rng_range(&r, 0, UP_TO_BLOCK)] : 1 + rng_range(&r, 0, 150);
-        double mean[32], m2[32], offset = (double)rng_range(&r, 0, 3) * 50, expected, squared;
+        bool is_long = round / n_sets % 4 == 0, by_quarters = round / n_sets % 40 == 1;
+        int64_t rows = by_quarters ? 200 + rng_range(&r, 0, 20) : 1 + rng_range(&r, 0, is_long ? 2 : 20);
+        int64_t n = is_long ? lengths[rng_range(&r, 0, UP_TO_BLOCK)] : by_quarters ? 340 + rng_range(&r, 0, 80) : 1 + rng_range(&r, 0, 150);
+        double mean[256], m2[256], offset = (double)rng_range(&r, 0, 3) * 50, expected, squared;
         block b = block_make(h->type, &r, rows * n);
         fill(&b, &r, rows, n, n, 1, offset);
         for (int64_t i = 0; round % 3 == 0 && i < n; i++) {

@@ -12,7 +12,7 @@
 
 /* What is gone over in columns at a time. What is read where it lies: whole rows, if they are no longer, since parts of them take longer
    to read, and more of them, since no block is read twice. */
-enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 256 };
+enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 512 };
 
 typedef struct moment {
     double n, mean, m2;
@@ -55,6 +55,20 @@ static void put(const variance *v, const loop *kept, const int64_t *offset, mome
     }
 }
 
+/* n variances, or deviations: those of halves need no double to be rooted. */
+static void floats_of(const variance *v, float *to, const double *m2, int64_t n) {
+    const double share = 1 / v->divisor;
+    for (int64_t k = 0; k < n; k++) {
+        to[k] = (float)(m2[k] * share);
+    }
+    for (int64_t k = 0; v->root && v->s.halves != NULL && k < n; k++) {
+        to[k] = sqrtf(to[k]);
+    }
+    for (int64_t k = 0; v->root && v->s.halves == NULL && k < n; k++) {
+        to[k] = (float)sqrt(m2[k] * share);
+    }
+}
+
 /* The same of those of any number of neighbours, of n > 0 elements each, in float; a call for each would show beside short ones. */
 static void put_floats(const variance *v, const loop *kept, const int64_t *offset, const double *mean, const double *m2, int64_t numbers) {
     enum { BLOCK = 64 };
@@ -62,9 +76,12 @@ static void put_floats(const variance *v, const loop *kept, const int64_t *offse
     for (int o = 1; o < kept->n_operands; o++) {
         for (int64_t i = 0; i < numbers; i += BLOCK) {
             int64_t some = numbers - i < BLOCK ? numbers - i : BLOCK;
-            for (int64_t k = 0; k < some; k++) {
-                double value = m2[i + k] / v->divisor;
-                floats[k] = (float)(o == 2 ? mean[i + k] : v->root ? sqrt(value) : value);
+            if (o == 2) {
+                for (int64_t k = 0; k < some; k++) {
+                    floats[k] = (float)mean[i + k];
+                }
+            } else {
+                floats_of(v, floats, m2 + i, some);
             }
             v->s.l->store(kept->data[o] + offset[o] + i * kept->strides[o][0], v->out, kept->strides[o][0], floats, some);
         }

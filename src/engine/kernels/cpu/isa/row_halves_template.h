@@ -400,24 +400,42 @@ ALWAYS_INLINE void distances_into(float *sums, float *squares, const float *cent
     }
 }
 
+/* The mean of some of the rows: of those that are read first, so that none is fetched out of turn. */
+ALWAYS_INLINE void centre_of(float *centre, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, int64_t quarter) {
+    enum { NEAR = 16, LEAST = 4 * NEAR };
+    int64_t near = rows < TOGETHER ? rows : rows < LEAST ? TOGETHER : NEAR, k = 0, m;
+    for (; k < near; k += m) {
+        const uint16_t *at = quarter > 0 ? x + k / TOGETHER * n : x + k * row_stride;
+        m = near - k < TOGETHER ? 1 : TOGETHER;
+        for (int64_t i = 0; i < n; i += PAIR) {
+            pair c = k > 0 ? pair_at(centre + i) : (pair){{0}, {0}};
+            for (int64_t r = 0; r < m; r++) {
+                pair p = columns_pair(at + r * (quarter > 0 ? quarter * n : row_stride) + i, n - i);
+                c.a += p.a;
+                c.b += p.b;
+            }
+            pair_set(centre + i, c);
+        }
+    }
+    float share = 1 / (float)near;
+    for (int64_t i = 0; i < n; i += PAIR) {
+        pair c = pair_at(centre + i);
+        pair_set(centre + i, (pair){c.a * share, c.b * share});
+    }
+}
+
 /* In one pass, about the mean of some rows: as `moments`. */
 static void moments_columns(const void *at, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2) {
-    enum { MOST = ROW_HALVES_COLUMNS, NEAR = 16, LEAST = 4 * NEAR };
+    enum { MOST = ROW_HALVES_COLUMNS };
     const uint16_t *x = at;
-    _Alignas(64) float centre[MOST], sums[MOST] = {0}, squares[MOST] = {0};
+    _Alignas(64) float centre[MOST], sums[MOST], squares[MOST];
     float share = 1 / (float)rows;
-    int64_t r = 0, ahead = walk_ahead(rows, n);
-    int64_t near = rows < TOGETHER ? rows : rows < LEAST ? TOGETHER : NEAR;
-    for (int64_t i = 0; i < n; i += PAIR) {
-        pair c = {{0}, {0}};
-        for (int64_t k = 0; k < near; k++) {
-            pair p = columns_pair(x + k * row_stride + i, n - i);
-            c.a += p.a;
-            c.b += p.b;
-        }
-        pair_set(centre + i, (pair){c.a / (float)near, c.b / (float)near});
-    }
-    for (int64_t quarter = quarter_of(rows, row_stride, n); r < quarter * TOGETHER; r += TOGETHER) {
+    int64_t r = 0, ahead = walk_ahead(rows, n), quarter = quarter_of(rows, row_stride, n);
+    size_t room = (size_t)((n + PAIR - 1) / PAIR * PAIR) * sizeof *sums;
+    memset(sums, 0, room);
+    memset(squares, 0, room);
+    centre_of(centre, x, rows, row_stride, n, quarter);
+    for (; r < quarter * TOGETHER; r += TOGETHER) {
         distances_into(sums, squares, centre, x + r / TOGETHER * n, TOGETHER, quarter * n, n, 0);
     }
     for (; r + TOGETHER <= rows; r += TOGETHER) {

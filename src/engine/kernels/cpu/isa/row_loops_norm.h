@@ -161,52 +161,66 @@ static void moments_columns_twice(value *mean, value *m2, const value *x, int64_
     }
 }
 
-/* Adds distances from `centre`, and their squares, of one row or four. */
+/* Adds distances from `centre`, and their squares, of rows row_stride apart: 1, 4 or 8, a constant. Eight are asked for a page ahead: beside
+   what sums take up of L1, the CPU by itself does not fetch them in time (512 rows of 4 KiB on two cores of a Zen 4: 84% of a loop that only reads,
+   76% with four rows, 81% where none are asked for). */
 static inline __attribute__((always_inline)) void distances_into(value *sums, value *squares, const value *centre, const value *x,
-                                                                 bool has_four, int64_t row_stride, int64_t n) {
-    const value *y = x + row_stride, *z = y + row_stride, *u = z + row_stride;
+                                                                 int64_t rows, int64_t row_stride, int64_t n) {
+    enum { PAGE = 4096 };
     int64_t i = 0;
-    for (; has_four && i + PACK <= n; i += PACK) {
-        pack c = pack_at(centre + i), s = pack_at(sums + i), q = pack_at(squares + i);
-        pack p = pack_at(x + i) - c, d = pack_at(y + i) - c, e = pack_at(z + i) - c, f = pack_at(u + i) - c;
-        s += (p + d) + (e + f);
-        q += (p * p + d * d) + (e * e + f * f);
+    for (; i + PACK <= n; i += PACK) {
+        pack c = pack_at(centre + i), s = {0}, q = {0};
+        for (int64_t r = 0; r < rows; r++) {
+            const value *at = x + r * row_stride + i;
+            if (rows == 8) {
+                __builtin_prefetch((const char *)((uintptr_t)at + PAGE), 0, 2); /* it may lie outside */
+            }
+            pack d = pack_at(at) - c;
+            s += d;
+            q += d * d;
+        }
+        s += pack_at(sums + i);
+        q += pack_at(squares + i);
         memcpy(sums + i, &s, sizeof s);
         memcpy(squares + i, &q, sizeof q);
     }
-#pragma omp simd
-    for (int64_t k = i; k < n; k++) {
-        value p = x[k] - centre[k], d = has_four ? y[k] - centre[k] : 0, e = has_four ? z[k] - centre[k] : 0;
-        value f = has_four ? u[k] - centre[k] : 0;
-        sums[k] += (p + d) + (e + f);
-        squares[k] += (p * p + d * d) + (e * e + f * f);
+    for (; i < n; i++) {
+        for (int64_t r = 0; r < rows; r++) {
+            value d = x[r * row_stride + i] - centre[i];
+            sums[i] += d;
+            squares[i] += d * d;
+        }
     }
 }
 
 /* In one pass, about the mean of some rows, of columns whose squares are not mostly what that mean adds to them. Rows one behind the
-   other by quarters, as far as there are (add_quarters). */
+   other by eighths, as far as there are: a row of each in turn (add_rows). */
 static bool moments_columns_once(value *mean, value *m2, const value *x, int64_t rows, int64_t row_stride, int64_t n) {
-    enum { MOST = 1024, NEAR = 16, LEAST = 4 * NEAR };
+    enum { MOST = 1024, NEAR = 16, LEAST = 4 * NEAR, PARTS = 8 };
     _Alignas(64) value centre[MOST];
     if (rows < LEAST || n > MOST) {
         return false;
     }
-    int64_t quarter = rows / 4, done = row_stride == n ? 4 * quarter : 0, bad = 0;
-    sum_rows(centre, x, NEAR, row_stride, n);
+    int64_t part = row_stride == n ? rows / PARTS : 0, done = PARTS * part, bad = 0;
+    memset(centre, 0, (size_t)n * sizeof *centre);
+    for (int64_t r = 0; r < NEAR; r += 4) { /* those that are read first: none is fetched out of turn */
+        const value *from = part > 0 ? x + (r % PARTS * part + r / PARTS) * n : x + r * row_stride;
+        rows_into(centre, from, 4, part > 0 ? part * n : row_stride, n, false);
+    }
     memset(mean, 0, (size_t)n * sizeof *mean);
     memset(m2, 0, (size_t)n * sizeof *m2);
     for (int64_t i = 0; i < n; i++) {
         centre[i] *= (value)1 / NEAR;
     }
-    for (int64_t r = 0; r < done; r += 4) {
-        distances_into(mean, m2, centre, x + r / 4 * n, true, quarter * n, n);
+    for (int64_t r = 0; r < part; r++) {
+        distances_into(mean, m2, centre, x + r * n, PARTS, part * n, n);
     }
     for (; done + 4 <= rows; done += 4) {
         ask_for_rows((const value *)((uintptr_t)x + (uintptr_t)((done + 4) * row_stride) * sizeof *x), row_stride, n);
-        distances_into(mean, m2, centre, x + done * row_stride, true, row_stride, n);
+        distances_into(mean, m2, centre, x + done * row_stride, 4, row_stride, n);
     }
     for (; done < rows; done++) {
-        distances_into(mean, m2, centre, x + done * row_stride, false, row_stride, n);
+        distances_into(mean, m2, centre, x + done * row_stride, 1, row_stride, n);
     }
     const value share = 1 / (value)rows;
 #pragma omp simd reduction(| : bad)
