@@ -21,9 +21,37 @@ ALWAYS_INLINE wide_four sin_of(dtype t, wide_four x, parameters unused) {
     return t == ASSAY_F16 ? four_sin_for_f16(x) : four_sin_for_bf16(x);
 }
 
+/* For |x| up to 1024, f half turns from the nearest whole number of them: (1 / 4 - f^2) times a polynomial of that, which goes through the zeros.
+   3e-5; f, of numbers with 8 digits, comes as near to 1 / 2 as 2e-4 and is exact but for 3e-8. */
+ALWAYS_INLINE wide_four cos_of_bf16(wide_four x) {
+    wide_four turns, f, p;
+    for (int k = 0; k < 4; k++) {
+        turns.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
+        f.v[k] = x.v[k] * 0x1.45f306p-2f - (turns.v[k] - ROUND_MAGIC_F32);
+    }
+    for (int k = 0; k < 4; k++) {
+        f.v[k] = x.v[k] * 0x1.b9391p-27f + f.v[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        f.v[k] = 0.25f - f.v[k] * f.v[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        p.v[k] = f.v[k] * 0x1.317d0cp+0f + 0x1.9135a6p+1f;
+        turns.v[k] = (wide_f32)((wide_i32)turns.v[k] << 31);
+    }
+    for (int k = 0; k < 4; k++) {
+        p.v[k] = p.v[k] * f.v[k] + 0x1.9222c6p+1f;
+        f.v[k] = (wide_f32)((wide_i32)f.v[k] ^ (wide_i32)turns.v[k]);
+    }
+    for (int k = 0; k < 4; k++) {
+        p.v[k] = p.v[k] * f.v[k];
+    }
+    return p;
+}
+
 ALWAYS_INLINE wide_four cos_of(dtype t, wide_four x, parameters unused) {
     (void)unused;
-    return t == ASSAY_F16 ? four_cos_for_f16(x) : four_cos_for_bf16(x);
+    return t == ASSAY_F16 ? four_cos_for_f16(x) : cos_of_bf16(x);
 }
 
 ALWAYS_INLINE void angles(const pointwise_halves *h, function f) {
