@@ -44,8 +44,27 @@ ALWAYS_INLINE wide_four gelu_for_f16(wide_four x) {
     return product(x, four_normal_cdf_for_f16(x));
 }
 
-static void gelu_loop(const pointwise_halves *h) {
+/* The bits of the largest half below 5: most steps have none above, and need no limits (vector_halves.h). */
+enum { MOST_BF16_GELU = 0x409f, MOST_F16_GELU = 0x44ff };
+
+static void any_gelu_loop(const pointwise_halves *h) {
     run_either(h, (function){.one = gelu_for_bf16}, (function){.one = gelu_for_f16});
+}
+
+ALWAYS_INLINE void run_within(const pointwise_halves *h, function f) {
+    function of_f16 = f;
+    f.most = MOST_BF16_GELU;
+    of_f16.most = MOST_F16_GELU;
+    run_either(h, f, of_f16);
+}
+
+ALWAYS_INLINE wide_four gelu_within(wide_four x) {
+    return product(x, four_normal_cdf_within(x));
+}
+
+static void gelu_loop(const pointwise_halves *h) {
+    const function f = {.one = gelu_within, .is_checked = true, .slow = any_gelu_loop, .least = 1};
+    run_within(h, f);
 }
 
 /* x times the logistic function of 2 sqrt(2 / pi) (x + 0.044715 x^3), as (1 + tanh u) / 2 is that of 2u. The factor holds 1 / ln 2. */
@@ -73,8 +92,17 @@ ALWAYS_INLINE wide_four gelu_backward_for_f16(wide_four g, wide_four x) {
     return product(g, four_normal_slope_for_f16(x));
 }
 
-static void gelu_backward_loop(const pointwise_halves *h) {
+static void any_gelu_backward_loop(const pointwise_halves *h) {
     run_either(h, (function){.two = gelu_backward_for_bf16}, (function){.two = gelu_backward_for_f16});
+}
+
+ALWAYS_INLINE wide_four gelu_backward_within(wide_four g, wide_four x) {
+    return product(g, four_normal_slope_within(x));
+}
+
+static void gelu_backward_loop(const pointwise_halves *h) {
+    const function f = {.two = gelu_backward_within, .is_checked = true, .slow = any_gelu_backward_loop, .least = 1};
+    run_within(h, f);
 }
 
 /* e (1 + e + t) / (1 + e)^2, the slope of x times the logistic function of z at e = e^z and t = x times the slope of z: what is near 0

@@ -28,7 +28,8 @@ typedef struct function {
     wide_four (*two_with)(dtype t, wide_four g, wide_four x, parameters s);
     bool is_second;  /* the one operand is the call's second: the first is a number */
     bool has_ties;   /* results may lie half-way between two halves, and not by chance: those go to the even one */
-    bool is_checked; /* not for sizes above `most`, or for those between 0 and `least`: steps with such go by way of `slow` */
+    bool is_checked; /* not for sizes above `most`, or for those between 0 and `least`: steps with such go by way of `slow`. Of two
+                        operands the second is meant */
     pointwise_halves_loop *slow;
     dtype type;
     bool streams;
@@ -83,12 +84,14 @@ ALWAYS_INLINE bool step_fits(function f, const uint16_t *x) {
     return wrong == 0;
 }
 
-/* Those it is not meant for. One operand of the call is a number, or there is but one. */
-static __attribute__((noinline)) void slow_step(const pointwise_halves *h, pointwise_halves_loop *slow, uint16_t *out, const uint16_t *x) {
+/* Those it is not meant for. y: the call's second operand; NULL: that is a number, or the first is, or there is but one. */
+static __attribute__((noinline)) void slow_step(const pointwise_halves *h, pointwise_halves_loop *slow, uint16_t *out, const uint16_t *x,
+                                                const uint16_t *y) {
     pointwise_halves part = *h;
     part.chunk.n = STEP;
     part.chunk.out = out;
     part.chunk.in[0] = x;
+    part.chunk.in[1] = y != NULL ? y : h->chunk.in[1];
     part.streams = part.fetches = false;
     slow(&part);
 }
@@ -114,11 +117,12 @@ ALWAYS_INLINE void whole_steps(const pointwise_halves *h, function f, int64_t n)
                 ask_ahead(y + at);
             }
         }
-        if (f.is_checked && __builtin_expect(!step_fits(f, x + at), 0)) {
-            slow_step(h, f.slow, out + at, x + at);
+        const uint16_t *second = has_two(f) ? y + at : NULL;
+        if (f.is_checked && __builtin_expect(!step_fits(f, has_two(f) ? second : x + at), 0)) {
+            slow_step(h, f.slow, out + at, x + at, second);
             continue;
         }
-        step(f, out + at, x + at, has_two(f) ? y + at : NULL);
+        step(f, out + at, x + at, second);
     }
 }
 
@@ -139,8 +143,8 @@ ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
         if (has_two(f)) {
             memcpy(in[1], (const uint16_t *)h->chunk.in[1] + whole, bytes);
         }
-        if (f.is_checked && !step_fits(f, in[0])) {
-            slow_step(h, f.slow, out, in[0]);
+        if (f.is_checked && !step_fits(f, in[has_two(f)])) {
+            slow_step(h, f.slow, out, in[0], has_two(f) ? in[1] : NULL);
         } else {
             f.streams = false;
             step(f, out, in[0], in[1]);

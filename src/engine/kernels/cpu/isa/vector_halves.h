@@ -30,6 +30,20 @@ VECTOR_INLINE int four_any_below(wide_four x, float bound) {
 }
 #endif
 
+/* Whether the size of any is above a positive number. NaN may count among them. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int four_any_beyond(wide_four x, float bound) {
+    wide_i32 most = (wide_i32)x.v[0] + (wide_i32)x.v[0]; /* doubled, bits have no sign */
+    wide_i32 least = (wide_i32)wide_of(bound);
+    uint16_t some;
+    for (int k = 1; k < IN_FOUR; k++) {
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_i32)x.v[k] + (wide_i32)x.v[k]));
+    }
+    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(least + least));
+    return some != 0;
+}
+#endif
+
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_times(wide_four x, float factor) {
     for (int k = 0; k < IN_FOUR; k++) {
@@ -229,7 +243,7 @@ VECTOR_INLINE wide_four four_tanh_for_f16(wide_four x) {
 /* The normal distribution's share below x, as the square of the table of its root, of degree 3: all of it from 3.8 on, and 0 in the first
    interval, below -5.73, where x times it is 0 in f16. 1e-4 where that is a normal number, 5e-4 below. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
+VECTOR_INLINE wide_four four_limited_normal_cdf(wide_four x) {
     static const float terms[4][32] __attribute__((aligned(64))) = {
         {
             0x1.6a09d4p-1f, 0x1.6a015ap-1f, 0x1.695a94p-1f, 0x1.66e586p-1f, 0x1.62bcd4p-1f, 0x1.601c4p-1f, 0x1.64acep-1f,
@@ -310,10 +324,86 @@ VECTOR_INLINE wide_four four_low_normal_cdf(wide_four x) {
 }
 #endif
 
-/* 3.2e-4. What is as low as the quicker table does not go, or not so near, is rare, in four registers too, and takes a quarter longer. */
+/* The same where the size is below 5, as the square of the table of its root: 3e-4, 7.8e-5 where it is below 4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_cdf_within(wide_four x) {
+    static const float terms[4][32] __attribute__((aligned(64))) = {
+        {
+            0x1.6a09dp-1f, 0x1.69ffd6p-1f, 0x1.693d7p-1f, 0x1.66757ep-1f, 0x1.6216b4p-1f, 0x1.604c52p-1f,
+            0x1.676e5ep-1f, 0x1.7b3a32p-1f, 0x1.994138p-1f, 0x1.ba2e6ap-1f, 0x1.d688b6p-1f, 0x1.ea7b7ap-1f,
+            0x1.f639d6p-1f, 0x1.fc1a88p-1f, 0x1.fea216p-1f, 0x1.ff93b4p-1f, 0x1.41a292p-3f, 0x1.02053ep-2f,
+            0x1.81a33cp-2f, 0x1.0c190cp-1f, 0x1.5a6c3ap-1f, 0x1.9fe17cp-1f, 0x1.d072eep-1f, 0x1.e48e02p-1f,
+            0x1.dc971ap-1f, 0x1.c136acp-1f, 0x1.9f9232p-1f, 0x1.836788p-1f, 0x1.7263f2p-1f, 0x1.6b76cap-1f,
+            0x1.6a01fcp-1f, 0x1.6a0554p-1f
+        },
+        {
+            0x1.20dd7ap-2f, 0x1.21fc08p-2f, 0x1.2b1b56p-2f, 0x1.3fc296p-2f, 0x1.57465p-2f, 0x1.5f2b54p-2f,
+            0x1.47820ep-2f, 0x1.0f196ap-2f, 0x1.8937acp-3f, 0x1.f17b2p-4f, 0x1.128bb4p-4f, 0x1.09006cp-5f,
+            0x1.c0cf76p-7f, 0x1.4e7e38p-8f, 0x1.b8189ep-10f, 0x1.00331p-11f, 0x1.54898ap-4f, 0x1.1efd94p-3f,
+            0x1.c2be76p-3f, 0x1.49124p-2f, 0x1.bd839p-2f, 0x1.16cf94p-1f, 0x1.41a346p-1f, 0x1.5511e8p-1f,
+            0x1.4c1702p-1f, 0x1.29ee86p-1f, 0x1.f36d4ep-2f, 0x1.945794p-2f, 0x1.4e7c76p-2f, 0x1.2a47a4p-2f,
+            0x1.1ff328p-2f, 0x1.20544cp-2f
+        },
+        {
+            -0x1.cb5a88p-5f, -0x1.f9f636p-5f, -0x1.47527p-4f, -0x1.ae4278p-4f, -0x1.017142p-3f, -0x1.0d068ap-3f,
+            -0x1.e5ad6cp-4f, -0x1.7a6b66p-4f, -0x1.fe44d4p-5f, -0x1.2ad56cp-5f, -0x1.3161b8p-6f, -0x1.117d82p-7f,
+            -0x1.af0fa2p-9f, -0x1.2bfd0cp-10f, -0x1.71cf28p-12f, -0x1.94bcp-14f, 0x1.e35a1ep-7f, 0x1.ac96aap-6f,
+            0x1.626738p-5f, 0x1.1074bep-4f, 0x1.83e4d6p-4f, 0x1.fc8fecp-4f, 0x1.30a6e4p-3f, 0x1.49b386p-3f,
+            0x1.3c34b2p-3f, 0x1.03574cp-3f, 0x1.4e3656p-4f, 0x1.dfb716p-6f, -0x1.1ea812p-6f, -0x1.8c771cp-5f,
+            -0x1.ee9656p-5f, -0x1.e487e8p-5f
+        },
+        {
+            -0x1.91d35ap-6f, -0x1.aede1p-7f, -0x1.388d48p-11f, 0x1.44c45p-7f, 0x1.083922p-6f, 0x1.1ed928p-6f,
+            0x1.f05616p-7f, 0x1.683e6ap-7f, 0x1.c03b8ap-8f, 0x1.e3aa2ap-9f, 0x1.c827c6p-10f, 0x1.7a3c4cp-11f,
+            0x1.15033p-12f, 0x1.67ae62p-14f, 0x1.9f27cep-16f, 0x1.aae674p-18f, 0x1.cba39p-11f, 0x1.ad651cp-10f,
+            0x1.76911ap-9f, 0x1.2ff912p-8f, 0x1.c89a3ep-8f, 0x1.3aeaacp-7f, 0x1.89efdep-7f, 0x1.b50134p-7f,
+            0x1.99f8fp-7f, 0x1.1baa9p-7f, 0x1.819176p-10f, -0x1.122ee6p-7f, -0x1.389b46p-6f, -0x1.cc9132p-6f,
+            -0x1.0d4e5p-5f, -0x1.039cbp-5f
+        },
+    };
+    wide_four root = four_from_table(terms, x, 3, 15.5f / 5.0f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        root.v[k] = root.v[k] * root.v[k];
+    }
+    return root;
+}
+#endif
+
+/* What has numbers beyond that table is rare, and stands apart: it would take registers that the table needs. What is as low as the limited
+   table does not go, or not so near, takes a quarter longer. */
+#if defined(__AVX512DQ__)
+static void far_normal_cdf_for_bf16(wide_four *x) __attribute__((noinline, unused));
+static void far_normal_cdf_for_bf16(wide_four *x) {
+    *x = four_any_below(*x, -5.2f) ? four_low_normal_cdf(*x) : four_limited_normal_cdf(*x);
+}
+#endif
+
+#if defined(__AVX512DQ__)
+static void far_normal_cdf_for_f16(wide_four *x) __attribute__((noinline, unused));
+static void far_normal_cdf_for_f16(wide_four *x) {
+    *x = four_limited_normal_cdf(*x);
+}
+#endif
+
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_normal_cdf_for_bf16(wide_four x) {
-    return __builtin_expect(four_any_below(x, -5.2f), 0) ? four_low_normal_cdf(x) : four_normal_cdf_for_f16(x);
+    if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
+        wide_four far = x;
+        far_normal_cdf_for_bf16(&far);
+        return far;
+    }
+    return four_normal_cdf_within(x);
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_cdf_for_f16(wide_four x) {
+    if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
+        wide_four far = x;
+        far_normal_cdf_for_f16(&far);
+        return far;
+    }
+    return four_normal_cdf_within(x);
 }
 #endif
 
@@ -335,7 +425,7 @@ VECTOR_INLINE wide_four four_slope_of(wide_four x, wide_four s, wide_four value)
 /* By the square of a table of its root, of degree 3. Below -6.6 it is that of -6.6, which is 0 in f16. 3.2e-5 up to 4, 1.2e-4 up to 5, where it is no normal
    number of f16, 7e-4 at the end. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
+VECTOR_INLINE wide_four four_limited_normal_slope(wide_four x) {
     static const float terms[4][32] __attribute__((aligned(64))) = {
         {
             0x1.a18c4p-1f, 0x1.a1888cp-1f, 0x1.a14cbp-1f, 0x1.a0879ep-1f, 0x1.9f60dcp-1f, 0x1.9f0dfep-1f,
@@ -420,10 +510,86 @@ VECTOR_INLINE wide_four four_low_normal_slope(wide_four x) {
 }
 #endif
 
-/* 7e-4. */
+/* The same where the size is below 5: x + 0.7518 times what is left, by the table of its root. 2.9e-4. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_slope_within(wide_four x) {
+    static const float terms[4][32] __attribute__((aligned(64))) = {
+        {
+            0x1.a18c06p-1f, 0x1.a178p-1f, 0x1.a05c86p-1f, 0x1.9e568ap-1f, 0x1.a1dd36p-1f, 0x1.b816f8p-1f,
+            0x1.e9c31cp-1f, 0x1.158cap+0f, 0x1.2e74bcp+0f, 0x1.331774p+0f, 0x1.243b22p+0f, 0x1.0c447p+0f,
+            0x1.eab28cp-1f, 0x1.c85634p-1f, 0x1.b177b6p-1f, 0x1.a25ce2p-1f, 0x1.63f5fp-2f, 0x1.122f2cp-1f,
+            0x1.87d044p-1f, 0x1.031e5p+0f, 0x1.3c921p+0f, 0x1.64c27ep+0f, 0x1.731ad6p+0f, 0x1.659c2ap+0f,
+            0x1.4351ccp+0f, 0x1.18fdaep+0f, 0x1.e7c23p-1f, 0x1.b7df6cp-1f, 0x1.a2fc4p-1f, 0x1.9f0174p-1f,
+            0x1.a07ea4p-1f, 0x1.a178fp-1f
+        },
+        {
+            0x1.bba08p-4f, 0x1.c4c34ep-4f, 0x1.fb068ep-4f, 0x1.1cc54p-3f, 0x1.f35f86p-4f, 0x1.11bf6ep-5f,
+            -0x1.0a8354p-3f, -0x1.40cbaap-2f, -0x1.bd8404p-2f, -0x1.d2ca4ap-2f, -0x1.99036ap-2f, -0x1.4416ecp-2f,
+            -0x1.f3891p-3f, -0x1.8cef74p-3f, -0x1.4db424p-3f, -0x1.26d788p-3f, 0x1.772fdcp-3f, 0x1.2f157p-2f,
+            0x1.c5f666p-2f, 0x1.3a0182p-1f, 0x1.8f547ap-1f, 0x1.d00bcp-1f, 0x1.e91212p-1f, 0x1.ce38dep-1f,
+            0x1.82d3aep-1f, 0x1.19b416p-1f, 0x1.5f5262p-2f, 0x1.7c8ae8p-3f, 0x1.a48f22p-4f, 0x1.544858p-4f,
+            0x1.82d564p-4f, 0x1.b2e73ap-4f
+        },
+        {
+            -0x1.34b224p-3f, -0x1.4d5764p-3f, -0x1.85c5ecp-3f, -0x1.ae3b04p-3f, -0x1.912e6ep-3f, -0x1.15c866p-3f,
+            -0x1.653faap-5f, 0x1.692e06p-5f, 0x1.84e7b6p-4f, 0x1.a56724p-4f, 0x1.5a7f54p-4f, 0x1.ec484p-5f,
+            0x1.4b8e42p-5f, 0x1.cad16ep-6f, 0x1.563cd4p-6f, 0x1.139192p-6f, 0x1.092b6p-5f, 0x1.c20ef8p-5f,
+            0x1.62128cp-4f, 0x1.00ed4p-3f, 0x1.556d6ep-3f, 0x1.9aec1p-3f, 0x1.b807cap-3f, 0x1.9469bp-3f, 0x1.25d66ap-3f,
+            0x1.dea42ep-5f, -0x1.4a295p-5f, -0x1.0754fap-3f, -0x1.7b3452p-3f, -0x1.9cf4fep-3f, -0x1.7e80e4p-3f,
+            -0x1.4c57dep-3f
+        },
+        {
+            -0x1.54b63p-8f, 0x1.49e3c2p-6f, 0x1.445a8ep-5f, 0x1.8a8334p-5f, 0x1.6a7dd4p-5f, 0x1.f48792p-6f,
+            0x1.b2b41ap-7f, -0x1.86d9bp-11f, -0x1.008982p-7f, -0x1.21964p-7f, -0x1.c1a42ap-8f, -0x1.237578p-8f,
+            -0x1.5f1fe2p-9f, -0x1.aefdf6p-10f, -0x1.1faacep-10f, -0x1.a6ce98p-11f, 0x1.f66a2ep-10f, 0x1.c0915cp-9f,
+            0x1.737848p-8f, 0x1.1b8ba8p-7f, 0x1.8b27cap-7f, 0x1.eeaffp-7f, 0x1.0deb74p-6f, 0x1.dcd3bp-7f,
+            0x1.047bdcp-7f, -0x1.f255acp-9f, -0x1.3f9432p-6f, -0x1.274636p-5f, -0x1.909e22p-5f, -0x1.b67c4cp-5f,
+            -0x1.81279ap-5f, -0x1.e5fddap-6f
+        },
+    };
+    wide_four root = four_from_table(terms, x, 3, 15.5f / 5.0f);
+    for (int k = 0; k < IN_FOUR; k++) {
+        root.v[k] = (root.v[k] * (x.v[k] + 0x1.80ead2p-1f)) * root.v[k];
+    }
+    return root;
+}
+#endif
+
+/* What has numbers beyond that table is rare, and stands apart: it would take registers that the table needs. What is as low as the limited
+   table does not go, or not so near, takes a quarter longer. */
+#if defined(__AVX512DQ__)
+static void far_normal_slope_for_bf16(wide_four *x) __attribute__((noinline, unused));
+static void far_normal_slope_for_bf16(wide_four *x) {
+    *x = four_any_below(*x, -6.55f) ? four_low_normal_slope(*x) : four_limited_normal_slope(*x);
+}
+#endif
+
+#if defined(__AVX512DQ__)
+static void far_normal_slope_for_f16(wide_four *x) __attribute__((noinline, unused));
+static void far_normal_slope_for_f16(wide_four *x) {
+    *x = four_limited_normal_slope(*x);
+}
+#endif
+
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
-    return __builtin_expect(four_any_below(x, -6.55f), 0) ? four_low_normal_slope(x) : four_normal_slope_for_f16(x);
+    if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
+        wide_four far = x;
+        far_normal_slope_for_bf16(&far);
+        return far;
+    }
+    return four_normal_slope_within(x);
+}
+#endif
+
+#if defined(__AVX512DQ__)
+VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
+    if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
+        wide_four far = x;
+        far_normal_slope_for_f16(&far);
+        return far;
+    }
+    return four_normal_slope_within(x);
 }
 #endif
 
