@@ -307,7 +307,7 @@ static void places_by_columns_agree(void **state) {
             best[i] = HALF_KEY_WORST;
             where[i] = -1;
         }
-        h->loops->place_rows(best, where, b.at, rows, stride, n, smallest);
+        h->loops->place_rows(best, where, b.at, rows, stride, n, smallest, round / n_sets % 2 == 1);
         for (int64_t i = 0; i < n; i++) {
             int64_t first = 0;
             for (int64_t k = 1; k < rows; k++) {

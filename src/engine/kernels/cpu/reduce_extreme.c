@@ -126,7 +126,7 @@ static void find_in_halves(const extreme *e, const char *at, int64_t n, int64_t 
     for (int64_t r = from; r < to; r += ROWS) {
         int64_t rows = to - r < ROWS ? to - r : ROWS;
         memset(where, -1, sizeof where);
-        e->s.halves->place_rows(keys, where, at + r * stride, rows, stride / (int64_t)sizeof(uint16_t), n, e->smallest);
+        e->s.halves->place_rows(keys, where, at + r * stride, rows, stride / (int64_t)sizeof(uint16_t), n, e->smallest, e->asks);
         for (int64_t i = 0; i < n; i++) {
             best.places[i] = where[i] >= 0 ? r + where[i] : best.places[i];
         }

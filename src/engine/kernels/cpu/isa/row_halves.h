@@ -36,7 +36,7 @@ typedef struct row_halves {
        is read that lies behind. */
     int64_t (*place)(int16_t *best, const void *x, int64_t n, bool smallest, bool asks);
     /* The same column by column, of INT16_MAX rows at most: where[i] becomes the row, if one beats best[i]. */
-    void (*place_rows)(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest);
+    void (*place_rows)(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest, bool asks);
     /* Of each of rows that lie one behind the other, ROW_BLOCK elements at most. */
     void (*moments)(const void *x, int64_t rows, int64_t n, double *mean, double *m2);
     void (*moments_columns)(const void *x, int64_t rows, int64_t row_stride, int64_t n, float *mean, float *m2);

@@ -230,7 +230,7 @@ ALWAYS_INLINE void lanes_join(lanes *l, keys k, int64_t place) {
     l->best = keys_most(l->best, k);
 }
 
-/* Rows by quarters, one of each in turn (quarter_of). */
+/* Rows by quarters, one of each in turn (quarter_of), as they come from memory: in caches what equals cost shows. */
 ALWAYS_INLINE void place_quarters(int16_t *best, int16_t *where, const uint16_t *x, int64_t quarter, int64_t n, bool smallest) {
     for (int64_t r = 0; r < quarter; r++) {
         for (int64_t i = 0; i < n; i += KEYS) {
@@ -246,8 +246,8 @@ ALWAYS_INLINE void place_quarters(int16_t *best, int16_t *where, const uint16_t 
 }
 
 ALWAYS_INLINE void place_rows_of(int16_t *best, int16_t *where, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n,
-                                 bool smallest) {
-    int64_t ahead = walk_ahead(rows, n), quarter = quarter_of(rows, row_stride, n);
+                                 bool smallest, bool asks) {
+    int64_t ahead = walk_ahead(rows, n), quarter = asks ? quarter_of(rows, row_stride, n) : 0;
     int64_t r = quarter * TOGETHER;
     if (quarter > 0) {
         place_quarters(best, where, x, quarter, n, smallest);
@@ -260,10 +260,10 @@ ALWAYS_INLINE void place_rows_of(int16_t *best, int16_t *where, const uint16_t *
     }
 }
 
-static void place_rows(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest) {
+static void place_rows(int16_t *best, int16_t *where, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest, bool asks) {
     if (smallest) {
-        place_rows_of(best, where, x, rows, row_stride, n, true);
+        place_rows_of(best, where, x, rows, row_stride, n, true, asks);
     } else {
-        place_rows_of(best, where, x, rows, row_stride, n, false);
+        place_rows_of(best, where, x, rows, row_stride, n, false, asks);
     }
 }

@@ -194,17 +194,18 @@ static inline __attribute__((always_inline)) void distances_into(value *sums, va
 }
 
 /* In one pass, about the mean of some rows, of columns whose squares are not mostly what that mean adds to them. Rows one behind the
-   other by eighths, as far as there are: a row of each in turn (add_rows). */
+   other by quarters or, of large ones, by eighths, as far as there are: a row of each in turn (add_rows). */
 static bool moments_columns_once(value *mean, value *m2, const value *x, int64_t rows, int64_t row_stride, int64_t n) {
-    enum { MOST = 1024, NEAR = 16, LEAST = 4 * NEAR, PARTS = 8 };
+    enum { MOST = 1024, NEAR = 16, LEAST = 4 * NEAR, LARGE_BYTES = 512 << 10 };
     _Alignas(64) value centre[MOST];
     if (rows < LEAST || n > MOST) {
         return false;
     }
-    int64_t part = row_stride == n ? rows / PARTS : 0, done = PARTS * part, bad = 0;
+    int64_t parts = rows * n * (int64_t)sizeof *x >= LARGE_BYTES ? 8 : 4, part = row_stride == n ? rows / parts : 0;
+    int64_t done = parts * part, bad = 0;
     memset(centre, 0, (size_t)n * sizeof *centre);
     for (int64_t r = 0; r < NEAR; r += 4) { /* those that are read first: none is fetched out of turn */
-        const value *from = part > 0 ? x + (r % PARTS * part + r / PARTS) * n : x + r * row_stride;
+        const value *from = part > 0 ? x + (r % parts * part + r / parts) * n : x + r * row_stride;
         rows_into(centre, from, 4, part > 0 ? part * n : row_stride, n, false);
     }
     memset(mean, 0, (size_t)n * sizeof *mean);
@@ -212,8 +213,11 @@ static bool moments_columns_once(value *mean, value *m2, const value *x, int64_t
     for (int64_t i = 0; i < n; i++) {
         centre[i] *= (value)1 / NEAR;
     }
-    for (int64_t r = 0; r < part; r++) {
-        distances_into(mean, m2, centre, x + r * n, PARTS, part * n, n);
+    for (int64_t r = 0; r < part && parts == 8; r++) {
+        distances_into(mean, m2, centre, x + r * n, 8, part * n, n);
+    }
+    for (int64_t r = 0; r < part && parts == 4; r++) {
+        distances_into(mean, m2, centre, x + r * n, 4, part * n, n);
     }
     for (; done + 4 <= rows; done += 4) {
         ask_for_rows((const value *)((uintptr_t)x + (uintptr_t)((done + 4) * row_stride) * sizeof *x), row_stride, n);
