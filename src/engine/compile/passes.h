@@ -182,6 +182,20 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);
 /* And the variables whose values are computed side by side. */
 void choose_beside(kernel *k);
+/* Such a pair of sums, among a kernel's roots and expressions. */
+typedef struct deviation_form {
+    int sum, squares;      /* roots: of x, of (x - mean)^2 */
+    int element;           /* x */
+    int result, mean, deviation; /* expressions: of the first root, what the second takes off, and x less that */
+} deviation_form;
+/* Whether a kernel has them. */
+bool find_deviations(const kernel *k, deviation_form *form);
+/* Whether it has them, and no other loops, with columns for lanes, so many rows of each that some of the first tell a number near the
+   mean, and so much that it is better read once. */
+bool find_column_deviations(const compiler *c, const kernel *k, deviation_form *form);
+enum { NEAR_ROWS = 16 };
+/* Whether only the first phase has loops; what comes behind it finishes what a row has come to. */
+bool is_single_pass(const kernel *k);
 /* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
 bool choose_streams(compiler *c, kernel *k, loop_choice choice);
 /* What tasks in flight keep, where their rows are lanes, has to fit most of a core's own cache, beside what passes through it. */

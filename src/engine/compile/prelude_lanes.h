@@ -231,6 +231,19 @@ VECTOR_INLINE float near_mean_of_16_f32(const float *a) {
     return steps > -most && steps < most ? grid * (float)(int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)) : mean;
 }
 
+/* The same of one of many columns, of which so many are not to be far off: a multiple of a part of that. */
+VECTOR_INLINE float near_mean_f32(float mean, float low, float high) {
+    const float grid = 0.03125f * float_of_bits(bits_of_float(high - low) & 0x7f800000u), steps = mean / grid, most = 4194304.0f;
+    return (steps > -most) & (steps < most) ? grid * (float)(int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)) : mean;
+}
+
+/* What that is made of takes in x. */
+VECTOR_INLINE void take_near_f32(float *sum, float *low, float *high, float x) {
+    *sum += x;
+    *low = x < *low ? x : *low;
+    *high = x > *high ? x : *high;
+}
+
 typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t eight_i32 __attribute__((vector_size(32)));
 /* x where it is above y, else y. */
@@ -335,6 +348,15 @@ VECTOR_INLINE void held_to_f32(float *to, const held_f32 *from, int n) {
         to[l] = from->lanes[l];
     }
 #endif
+}
+
+/* What they have come to, added to others. */
+VECTOR_INLINE void held_added_f32(float *to, const held_f32 *from, int n) {
+    float x[HELD_LANES];
+    held_to_f32(x, from, n);
+    for (int l = 0; l < n; l++) {
+        to[l] += x[l];
+    }
 }
 
 VECTOR_INLINE void add_held_f32(held_f32 *to, const float *x, int n) {

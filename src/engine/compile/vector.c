@@ -178,8 +178,8 @@ enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, LANES_APART = 4
    [32768, 1024] took twice as long, of [8192, 4096] a quarter more (Zen 4, 2026-11). */
 enum { LANES_PASS = 4096, PASS_BYTES = 16 << 10 };
 
-static int64_t pass_lanes(const kernel *k) {
-    int64_t bytes = 0, lanes = LANES_PASS;
+static int64_t pass_lanes(const kernel *k, bool has_near_means) {
+    int64_t bytes = has_near_means ? (int64_t)sizeof(float) : 0, lanes = LANES_PASS;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         bool places = r->how == RED_ARGMAX || r->how == RED_ARGMIN;
@@ -306,11 +306,16 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     }
     const loop_variable *v = &k->variables[k->vector];
     /* Several passes want what the first has read in the L2 cache. */
-    int64_t rows = k->n_phases == 1 ? pass_lanes(k) : LANES_ROWS;
+    deviation_form form;
+    bool has_near_means = find_column_deviations(c, k, &form), once = is_single_pass(k) || has_near_means;
+    int64_t rows = once ? pass_lanes(k, has_near_means) : LANES_ROWS;
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes && !scatters(k) ? rows : LANES_PLAIN;
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;
     lanes = choice == LOOPS_WIDE ? 4 * lanes : choice == LOOPS_NARROW ? lanes / 4 : lanes;
     k->lanes = v->size >= lanes ? lanes : v->size > 0 ? v->size : 1;
+    if (has_near_means && k->lanes >= LANES_REDUCED) { /* they are taken by whole blocks, the last of which is not full */
+        k->lanes = (k->lanes + LANES_REDUCED - 1) / LANES_REDUCED * LANES_REDUCED;
+    }
     if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
         k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
     }
@@ -320,7 +325,7 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
         visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
     }
     double most = streams_rows(c, k) ? (double)ROWS_KEPT_BYTES / rows_kept(c, k) : SAVED_BYTES;
-    while (!v->is_reduced && k->n_phases > 1 && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
+    while (!v->is_reduced && !once && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
            (double)visited * (double)k->lanes * sizeof(float) > most) {
         k->lanes /= 2;
     }

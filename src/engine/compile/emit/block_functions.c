@@ -101,3 +101,21 @@ void emit_shared_operand(emitter *m, int i, const lane_range *range) {
     emit_lanes_to(m, i, array, range);
     m->widened[i] = true;
 }
+
+void emit_scanned_block(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    bool halves = r->store_dtype != r->dtype, streams = emit_is_streamed(m, r);
+    char before[48], after[48];
+    emit_line(m, "scan_block_f32(made%d, &total%d);", i, i);
+    if (halves && !streams) {
+        snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, false));
+        snprintf(after, sizeof after, ", made%d);", i);
+    } else if (halves) {
+        snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, false));
+        snprintf(after, sizeof after, ", made%d);", i);
+    } else {
+        snprintf(before, sizeof before, streams ? "stream_lines(" : "memcpy(");
+        snprintf(after, sizeof after, ", made%d, %d);", i, emit_block_lanes(m) * (int)sizeof(float));
+    }
+    emit_address_call(m, before, r->buffer, r->at, after);
+}

@@ -18,5 +18,7 @@ void emit_close_scope(emitter *m, const block_scope *s);
 void emit_block_function(emitter *m, int i, const lane_range *range);
 /* What a function takes and others read as well. */
 void emit_shared_operand(emitter *m, int i, const lane_range *range);
+/* A block of what is summed up: its running sums, as floats or as halves. */
+void emit_scanned_block(emitter *m, int i);
 
 #endif

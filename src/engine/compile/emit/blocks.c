@@ -123,11 +123,8 @@ static void choose_none(emitter *m) {
 
 /* --- a block ------------------------------------------------------------------------------------------------------------- */
 
-static void emit_before_block(emitter *m, int phase) {
+static void emit_widening(emitter *m) {
     const kernel *k = m->k;
-    if (emit_fetches_in(m, phase)) {
-        emit_fetches(m, phase);
-    }
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         if (m->widened[i] && e->kind == EXPR_RANDOM) {
@@ -147,23 +144,19 @@ static void emit_before_block(emitter *m, int phase) {
     }
 }
 
-/* A block of what is summed up: its running sums, as floats or as halves. */
-static void emit_scanned_block(emitter *m, int i) {
-    const root *r = &m->k->roots[i];
-    bool halves = r->store_dtype != r->dtype, streams = emit_is_streamed(m, r);
-    char before[48], after[48];
-    emit_line(m, "scan_block_f32(made%d, &total%d);", i, i);
-    if (halves && !streams) {
-        snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, false));
-        snprintf(after, sizeof after, ", made%d);", i);
-    } else if (halves) {
-        snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, false));
-        snprintf(after, sizeof after, ", made%d);", i);
-    } else {
-        snprintf(before, sizeof before, streams ? "stream_lines(" : "memcpy(");
-        snprintf(after, sizeof after, ", made%d, %d);", i, emit_block_lanes(m) * (int)sizeof(float));
+static void emit_before_block(emitter *m, int phase) {
+    if (emit_fetches_in(m, phase)) {
+        emit_fetches(m, phase);
     }
-    emit_address_call(m, before, r->buffer, r->at, after);
+    emit_widening(m);
+}
+
+static void emit_wide_rooms(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->widened[i]) {
+            emit_line(m, m->k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
+        }
+    }
 }
 
 static void emit_after_block(emitter *m, bool passes) {
@@ -247,11 +240,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     block_scope start;
     char last[32];
     m->block = block;
-    for (int i = 0; i < k->n_exprs; i++) {
-        if (m->widened[i]) {
-            emit_line(m, k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
-        }
-    }
+    emit_wide_rooms(m);
     bool passes = emit_passes_on(m, phase), copies = only_functions(m, phase);
     if (!passes && !copies && !m->stores_later) {
         emit_rooms(m);
@@ -458,6 +447,36 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     if (!is_known || n % emit_block_lanes(m) != 0) {
         emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
     }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+void emit_row_taken(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool whole = k->variables[k->vector].size % k->lanes == 0;
+    char n[32], last[32], before[96];
+    block_scope start;
+    snprintf(n, sizeof n, whole ? "%lld" : "n_lanes", (long long)k->lanes);
+    snprintf(before, sizeof before, "take_near_f32(r%d_%d + l, low%d + l, high%d + l, ", m->guessed, phase, m->guessed, m->guessed);
+    if (!whole || k->lanes % EMIT_BLOCK_LANES != 0) {
+        emit_lanes_into(m, m->near_of, before, ");", &(lane_range){"0", n, "first_lane", 0, false});
+        return;
+    }
+    emit_line(m, "for (int64_t block = 0; block < %s; block += %d) {", n, EMIT_BLOCK_LANES);
+    m->depth++;
+    m->block = "block";
+    memset(m->wanted, 0, (size_t)k->n_exprs);
+    emit_want(m, m->near_of);
+    for (int e = 0; e < k->n_exprs; e++) {
+        m->widened[e] = m->wanted[e] && can_widen(m, e, false);
+    }
+    emit_wide_rooms(m);
+    emit_open_scope(m, "first_lane", &start);
+    emit_widening(m);
+    emit_close_scope(m, &start);
+    snprintf(last, sizeof last, "%d", EMIT_BLOCK_LANES);
+    emit_lanes_into(m, m->near_of, before, ");", &(lane_range){"block", last, "first_lane", EMIT_BLOCK_LANES, false});
+    choose_none(m);
     m->depth--;
     emit_line(m, "}");
 }

@@ -16,6 +16,8 @@ void emit_block_later(emitter *m, int phase, const char *from);
 void emit_block_stores(emitter *m, int phase, const char *from);
 /* The same where rows are gone down in groups: what it reads back is fetched, and the last block may have fewer lanes. */
 void emit_group_block(emitter *m, int phase);
+/* One of the first rows, of which numbers near the means of columns are made: each lane's sum, least and largest take it in. */
+void emit_row_taken(emitter *m, int phase);
 /* `head`: a row's lanes up to the first whole line of what is stored. */
 void emit_flow_head(emitter *m, int phase);
 /* Whether the rows that a phase stores begin with whole lines, as far as they go past the caches. */

@@ -18,54 +18,6 @@
 /* What may be taken off: rounding errors grow fourfold where it is so much. */
 #define FAR_SHARE "0.75f"
 
-static bool is_sum(const root *r) {
-    return r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->buffer < 0 && r->phase <= 1;
-}
-
-/* Whether expression i is a root's result divided by the number of elements, which is `n`. */
-static bool is_mean(const kernel *k, int i, double n) {
-    const expr *e = &k->exprs[i];
-    if (e->kind != EXPR_MAP || e->n_sources != 2 || (e->fn != FN_MUL && e->fn != FN_DIV) || e->dtype != ASSAY_F32) {
-        return false;
-    }
-    const expr *of = &k->exprs[e->sources[0]], *by = &k->exprs[e->sources[1]];
-    if (of->kind != EXPR_RESULT || by->kind != EXPR_NUMBER) {
-        return false;
-    }
-    double share = e->fn == FN_MUL ? by->number.f * n : by->number.f / n;
-    return fabs(share - 1) < 1e-6;
-}
-
-/* Whether root i sums squares of what another one's mean is taken off. */
-static bool find_at(const kernel *k, int i, double n, deviation_form *form) {
-    const root *r = &k->roots[i];
-    const expr *square = &k->exprs[r->expr];
-    if (!is_sum(r) || r->phase != 1 || square->kind != EXPR_MAP || square->fn != FN_MUL || square->sources[0] != square->sources[1]) {
-        return false;
-    }
-    const expr *less = &k->exprs[square->sources[0]];
-    if (less->kind != EXPR_MAP || less->fn != FN_SUB || less->dtype != ASSAY_F32 || !is_mean(k, less->sources[1], n)) {
-        return false;
-    }
-    const expr *mean = &k->exprs[less->sources[1]], *result = &k->exprs[mean->sources[0]];
-    const root *sum = &k->roots[result->root];
-    if (!is_sum(sum) || sum->phase != 0 || sum->expr != less->sources[0]) {
-        return false;
-    }
-    *form = (deviation_form){.sum = result->root, .squares = i, .element = sum->expr, .result = mean->sources[0],
-                             .mean = less->sources[1], .deviation = square->sources[0]};
-    return true;
-}
-
-bool emit_find_deviations(const emitter *m, deviation_form *form) {
-    for (int i = 0; !m->rows && i < m->k->n_roots; i++) {
-        if (find_at(m->k, i, (double)emit_visited(m), form)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A copy of expression i, in the first phase. */
 static int append(kernel *k, int i) {
     k->exprs[k->n_exprs] = k->exprs[i];
@@ -73,11 +25,11 @@ static int append(kernel *k, int i) {
     return k->n_exprs++;
 }
 
-void emit_use_near_mean(kernel *own, const deviation_form *form) {
+void emit_use_near_mean(kernel *own, const deviation_form *form, bool by_columns) {
     int n = own->n_exprs, near = append(own, form->result), mean = append(own, form->mean), deviation = append(own, form->deviation);
     int square = append(own, own->roots[form->squares].expr);
     own->exprs[mean].sources[0] = near;
-    own->exprs[deviation].sources[1] = mean;
+    own->exprs[deviation].sources[1] = by_columns ? near : mean;
     own->exprs[square].sources[0] = own->exprs[square].sources[1] = deviation;
     own->roots[form->sum].expr = deviation;
     own->roots[form->squares].expr = square;
@@ -168,4 +120,57 @@ void emit_close_nearing(emitter *m, int phase) {
     emit_exact(m, phase);
     m->out.failed |= far.failed;
     text_clear(&far);
+}
+
+/* --- columns for lanes ---------------------------------------------------------------------------------------------------- */
+
+static double count_of(const emitter *m) {
+    return (double)(emit_visited(m) / m->k->lanes);
+}
+
+static void open_columns(emitter *m) {
+    const kernel *k = m->k;
+    bool whole = k->variables[k->vector].size % k->lanes == 0;
+    emit_line(m, whole ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {", (long long)k->lanes);
+}
+
+void emit_near_columns(emitter *m, int phase) {
+    int i = m->guessed;
+    emit_line(m, "INDEPENDENT");
+    open_columns(m);
+    emit_line(m, "    const float near = near_mean_f32(r%d_%d[l] * %.9ef, low%d[l], high%d[l]);", i, phase, 1.0 / NEAR_ROWS, i, i);
+    emit_line(m, "    r%d_%d[l] = fabsf(near) <= " FINITE " ? near : 0;", i, phase);
+    emit_line(m, "}");
+}
+
+void emit_open_nearing_columns(emitter *m) {
+    emit_line(m, "for (_Bool again = 0;; again = 1) {");
+    m->depth++;
+}
+
+void emit_close_nearing_columns(emitter *m, int phase) {
+    int sum = m->guessed, squares = m->squares;
+    double n = count_of(m);
+    emit_line(m, "uint32_t far = 0;");
+    open_columns(m);
+    emit_line(m, "    const float mean = r%d_%d[l] + a%d[l] * %.9ef;", sum, phase, sum, 1 / n);
+    emit_line(m, "    const float off = a%d[l] * a%d[l] * %.9ef;", sum, sum, 1 / n);
+    emit_line(m, "    far |= !((off <= " FAR_SHARE " * a%d[l]) & (a%d[l] <= " FINITE ")) & (fabsf(mean) <= " FINITE ");", squares, squares);
+    emit_line(m, "}");
+    emit_line(m, "if (again || far == 0) {");
+    emit_line(m, "    break;");
+    emit_line(m, "}");
+    open_columns(m);
+    emit_line(m, "    const float mean = r%d_%d[l] + a%d[l] * %.9ef;", sum, phase, sum, 1 / n);
+    emit_line(m, "    r%d_%d[l] = fabsf(mean) <= " FINITE " ? mean : r%d_%d[l];", sum, phase, sum, phase);
+    emit_line(m, "}");
+    emit_starts(m, phase);
+    m->depth--;
+    emit_line(m, "}");
+    emit_line(m, "float *const exact%d = a%d, *const exact%d = a%d;", sum, sum, squares, squares);
+    open_columns(m);
+    emit_line(m, "    const float rest = exact%d[l] - exact%d[l] * exact%d[l] * %.9ef;", squares, sum, sum, 1 / n);
+    emit_line(m, "    exact%d[l] = rest < 0 ? 0 : rest;", squares);
+    emit_line(m, "    exact%d[l] += r%d_%d[l] * %.9ef;", sum, sum, phase, n);
+    emit_line(m, "}");
 }

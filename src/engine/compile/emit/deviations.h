@@ -5,17 +5,9 @@
 
 #include "engine/compile/emit/emitter.h"
 
-/* Such a pair of sums, among a kernel's roots and expressions. */
-typedef struct deviation_form {
-    int sum, squares;      /* roots: of x, of (x - mean)^2 */
-    int element;           /* x */
-    int result, mean, deviation; /* expressions: of the first root, what the second takes off, and x less that */
-} deviation_form;
-
-/* Whether a kernel has them; a few expressions more (EMIT_MORE_EXPRS at most), and phases counted anew, so that both are of one phase:
-   of x less a number near the mean, which stands for the first root's result in that phase alone. */
-bool emit_find_deviations(const emitter *m, deviation_form *form);
-void emit_use_near_mean(kernel *own, const deviation_form *form);
+/* A few expressions more (EMIT_MORE_EXPRS at most), and phases counted anew, so that both sums are of one phase: of x less a number near
+   the mean, which stands for the first root's result in that phase alone: as a sum, of columns as itself. */
+void emit_use_near_mean(kernel *own, const deviation_form *form, bool by_columns);
 /* A number near the sum, from the first lanes of x, which `near` holds. */
 void emit_near_sum(emitter *m, int phase);
 /* What both sums come to, as `exact` and the root's number, where they are far from the mean. The condition under which they are taken
@@ -25,5 +17,10 @@ void emit_close_far(emitter *m, int phase);
 /* The same of a task alone, as a loop around both sums, which goes twice where they are far: its beginning, and what comes behind them. */
 void emit_open_nearing(emitter *m);
 void emit_close_nearing(emitter *m, int phase);
+/* The same where columns are the lanes, whose numbers are made of the first rows: of their sums, least and largest. What both sums come
+   to lies where they were taken. */
+void emit_near_columns(emitter *m, int phase);
+void emit_open_nearing_columns(emitter *m);
+void emit_close_nearing_columns(emitter *m, int phase);
 
 #endif

@@ -94,7 +94,7 @@ static int64_t ahead_together(const emitter *m, const expr *e) {
    gradient takes 0.85 of the time so, batch norm and group norm 0.9, softmax over a middle dimension 0.8 (in turns, 2026-11); single loops,
    what is turned round, and rows that go one after the other take longer. */
 static bool asks_far(const emitter *m) {
-    return m->c->options->asks_far && m->flow != FLOW_NONE;
+    return m->c->options->asks_far && (m->flow != FLOW_NONE || m->by_groups);
 }
 
 /* How many elements on lies what is soon read: a few lines in a single loop; some rows down where lanes go down rows; where phases

@@ -5,6 +5,7 @@
    takes a phase less, and what it would read again. */
 #include "engine/compile/emit/guess.h"
 
+#include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
@@ -164,12 +165,12 @@ static kernel *own_kernel(emitter *m) {
 
 void emit_choose_near_mean(emitter *m) {
     deviation_form form;
-    kernel *own = emit_find_deviations(m, &form) ? own_kernel(m) : NULL;
+    kernel *own = find_deviations(m->k, &form) ? own_kernel(m) : NULL;
     if (own != NULL) {
         m->guessed = form.sum;
         m->squares = form.squares;
         m->near_of = form.element;
-        emit_use_near_mean(own, &form);
+        emit_use_near_mean(own, &form, m->rows);
         m->k = own;
     }
 }
@@ -184,7 +185,9 @@ void emit_choose_guess(emitter *m) {
     }
     free(all);
     if (largest < 0) {
-        emit_choose_near_mean(m);
+        if (!m->rows) {
+            emit_choose_near_mean(m);
+        }
         return;
     }
     kernel *own = own_kernel(m);
@@ -239,6 +242,31 @@ void emit_guess(emitter *m, int phase) {
     }
     m->depth--;
     emit_line(m, "}");
+}
+
+void emit_guess_columns(emitter *m, int phase) {
+    const kernel *k = m->k;
+    definition made[KERNEL_MAX_VARIABLES];
+    int n = 0, i = m->guessed, inner = k->loops[k->n_loops - 1];
+    emit_line(m, "float r%d_%d[%lld], low%d[%lld], high%d[%lld];", i, phase, (long long)k->lanes, i, (long long)k->lanes, i,
+              (long long)k->lanes);
+    emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)k->lanes);
+    emit_line(m, "    r%d_%d[l] = 0;", i, phase);
+    emit_line(m, "    low%d[l] = __builtin_inff();", i);
+    emit_line(m, "    high%d[l] = -__builtin_inff();", i);
+    emit_line(m, "}");
+    emit_line(m, "for (int64_t v%d = 0; v%d < %d; v%d++) {", inner, inner, NEAR_ROWS, inner);
+    m->depth++;
+    for (int v = 0; v < k->n_loops - 1; v++) {
+        emit_define(m, &made[n++], "const int64_t ", "v%d = 0", k->loops[v]);
+    }
+    emit_row_taken(m, phase);
+    while (n-- > 0) {
+        emit_drop_unused(m, &made[n]);
+    }
+    m->depth--;
+    emit_line(m, "}");
+    emit_near_columns(m, phase);
 }
 
 void emit_open_redo(emitter *m, int phase) {

@@ -62,6 +62,17 @@ void emit_body(emitter *m, int phase, bool before) {
     }
 }
 
+void emit_open_loop(emitter *m, int v) {
+    const loop_variable *loop = &m->k->variables[v];
+    if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
+                  (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
+    } else {
+        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
+    }
+    m->depth++;
+}
+
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
 enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
@@ -110,6 +121,12 @@ void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, c
 }
 
 void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range) {
+    char to[64];
+    snprintf(to, sizeof to, "%s[%s] = ", array, emit_block_lane(m));
+    emit_lanes_into(m, i, to, ";", range);
+}
+
+void emit_lanes_into(emitter *m, int i, const char *before, const char *after, const lane_range *range) {
     const kernel *k = m->k;
     bool *named = malloc((size_t)k->n_exprs + 1);
     if (named == NULL) {
@@ -124,7 +141,7 @@ void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range
     emit_open_lanes(m, range, &l);
     emit_body(m, -1, false);
     emit_name(m, &value, i);
-    emit_line(m, "%s[%s] = %s;", array, emit_block_lane(m), text_get(&value));
+    emit_line(m, "%s%s%s", before, text_get(&value), after);
     emit_close_lanes(m, range, &l, named);
     m->out.failed |= value.failed;
     text_clear(&value);

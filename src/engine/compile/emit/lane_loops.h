@@ -17,6 +17,8 @@ typedef struct lane_loop {
     definition lane, variable;
 } lane_loop;
 
+/* The loop of a variable that is neither a task's nor the vector's. */
+void emit_open_loop(emitter *m, int v);
 /* Begins it, and ends it: what has a name behind it is what `named` says. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l);
 void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, const bool *named);
@@ -25,8 +27,9 @@ void emit_close_lanes(emitter *m, const lane_range *range, const lane_loop *l, c
 void emit_body(emitter *m, int phase, bool before);
 /* A range as one loop, which computes what is wanted. */
 void emit_plain_range(emitter *m, int phase, const lane_range *range);
-/* Lanes of any expression, into an array of that name. */
+/* Lanes of any expression, into an array of that name; or each between these words. */
 void emit_lanes_to(emitter *m, int i, const char *array, const lane_range *range);
+void emit_lanes_into(emitter *m, int i, const char *before, const char *after, const lane_range *range);
 /* A block of halves that lie here and there, side by side, and what they are in f32. */
 void emit_gathered(emitter *m, const lane_range *range);
 

@@ -6,6 +6,7 @@
 #include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/fetching.h"
+#include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
@@ -16,17 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void emit_open_loop(emitter *m, int v) {
-    const loop_variable *loop = &m->k->variables[v];
-    if (loop->tile > 0 && loop->limit % loop->tile != 0) {
-        emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
-                  (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
-    } else {
-        emit_line(m, "for (int64_t v%d = 0; v%d < %lld; v%d++) {", v, v, (long long)loop->size, v);
-    }
-    m->depth++;
-}
 
 void emit_drop_unasked(emitter *m, size_t from, const bool *named) {
     for (int i = m->k->n_exprs - 1; i >= 0 && !m->out.failed; i--) {
@@ -101,6 +91,17 @@ void emit_loops(emitter *m, int phase) {
         return;
     }
     memcpy(named, m->named, (size_t)k->n_exprs);
+    if (m->by_groups && m->flow == FLOW_NONE) {
+        definition at_place;
+        emit_open_groups(m, phase, &at_place);
+        emit_want_phase(m, phase);
+        emit_body(m, phase, true);
+        emit_group_block(m, phase);
+        emit_close_groups(m, phase, &at_place);
+        memcpy(m->named, named, (size_t)k->n_exprs);
+        free(named);
+        return;
+    }
     if (emit_takes_turns(m, phase)) {
         emit_turns(m, phase, named);
         free(named);
@@ -290,12 +291,29 @@ static void emit_near_phase(emitter *m, int phase) {
     memset(m->kept, 0, (size_t)m->k->n_exprs);
 }
 
+/* The same of columns. */
+static void emit_near_columns_phase(emitter *m, int phase) {
+    emit_guess_columns(m, phase);
+    emit_accumulators(m, phase);
+    emit_open_nearing_columns(m);
+    emit_row(m, phase);
+    emit_want_phase(m, phase);
+    emit_loops(m, phase);
+    emit_close_nearing_columns(m, phase);
+    memset(m->named, 0, (size_t)m->k->n_exprs);
+    memset(m->kept, 0, (size_t)m->k->n_exprs);
+}
+
 void emit_phases(emitter *m) {
     const kernel *k = m->k;
     for (int phase = 0; phase < k->n_phases; phase++) {
         m->phase = phase;
         if (emit_guesses_in(m, phase)) {
-            emit_near_phase(m, phase);
+            if (m->rows) {
+                emit_near_columns_phase(m, phase);
+            } else {
+                emit_near_phase(m, phase);
+            }
             continue;
         }
         if (k->has_classes) {

@@ -12,8 +12,6 @@ int emit_tasks(emitter *m, definition *made);
 void emit_phases(emitter *m);
 /* The loops of one, which emit_want_phase has marked. */
 void emit_loops(emitter *m, int phase);
-/* The loop of a variable that is neither a task's nor the vector's. */
-void emit_open_loop(emitter *m, int v);
 /* Takes conditions out that were given names, other than those, from that place in the text on, before lanes that ask none of them. */
 void emit_drop_unasked(emitter *m, size_t from, const bool *named);
 

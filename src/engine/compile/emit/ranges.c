@@ -91,7 +91,7 @@ void emit_range(emitter *m, int phase, const lane_range *range) {
     for (int i = 0; i < m->k->n_roots; i++) {
         holds |= m->k->roots[i].phase == phase && emit_is_held(m, i);
     }
-    if (!holds) {
+    if (!holds || emit_goes_past_held(m, range->block > 0)) {
         emit_range_of(m, phase, range);
         return;
     }

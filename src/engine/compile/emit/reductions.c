@@ -8,6 +8,7 @@
 #include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *start_of(reduction how, dtype t) {
     bool floating = dtype_is_floating(t);
@@ -323,7 +324,7 @@ void emit_root(emitter *m, int i) {
         emit_line(m, "}");
         m->out.failed |= position.failed;
         text_clear(&position);
-    } else if (emit_is_held(m, i)) {
+    } else if (emit_is_held(m, i) && !emit_goes_past_held(m, strcmp(m->lane, "l") != 0)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
     } else if ((r->kind == ROOT_REDUCE && place_of(m, i) < 0) || (r->kind == ROOT_SCAN && !m->staged[i])) {
         emit_take(m, r, a, text_get(&value));

@@ -81,6 +81,7 @@ void emit_name(const emitter *m, text *out, int i) {
         text_addf(out, m->rows ? "%c%d_%d[l]" : "%c%d_%d", result ? 'r' : 't', result ? e->root : i, m->phase);
     } else if (e->kind == EXPR_RESULT && m->squares >= 0 && (e->root == m->guessed || e->root == m->squares)) {
         text_addf(out, m->k->roots[e->root].phase == m->phase ? "r%d_%d" : "exact%d", e->root, m->phase);
+        text_add(out, m->rows ? "[l]" : "");
     } else if (e->kind == EXPR_RESULT) {
         bool is_place = m->k->roots[e->root].how == RED_ARGMAX || m->k->roots[e->root].how == RED_ARGMIN; /* perhaps in 32 bits */
         text_addf(out, !m->rows ? "r%d" : is_place ? "(int64_t)r%d[l]" : "r%d[l]", e->root);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows gone down in groups: a block of lanes of each, then the next block. */
+#ifndef ENGINE_COMPILE_EMIT_GROUPS_H
+#define ENGINE_COMPILE_EMIT_GROUPS_H
+
+#include "engine/compile/emit/emitter.h"
+#include "engine/compile/emit/writing.h"
+
+/* Before and behind what is done with a block of lanes of one row, in a phase (>= 0) or in all that are side by side (-1); at_place: where
+   it lies among what is saved. */
+void emit_open_groups(emitter *m, int only, definition *at_place);
+void emit_close_groups(emitter *m, int only, definition *at_place);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled reductions with columns for lanes, against the reference in double: variances in one reading, about a number that the first
+   rows tell, in blocks that are full or not, one by one where registers keep no sums, of halves, of numbers of which that is far off, of
+   NaN and infinities. Inputs are small here: all are read as large ones are. */
+#include "engine/graph_cases.h"
+
+#include <math.h>
+
+typedef enum filling {
+    AS_IT_IS,
+    ALIKE,
+    FAR_FROM_0,
+    FAR_BEGINNINGS,
+    FAR_STEPS,
+    WITH_NAN,
+    INFINITE_BEGINNINGS,
+    WITH_INFINITY,
+    LARGE_COLUMN,
+    FILLINGS,
+} filling;
+
+/* Element i of a tensor of rows of n. */
+static double fill_of(filling f, double x, int64_t i, int64_t n) {
+    int64_t row = i / n, column = i % n;
+    switch (f) {
+    case ALIKE:
+        return 3.3;
+    case FAR_FROM_0:
+        return x + 512;
+    case FAR_BEGINNINGS:
+        return row < 20 && column % 3 != 0 ? 50 : x;
+    case FAR_STEPS:
+        return x + (double)(row % 4 * 100);
+    case WITH_NAN:
+        return i % 1237 == 700 ? (double)NAN : x;
+    case INFINITE_BEGINNINGS:
+        return row < 3 && column % 2 == 0 ? (double)INFINITY : row < 20 ? 40 : x;
+    case WITH_INFINITY:
+        return i % 1237 == 700 ? (double)-INFINITY : x;
+    case LARGE_COLUMN:
+        return column == 5 ? 1e4 * x : x;
+    default:
+        return x;
+    }
+}
+
+static void fill(graph *g, filling f) {
+    const tensor *x = graph_find_value(g, "x");
+    int64_t n = x->sizes[x->ndim - 1], size = (int64_t)dtype_size(x->dtype), all = tensor_numel(x);
+    for (int64_t i = 0; i < all; i++) {
+        char *at = (char *)tensor_data(x) + i * size;
+        element_store(x->dtype, at, fill_of(f, element_load(x->dtype, at), i, n));
+    }
+}
+
+typedef struct reduction_case {
+    const char *sizes, *dims;
+    bool once;
+} reduction_case;
+
+static const reduction_case variances[] = {
+    {"70, 128", "0", true},           {"3, 67, 64", "1", true},      {"2, 64, 200", "1", true}, {"1, 131, 1030", "1", true},
+    {"2, 65, 3, 70", "1", true},      {"3, 2, 80, 64", "0, 2", true}, {"4, 300, 5", "1", true},  {"2, 70, 1", "1", false},
+    {"3, 63, 64", "1", false},        {"1, 5", "0", false},          {"7, 33, 5", "1", false},  {"600, 17", "0", true},
+};
+
+static void check_variances(op_table *table, const char *type, bool few_stores) {
+    static graph_cases cases;
+    backend *b;
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    compile_options *o = &((compiled_backend *)b)->options;
+    o->streams_all = true;
+    o->asks_far = o->few_stores = few_stores;
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < countof(variances); i++) {
+        for (int f = 0; f < FILLINGS; f++) {
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source,
+                     "graph columns\n%%x = input(T([%s], %s))\n%%v, %%m = var_mean.correction(%%x, [%s])\n%%s = std.correction(%%x, [%s])\n"
+                     "return %%v, %%m, %%s\n", variances[i].sizes, type, variances[i].dims,
+                     variances[i].dims);
+            fill(cases_add(&cases, source), (filling)f);
+        }
+    }
+    cases_check(&cases, b);
+    cases_forget(&cases);
+    b->close(b);
+}
+
+static void variances_by_columns_agree(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "bf16", "f16", "f64"};
+    op_table *table;
+    assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
+    for (size_t i = 0; i < 2 * countof(types); i++) {
+        check_variances(table, types[i / 2], i % 2 == 0);
+    }
+    op_table_free(table);
+}
+
+static bool is_in_text(op_table *table, const char *source, const char *word) {
+    static graph_cases cases;
+    backend *b;
+    plan *p;
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    ((compiled_backend *)b)->options.streams_all = true;
+    cases = (graph_cases){.table = table};
+    assert_int_equal(b->prepare(b, cases_add(&cases, source), &p, NULL), ASSAY_OK);
+    bool is_there = strstr(((compiled_plan *)p)->program.body, word) != NULL;
+    p->release(p);
+    cases_forget(&cases);
+    b->close(b);
+    return is_there;
+}
+
+static void variances_are_read_once(void **state) {
+    (void)state;
+    op_table *table;
+    assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
+    for (size_t i = 0; i < countof(variances); i++) {
+        char source[CASE_SOURCE_BYTES];
+        snprintf(source, sizeof source, "graph columns\n%%x = input(T([%s], f32))\n%%s = std.correction(%%x, [%s])\nreturn %%s\n",
+                 variances[i].sizes, variances[i].dims);
+        if (is_in_text(table, source, "near_mean_f32") != variances[i].once) {
+            print_error("read %s:\n%s", variances[i].once ? "twice" : "once", source);
+            assert_true(false);
+        }
+    }
+    op_table_free(table);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(variances_are_read_once),
+        cmocka_unit_test(variances_by_columns_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
