@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled reductions with columns for lanes, against the reference in double: variances in one reading, about a number that the first
    rows tell, in blocks that are full or not, one by one where registers keep no sums, of halves, of numbers of which that is far off, of
-   NaN and infinities. Inputs are small here: all are read as large ones are. */
+   NaN and infinities, which inputs as small as these have only here; and the places of extreme halves, also of rows. */
 #include "engine/graph_cases.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static void fill(graph *g, filling f) {
 
 typedef struct reduction_case {
     const char *sizes, *dims;
-    bool once;
+    bool once; /* or by keys */
 } reduction_case;
 
 static const reduction_case variances[] = {
@@ -129,10 +129,89 @@ static void variances_are_read_once(void **state) {
     op_table_free(table);
 }
 
+/* --- the largest and smallest halves, and their places ------------------------------------------------------------------- */
+
+static const reduction_case extremes[] = {
+    {"70, 128", "0", true},   {"3, 67, 64", "1", true}, {"2, 9, 200", "1", true}, {"1, 131, 1030", "1", true},
+    {"4, 30, 5", "1", true},  {"37, 1024", "1", true},  {"23, 1027", "1", true},  {"9, 5", "1", true},
+    {"5, 3, 64", "2", true},  {"2, 32767", "1", true},  {"2, 40000", "1", false}, {"2, 40, 3, 20", "1", true},
+    {"33000, 5", "0", false},
+};
+
+typedef enum extreme_filling {
+    AS_DRAWN,
+    EQUALS,
+    ZEROS,
+    NEGATIVE,
+    NANS,
+    NEGATIVE_NANS,
+    INFINITE,
+    ONE_INFINITY,
+    EXTREME_FILLINGS,
+} extreme_filling;
+
+static double extreme_of(extreme_filling f, double x, int64_t i) {
+    switch (f) {
+    case EQUALS:
+        return (double)(i * 7 % 11 / 4) - 1;
+    case ZEROS:
+        return i % 3 == 0 ? -0.0 : 0.0;
+    case NEGATIVE:
+        return -fabs(x) - 1;
+    case NANS:
+        return i % 379 == 200 ? (double)NAN : x;
+    case NEGATIVE_NANS:
+        return i % 2 == 0 ? -(double)NAN : (double)INFINITY;
+    case INFINITE:
+        return i % 5 < 3 ? (i % 2 == 0 ? 1 : -1) * (double)INFINITY : x;
+    case ONE_INFINITY:
+        return i % 379 == 200 ? -(double)INFINITY : -65504;
+    default:
+        return x;
+    }
+}
+
+static void halves_are_compared_as_numbers(void **state) {
+    (void)state;
+    static const char *const types[] = {"bf16", "f16"};
+    static graph_cases cases;
+    backend *b;
+    op_table *table;
+    assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < countof(extremes) * countof(types); i++) {
+        const reduction_case *c = &extremes[i / countof(types)];
+        for (int f = 0; f < EXTREME_FILLINGS; f++) {
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source,
+                     "graph places\n%%x = input(T([%s], %s))\n%%v, %%i = max.dim(%%x, %s)\n%%w, %%j = min.dim(%%x, %s)\n"
+                     "return %%v, %%i, %%w, %%j\n",
+                     c->sizes, types[i % countof(types)], c->dims, c->dims);
+            const tensor *x = graph_find_value(cases_add(&cases, source), "x");
+            for (int64_t e = 0; e < tensor_numel(x); e++) {
+                char *at = (char *)tensor_data(x) + 2 * e;
+                element_store(x->dtype, at, extreme_of((extreme_filling)f, element_load(x->dtype, at), e));
+            }
+        }
+    }
+    cases_check(&cases, b);
+    cases_forget(&cases);
+    b->close(b);
+    for (size_t i = 0; i < countof(extremes); i++) {
+        char source[CASE_SOURCE_BYTES];
+        snprintf(source, sizeof source, "graph places\n%%x = input(T([%s], bf16))\n%%v, %%i = max.dim(%%x, %s)\nreturn %%v, %%i\n",
+                 extremes[i].sizes, extremes[i].dims);
+        assert_int_equal(is_in_text(table, source, "key_of_half"), extremes[i].once);
+    }
+    op_table_free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variances_are_read_once),
         cmocka_unit_test(variances_by_columns_agree),
+        cmocka_unit_test(halves_are_compared_as_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

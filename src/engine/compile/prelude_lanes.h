@@ -320,6 +320,25 @@ VECTOR_INLINE void start_held_f32(held_f32 *to, float x) {
 }
 #endif
 
+/* Halves as whole numbers in their order, NaN above all, zeros of either sign alike; and in the opposite order, NaN above all as well. */
+VECTOR_INLINE int16_t key_of_half(uint16_t x, int16_t infinity) {
+    const int16_t size = (int16_t)(x & 0x7fff), sign = (int16_t)((int16_t)x >> 15), key = (int16_t)((size ^ sign) - sign);
+    return size > infinity ? 0x7fff : key;
+}
+
+VECTOR_INLINE int16_t low_key_of_half(uint16_t x, int16_t infinity) {
+    const int16_t size = (int16_t)(x & 0x7fff), sign = (int16_t)~((int16_t)x >> 15), key = (int16_t)((size ^ sign) - sign);
+    return size > infinity ? 0x7fff : key;
+}
+
+VECTOR_INLINE uint16_t half_of_key(int key) {
+    return (uint16_t)(key < 0 ? 0x8000 - key : key);
+}
+
+VECTOR_INLINE uint16_t half_of_low_key(int key) {
+    return (uint16_t)(key == 0x7fff ? key : key > 0 ? 0x8000 + key : -key);
+}
+
 /* Half of them, or all. */
 VECTOR_INLINE void held_from_f32(held_f32 *to, const float *from, int n) {
 #if defined(__AVX512F__)

@@ -177,6 +177,8 @@ enum { LANES_REDUCED = 64, LANES_ROWS = 256, LANES_PLAIN = 1024, LANES_APART = 4
    reads ahead, while what lanes come to, half of a first cache at most, stays there. By pieces of 512 lanes the sum over the first of
    [32768, 1024] took twice as long, of [8192, 4096] a quarter more (Zen 4, 2026-11). */
 enum { LANES_PASS = 4096, PASS_BYTES = 16 << 10 };
+/* Where later phases finish what rows come to: what cores' own caches hold is no slower by fewer lanes. */
+static const double LARGE_PASS = 4 << 20;
 
 static int64_t pass_lanes(const kernel *k, bool has_near_means) {
     int64_t bytes = has_near_means ? (int64_t)sizeof(float) : 0, lanes = LANES_PASS;
@@ -307,7 +309,7 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     const loop_variable *v = &k->variables[k->vector];
     /* Several passes want what the first has read in the L2 cache. */
     deviation_form form;
-    bool has_near_means = find_column_deviations(c, k, &form), once = is_single_pass(k) || has_near_means;
+    bool has_near_means = find_column_deviations(c, k, &form), once = k->n_phases == 1 || has_near_means || (is_single_pass(k) && k->bytes >= LARGE_PASS);
     int64_t rows = once ? pass_lanes(k, has_near_means) : LANES_ROWS;
     int64_t lanes = v->is_reduced ? LANES_REDUCED : k->has_classes && !scatters(k) ? rows : LANES_PLAIN;
     lanes = scans(k) && !is_dense(k, k->vector) ? LANES_APART : lanes;

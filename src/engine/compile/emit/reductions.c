@@ -4,6 +4,7 @@
 
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/held.h"
+#include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/writing.h"
 
@@ -23,10 +24,6 @@ static const char *start_of(reduction how, dtype t) {
     default:
         return floating ? "__builtin_inf()" : t == ASSAY_I64 ? "0x7fffffffffffffff" : t == ASSAY_B8 ? "1" : "0x7fffffff";
     }
-}
-
-static bool is_place(reduction how) {
-    return how == RED_ARGMAX || how == RED_ARGMIN;
 }
 
 /* Whether a number near a root's result stands for it, and nothing else asks for it: a NaN shows in the sum of exponentials. */
@@ -55,48 +52,13 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
     }
 }
 
-/* Whether an accumulator takes places as they ascend: equals never beat the one that it begins with. */
-static bool takes_in_order(const emitter *m, const root *r) {
-    const kernel *k = m->k;
-    int64_t stride, least = INT64_MAX;
-    for (int i = 0; i < k->n_loops; i++) {
-        if (!index_stride(r->place, k->loops[i], &stride) || stride <= 0 || stride >= least) {
-            return false; /* an inner loop's places lie between the next outer one's */
-        }
-        least = stride;
-    }
-    bool along = k->vector >= 0 && !m->rows; /* each lane has every so manieth of a row */
-    if (along && (!index_stride(r->place, k->vector, &stride) || stride <= 0 || stride >= least)) {
-        return false;
-    }
-    return k->vector >= 0 && m->flow == FLOW_NONE && m->k->beside == 0;
-}
-
-/* Places of elements taken in order need 32 bits, as many as a choice between two of them has, as long as these count so far. */
-static const char *type_of_place(const emitter *m, const root *r) {
-    int64_t low, high;
-    index_range(r->place, &low, &high);
-    return takes_in_order(m, r) && high < INT32_MAX ? "int32_t" : "int64_t";
-}
-
-/* The root of the place of the extreme that root i is the value of; -1: there is none. */
-static int place_of(const emitter *m, int i) {
-    const root *r = &m->k->roots[i];
-    for (int p = 0; p < m->k->n_roots && m->flow == FLOW_NONE && (r->how == RED_MAX || r->how == RED_MIN); p++) {
-        const root *other = &m->k->roots[p];
-        if (other->kind == ROOT_REDUCE && r->kind == ROOT_REDUCE && other->how == (r->how == RED_MAX ? RED_ARGMAX : RED_ARGMIN) &&
-            other->expr == r->expr && other->phase == r->phase && other->dtype == r->dtype) {
-            return p;
-        }
-    }
-    return -1;
-}
-
 /* The same where the place counts: the first of equals, and the first NaN before all numbers. */
-static void emit_take_place(emitter *m, const root *r, bool in_order, const char *a, const char *at, const char *x, const char *p) {
+static void emit_take_place(emitter *m, const root *r, bool in_order, bool has_keys, const char *a, const char *at, const char *x,
+                            const char *p) {
     const char *beats = r->how == RED_ARGMAX ? ">" : "<";
+    beats = has_keys ? ">" : beats;
     if (in_order) {
-        bool may_be_nan = dtype_is_floating(r->dtype);
+        bool may_be_nan = dtype_is_floating(r->dtype) && !has_keys;
         const char *loses = r->how == RED_ARGMAX ? "<=" : ">="; /* never to or of NaN */
         emit_line(m, may_be_nan ? "const int wins = !(%s %s %s) & (%s == %s);" : "const int wins = %s %s %s;", x,
                   may_be_nan ? loses : beats, a, a, a);
@@ -110,9 +72,13 @@ static void emit_take_place(emitter *m, const root *r, bool in_order, const char
     emit_line(m, "%s = wins ? %s : %s;", at, p, at);
 }
 
+static const char *type_of_accumulator(const emitter *m, int i) {
+    return emit_is_keyed(m, i) ? "int16_t" : dialect_type(m->k->roots[i].dtype);
+}
+
 static bool has_accumulator(const emitter *m, int i, int phase) {
     const root *r = &m->k->roots[i];
-    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) && place_of(m, i) < 0;
+    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) && emit_place_of(m, i) < 0;
 }
 
 static void emit_start(emitter *m, int i) {
@@ -122,10 +88,10 @@ static void emit_start(emitter *m, int i) {
         return;
     }
     emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
-    emit_line(m, "    a%d[l] = %s;", i, start_of(r->how, r->dtype));
-    if (is_place(r->how)) {
+    emit_line(m, "    a%d[l] = %s;", i, emit_is_keyed(m, i) ? "-0x8000" : start_of(r->how, r->dtype));
+    if (emit_is_place(r->how)) {
         int64_t stride = 0;
-        bool in_order = takes_in_order(m, r), along = in_order && !m->rows && index_stride(r->place, m->k->vector, &stride);
+        bool in_order = emit_takes_in_order(m, r), along = in_order && !m->rows && index_stride(r->place, m->k->vector, &stride);
         if (along && stride > 1) {
             emit_line(m, "    p%d[l] = %lld * l;", i, (long long)stride);
         } else {
@@ -156,10 +122,10 @@ void emit_accumulators(emitter *m, int phase) {
         if (!m->rows && emit_is_held(m, i)) {
             emit_line(m, "held_f32 held%d;", i);
         } else {
-            emit_line(m, "%s a%d[%lld];", dialect_type(r->dtype), i, (long long)m->k->lanes);
+            emit_line(m, "%s a%d[%lld];", type_of_accumulator(m, i), i, (long long)m->k->lanes);
         }
-        if (is_place(r->how)) {
-            emit_line(m, "%s p%d[%lld];", type_of_place(m, r), i, (long long)m->k->lanes);
+        if (emit_is_place(r->how)) {
+            emit_line(m, "%s p%d[%lld];", emit_place_type(m, r), i, (long long)m->k->lanes);
         }
         emit_start(m, i);
     }
@@ -249,7 +215,7 @@ static void emit_places_together(emitter *m, int i) {
         snprintf(p, sizeof p, "p%d[l + %lld]", i, (long long)(n / 2));
         emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)(n / 2));
         m->depth++;
-        emit_take_place(m, r, false, a, at, x, p);
+        emit_take_place(m, r, false, false, a, at, x, p);
         m->depth--;
         emit_line(m, "}");
     }
@@ -259,18 +225,61 @@ static void emit_places_together(emitter *m, int i) {
     snprintf(p, sizeof p, "p%d[l]", i);
     emit_line(m, "for (int64_t l = 1; l < %lld; l++) {", (long long)n);
     m->depth++;
-    emit_take_place(m, r, false, a, at, x, p);
+    emit_take_place(m, r, false, false, a, at, x, p);
     m->depth--;
     emit_line(m, "}");
+}
+
+/* The number that a key is of, as a float. */
+static void add_number_of_key(emitter *m, text *out, const root *r, const char *key) {
+    char half[64];
+    snprintf(half, sizeof half, "half_of_%skey(%s)", r->how == RED_ARGMIN ? "low_" : "", key);
+    dialect_cast(out, emit_key_type(m, r), ASSAY_F32, half);
+}
+
+/* Of keys the largest, and of equals the one whose place comes first, as one number. */
+static void emit_keys_together(emitter *m, int i) {
+    emit_line(m, "int32_t best%d = -0x7fffffff - 1;", i);
+    emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
+    emit_line(m, "    const int32_t both = a%d[l] * 0x10000 + (0x7fff - p%d[l]);", i, i);
+    emit_line(m, "    best%d = both > best%d ? both : best%d;", i, i, i);
+    emit_line(m, "}");
+    emit_line(m, "const int64_t r%d = 0x7fff - (best%d & 0x7fff);", i, i);
+}
+
+/* The numbers of keys: what root i comes to, whose places are root p's. */
+static void emit_numbers_of_keys(emitter *m, int i, int p) {
+    text value = {0};
+    char key[32];
+    snprintf(key, sizeof key, m->rows ? "a%d[l]" : "best%d >> 16", p);
+    add_number_of_key(m, &value, &m->k->roots[p], key);
+    if (m->rows) {
+        emit_line(m, "float r%d[%lld];", i, (long long)m->k->lanes);
+        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
+        emit_line(m, "    r%d[l] = %s;", i, text_get(&value));
+        emit_line(m, "}");
+    } else {
+        emit_line(m, "const float r%d = %s;", i, text_get(&value));
+    }
+    m->out.failed |= value.failed;
+    text_clear(&value);
 }
 
 /* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
 void emit_root_result(emitter *m, int i) {
     const root *r = &m->k->roots[i];
-    bool placed = is_place(r->how);
-    int of_place = place_of(m, i);
+    bool placed = emit_is_place(r->how);
+    int of_place = emit_place_of(m, i);
+    if (of_place >= 0 && emit_is_keyed(m, of_place)) {
+        emit_numbers_of_keys(m, i, of_place);
+        return;
+    }
+    if (emit_is_keyed(m, i) && !m->rows) {
+        emit_keys_together(m, i);
+        return;
+    }
     if (m->rows) {
-        emit_line(m, "%s *const r%d = %s%d;", placed ? type_of_place(m, r) : dialect_type(r->dtype), i, placed ? "p" : "a", of_place < 0 ? i : of_place);
+        emit_line(m, "%s *const r%d = %s%d;", placed ? emit_place_type(m, r) : dialect_type(r->dtype), i, placed ? "p" : "a", of_place < 0 ? i : of_place);
         return;
     }
     if (of_place >= 0) {
@@ -296,11 +305,22 @@ static void emit_lanes_together(emitter *m, int phase) {
     for (int places = 1; places >= 0; places--) {
         for (int i = 0; i < m->k->n_roots; i++) {
             const root *r = &m->k->roots[i];
-            if (r->phase == phase && r->kind == ROOT_REDUCE && is_place(r->how) == (places == 1) && i != m->guessed && i != m->squares) {
+            if (r->phase == phase && r->kind == ROOT_REDUCE && emit_is_place(r->how) == (places == 1) && i != m->guessed && i != m->squares) {
                 emit_root_result(m, i);
             }
         }
     }
+}
+
+/* The key of the half at hand, of which there is a line, in place of the number that it is cast to. */
+static void emit_key(emitter *m, text *value, int i) {
+    const root *r = &m->k->roots[i];
+    text_reset(value);
+    emit_name(m, value, emit_taken(m, i));
+    emit_line(m, "const int16_t key%d = %skey_of_half(%s, %s);", i, r->how == RED_ARGMIN ? "low_" : "", text_get(value),
+              emit_key_type(m, r) == ASSAY_BF16 ? "0x7f80" : "0x7c00");
+    text_reset(value);
+    text_addf(value, "key%d", i);
 }
 
 void emit_root(emitter *m, int i) {
@@ -311,22 +331,25 @@ void emit_root(emitter *m, int i) {
     char a[32], p[32];
     snprintf(a, sizeof a, emit_scans_along(m) ? "total%d" : m->k->lanes > 1 ? "a%d[l]" : "a%d[0]", i);
     snprintf(p, sizeof p, m->k->lanes > 1 ? "p%d[l]" : "p%d[0]", i);
-    if (r->kind == ROOT_REDUCE && is_place(r->how)) {
+    if (r->kind == ROOT_REDUCE && emit_is_place(r->how)) {
         text position = {0};
         emit_index(m, &position, r->place, -1);
-        emit_line(m, "const %s here%d = %s;", type_of_place(m, r), i, text_get(&position));
+        emit_line(m, "const %s here%d = %s;", emit_place_type(m, r), i, text_get(&position));
         char here[32];
         snprintf(here, sizeof here, "here%d", i);
+        if (emit_is_keyed(m, i)) {
+            emit_key(m, &value, i);
+        }
         emit_line(m, "{");
         m->depth++;
-        emit_take_place(m, r, takes_in_order(m, r), a, p, text_get(&value), here);
+        emit_take_place(m, r, emit_takes_in_order(m, r), emit_is_keyed(m, i), a, p, text_get(&value), here);
         m->depth--;
         emit_line(m, "}");
         m->out.failed |= position.failed;
         text_clear(&position);
     } else if (emit_is_held(m, i) && !emit_goes_past_held(m, strcmp(m->lane, "l") != 0)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
-    } else if ((r->kind == ROOT_REDUCE && place_of(m, i) < 0) || (r->kind == ROOT_SCAN && !m->staged[i])) {
+    } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && !m->staged[i])) {
         emit_take(m, r, a, text_get(&value));
     }
     if (m->staged[i]) {

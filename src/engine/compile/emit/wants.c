@@ -3,6 +3,7 @@
 #include "engine/compile/emit/wants.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/place_keys.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ void emit_want_phase(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (r->phase == phase && emit_in_loops(m, r)) {
-            emit_want(m, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
+            emit_want(m, emit_taken(m, i));
             emit_want_index(m, r->at);
         }
     }
