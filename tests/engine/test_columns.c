@@ -207,11 +207,39 @@ static void halves_are_compared_as_numbers(void **state) {
     op_table_free(table);
 }
 
+/* --- parts of sums over the first dimension ------------------------------------------------------------------------------ */
+
+static void check_sum(op_table *table, const char *lines, const char *title) {
+    static graph_cases cases;
+    char source[CASE_SOURCE_BYTES];
+    backend *b;
+    snprintf(source, sizeof source, "graph sums\n%s", lines);
+    assert_true(is_in_text(table, source, title));
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    cases = (graph_cases){.table = table};
+    cases_add(&cases, source);
+    cases_check(&cases, b);
+    cases_forget(&cases);
+    b->close(b);
+}
+
+/* Of what no cache holds and nobody else goes over there are few, of rows that are made just then as many as a cache holds. */
+static void parts_of_sums_agree(void **state) {
+    (void)state;
+    op_table *table;
+    assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
+    check_sum(table, "%x = input(T([32776, 512], bf16))\n%y = sum.dim_IntList(%x, [0])\nreturn %y\n", "f32[8, 512]");
+    check_sum(table, "%x = input(T([4096, 512], bf16))\n%y = sum.dim_IntList(%x, [0])\nreturn %y\n", "f32[32, 512]");
+    check_sum(table, "%x = input(T([32768, 512], bf16))\n%z = relu(%x)\n%y = sum.dim_IntList(%z, [0])\nreturn %z, %y\n", "f32[256, 512]");
+    op_table_free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variances_are_read_once),
         cmocka_unit_test(variances_by_columns_agree),
         cmocka_unit_test(halves_are_compared_as_numbers),
+        cmocka_unit_test(parts_of_sums_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,6 +184,8 @@ val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 val v_gather(dag *g, val x, int dim, val index);
 
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
+/* The sum of x that an operator is which does nothing else. */
+val v_sum_alone(dag *g, val x, uint64_t dims, bool keepdim);
 /* The sum of x, products of v_factor's, that an operator which is a matrix product comes to. Bf16 is multiplied as the processor does
    it, which may take subnormal numbers for 0; of other sums of products that is not expected. */
 val v_sum_of_factors(dag *g, val x, uint64_t dims);

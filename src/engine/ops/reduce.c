@@ -225,7 +225,7 @@ static val sum_of(dag *g, const op_call *call, const outputs *out) {
     }
     /* Small integers add up in 64 bits before they wrap. */
     compute = compute == ASSAY_I32 ? ASSAY_I64 : compute;
-    return v_reduce(g, RED_SUM, v_cast(g, x, compute), mask, sum_keepdim(call));
+    return v_sum_alone(g, v_cast(g, x, compute), mask, sum_keepdim(call));
 }
 
 static void sum_parts(dag *g, const op_call *call, const outputs *out) {
