@@ -81,7 +81,9 @@ static inline void layer_rest_sums(dtype t, const void *row, value c, int64_t i,
     }
 }
 
-static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtype t, bool reads, bool stores, bool weighs, bool shifts) {
+/* centred: distances are not from 0. */
+static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtype t, bool reads, bool stores, bool weighs, bool shifts,
+                                                             bool centred) {
     const void *x = s->x, *from = s->from;
     void *to = s->to;
     const layer_finish f = {weighs ? s->weight : NULL, shifts ? s->bias : NULL, layer_scale_of(s->mean, s->rstd), s->n};
@@ -100,7 +102,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
                 if (stores) {
                     row_ask(t, x, head + i + k, asking);
                 }
-                layer_add(&sums, (pair){p.a - c, p.b - c});
+                layer_add(&sums, centred ? (pair){p.a - c, p.b - c} : p);
             }
             pair made[LAYER_BLOCK / PAIR];
             for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
@@ -131,13 +133,15 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
 static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s, dtype t) {
     bool reads = s->x != NULL, stores = s->to != NULL;
     if (reads && stores && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, true, true, true, true);
+        layer_with(s, t, true, true, true, true, true);
+    } else if (reads && !stores && s->centre == 0) {
+        layer_with(s, t, true, false, false, false, false);
     } else if (reads && !stores) {
-        layer_with(s, t, true, false, false, false);
+        layer_with(s, t, true, false, false, false, true);
     } else if (!reads && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, false, true, true, true);
+        layer_with(s, t, false, true, true, true, false);
     } else {
-        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL);
+        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL, true);
     }
 }
 
