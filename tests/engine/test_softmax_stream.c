@@ -31,7 +31,7 @@ static const big shapes[] = {
 };
 
 /* Lines that hold what the others do not. */
-enum { PLAIN, ALL_LOWEST, SOME_LOWEST, FIRST_LOWEST, HIGHEST, NOT_A_NUMBER, LARGE, RISING, FALLING, PEAK, NEAR_PEAK, KINDS };
+enum { PLAIN, ALL_LOWEST, SOME_LOWEST, FIRST_LOWEST, HIGHEST, NOT_A_NUMBER, LARGE, RISING, FALLING, PEAK, NEAR_PEAK, FAR_PEAK, HIGH, KINDS };
 
 static double special(int kind, int64_t i, int64_t n, double x) {
     switch (kind) {
@@ -55,6 +55,10 @@ static double special(int kind, int64_t i, int64_t n, double x) {
         return i == n * 3 / 4 ? 300 : x;
     case NEAR_PEAK: /* just within what an exponential still bears */
         return i == n * 3 / 4 ? 55 : x;
+    case FAR_PEAK: /* its exponent would go round several times */
+        return i == n / 4 ? 20000 : x;
+    case HIGH: /* too far from 0 for what is quick near it */
+        return x + 700;
     default:
         return x;
     }

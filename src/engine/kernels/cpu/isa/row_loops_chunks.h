@@ -67,6 +67,57 @@ static inline __attribute__((always_inline)) pack columns_exp(dtype t, pack p) {
     return exp_shifted_pack(p);
 }
 
+#if !defined(PACK_F16_EXP) /* never asked for */
+typedef pack f16_exp;
+typedef pack f16_exp_top;
+
+static inline bool f16_exp_reaches(pack shift) {
+    (void)shift;
+    return false;
+}
+
+static inline pack f16_exp_shift(pack shift) {
+    return shift;
+}
+
+static inline f16_exp f16_exp_by(pack shift) {
+    return shift;
+}
+
+static inline pack f16_exp_pack(const f16_exp *e, pack p, f16_exp_top *top) {
+    (void)top;
+    return p - *e;
+}
+
+static inline bool f16_exp_is_beyond(f16_exp_top top) {
+    (void)top;
+    return false;
+}
+#endif
+
+/* What exponentials of a chunk's columns are less by, for f16_exp. */
+typedef struct chunk_quick {
+    f16_exp a, b;
+} chunk_quick;
+
+/* A shift that f16_exp can have, where it reaches all. */
+static inline __attribute__((always_inline)) pair chunk_near_shift(dtype t, pair shift) {
+    if (t == ASSAY_F16 && f16_exp_reaches(shift.a) && f16_exp_reaches(shift.b)) {
+        return (pair){f16_exp_shift(shift.a), f16_exp_shift(shift.b)};
+    }
+    return shift;
+}
+
+/* False: it has another shift, as where a group's exponentials were taken again. */
+static inline __attribute__((always_inline)) bool chunk_quick_of(dtype t, pair shift, chunk_quick *q) {
+    if (t != ASSAY_F16 || !f16_exp_reaches(shift.a) || !f16_exp_reaches(shift.b)) {
+        return false;
+    }
+    pair near = chunk_near_shift(t, shift);
+    *q = (chunk_quick){f16_exp_by(shift.a), f16_exp_by(shift.b)};
+    return memcmp(&near, &shift, sizeof near) == 0;
+}
+
 /* By the same exponentials as those of the steps, to the last bit: what is taken off their sums again is to leave nothing. */
 static inline __attribute__((always_inline)) void columns_scale_of(dtype t, void *to, const void *x, const void *a, const void *b,
                                                                    int64_t n) {

@@ -214,11 +214,13 @@ typedef struct chunk_places {
 /* What runs on from row to row. */
 typedef struct chunk_totals {
     pair most, sum, shift;
+    f16_exp_top top;
 } chunk_totals;
 
-/* keeps_tail: what is left of an unfinished line waits before the row's beginning. */
+/* quick: what exponentials are taken by, or NULL. keeps_tail: what is left of an unfinished line waits before the row's beginning. */
 static inline __attribute__((always_inline)) void pass_rows(const chunk_places *c, chunk_totals *totals, int64_t rows, int64_t out_rows,
-                                                            columns_kind kind, dtype t, bool shifted, bool keeps_tail) {
+                                                            columns_kind kind, dtype t, bool shifted, bool keeps_tail,
+                                                            const chunk_quick *quick) {
     const bool back = kind > COLUMNS_LOG_SOFTMAX, logarithm = kind == COLUMNS_LOG_SOFTMAX;
     const dtype k = kept_type(kind, t);
     const chunk_source source = c->source;
@@ -228,6 +230,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     char *kept = c->kept, *other = c->other, *out_kept = c->out_kept, *to = c->to;
     pair most = totals->most, total = totals->sum;
     const pair shift = totals->shift;
+    f16_exp_top top = totals->top;
     pair f = pair_of(0), less = f;
     if (out_rows > 0) {
         f = pair_at(factor);
@@ -270,7 +273,8 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
                 next_other += source.other_stride;
                 other += other_row;
             } else {
-                pair e = {columns_exp(t, p.a - shift.a), columns_exp(t, p.b - shift.b)};
+                pair e = quick != NULL ? (pair){f16_exp_pack(&quick->a, p.a, &top), f16_exp_pack(&quick->b, p.b, &top)}
+                                       : (pair){columns_exp(t, p.a - shift.a), columns_exp(t, p.b - shift.b)};
                 total = (pair){total.a + e.a, total.b + e.b};
                 most = logarithm ? (pair){pack_most(most.a, p.a), pack_most(most.b, p.b)} : most;
                 if (!logarithm) {
@@ -290,6 +294,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     }
     totals->most = most;
     totals->sum = total;
+    totals->top = top;
 }
 
 /* What runs on, as the groups before left it. */
@@ -305,6 +310,7 @@ static inline __attribute__((always_inline)) void take_totals(const columns_step
     } else {
         pair first = chunk_at(t, shifted, c->next);
         totals->shift = (pair){at_least(first.a, s->lowest), at_least(first.b, s->lowest)};
+        totals->shift = kind == COLUMNS_SOFTMAX ? chunk_near_shift(t, totals->shift) : totals->shift;
     }
     if (kind == COLUMNS_LOG_SOFTMAX) {
         totals->most = g > 0 ? pair_at((const value *)s->largest + at) : pair_of((value)-INFINITY);
@@ -316,7 +322,8 @@ static inline __attribute__((always_inline)) void put_totals(const columns_step 
                                                              int64_t row, columns_kind kind, dtype t, bool shifted,
                                                              const chunk_totals *before, const chunk_totals *totals) {
     const pack most_reach = (pack){0} + EXP_REACH;
-    bool again = kind <= COLUMNS_LOG_SOFTMAX && pack_any((totals->sum.a > most_reach) | (totals->sum.b > most_reach));
+    bool again = kind <= COLUMNS_LOG_SOFTMAX &&
+                 (f16_exp_is_beyond(totals->top) || pack_any((totals->sum.a > most_reach) | (totals->sum.b > most_reach)));
     pair_set((value *)s->sum + at, again ? before->sum : totals->sum);
     if (kind <= COLUMNS_LOG_SOFTMAX) {
         pair_set((value *)s->shift + g * row + at, totals->shift);
@@ -371,17 +378,20 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         out_rows = 0;
     }
     bool keeps_tail = shifted && out_at + CHUNK >= s->out_n;
-    chunk_totals totals = {.sum = pair_of(0)};
+    chunk_totals totals = {.sum = pair_of(0), .top = (f16_exp_top){0}};
     if (reads) {
         take_totals(s, g, at, &c.source, row, kind, t, shifted, &totals);
     }
     const chunk_totals before = totals;
+    chunk_quick quick;
     if (rows == most && out_rows == most && keeps_tail) {
-        pass_rows(&c, &totals, most, most, kind, t, shifted, true);
+        pass_rows(&c, &totals, most, most, kind, t, shifted, true, NULL);
+    } else if (kind == COLUMNS_SOFTMAX && rows == most && out_rows == most && chunk_quick_of(t, totals.shift, &quick)) {
+        pass_rows(&c, &totals, most, most, kind, t, shifted, false, &quick);
     } else if (rows == most && out_rows == most) {
-        pass_rows(&c, &totals, most, most, kind, t, shifted, false);
+        pass_rows(&c, &totals, most, most, kind, t, shifted, false, NULL);
     } else {
-        pass_rows(&c, &totals, rows, out_rows, kind, t, shifted, keeps_tail);
+        pass_rows(&c, &totals, rows, out_rows, kind, t, shifted, keeps_tail, NULL);
     }
     if (rows > 0) {
         put_totals(s, g, at, &c.source, row, kind, t, shifted, &before, &totals);
