@@ -345,14 +345,15 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
  * ----------------------------------------------------------------------------------------------------------- */
 
 /* stream_bytes, asking for what lies `ahead` bytes behind each line: the CPU reads ahead by itself within a page only, and from
-   short rows that lie far apart not at all. */
-static inline void stream_fetching(char *dst, const char *src, size_t n, ptrdiff_t ahead) {
+   short rows that lie far apart not at all. What would lie behind the row is asked for `turn` bytes further on, in the row that comes next. */
+static inline void stream_fetching(char *dst, const char *src, size_t n, ptrdiff_t ahead, ptrdiff_t turn) {
     size_t head = (size_t)(-(uintptr_t)dst & (STREAM_LINE - 1));
     head = head < n ? head : n;
     memcpy(dst, src, head);
     size_t at = head;
     for (; at + STREAM_LINE <= n; at += STREAM_LINE) {
-        __builtin_prefetch((const char *)((uintptr_t)src + at + (uintptr_t)ahead)); /* it may lie outside */
+        uintptr_t on = (ptrdiff_t)at + ahead < (ptrdiff_t)n ? 0 : (uintptr_t)turn;
+        __builtin_prefetch((const char *)((uintptr_t)src + at + (uintptr_t)ahead + on)); /* it may lie outside */
         stream_line(dst + at, src + at);
     }
     memcpy(dst + at, src + at, n - at);
@@ -360,9 +361,10 @@ static inline void stream_fetching(char *dst, const char *src, size_t n, ptrdiff
 
 static void stream_rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
     enum { ROWS_AHEAD = 16, BYTES_AHEAD = 2048 };
-    ptrdiff_t ahead = ss == (ptrdiff_t)row_bytes || row_bytes > BYTES_AHEAD ? BYTES_AHEAD : ROWS_AHEAD * ss;
+    const bool is_near = ss == (ptrdiff_t)row_bytes || row_bytes > BYTES_AHEAD;
+    ptrdiff_t ahead = is_near ? BYTES_AHEAD : ROWS_AHEAD * ss, turn = is_near ? ss - (ptrdiff_t)row_bytes : 0;
     for (int64_t i = 0; i < n; i++) {
-        stream_fetching(dst + i * ds, src + i * ss, row_bytes, ahead);
+        stream_fetching(dst + i * ds, src + i * ss, row_bytes, ahead, turn);
     }
 }
 
