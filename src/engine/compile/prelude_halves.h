@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Template text: functions of blocks of numbers that become halves, by vector_halves.h and vector_half_functions.h where the processor
+/* Template text: functions of blocks of numbers that become halves, by vector_halves.h and its like where the processor
    has the instructions. It is copied, function by function, into what the compiler emits. */
 
 /* Up to 64 numbers, in sixteens; what is beyond them is 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of f16 and bf16 in one go, from halves to halves, where results of 8 or 11 digits take few enough instructions that memory
-   is what they wait for (vector_halves.h, vector_half_functions.h). Elsewhere the tables are empty and such calls go by way of
+   is what they wait for (vector_halves.h, vector_half_normal.h, vector_half_functions.h). Elsewhere the tables are empty and such calls go by way of
    loops in f32 (half_blocks.c). */
 #include "engine/kernels/cpu/pointwise.h"
 
@@ -8,6 +8,7 @@
 
 #include "engine/kernels/cpu/isa/half_steps.h"
 #include "engine/kernels/cpu/isa/vector_half_functions.h"
+#include "engine/kernels/cpu/isa/vector_half_normal.h"
 
 ALWAYS_INLINE wide_four product(wide_four x, wide_four y) {
     for (int k = 0; k < 4; k++) {
@@ -44,7 +45,7 @@ ALWAYS_INLINE wide_four gelu_for_f16(wide_four x) {
     return product(x, four_normal_cdf_for_f16(x));
 }
 
-/* The bits of the largest half below 5: most steps have none above, and need no limits (vector_halves.h). */
+/* The bits of the largest half below 5: most steps have none above, and need no limits (vector_half_normal.h). */
 enum { MOST_BF16_GELU = 0x409f, MOST_F16_GELU = 0x44ff };
 
 static void any_gelu_loop(const pointwise_halves *h) {
