@@ -51,6 +51,12 @@ class Outputs(Case):
     def run_it(self, *arguments, **options):
         return self.operators("--inputs", self.inputs, *REFERENCE, *arguments, **options)
 
+    def test_threads_bound_to_places_are_as_many(self):
+        """OpenMP's library binds the first thread to one CPU before main begins; the others count nevertheless."""
+        threads = [records_of(self.run_it("--jsonl", "-", "--repeats", "3", env=env).stdout)[0]["threads"]
+                   for env in ({"OMP_PROC_BIND": "false"}, {"OMP_PROC_BIND": "true"}, {"OMP_PLACES": "threads"})]
+        self.assertEqual(threads, [threads[0]] * 3)
+
     def test_standard_output_holds_that_alone(self):
         rows = list(csv.reader(io.StringIO(self.run_it("--csv", "-").stdout)))
         self.assertEqual(rows[0][0], "operator")

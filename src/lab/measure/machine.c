@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <omp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -268,6 +269,27 @@ static void visit_cpu(void *arg, int cpu) {
     add_once(t->cores, &t->n_cores, socket * ((int64_t)1 << 32) + core);
 }
 
+/* The CPUs that this process's threads may run on; 0: not known. Where OMP_PROC_BIND is set, OpenMP's library has bound the first
+ * thread to one place before main begins, so that the thread's own set is that place alone: the others' places are added. */
+static int count_usable_cpus(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 0; /* machines of more than 1024 CPUs need a larger set */
+    }
+    int ids[CPU_SETSIZE], n_places = omp_get_proc_bind() == omp_proc_bind_false ? 0 : omp_get_num_places();
+    for (int place = 0; place < n_places; place++) {
+        int n = omp_get_place_num_procs(place);
+        if (n > CPU_SETSIZE) {
+            return 0;
+        }
+        omp_get_place_proc_ids(place, ids);
+        for (int i = 0; i < n; i++) {
+            CPU_SET(ids[i], &set);
+        }
+    }
+    return CPU_COUNT(&set);
+}
+
 static void read_topology(probe *p, machine_facts *m) {
     char buffer[LINE_BYTES];
     const char *online = first_line(p, buffer, "/sys/devices/system/cpu/online");
@@ -289,9 +311,7 @@ static void read_topology(probe *p, machine_facts *m) {
         m->logical_cpus = configured > 0 ? (int)configured : 0;
     }
     m->numa_nodes = for_each_in_list(first_line(p, buffer, "/sys/devices/system/node/online"), NULL, NULL);
-    /* Machines of more than 1024 CPUs need a larger set; then the count is unknown. */
-    cpu_set_t set;
-    m->usable_cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    m->usable_cpus = count_usable_cpus();
     int64_t smt = first_number(p, "/sys/devices/system/cpu/smt/active", -1);
     m->smt = smt >= 0 ? (int)smt : m->cores > 0 ? m->logical_cpus > m->cores : -1;
 }
