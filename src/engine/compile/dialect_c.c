@@ -160,10 +160,10 @@ bool dialect_has_quick(scalar_function f, dtype t) {
 
 /* Functions of f32 that are cheaper for a block of lanes than for each: with all digits, with those of f16 and with those of bf16. */
 static const char *const block_forms[FN_COUNT][3] = {
-    [FN_RSQRT] = {NULL, "rsqrt_block_f16", "rsqrt_block_bf16"},
+    [FN_RSQRT] = {NULL, "rsqrt_block_halves", "rsqrt_block_halves"},
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
-    [FN_EXPM1] = {NULL, "expm1_block_f16", "expm1_block_bf16"},
-    [FN_LOG2] = {NULL, "log2_block_f16", "log2_block_bf16"},
+    [FN_EXPM1] = {NULL, "expm1_block_halves", "expm1_block_halves"},
+    [FN_LOG2] = {NULL, "log2_block_halves", "log2_block_halves"},
     [FN_SIN] = {NULL, "sin_block_f16", "sin_block_bf16"},
     [FN_COS] = {NULL, "cos_block_f16", "cos_block_bf16"},
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},

@@ -144,7 +144,7 @@ VECTOR_INLINE void erf_block_f16(float *to, const float *from, int n) {
 #endif
 }
 
-VECTOR_INLINE void log2_block_bf16(float *to, const float *from, int n) {
+VECTOR_INLINE void log2_block_halves(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {
         four_to(to + l, four_log2(four_at(from + l, n - l)), n - l);
@@ -156,31 +156,7 @@ VECTOR_INLINE void log2_block_bf16(float *to, const float *from, int n) {
 #endif
 }
 
-VECTOR_INLINE void log2_block_f16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        four_to(to + l, four_log2(four_at(from + l, n - l)), n - l);
-    }
-#else
-    for (int l = 0; l < n; l++) {
-        to[l] = log2_f32(from[l]);
-    }
-#endif
-}
-
-VECTOR_INLINE void rsqrt_block_bf16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        four_to(to + l, four_rsqrt(four_at(from + l, n - l)), n - l);
-    }
-#else
-    for (int l = 0; l < n; l++) {
-        to[l] = 1 / __builtin_sqrtf(from[l]);
-    }
-#endif
-}
-
-VECTOR_INLINE void rsqrt_block_f16(float *to, const float *from, int n) {
+VECTOR_INLINE void rsqrt_block_halves(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {
         four_to(to + l, four_rsqrt(four_at(from + l, n - l)), n - l);
@@ -290,7 +266,7 @@ VECTOR_INLINE void cos_block_f16(float *to, const float *from, int n) {
 #endif
 }
 
-VECTOR_INLINE void expm1_block_bf16(float *to, const float *from, int n) {
+VECTOR_INLINE void expm1_block_halves(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {
         wide_four x = four_at(from + l, n - l);
@@ -299,26 +275,7 @@ VECTOR_INLINE void expm1_block_bf16(float *to, const float *from, int n) {
                 to[i] = expm1_f32(from[i]);
             }
         } else {
-            four_to(to + l, four_expm1_for_bf16(four_times(x, 0x1.715476p+0f)), n - l);
-        }
-    }
-#else
-    for (int l = 0; l < n; l++) {
-        to[l] = expm1_f32(from[l]);
-    }
-#endif
-}
-
-VECTOR_INLINE void expm1_block_f16(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    for (int l = 0; l < n; l += 64) {
-        wide_four x = four_at(from + l, n - l);
-        if (__builtin_expect(four_any_above(x, 80.0f), 0)) {
-            for (int i = l; i < n && i < l + 64; i++) {
-                to[i] = expm1_f32(from[i]);
-            }
-        } else {
-            four_to(to + l, four_expm1_for_f16(four_times(x, 0x1.715476p+0f)), n - l);
+            four_to(to + l, four_expm1(four_times(x, 0x1.715476p+0f)), n - l);
         }
     }
 #else

@@ -14,59 +14,56 @@ static void log2_loop(const pointwise_halves *h) {
 
 /* --- angles ----------------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_BF16_ANGLE = 0x4480, MOST_F16_ANGLE = 0x6400 }; /* 1024: 326 half turns */
+/* The bits of 1024, which is 326 half turns, and of 14. */
+enum { MOST_BF16_ANGLE = 0x4480, MOST_F16_ANGLE = 0x6400, MOST_F16_NEAR_ANGLE = 0x4b00 };
 
-ALWAYS_INLINE wide_four sin_of(dtype t, wide_four x, parameters unused) {
-    (void)unused;
-    return t == ASSAY_F16 ? four_sin_for_f16(x) : four_sin_for_bf16(x);
-}
-
-/* For |x| up to 1024, f half turns from the nearest whole number of them: (1 / 4 - f^2) times a polynomial of that, which goes through the zeros.
-   3e-5; f, of numbers with 8 digits, comes as near to 1 / 2 as 2e-4 and is exact but for 3e-8. */
-ALWAYS_INLINE wide_four cos_of_bf16(wide_four x) {
-    wide_four turns, f, p;
-    for (int k = 0; k < 4; k++) {
-        turns.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
-        f.v[k] = x.v[k] * 0x1.45f306p-2f - (turns.v[k] - ROUND_MAGIC_F32);
-    }
-    for (int k = 0; k < 4; k++) {
-        f.v[k] = x.v[k] * 0x1.b9391p-27f + f.v[k];
-    }
-    for (int k = 0; k < 4; k++) {
-        f.v[k] = 0.25f - f.v[k] * f.v[k];
-    }
-    for (int k = 0; k < 4; k++) {
-        p.v[k] = f.v[k] * 0x1.317d0cp+0f + 0x1.9135a6p+1f;
-        turns.v[k] = (wide_f32)((wide_i32)turns.v[k] << 31);
-    }
-    for (int k = 0; k < 4; k++) {
-        p.v[k] = p.v[k] * f.v[k] + 0x1.9222c6p+1f;
-        f.v[k] = (wide_f32)((wide_i32)f.v[k] ^ (wide_i32)turns.v[k]);
-    }
-    for (int k = 0; k < 4; k++) {
-        p.v[k] = p.v[k] * f.v[k];
-    }
-    return p;
-}
-
-ALWAYS_INLINE wide_four cos_of(dtype t, wide_four x, parameters unused) {
-    (void)unused;
-    return t == ASSAY_F16 ? four_cos_for_f16(x) : cos_of_bf16(x);
-}
-
-ALWAYS_INLINE void angles(const pointwise_halves *h, function f) {
+/* Runs f for |x| up to `most`, and `slow` where there are larger ones. */
+ALWAYS_INLINE void angles(const pointwise_halves *h, function f, uint16_t most, pointwise_halves_loop *slow) {
     f.is_checked = true;
-    f.slow = ISA_SYMBOL(pointwise_halves_run);
-    f.most = h->type == ASSAY_F16 ? MOST_F16_ANGLE : MOST_BF16_ANGLE;
+    f.most = most;
+    f.slow = slow;
     run_either(h, f, f);
 }
 
+static void any_f16_sin_loop(const pointwise_halves *h) {
+    angles(h, (function){.one = four_sin_for_f16}, MOST_F16_ANGLE, ISA_SYMBOL(pointwise_halves_run));
+}
+
+static void any_f16_cos_loop(const pointwise_halves *h) {
+    angles(h, (function){.one = four_cos_for_f16}, MOST_F16_ANGLE, ISA_SYMBOL(pointwise_halves_run));
+}
+
+/* Pi in one part: no f16 up to 14 and no bf16 up to 1024 comes so near to a zero of either function that the other part would be missed. */
+ALWAYS_INLINE wide_four near_sin(wide_four x) {
+    wide_four shifted;
+    for (int k = 0; k < 4; k++) {
+        shifted.v[k] = x.v[k] * 0x1.45f306p-2f + ROUND_MAGIC_F32;
+        x.v[k] = x.v[k] - (shifted.v[k] - ROUND_MAGIC_F32) * 0x1.921fb6p+1f;
+    }
+    return four_sine_for_bf16(x, shifted);
+}
+
+ALWAYS_INLINE wide_four near_cos(wide_four x) {
+    for (int k = 0; k < 4; k++) {
+        x.v[k] = x.v[k] + 0x1.921fb6p+0f;
+    }
+    return near_sin(x);
+}
+
+ALWAYS_INLINE void near_angles(const pointwise_halves *h, function f, pointwise_halves_loop *any_f16) {
+    if (h->type == ASSAY_F16) {
+        angles(h, f, MOST_F16_NEAR_ANGLE, any_f16);
+    } else {
+        angles(h, f, MOST_BF16_ANGLE, ISA_SYMBOL(pointwise_halves_run));
+    }
+}
+
 static void sin_loop(const pointwise_halves *h) {
-    angles(h, (function){.one_with = sin_of});
+    near_angles(h, (function){.one = near_sin}, any_f16_sin_loop);
 }
 
 static void cos_loop(const pointwise_halves *h) {
-    angles(h, (function){.one_with = cos_of});
+    near_angles(h, (function){.one = near_cos}, any_f16_cos_loop);
 }
 
 /* --- powers ----------------------------------------------------------------------------------------------------------------- */

@@ -186,17 +186,74 @@ ALWAYS_INLINE wide_f32 where_above_0(wide_f32 x, wide_f32 above, wide_f32 other)
 
 /* p (e^(r x) - 1) up to 0, then q x; r holds 1 / ln 2. */
 ALWAYS_INLINE wide_four elu(dtype t, wide_four x, parameters s) {
-    wide_four z = four_times(x, s.r);
-    z = t == ASSAY_F16 ? four_expm1_for_f16(z) : four_expm1_for_bf16(z);
+    (void)t;
+    wide_four z = four_expm1(four_times(x, s.r));
     for (int k = 0; k < 4; k++) {
         z.v[k] = where_above_0(x.v[k], x.v[k] * s.q, z.v[k] * s.p);
     }
     return z;
 }
 
+static parameters elu_parameters(const pointwise_halves *h) {
+    return (parameters){.p = parameter(h, 0), .q = parameter(h, 1), .r = parameter(h, 2) * 0x1.715476p+0f};
+}
+
+static void any_elu_loop(const pointwise_halves *h) {
+    const function f = {.one_with = elu, .s = elu_parameters(h)};
+    run_either(h, f, f);
+}
+
+/* The same for sizes of r x up to MOST_POWER: as four_expm1 by a table, of p times roots, and with a term less: 3.9e-5. kind: whether q is 1. */
+ALWAYS_INLINE wide_four elu_within(dtype t, wide_four x, parameters s) {
+    wide_four shifted, f, power;
+    (void)t;
+    for (int k = 0; k < 4; k++) {
+        shifted.v[k] = x.v[k] * s.r + 0x1.8p19f;
+        f.v[k] = x.v[k] * s.r - (shifted.v[k] - 0x1.8p19f);
+    }
+    for (int k = 0; k < 4; k++) {
+        wide_i32 places = (wide_i32)shifted.v[k], exponents = places << 19 & (int32_t)0xff800000;
+        power.v[k] = (wide_f32)((wide_i32)wide_look_up_16(s.table, places) + exponents);
+    }
+    for (int k = 0; k < 4; k++) {
+        wide_f32 slope = f.v[k] * 0x1.ebfbep-3f + 0x1.62e7bep-1f;
+        f.v[k] = slope * (f.v[k] * power.v[k]) + (power.v[k] - s.p);
+        f.v[k] = where_above_0(x.v[k], s.kind != 0 ? x.v[k] : x.v[k] * s.q, f.v[k]);
+    }
+    return f;
+}
+
+enum { MOST_POWER = 60, LEAST_ELUS = 256 /* elements: a table takes as long as some of them */ };
+
+/* The bits of the largest half t that is no larger than `most`, a normal number of either type. */
+static uint16_t half_up_to(dtype t, float most) {
+    uint32_t bits;
+    memcpy(&bits, &most, sizeof bits);
+    if (t == ASSAY_BF16) {
+        return (uint16_t)(bits >> 16);
+    }
+    return most > 65504 ? 0x7bff : (uint16_t)((bits - (112u << 23)) >> 13);
+}
+
 static void elu_loop(const pointwise_halves *h) {
-    parameters s = {.p = parameter(h, 0), .q = parameter(h, 1), .r = parameter(h, 2) * 0x1.715476p+0f};
-    run_either(h, (function){.one_with = elu, .s = s}, (function){.one_with = elu, .s = s});
+    parameters s = elu_parameters(h);
+    float roots[16] __attribute__((aligned(64))), most = MOST_POWER / fabsf(s.r), size = fabsf(s.p);
+    if (h->chunk.n < LEAST_ELUS || !(most > 0x1p-14f && most < 0x1p100f && size > 0x1p-40f && size < 0x1p40f)) {
+        any_elu_loop(h);
+        return;
+    }
+    for (int k = 0; k < 16; k++) {
+        roots[k] = exp2f((float)k / 16) * s.p;
+    }
+    s.table = roots;
+    function f = {.one_with = elu_within, .is_checked = true, .slow = any_elu_loop, .most = half_up_to(h->type, most), .s = s};
+    if (s.q == 1) {
+        f.s.kind = 1;
+        run_either(h, f, f);
+    } else {
+        f.s.kind = 0;
+        run_either(h, f, f);
+    }
 }
 
 /* g p e^(r x) up to 0, then g q. */

@@ -85,11 +85,11 @@ ALWAYS_INLINE bool step_fits(function f, const uint16_t *x) {
     return wrong == 0;
 }
 
-/* Those it is not meant for. y: the call's second operand; NULL: that is a number, or the first is, or there is but one. */
-static __attribute__((noinline)) void slow_step(const pointwise_halves *h, pointwise_halves_loop *slow, uint16_t *out, const uint16_t *x,
-                                                const uint16_t *y) {
+/* n elements, steps it is not meant for. y: the call's second operand; NULL: that is a number, or the first is, or there is but one. */
+static __attribute__((noinline)) void slow_steps(const pointwise_halves *h, pointwise_halves_loop *slow, uint16_t *out, const uint16_t *x,
+                                                 const uint16_t *y, int64_t n) {
     pointwise_halves part = *h;
-    part.chunk.n = STEP;
+    part.chunk.n = n;
     part.chunk.out = out;
     part.chunk.in[0] = x;
     part.chunk.in[1] = y != NULL ? y : h->chunk.in[1];
@@ -109,23 +109,37 @@ ALWAYS_INLINE bool has_two(function f) {
     return f.two != NULL || f.two_with != NULL;
 }
 
+/* From `at` on as long as steps fit; where that ends. Nothing is called meanwhile: what is constant stays in registers. */
+ALWAYS_INLINE int64_t fitting_steps(function f, bool asks, uint16_t *out, const uint16_t *x, const uint16_t *y, int64_t at, int64_t n) {
+    for (; at < n; at += STEP) {
+        const uint16_t *second = has_two(f) ? y + at : NULL;
+        if (asks) {
+            ask_ahead(x + at);
+            if (has_two(f)) {
+                ask_ahead(second);
+            }
+        }
+        if (f.is_checked && __builtin_expect(!step_fits(f, has_two(f) ? second : x + at), 0)) {
+            break;
+        }
+        step(f, out + at, x + at, second);
+    }
+    return at;
+}
+
 ALWAYS_INLINE void whole_steps(const pointwise_halves *h, function f, int64_t n) {
     uint16_t *out = h->chunk.out;
     const uint16_t *x = h->chunk.in[f.is_second ? 1 : 0], *y = h->chunk.in[1];
     const bool asks = h->fetches && cpu_is_intel();
-    for (int64_t at = 0; at < n; at += STEP) {
-        if (asks) {
-            ask_ahead(x + at);
-            if (has_two(f)) {
-                ask_ahead(y + at);
-            }
+    for (int64_t at = 0; at < n;) {
+        at = fitting_steps(f, asks, out, x, y, at, n);
+        int64_t from = at;
+        while (f.is_checked && at < n && !step_fits(f, (has_two(f) ? y : x) + at)) {
+            at += STEP;
         }
-        const uint16_t *second = has_two(f) ? y + at : NULL;
-        if (f.is_checked && __builtin_expect(!step_fits(f, has_two(f) ? second : x + at), 0)) {
-            slow_step(h, f.slow, out + at, x + at, second);
-            continue;
+        if (at > from) {
+            slow_steps(h, f.slow, out + from, x + from, has_two(f) ? y + from : NULL, at - from);
         }
-        step(f, out + at, x + at, second);
     }
 }
 
@@ -147,7 +161,7 @@ ALWAYS_INLINE void run(const pointwise_halves *h, function f) {
             memcpy(in[1], (const uint16_t *)h->chunk.in[1] + whole, bytes);
         }
         if (f.is_checked && !step_fits(f, in[has_two(f)])) {
-            slow_step(h, f.slow, out, in[0], has_two(f) ? in[1] : NULL);
+            slow_steps(h, f.slow, out, in[0], has_two(f) ? in[1] : NULL, STEP);
         } else {
             f.streams = false;
             step(f, out, in[0], in[1]);
