@@ -303,6 +303,17 @@ static bool is_in_text(const flow_case *c, const char *word) {
     return is_there;
 }
 
+/* Rows that are read backwards are asked for so: behind the end of one comes the beginning of the row before it. */
+static void asks_for_the_next_row(void **state) {
+    static const flow_case flipped = {"%x = input(T([8, 64, 1024], f32))\n", "%y = flip(%x, [1])\n", "%y"};
+    (void)state;
+    compile_options *o = &((compiled_backend *)compiled)->options;
+    o->few_stores = true;
+    assert_true(is_in_text(&flipped, " < 512 ? 512 : -1536), "));
+    check(&flipped, DTYPE_AS_RECORDED, 2, NAN);
+    o->few_stores = false;
+}
+
 static void running_sums_agree(void **state) {
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options;
@@ -560,6 +571,7 @@ int main(void) {
         cmocka_unit_test(rows_one_by_one_agree),
         cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(tasks_in_groups_agree),
+        cmocka_unit_test(asks_for_the_next_row),
         cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),
