@@ -246,10 +246,14 @@ VECTOR_INLINE void take_near_f32(float *sum, float *low, float *high, float x) {
 
 typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t eight_i32 __attribute__((vector_size(32)));
-/* x where it is above y, else y. */
+/* x where it is above y, else y. The instruction for it is not found: a mask takes 7 cycles where it takes 1. */
 VECTOR_INLINE void keep_larger_f32(eight_f32 *x, const eight_f32 *y) {
+#if defined(__AVX__)
+    __asm__("vmaxps %1, %0, %0" : "+x"(*x) : "x"(*y));
+#else
     const eight_i32 keeps = *x > *y;
     *x = (eight_f32)(((eight_i32)*x & keeps) | ((eight_i32)*y & ~keeps));
+#endif
 }
 
 /* Of numbers; a NaN has been looked for. */
@@ -276,8 +280,12 @@ VECTOR_INLINE float largest_of_16_f32(const float *a) {
 typedef int64_t eight_i64 __attribute__((vector_size(64), aligned(8), may_alias));
 /* x where it is above y, else y. */
 VECTOR_INLINE void keep_larger_i64(eight_i64 *x, const eight_i64 *y) {
+#if defined(__AVX512F__)
+    __asm__("vpmaxsq %1, %0, %0" : "+v"(*x) : "v"(*y));
+#else
     const eight_i64 keeps = *x > *y;
     *x = (*x & keeps) | (*y & ~keeps);
+#endif
 }
 
 VECTOR_INLINE int64_t largest_of_16_i64(const int64_t *a) {

@@ -77,10 +77,164 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
     const float *const b4 = buffers[1];
     float *const b7 = buffers[2];
     float saved7[128];
+    float saved7b[128];
     if (first < 0) {
         __builtin_unreachable();
     }
-    for (int64_t task = first; task < last; task++) {
+    int64_t next = first;
+    for (; next + 2 <= last; next += 2) {
+        const int64_t task = next;
+        const int64_t v0 = task / 768;
+        const int64_t v1 = task % 768;
+        const int64_t taskb = next + 1;
+        const int64_t v0b = taskb / 768;
+        const int64_t v1b = taskb % 768;
+        float a0[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t0 = b4[98304 * v0 + 128 * v1 + v2];
+                const float t2 = t0 / 8.0f;
+                const float t3 = b3[128 * v0 + v2];
+                const float t4 = t2 + t3;
+                a0[l] = ((t4 > a0[l]) | (t4 != t4)) ? t4 : a0[l];
+            }
+        }
+        uint32_t nan0 = 0;
+        for (int64_t l = 0; l < 64; l++) {
+            nan0 |= a0[l] != a0[l];
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
+        }
+        const float a0_1_0 = largest_of_16_f32(a0);
+        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        float a0b[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a0b[l] = -__builtin_inf();
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2b = lane + l;
+                const float t0b = b4[98304 * v0b + 128 * v1b + v2b];
+                const float t2b = t0b / 8.0f;
+                const float t3b = b3[128 * v0b + v2b];
+                const float t4b = t2b + t3b;
+                a0b[l] = ((t4b > a0b[l]) | (t4b != t4b)) ? t4b : a0b[l];
+            }
+        }
+        uint32_t nan0b = 0;
+        for (int64_t l = 0; l < 64; l++) {
+            nan0b |= a0b[l] != a0b[l];
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a0b[l] = a0b[l] > a0b[l + 32] ? a0b[l] : a0b[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a0b[l] = a0b[l] > a0b[l + 16] ? a0b[l] : a0b[l + 16];
+        }
+        const float a0_1_0b = largest_of_16_f32(a0b);
+        const float r0b = nan0b ? __builtin_nan("") : a0_1_0b;
+        float a1[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            {
+                float wide7[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
+                    const float t0 = b4[98304 * v0 + 128 * v1 + v2];
+                    const float t2 = t0 / 8.0f;
+                    const float t3 = b3[128 * v0 + v2];
+                    const float t4 = t2 + t3;
+                    const float t6 = t4 - r0;
+                    wide7[l] = t6;
+                }
+                exp_below_block_f32(wide7, wide7, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2 = lane + l;
+                    const float t7 = wide7[l];
+                    saved7[v2] = t7;
+                    a1[l] += t7;
+                }
+            }
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a1[l] = a1[l] + a1[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a1[l] = a1[l] + a1[l + 16];
+        }
+        const float a1_1_0 = sum_of_16_f32(a1);
+        const float r1 = a1_1_0;
+        float a1b[64];
+        for (int64_t l = 0; l < 64; l++) {
+            a1b[l] = 0;
+        }
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            {
+                float wide7[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2b = lane + l;
+                    const float t0b = b4[98304 * v0b + 128 * v1b + v2b];
+                    const float t2b = t0b / 8.0f;
+                    const float t3b = b3[128 * v0b + v2b];
+                    const float t4b = t2b + t3b;
+                    const float t6b = t4b - r0b;
+                    wide7[l] = t6b;
+                }
+                exp_below_block_f32(wide7, wide7, 64);
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v2b = lane + l;
+                    const float t7b = wide7[l];
+                    saved7b[v2b] = t7b;
+                    a1b[l] += t7b;
+                }
+            }
+        }
+        for (int64_t l = 0; l < 32; l++) {
+            a1b[l] = a1b[l] + a1b[l + 32];
+        }
+        for (int64_t l = 0; l < 16; l++) {
+            a1b[l] = a1b[l] + a1b[l + 16];
+        }
+        const float a1_1_0b = sum_of_16_f32(a1b);
+        const float r1b = a1_1_0b;
+        const float t10 = 1.0f / r1;
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2 = lane + l;
+                const float t7 = saved7[v2];
+                const float t11 = t7 * t10;
+                b7[98304 * v0 + 128 * v1 + v2] = t11;
+            }
+        }
+        const float t10b = 1.0f / r1b;
+        for (int64_t lane = 0; lane < 128; lane += 64) {
+            INDEPENDENT
+            for (int64_t l = 0; l < 64; l++) {
+                const int64_t v2b = lane + l;
+                const float t7b = saved7b[v2b];
+                const float t11b = t7b * t10b;
+                b7[98304 * v0b + 128 * v1b + v2b] = t11b;
+            }
+        }
+    }
+    for (int64_t task = next; task < last; task++) {
         const int64_t v0 = task / 768;
         const int64_t v1 = task % 768;
         float a0[64];

@@ -51,6 +51,10 @@ typedef struct emitter {
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
     int together_lanes; /* of a block then */
 
+    /* Short rows (abreast.c). */
+    int n_abreast;      /* so many tasks go through each phase together; 1: one after the other */
+    size_t *phase_ends; /* in the text, of each phase; NULL: nobody asks */
+
     /* The phase at hand. */
     int phase;
     bool *named;     /* expressions that have a variable by now, visible from here */

@@ -2,6 +2,7 @@
 /* A task's phases, one after the other: what belongs to its row, then the loops over what is reduced and over lanes. */
 #include "engine/compile/emit/phases.h"
 
+#include "engine/compile/emit/abreast.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/facts.h"
@@ -319,12 +320,12 @@ void emit_phases(emitter *m) {
         if (k->has_classes) {
             emit_row(m, phase);
         }
-        if (!emit_has_loops(m, phase)) {
-            continue;
+        if (emit_has_loops(m, phase)) {
+            emit_want_phase(m, phase);
+            emit_accumulators(m, phase);
+            emit_loops(m, phase);
+            emit_results(m, phase);
         }
-        emit_want_phase(m, phase);
-        emit_accumulators(m, phase);
-        emit_loops(m, phase);
-        emit_results(m, phase);
+        emit_end_phase(m, phase);
     }
 }

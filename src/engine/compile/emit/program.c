@@ -3,6 +3,7 @@
    innermost loop runs over the lanes of one vector variable, so that any C compiler makes vector code of it. */
 #include "engine/compile/emit/program.h"
 
+#include "engine/compile/emit/abreast.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/flow.h"
@@ -49,19 +50,24 @@ static void emit_all_tasks(emitter *m, definition *made) {
         emit_together(m);
         return;
     }
+    size_t from = m->out.length, body = 0, end;
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
     if (k->is_product) {
         emit_product(m);
     } else {
         n = emit_tasks(m, made);
+        body = m->out.length;
         emit_phases(m);
     }
+    end = m->out.length;
     while (n-- > 0) { /* from the last: what only an unused line uses goes as well */
         emit_drop_unused(m, &made[n]);
     }
+    const size_t dropped = end - m->out.length;
     m->depth--;
     emit_line(m, "}");
+    emit_abreast(m, from, body, dropped);
 }
 
 static void emit_kernel(emitter *m, const char *symbol) {
@@ -78,6 +84,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     emit_choose_saved(m, EMIT_SAVED_BYTES);
     emit_choose_flow(m);
     emit_choose_together(m);
+    emit_choose_abreast(m);
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;
@@ -87,6 +94,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     size_t from = m->out.length;
     emit_declare_saved(m);
     emit_twin(m, from);
+    emit_copy_abreast(m, from);
     emit_joined_room(m);
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
