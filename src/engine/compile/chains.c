@@ -379,6 +379,7 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
                 }
             }
             localise(c, &h);
+            choose_streams_in_chain(c, &h);
             chains[n++] = h;
         }
         s += h.n_steps;

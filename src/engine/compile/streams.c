@@ -40,6 +40,32 @@ static bool is_read_again(compiler *c, int buffer) {
     return false;
 }
 
+/* A result that may go either way. */
+static bool is_middling(compiler *c, const root *r) {
+    double bytes = buffer_bytes(c, r->buffer);
+    return bytes >= STREAM_MIDDLING_BYTES && bytes < STREAM_MIN_BYTES && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
+           !is_read_again(c, r->buffer);
+}
+
+/* What a program reads and writes may be that much for the last cache to have it all from one run to the next. */
+static const double CACHED_BYTES = 20 << 20;
+
+void choose_streams_in_chain(compiler *c, const chain *h) {
+    double bytes = 0;
+    for (int b = 0; b < c->n_buffers; b++) {
+        bytes += c->buffers[b].role == BUFFER_INPUT || c->buffers[b].role == BUFFER_OUTPUT ? buffer_bytes(c, b) : 0;
+    }
+    for (int s = h->first; s < h->first + h->n_steps && bytes > CACHED_BYTES; s++) {
+        for (int v = 0; v < c->steps[s].n_variants; v++) {
+            kernel *k = c->steps[s].variants[v];
+            for (int i = 0; i < k->n_roots && !k->has_classes; i++) {
+                root *r = &k->roots[i];
+                r->streams ^= r->kind == ROOT_STORE && r->buffer >= 0 && is_middling(c, r);
+            }
+        }
+    }
+}
+
 bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
     bool side_by_side = k->has_classes && k->n_phases > 1, any = false;
     for (int i = 0; i < k->n_roots; i++) {
@@ -47,10 +73,8 @@ bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
         if ((r->kind != ROOT_STORE && r->kind != ROOT_SCAN) || r->buffer < 0) {
             continue;
         }
-        double bytes = buffer_bytes(c, r->buffer);
-        bool middling = bytes >= STREAM_MIDDLING_BYTES && bytes < STREAM_MIN_BYTES && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
-                        !is_read_again(c, r->buffer);
-        r->streams = middling ? side_by_side != (choice == LOOPS_OTHER_STORES) : bytes >= STREAM_MIN_BYTES;
+        bool middling = is_middling(c, r);
+        r->streams = middling ? side_by_side != (choice == LOOPS_OTHER_STORES) : buffer_bytes(c, r->buffer) >= STREAM_MIN_BYTES;
         any |= middling;
     }
     return any || choice != LOOPS_OTHER_STORES;

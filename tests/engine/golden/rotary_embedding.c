@@ -96,6 +96,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             b11[65536 * v0 + 64 * v1 + v2] = t13;
         }
     }
+    stream_settle();
     return 1;
 }
 
@@ -135,6 +136,7 @@ _Bool kernel_3(void *const *buffers, int64_t first, int64_t last) {
             b11[65536 * v0 + 64 * v1 + v2 + 32] = t11;
         }
     }
+    stream_settle();
     return 1;
 }
 

@@ -16,6 +16,7 @@ enum {
     FLOW_FAR_BYTES = 16384,   /* and where it is asked for to come to L2 */
     GROUP_AHEAD_LANES = 128,  /* of the rows of a group */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
+    NEXT_BYTES = 256 << 10,   /* of the next task, beside the one at hand */
 };
 
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
@@ -53,6 +54,18 @@ bool emit_takes_turns(const emitter *m, int phase) {
     return lies_apart;
 }
 
+/* Whether tasks of several rows, whose later phases work on what the first has read, ask for the next one's memory to come to L2 although
+   nothing goes past the caches: the CPU reads on by itself within a row. */
+static bool asks_for_next(const emitter *m) {
+    const kernel *k = m->k;
+    int64_t bytes = 0;
+    for (int i = 0; i < k->n_exprs; i++) {
+        bool is_own = k->exprs[i].kind == EXPR_LOAD && (k->exprs[i].variables & m->reduced) != 0;
+        bytes += is_own ? emit_visited(m) * (int64_t)dtype_size(k->exprs[i].dtype) : 0;
+    }
+    return m->c->options->asks_far && !m->streams && k->has_classes && k->n_phases > 1 && k->n_loops > 0 && !m->rows && bytes <= NEXT_BYTES;
+}
+
 /* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
    work on what the first has read leave memory idle, so those that stream nothing ask for the next task's part; where there
    are none, the streaming ones do. */
@@ -60,6 +73,9 @@ bool emit_fetches_in(const emitter *m, int phase) {
     const kernel *k = m->k;
     if (m->flow != FLOW_NONE || walks_rows(m, phase) || emit_takes_turns(m, phase)) {
         return phase == 0;
+    }
+    if (asks_for_next(m)) {
+        return phase > 0;
     }
     if (!m->streams || (k->n_phases > 1 && phase == 0)) {
         return false;
@@ -194,7 +210,7 @@ void emit_fetches(emitter *m, int phase) {
                      (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);
         }
         if (last > first) {
-            emit_address_call(m, asks_far(m) || emit_takes_turns(m, phase) ? "fetch_far(" : "fetch_soon(", e->buffer, e->at, after);
+            emit_address_call(m, asks_far(m) || emit_takes_turns(m, phase) || asks_for_next(m) ? "fetch_far(" : "fetch_soon(", e->buffer, e->at, after);
         }
     }
 }

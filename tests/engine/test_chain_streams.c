@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes the caches in chains, and what is asked for ahead in them, as the emitted text says it: that results are right either
+   way is compared elsewhere, with all of them past the caches (test_flow, test_random_graphs). */
+#include "engine/compile/compile.h"
+#include "engine/graph/graph_text.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static op_table *table;
+
+static int open_all(void **state) {
+    (void)state;
+    return op_table_new(&table, NULL) != ASSAY_OK;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    op_table_free(table);
+    return 0;
+}
+
+/* A group norm and the gradients of it and of what follows, of so many images of `channels` channels in groups of 4. */
+static const char source_format[] =
+    "graph norm\n%%grad = input(T([%d, %d, 64, 64], f32))\n%%x = input(T([%d, %d, 64, 64], f32))\n%%w = input(T([%d], f32))\n"
+    "%%b = input(T([%d], f32))\n%%n, %%m, %%r = native_group_norm(%%x, %%w, %%b, %d, %d, 4096, %d, 1e-05)\n%%g = silu_backward(%%grad, %%n)\n"
+    "%%gx, %%gw, %%gb = native_group_norm_backward(%%g, %%x, %%m, %%r, %%w, %d, %d, 4096, %d, [True, True, True])\nreturn %%gx, %%gw, %%gb\n";
+
+typedef struct told {
+    bool streams, asks; /* past the caches; ahead */
+    int n_chains;
+} told;
+
+static told compile_norm(int images, int channels, bool asks_far) {
+    char source[1024];
+    arena memory = {0};
+    error err = {0};
+    graph g;
+    compiled_program program;
+    int n = channels, groups = channels / 4;
+    snprintf(source, sizeof source, source_format, images, n, images, n, n, n, images, n, groups, images, n, groups);
+    assert_int_equal(graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, &err), ASSAY_OK);
+    const compile_options options = {.n_threads = 2, .asks_far = asks_far};
+    assert_int_equal(compile_graph(&memory, &g, &options, &program, &err), ASSAY_OK);
+    told t = {strstr(program.body, "stream_lines(") != NULL, strstr(program.body, "fetch_far(") != NULL, program.n_chains};
+    graph_clear(&g);
+    arena_clear(&memory);
+    return t;
+}
+
+static void large_programs_stream_results_of_chains(void **state) {
+    (void)state;
+    told large = compile_norm(4, 128, false), near = compile_norm(2, 128, false); /* 24 MiB, of which 8 are stored; 12 MiB and 4 */
+    assert_int_equal(large.n_chains, 1);
+    assert_int_equal(near.n_chains, 1);
+    assert_true(large.streams);
+    assert_false(near.streams);
+}
+
+static void tasks_of_rows_ask_for_the_next(void **state) {
+    (void)state;
+    assert_true(compile_norm(2, 128, true).asks);
+    assert_false(compile_norm(2, 128, false).asks);
+    assert_false(compile_norm(1, 32, true).asks); /* 512 KiB: near anyway */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_programs_stream_results_of_chains),
+        cmocka_unit_test(tasks_of_rows_ask_for_the_next),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
