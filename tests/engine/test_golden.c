@@ -54,6 +54,7 @@ static const golden files[] = {
     {SUITE, "rms_norm_linear", true, false},
     {SUITE, "swiglu", true, false},
     {SUITE, "mobile_block", true, false},
+    {SUITE, "batch_norm_relu_conv", true, false},
 };
 
 static op_table *table;

@@ -13,6 +13,7 @@ extern const char compile_prelude_turn[];
 extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
 extern const char compile_prelude_product[];
+extern const char compile_prelude_winograd[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
@@ -458,6 +459,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
+    n = paragraphs_of(compile_prelude_winograd, list, n);
     out->failed |= n == MOST_PARAGRAPHS; /* some may be missing */
     bool any = false;
     for (int i = n - 1; i >= 0; i--) { /* what is called stands before its caller */

@@ -483,7 +483,7 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         return false;
     }
     estimate(k);
-    if (arrange_product(k, choice == LOOPS_WIDE ? c->options->other_pairs : c->options->pairs, c->options->blocks_all)) {
+    if (arrange_product(c, k, choice == LOOPS_WIDE ? c->options->other_pairs : c->options->pairs)) {
         return true;
     }
     choose_vector(c, k, choice);

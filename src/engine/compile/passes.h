@@ -96,6 +96,14 @@ typedef enum loop_choice {
     LOOPS_CHOICES,
 } loop_choice;
 
+/* Windows of 3 x 3, one element apart, over images: computed in tiles of 4 x 4 results by Winograd's algorithm, by emit/windows.c. */
+typedef struct windows_form {
+    int down, across;         /* variables: rows of results, and what lies densely among them */
+    int tap_down, tap_across; /* of the window */
+    int64_t tiles_down, tiles_across; /* of an image */
+    int64_t n_tiles, tiles;   /* of all images; of one task */
+} windows_form;
+
 /* A sum of products of what only rows and what only columns decide: computed in blocks, by emit/product.c. */
 typedef struct product_form {
     int root;                 /* the reduction */
@@ -110,6 +118,8 @@ typedef struct product_form {
                                  or between rows of bf16 that are paired as they lie; -1 */
     int64_t right_rows;       /* between rows of f32 that the first block of rows reads as they lie; -1 */
     pairs_way pairs;          /* not WIDENED: left and right are bf16 */
+    bool has_windows;         /* then left is the images, right the weights; row is none */
+    windows_form windows;
 } product_form;
 
 typedef struct kernel {
@@ -210,7 +220,10 @@ double buffer_bytes(const compiler *c, int buffer);
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none, or has too few
    terms (not where blocks_all). */
-bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all);
+bool arrange_product(compiler *c, kernel *k, pairs_way pairs);
+/* The same of windows over images; sum: a reduction of products, the kernel's only one; dense: the variable whose neighbours are
+   neighbours where what is kept lies, -1: there is none. */
+bool arrange_windows(compiler *c, kernel *k, int sum, int dense);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
 /* Inner steps of a panel: of f32, of pairs of bf16 (of which tiles take so many at a time), and of a flat one, with its columns. */

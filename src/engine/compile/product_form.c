@@ -148,7 +148,7 @@ static double multiplications(const kernel *k) {
     return n;
 }
 
-bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
+bool arrange_product(compiler *c, kernel *k, pairs_way pairs) {
     uint64_t reduced = reduced_set(k);
     int sum = k->has_classes ? only_sum(k, reduced) : -1;
     if (sum < 0) {
@@ -157,6 +157,9 @@ bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
     const expr *e = &k->exprs[k->roots[sum].expr];
     if (e->kind != EXPR_MAP || e->fn != FN_MUL) {
         return false;
+    }
+    if (arrange_windows(c, k, sum, dense_variable(k, ~reduced))) {
+        return true;
     }
     int left = e->sources[0], right = e->sources[1];
     uint64_t of_left = k->exprs[left].variables & ~reduced, of_right = k->exprs[right].variables & ~reduced;
@@ -180,7 +183,7 @@ bool arrange_product(kernel *k, pairs_way pairs, bool blocks_all) {
     int row = largest(k, only_left);
     int64_t n_rows = k->variables[row].size, n_columns = k->variables[column].size;
     if (n_rows < 2 || n_columns < PRODUCT_LEAST || k->variables[inner].size < PRODUCT_LEAST ||
-        (multiplications(k) <= FEW_TERMS && !blocks_all)) {
+        (multiplications(k) <= FEW_TERMS && !c->options->blocks_all)) {
         return false;
     }
     k->is_product = true;

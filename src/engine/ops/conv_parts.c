@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions in primitives, where that is worth it: those of a single place are matrix products over channels, those of a
-   channel each are sums of a few terms. Both join what surrounds them. Others are for the library. */
+   channel each are sums of a few terms, those by windows of 3 x 3 sums that the compiler has an algorithm for. All join what surrounds
+   them. Others are for the library. */
 #include "engine/ops/conv_parts.h"
 
 #include "engine/schema/window.h"
@@ -31,6 +32,31 @@ static val of_one_place(dag *g, const conv_shape *s, val x, val weight, int ndim
     val right = v_view(g, x, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = from});
     val left = v_view(g, weight, ndim + 1, sizes, &(view_map){.n_at = ndim, .at = weigh});
     return v_sum_of_factors(g, v_mul(g, left, right), (uint64_t)1 << ndim);
+}
+
+/* The sum over channels and windows of weight [O, C, 3, 3] times input [N, C, height, width], as [N, O, height, width, C, 3, 3]. */
+static val of_windows(dag *g, const conv_shape *s, val x, val weight, const int64_t *out_sizes) {
+    enum { N, O, DOWN, ACROSS, C, TAP_DOWN, TAP_ACROSS, ALL };
+    int64_t sizes[ALL];
+    memcpy(sizes, out_sizes, C * sizeof *sizes);
+    sizes[C] = s->wide_channels;
+    sizes[TAP_DOWN] = sizes[TAP_ACROSS] = 3;
+    const index_sum from[] = {v_dim(g, sizes, N), v_dim(g, sizes, C),
+                              index_add(&g->indices, v_dim(g, sizes, DOWN), v_line(g, v_dim(g, sizes, TAP_DOWN), 1, -s->pad[1])),
+                              index_add(&g->indices, v_dim(g, sizes, ACROSS), v_line(g, v_dim(g, sizes, TAP_ACROSS), 1, -s->pad[2]))};
+    const index_sum weigh[] = {v_dim(g, sizes, O), v_dim(g, sizes, C), v_dim(g, sizes, TAP_DOWN), v_dim(g, sizes, TAP_ACROSS)};
+    const view_bound bounds[] = {{from[2], 0, s->wide[1] - 1}, {from[3], 0, s->wide[2] - 1}};
+    view_map seen = {.n_at = 4, .at = from, .n_bounds = 2, .bounds = bounds, .fill = number_of_double(0)};
+    val left = v_view(g, weight, ALL, sizes, &(view_map){.n_at = 4, .at = weigh});
+    return v_sum_of_factors(g, v_mul(g, left, v_view(g, x, ALL, sizes, &seen)), (uint64_t)7 << C);
+}
+
+/* Whether windows of 3 x 3 go by Winograd's algorithm: what is made of weights and of elements is to be used often. */
+static bool is_by_windows(const conv_shape *s) {
+    enum { CHANNELS = 16, LEAST_RESULTS = 1024 };
+    bool window = s->kernel[0] == 1 && s->kernel[1] == 3 && s->kernel[2] == 3 && area(s->stride) == 1 && area(s->dilation) == 1 && s->pad[0] == 0;
+    return window && s->spatial == 2 && s->groups == 1 && !s->channels_last && s->wide_channels % CHANNELS == 0 &&
+           s->narrow_channels >= CHANNELS && s->batch * area(s->narrow) >= LEAST_RESULTS;
 }
 
 typedef struct channel_windows {
@@ -73,12 +99,15 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
     bool one_place = known && area(s.kernel) == 1 && s.groups == 1 && s.wide_channels > 1 && is_within(&s);
     bool channels = known && s.groups == s.wide_channels && s.groups == s.narrow_channels && s.groups > 1 &&
                     area(s.kernel) <= V_FEW_TAPS;
-    if ((!one_place && !channels) || !v_owns_product(g, call)) {
+    bool windows = known && t->dtype == ASSAY_F32 && is_by_windows(&s); /* oneDNN is faster in f16: 864 us to 888 */
+    if ((!one_place && !channels && !windows) || !v_owns_product(g, call)) {
         v_library(g, call, out);
         return;
     }
     val x = v_arg(g, call, 0), weight = v_arg(g, call, 1), y;
-    if (one_place) {
+    if (windows) {
+        y = of_windows(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->sizes);
+    } else if (one_place) {
         y = of_one_place(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->ndim, t->sizes);
     } else {
         channel_windows w = {&s, x, weight};

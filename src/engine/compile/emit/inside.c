@@ -77,17 +77,13 @@ static void add_certain(emitter *m, int i, inside *in) {
     add_certain(m, e->sources[1], in);
 }
 
-/* Whether what the lanes need has loads behind conditions that can be certain, for half of them and more. */
-static bool find_inside(emitter *m, int phase, inside *in) {
+/* Whether what so many lanes need has loads behind conditions that can be certain. */
+static bool find_certain(emitter *m, int64_t size, inside *in) {
     const kernel *k = m->k;
-    int64_t size = k->variables[k->vector].size;
     *in = (inside){.last = size - 1, .only = -1};
-    bool any = false, moves = false, several = k->has_classes;
-    for (int i = 0; i < k->n_roots; i++) {
-        moves |= k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER);
-    }
+    bool any = false, several = false;
     m->inside = true;
-    for (int i = 0; i < k->n_exprs && !moves; i++) {
+    for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         if (!m->wanted[i] || m->named[i] || m->turned[i] || m->widened[i]) {
             continue;
@@ -105,7 +101,31 @@ static bool find_inside(emitter *m, int phase, inside *in) {
     in->only = several ? -1 : in->only;
     in->first = in->first < size ? in->first : size;
     in->last = in->last >= in->first ? in->last : in->first - 1;
+    return any;
+}
+
+/* The same for half of all lanes and more. */
+static bool find_inside(emitter *m, int phase, inside *in) {
+    const kernel *k = m->k;
+    int64_t size = k->variables[k->vector].size;
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER)) {
+            return false;
+        }
+    }
+    bool any = find_certain(m, size, in);
+    in->only = k->has_classes ? -1 : in->only;
     return any && size >= LEAST_LANES && 2 * (in->last - in->first + 1) >= size;
+}
+
+bool emit_find_inside(emitter *m, int64_t size, int64_t *first, int64_t *last, text *condition, int *only) {
+    inside in = {0};
+    bool found = find_certain(m, size, &in);
+    *first = in.first;
+    *last = in.last;
+    *condition = in.condition;
+    *only = in.only;
+    return found;
 }
 
 /* Whether a range is all there is of the vector variable. */

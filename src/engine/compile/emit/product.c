@@ -46,8 +46,7 @@ static void emit_wanted(emitter *m, uint64_t without) {
     }
 }
 
-/* A loop over the lanes l of variable v from `from` on, whose body stores expression e: by `store`, in which %s stands for it. */
-static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *store) {
+void emit_product_lanes(emitter *m, int v, const char *from, const char *n, int e, const char *store) {
     bool *named = malloc((size_t)m->k->n_exprs + 1);
     if (named == NULL) {
         m->out.failed = true;
@@ -57,10 +56,11 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
     memset(m->wanted, 0, (size_t)m->k->n_exprs);
     emit_want(m, e);
     emit_wanted(m, (uint64_t)1 << v); /* once for all lanes: compilers cannot tell that no store changes what is loaded for it */
-    emit_line(m, "INDEPENDENT");
+    emit_line(m, strspn(n, "0123456789") > 0 ? "INDEPENDENT FEW" : "INDEPENDENT");
     emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
-    emit_line(m, "const int64_t v%d = %s + l;", v, from);
+    definition made;
+    emit_define(m, &made, "const int64_t ", "v%d = %s + l", v, from);
     emit_wanted(m, 0);
     text value = {0};
     emit_name(m, &value, e);
@@ -68,6 +68,7 @@ static void emit_panel_lanes(emitter *m, int v, const char *from, const char *n,
     emit_line(m, "%.*s%s%s", (int)(at - store), store, text_get(&value), at + 2);
     m->out.failed |= value.failed;
     text_clear(&value);
+    emit_drop_unused(m, &made);
     m->depth--;
     emit_line(m, "}");
     memcpy(m->named, named, (size_t)m->k->n_exprs);
@@ -99,7 +100,7 @@ static void emit_left(emitter *m) {
     emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
     m->depth++;
     emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->left,
+    emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->left,
                      p->stretch == PRODUCT_STRETCH         ? "left[128 * i + l] = %s;"
                      : p->stretch == PRODUCT_PAIRS_STRETCH ? "left[256 * i + l] = %s;"
                                                    : "left[8 * i + l] = %s;");
@@ -116,7 +117,7 @@ static void emit_right_pairs(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < 16; i++) { /* the last column stands in for those that are not there */");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
+        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[256 * i + l] = %s;");
         if (m->k->variables[p->inner].size % 2 != 0) {
             emit_line(m, "for (int64_t l = n_inner; l %% 2 != 0; l++) {");
             emit_line(m, "    run[256 * i + l] = 0;");
@@ -130,7 +131,7 @@ static void emit_right_pairs(emitter *m) {
         m->depth++;
         emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
         emit_line(m, "const uint32_t kept = i %% 2 == 0 ? 0 : 0xFFFFu, places = i %% 2 == 0 ? 0 : 16;");
-        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
+        emit_product_lanes(m, p->column, "first_column", "n_columns", p->right,
                          "right[64 * (i / 2) + l] = (right[64 * (i / 2) + l] & kept) | (uint32_t)%s << places;");
     }
     m->depth--;
@@ -164,7 +165,7 @@ static void emit_right(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < 8; i++) { /* the last column stands in for those that are not there */");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_column + (c + i < n_columns ? c + i : n_columns - 1);", p->column);
-        emit_panel_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[128 * i + l] = %s;");
+        emit_product_lanes(m, p->inner, "first_inner", "n_inner", p->right, "run[128 * i + l] = %s;");
         m->depth--;
         emit_line(m, "}");
         emit_line(m, "turn_columns(run, n_inner, right + c);");
@@ -172,32 +173,28 @@ static void emit_right(emitter *m) {
         emit_line(m, "for (int64_t i = 0; i < n_inner; i++) {");
         m->depth++;
         emit_line(m, "const int64_t v%d = first_inner + i;", p->inner);
-        emit_panel_lanes(m, p->column, "first_column", "n_columns", p->right,
+        emit_product_lanes(m, p->column, "first_column", "n_columns", p->right,
                          p->stretch == PRODUCT_STRETCH ? "right[64 * i + l] = %s;" : "right[512 * i + l] = %s;");
     }
     m->depth--;
     emit_line(m, "}");
 }
 
-static void emit_following(emitter *m) {
+void emit_product_results(emitter *m, int v, const char *from, const char *n) {
     const kernel *k = m->k;
     const product_form *p = &k->product;
     memset(m->wanted, 0, (size_t)k->n_exprs);
-    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
-    m->depth++;
-    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
-    emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
     for (int i = 0; i < k->n_roots; i++) {
         if (i != p->root) {
             emit_want(m, k->roots[i].expr);
             emit_want_index(m, k->roots[i].at);
         }
     }
-    emit_wanted(m, (uint64_t)1 << p->column);
+    emit_wanted(m, (uint64_t)1 << v);
     emit_line(m, "INDEPENDENT");
-    emit_line(m, "for (int64_t l = 0; l < n_columns; l++) {");
+    emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n);
     m->depth++;
-    emit_line(m, "const int64_t v%d = first_column + l;", p->column);
+    emit_line(m, "const int64_t v%d = %s + l;", v, from);
     emit_wanted(m, 0);
     for (int i = 0; i < k->n_roots; i++) {
         if (i != p->root) {
@@ -212,6 +209,15 @@ static void emit_following(emitter *m) {
     }
     m->depth--;
     emit_line(m, "}");
+}
+
+static void emit_following(emitter *m) {
+    const product_form *p = &m->k->product;
+    emit_line(m, "for (int64_t i = 0; i < n_rows; i++) {");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_row + i;", p->row);
+    emit_line(m, "const float *const r%d = sums + %d * i;", p->root, p->columns);
+    emit_product_results(m, p->column, "first_column", "n_columns");
     m->depth--;
     emit_line(m, "}");
 }

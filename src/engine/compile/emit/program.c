@@ -15,6 +15,7 @@
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/together.h"
 #include "engine/compile/emit/twins.h"
+#include "engine/compile/emit/windows.h"
 #include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
@@ -50,10 +51,15 @@ static void emit_all_tasks(emitter *m, definition *made) {
         emit_together(m);
         return;
     }
+    if (k->is_product && k->product.has_windows) {
+        emit_windows_room(m);
+    }
     size_t from = m->out.length, body = 0, end;
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
-    if (k->is_product) {
+    if (k->is_product && k->product.has_windows) {
+        emit_windows(m);
+    } else if (k->is_product) {
         emit_product(m);
     } else {
         n = emit_tasks(m, made);
