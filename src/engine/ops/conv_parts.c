@@ -99,7 +99,7 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
     bool one_place = known && area(s.kernel) == 1 && s.groups == 1 && s.wide_channels > 1 && is_within(&s);
     bool channels = known && s.groups == s.wide_channels && s.groups == s.narrow_channels && s.groups > 1 &&
                     area(s.kernel) <= V_FEW_TAPS;
-    bool windows = known && t->dtype == ASSAY_F32 && is_by_windows(&s); /* oneDNN is faster in f16: 864 us to 888 */
+    bool windows = known && is_by_windows(&s);
     if ((!one_place && !channels && !windows) || !v_owns_product(g, call)) {
         v_library(g, call, out);
         return;
