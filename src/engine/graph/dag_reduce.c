@@ -174,6 +174,14 @@ static bool sum_of_one_place(dag *g, reduction how, val x, uint64_t dims, val *o
     return true;
 }
 
+/* Over one element each nothing is left to reduce: the element itself, or 0 and it, so that no sum is -0. What is computed from both is
+   then computed from one value. */
+static val only_element(dag *g, reduction how, val x, int ndim, const int64_t *sizes) {
+    val element = v_reshape(g, x, ndim, sizes);
+    dtype t = v_dtype(g, x);
+    return how == RED_SUM && t != ASSAY_B8 ? v_2(g, FN_ADD, element, v_int(g, t, 0)) : element;
+}
+
 static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, bool of_factors, bool alone) {
     if (dag_stopped(g)) {
         return (val){0};
@@ -181,8 +189,10 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
     dag_node n = *dag_at(g, x);
     int64_t sizes[TENSOR_MAX_DIMS], kept[TENSOR_MAX_DIMS];
     int ndim = 0;
+    int64_t reduced = 1;
     for (int d = 0; d < n.ndim; d++) {
         bool goes = (dims >> d & 1) != 0;
+        reduced *= goes ? n.sizes[d] : 1;
         kept[d] = goes ? 1 : n.sizes[d];
         if (!goes) {
             sizes[ndim++] = n.sizes[d];
@@ -194,7 +204,9 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
         return v_expand(g, none, keepdim ? n.ndim : ndim, keepdim ? kept : sizes);
     }
     val result = x;
-    if ((dims != 0 || places) && !sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
+    if (reduced == 1 && dims != 0 && !places && !of_factors) {
+        result = only_element(g, how, x, ndim, sizes);
+    } else if ((dims != 0 || places) && !sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
         !split_rows(g, how, x, dims, alone, &result)) {
         result = reduce_by(g, how, x, dims, of_factors);
     }
