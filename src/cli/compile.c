@@ -88,6 +88,31 @@ static const cli_verb verb = {
 
 /* --- kernels ------------------------------------------------------------------------------------------------------------------ */
 
+/* What lies in memory between steps, and how much memory that takes. */
+static void print_memory(const compiled_program *p, text *out) {
+    char all[32], own[32];
+    double values = 0, memory = 0;
+    int n = 0;
+    for (int i = 0; i < p->n_buffers; i++) {
+        const compile_buffer *b = &p->buffers[i];
+        bool is_work = b->role == BUFFER_WORK && b->n_elems > 0;
+        if (!is_work && (b->role != BUFFER_CALL || b->memory == 0)) {
+            continue;
+        }
+        double bytes = (double)(is_work ? b->n_elems : tensor_span(b->tensor)) * (double)dtype_size(b->dtype);
+        n++;
+        values += bytes;
+        memory += b->memory == 0 ? bytes : 0;
+    }
+    for (int m = 0; m < p->n_memories; m++) {
+        memory += p->memories[m].output < 0 ? (double)p->memories[m].bytes : 0;
+    }
+    if (n > 0) {
+        text_addf(out, "%d value%s between them, %s, in %s of memory besides that of the results\n", n, n == 1 ? "" : "s",
+                  text_of_bytes(all, values), text_of_bytes(own, memory));
+    }
+}
+
 static void print_kernels(const compiled_program *p, const graph *g, text *out) {
     char moved[32], least[32];
     program_traffic all = compile_traffic(p, g);
@@ -109,6 +134,7 @@ static void print_kernels(const compiled_program *p, const graph *g, text *out) 
     }
     text_addf(out, "%d kernel%s, %d call%s; about %s moved, at least %s\n", all.n_kernels, all.n_kernels == 1 ? "" : "s",
               all.n_calls, all.n_calls == 1 ? "" : "s", text_of_bytes(moved, all.bytes), text_of_bytes(least, all.least_bytes));
+    print_memory(p, out);
 }
 
 static status compile_one(const options *o, const single_name *name, arena *memory, single *one, text *out, error *err) {

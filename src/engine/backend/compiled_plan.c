@@ -11,6 +11,32 @@
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
+/* The memory that buffer i shares with others, when those have one; a result's is there already. */
+static storage *shared_by(const compiled_plan *p, int i) {
+    int m = p->program.buffers[i].memory;
+    return m > 0 ? p->memories[m - 1].storage : NULL;
+}
+
+/* Gives t, which has none, a memory that is large enough for it. */
+static void lay_in(tensor *t, storage *s) {
+    tensor held = *t;
+    held.storage = s;
+    tensor_share(t, &held);
+}
+
+static status make_shared(compiled_plan *p, error *err) {
+    for (int m = 0; m < p->program.n_memories; m++) {
+        const compile_memory *of = &p->program.memories[m];
+        if (of->output >= 0) {
+            tensor_share(&p->memories[m], &p->tensors[of->output]);
+        } else {
+            TRY(tensor_init(&p->memories[m], ASSAY_U8, 1, &of->bytes, err));
+            TRY(tensor_allocate(&p->memories[m], &device_cpu, err));
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status make_memory(const output_memory *m, compiled_plan *p, int i, error *err) {
     const compile_buffer *b = &p->program.buffers[i];
     tensor *t = &p->tensors[i];
@@ -23,12 +49,32 @@ static status make_memory(const output_memory *m, compiled_plan *p, int i, error
         return ASSAY_OK;
     case BUFFER_WORK:
         TRY(tensor_init(t, b->dtype, 1, &b->n_elems, err));
-        return tensor_allocate(t, &device_cpu, err);
+        if (shared_by(p, i) == NULL) {
+            return tensor_allocate(t, &device_cpu, err);
+        }
+        lay_in(t, shared_by(p, i));
+        return ASSAY_OK;
     case BUFFER_OUTPUT:
         tensor_share(t, b->tensor);
         return t->storage != NULL ? ASSAY_OK : output_memory_take(m, b->output, t, err);
     case BUFFER_CALL:
         return ASSAY_OK; /* when its step is prepared */
+    }
+    return ASSAY_OK;
+}
+
+/* Results' memory first: others may lie there before the results do. */
+static status make_memories(const output_memory *m, compiled_plan *p, error *err) {
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        if (p->program.buffers[i].role == BUFFER_OUTPUT) {
+            TRY(make_memory(m, p, i, err));
+        }
+    }
+    TRY(make_shared(p, err));
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        if (p->program.buffers[i].role != BUFFER_OUTPUT) {
+            TRY(make_memory(m, p, i, err));
+        }
     }
     return ASSAY_OK;
 }
@@ -99,6 +145,19 @@ static int output_of_call(const compiled_plan *p, int step, int output) {
     return -1;
 }
 
+/* Gives what a call answers the memory that it shares, if it does and that is as large as the call will have it. */
+static bool lies_in_shared(const compiled_plan *p, int step, int output, tensor *t) {
+    for (int i = 0; i < p->program.n_buffers; i++) {
+        const compile_buffer *b = &p->program.buffers[i];
+        storage *s = b->role == BUFFER_CALL && b->step == step && b->output == output ? shared_by(p, i) : NULL;
+        if (s != NULL && (size_t)(t->offset + tensor_span(t)) * dtype_size(t->dtype) <= s->size_bytes) {
+            lay_in(t, s);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A view's layout was found in prepare, and its memory is its source's. */
 static status run_nothing(kernel_plan *k) {
     (void)k;
@@ -117,7 +176,7 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
     TRY(op_infer(&s->call, &s->out, err));
     for (int i = 0; i < s->out.n; i++) {
         tensor *t = &s->out.items[i];
-        if (t->storage == NULL && t->sparse == NULL) {
+        if (t->storage == NULL && t->sparse == NULL && !lies_in_shared(p, index, i, t)) {
             TRY(output_memory_take(b->base.outputs, output_of_call(p, index, i), t, err));
         }
     }
@@ -206,6 +265,9 @@ static void release(plan *base) {
     }
     for (int i = 0; p->tensors != NULL && i < p->program.n_buffers; i++) {
         tensor_clear(&p->tensors[i]);
+    }
+    for (int i = 0; p->memories != NULL && i < p->program.n_memories; i++) {
+        tensor_clear(&p->memories[i]);
     }
     if (p->instead != NULL) {
         p->instead->release(p->instead);
@@ -299,14 +361,12 @@ static status describe_plan(const compiled_backend *b, compiled_plan *p, const c
     size_t n = (size_t)p->program.n_buffers;
     p->tensors = arena_make(&p->memory, n, sizeof *p->tensors);
     p->seeds = arena_make(&p->memory, n, sizeof *p->seeds);
+    p->memories = arena_make(&p->memory, (size_t)p->program.n_memories, sizeof *p->memories);
     p->steps = arena_make(&p->memory, (size_t)p->program.n_steps, sizeof *p->steps);
-    if (p->tensors == NULL || p->seeds == NULL || p->steps == NULL) {
+    if (p->tensors == NULL || p->seeds == NULL || p->memories == NULL || p->steps == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
-    for (int i = 0; i < p->program.n_buffers; i++) {
-        TRY(make_memory(b->base.outputs, p, i, err));
-    }
-    return ASSAY_OK;
+    return make_memories(b->base.outputs, p, err);
 }
 
 static status prepare_plan(const compiled_backend *b, compiled_plan *p, const compile_options *how, error *err) {

@@ -38,6 +38,7 @@ typedef struct compiled_plan {
     const graph *g;
     compiled_program program;
     module *code;
+    tensor *memories;   /* that several buffers lie in */
     tensor *tensors;    /* by buffer: memory of WORK, CALL and OUTPUT buffers, a share of INPUT ones */
     int64_t *seeds;
     int n_steps;

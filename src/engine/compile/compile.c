@@ -250,8 +250,10 @@ static const storage *storage_of(const compiler *c, int buffer) {
 static bool rewrites(const compiler *c, const kernel *k, const root *r) {
     bool found = r->kind == ROOT_SCATTER;
     const storage *written = storage_of(c, r->buffer);
-    for (int e = 0; e < k->n_exprs && written != NULL && !found; e++) {
-        found = k->exprs[e].kind == EXPR_LOAD && storage_of(c, k->exprs[e].buffer) == written;
+    for (int e = 0; e < k->n_exprs && !found; e++) {
+        bool loads = k->exprs[e].kind == EXPR_LOAD;
+        found = loads && ((written != NULL && storage_of(c, k->exprs[e].buffer) == written) ||
+                          in_one_memory(c, k->exprs[e].buffer, r->buffer));
     }
     return found;
 }
@@ -330,6 +332,8 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
     }
     *out = (compiled_program){.n_buffers = c->n_buffers,
                               .buffers = c->buffers,
+                              .n_memories = c->n_memories,
+                              .memories = c->memories,
                               .n_steps = c->n_steps,
                               .steps = steps,
                               .output_buffers = outputs_at};
@@ -407,6 +411,9 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     int n_chains = 0;
     const chain *chains = NULL;
     TRY(arrange_all(c, &n_chains, &chains, err));
+    if (!share_memory(c, n_chains, chains)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
+    }
     bool any = false;
     for (int s = 0; s < c->n_steps; s++) {
         any |= c->steps[s].kernel != NULL;

@@ -38,7 +38,14 @@ typedef struct compile_buffer {
     int64_t part_elems;   /* WORK: of one part, when only the steps of one chain touch it; 0: not so */
     int step;             /* that writes it; -1: an input */
     int output;           /* CALL: which of the step's outputs it is; OUTPUT: which of the graph's */
+    int memory;           /* the memory that it lies in: its number, from 1 on; 0: one of its own */
 } compile_buffer;
+
+/* A memory that several buffers lie in, one after the other. */
+typedef struct compile_memory {
+    int64_t bytes;
+    int output; /* the buffer of the result whose memory it is; -1: of none */
+} compile_memory;
 
 /* A tensor argument of a call, in a buffer. */
 typedef struct compile_operand {
@@ -88,6 +95,8 @@ typedef struct compiled_program {
     const char *body; /* the part of it that is this program's own: behind the functions that its kernels call */
     int n_buffers;
     const compile_buffer *buffers;
+    int n_memories;
+    const compile_memory *memories;
     int n_steps;
     const compile_step *steps;
     int n_products;     /* that can be library calls or kernels */

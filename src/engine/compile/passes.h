@@ -163,6 +163,8 @@ typedef struct compiler {
     place *places;      /* of each value */
     int n_buffers, buffer_capacity;
     compile_buffer *buffers;
+    int n_memories;
+    compile_memory *memories;
     int n_steps, step_capacity;
     struct compiler_step *steps;
     int *output_buffers; /* by the dag's outputs; -1: nothing to do */
@@ -218,6 +220,10 @@ double buffer_bytes(const compiler *c, int buffer);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
+/* Lets buffers that are never in use at the same time lie in one memory. False when memory is out. */
+bool share_memory(compiler *c, int n_chains, const chain *chains);
+/* Whether two buffers have come to lie in one. */
+bool in_one_memory(const compiler *c, int a, int b);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none, or has too few
    terms (not where blocks_all). */
 bool arrange_product(compiler *c, kernel *k, pairs_way pairs);

@@ -85,7 +85,7 @@ bool emit_reads_memory_of(const emitter *m, int buffer) {
             continue;
         }
         const tensor *from = m->c->buffers[e->buffer].tensor;
-        if (e->buffer == buffer || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
+        if (e->buffer == buffer || in_one_memory(m->c, e->buffer, buffer) || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
             return true;
         }
     }
