@@ -188,6 +188,10 @@ status capture(compiler *c, const graph *g, error *err);
 bool cut_by_joins(compiler *c);
 /* Chooses what gets memory and which kernel computes it. */
 status schedule(compiler *c, error *err);
+/* After it: a reduction that only its own kernel reads needs no memory; a running sum that is only wanted in halves becomes those as it
+   is made. */
+void drop_unread(compiler *c);
+void narrow_scans(compiler *c);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
 /* The part of that which chooses the vector's variable and its lanes, once the others are in order. */
