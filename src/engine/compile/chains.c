@@ -183,7 +183,7 @@ static bool may_chain(const compiler *c, const kernel *k) {
         const root *r = &k->roots[i];
         bool elsewhere = r->buffer >= 0 && c->buffers[r->buffer].role == BUFFER_OUTPUT &&
                          c->buffers[r->buffer].tensor->storage != NULL; /* an input lies there as well */
-        if (r->kind == ROOT_SCAN || elsewhere) {
+        if (r->kind == ROOT_SCAN || r->kind == ROOT_COLUMNS || elsewhere) {
             return false;
         }
     }
@@ -300,6 +300,11 @@ static void make_larger(compiler *c, chain *h) {
     }
 }
 
+bool threads_share(const compiler *c, int64_t n) {
+    int64_t threads = c->options->n_threads;
+    return n >= threads && (n % threads == 0 || n >= 8 * threads);
+}
+
 /* The longest chain from a step on; of equally long ones that of the fewest parts that stay in a cache. */
 static chain best_chain(compiler *c, int first) {
     int64_t list[MOST_PARTS_TRIED];
@@ -309,7 +314,7 @@ static chain best_chain(compiler *c, int first) {
     }
     chain best = {first, 1, 1};
     for (int i = 0; i < n; i++) {
-        if (list[i] < c->options->n_threads || (list[i] % c->options->n_threads != 0 && list[i] < 8 * c->options->n_threads)) {
+        if (!threads_share(c, list[i])) {
             continue;
         }
         int steps = chain_end(c, first, list[i]) - first + 1;

@@ -194,7 +194,8 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
         return;
     }
     for (int v = 0; v < s->n_variants; v++) {
-        variants[v] = (compile_variant){s->variants[v]->symbol, s->variants[v]->n_task_items,
+        int64_t parts = s->variants[v]->column_parts;
+        variants[v] = (compile_variant){s->variants[v]->symbol, parts > 0 ? parts : s->variants[v]->n_task_items,
                                         choice_name(s->variants[v]->choice), s->variants[v]->in_parts, s->variants[v]->room_bytes};
     }
     *out = (compile_step){.n_variants = s->n_variants,

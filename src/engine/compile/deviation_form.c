@@ -56,12 +56,12 @@ bool find_deviations(const kernel *k, deviation_form *form) {
     return false;
 }
 
-static bool is_in_loops(const kernel *k, const root *r) {
+bool is_in_loops(const kernel *k, const root *r) {
     uint64_t reduced = 0;
     for (int v = 0; v < k->n_variables; v++) {
         reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
     }
-    return r->kind != ROOT_STORE || (r->variables & reduced) != 0;
+    return !k->has_classes || r->kind != ROOT_STORE || (r->variables & reduced) != 0;
 }
 
 bool is_single_pass(const kernel *k) {

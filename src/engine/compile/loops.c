@@ -377,7 +377,7 @@ static void tile_loops(compiler *c, kernel *k, loop_choice choice) {
     int across = -1;
     const expr *turned = NULL;
     int64_t row = 0;
-    for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0; i++) {
+    for (int i = 0; i < k->n_exprs && !k->has_classes && k->vector >= 0 && k->column_parts == 0; i++) {
         const expr *e = &k->exprs[i];
         int64_t along, stride;
         if (e->kind != EXPR_LOAD || !index_stride(e->at, k->vector, &along) || along <= 1 ||
@@ -436,6 +436,7 @@ static void choose_tasks(kernel *k) {
             k->n_task_items *= k->variables[v].size;
         }
     }
+    columns_order_tasks(k);
     if (k->vector >= 0 && !k->variables[k->vector].is_reduced) {
         k->tasks[k->n_tasks++] = k->vector; /* in blocks of lanes */
         k->n_task_items *= (k->variables[k->vector].size + k->lanes - 1) / k->lanes;
@@ -469,9 +470,10 @@ static void estimate(kernel *k) {
     }
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
-        double n = r->kind == ROOT_REDUCE ? turns_of(k, index_variables(r->at)) : turns_of(k, r->variables);
+        bool sums = r->kind == ROOT_REDUCE || r->kind == ROOT_COLUMNS;
+        double n = turns_of(k, sums ? index_variables(r->at) : r->variables);
         k->bytes += r->buffer >= 0 ? n * (double)dtype_size(r->store_dtype) : 0;
-        k->flops += r->kind == ROOT_REDUCE ? all : 0;
+        k->flops += sums ? all : 0;
     }
 }
 
@@ -492,5 +494,6 @@ bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
         tile_loops(c, k, choice);
     }
     choose_tasks(k);
+    columns_come_last(k);
     return !c->failed;
 }

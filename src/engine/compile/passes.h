@@ -57,7 +57,8 @@ typedef struct expr {
 
 /* --- kernels ---------------------------------------------------------------------------------------------------------- */
 
-typedef enum root_kind { ROOT_STORE, ROOT_REDUCE, ROOT_SCAN, ROOT_SCATTER } root_kind;
+/* COLUMNS: each element is added to its column's sum, of the part that its task is in (columns.c). */
+typedef enum root_kind { ROOT_STORE, ROOT_REDUCE, ROOT_SCAN, ROOT_SCATTER, ROOT_COLUMNS } root_kind;
 
 /* One value that a kernel computes. */
 typedef struct root {
@@ -74,7 +75,7 @@ typedef struct root {
     index_sum at;        /* element offset of the store */
     index_sum place;     /* ARGMAX, ARGMIN: the flat index within the reduced part */
     uint64_t variables;  /* of the loops it needs */
-    int64_t limit;       /* SCATTER: elements in the buffer */
+    int64_t limit;       /* SCATTER: elements in the buffer; COLUMNS: columns */
     bool streams;        /* large enough to go past the caches, where it lies densely along the vector */
 } root;
 
@@ -141,6 +142,7 @@ typedef struct kernel {
     uint64_t beside;    /* variables whose few values are computed side by side, for each lane: they lie between lanes in memory */
     bool turns_lines;   /* what runs across the lanes is read a few lines of memory of each at a time, and stored past the caches */
     int64_t n_task_items;
+    int64_t column_parts; /* tasks are handed out in so many parts, each of which sums columns of its own; 0: one by one */
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
     const int *buffers; /* those it names, in order of its parameters */
@@ -210,6 +212,8 @@ bool find_deviations(const kernel *k, deviation_form *form);
    mean, and so much that it is better read once. */
 bool find_column_deviations(const compiler *c, const kernel *k, deviation_form *form);
 enum { NEAR_ROWS = 16 };
+/* Whether root r is of the loops over what is reduced, where there are such. */
+bool is_in_loops(const kernel *k, const root *r);
 /* Whether only the first phase has loops; what comes behind it finishes what a row has come to. */
 bool is_single_pass(const kernel *k);
 /* Chooses which of a kernel's results are to go past the caches; false: for LOOPS_OTHER_STORES, when there is no other way. */
@@ -221,6 +225,8 @@ void choose_streams_in_chain(compiler *c, const chain *h);
 enum { ROWS_KEPT_BYTES = 5 << 18 };
 /* Bytes of a buffer. */
 double buffer_bytes(const compiler *c, int buffer);
+/* Whether all threads get about as many of n parts. */
+bool threads_share(const compiler *c, int64_t n);
 /* Kernels that can be run part by part, one after the other. Buffers that only a chain's steps touch learn how large a part
    is. OUT_OF_MEMORY. */
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
@@ -254,6 +260,21 @@ enum { EXPR_MAX_READS = 64 };
 int expr_reads(const kernel *k, const expr *e, int *reads);
 /* The same of an index expression; appends to reads, from n on, and answers how many there are then. */
 int index_reads(const kernel *k, index_sum a, int guard, int *reads, int n);
+
+/* Whether kernel k goes over the rows of v, a sum of columns in parts of rows that lies in `to`: `at` are then the coordinates of what is
+   summed, by k's variables. */
+bool columns_fit(compiler *c, const kernel *k, val v, const place *to, index_sum *at);
+/* Whether neighbours among columns are nowhere further apart than others: lanes go along them, whatever else the kernel does. True of a
+   kernel without such sums. */
+bool columns_suit(const kernel *k);
+/* Whether it reads much that a step before has made. */
+bool columns_pass_on(const compiler *c, const kernel *k);
+/* Whether all sums of columns have neighbours along v: lanes along others would add to one place. */
+bool is_of_columns(const kernel *k, int v);
+/* Tasks by parts first, once they are chosen. */
+void columns_order_tasks(kernel *k);
+/* Sums of columns with the last loops: of a phase that is not done again, and where all of the row is near. */
+void columns_come_last(kernel *k);
 
 /* Where a value's elements lie, when it is a view of what has memory that strides can tell; false when it is not. */
 bool place_through(compiler *c, val v, place *out);

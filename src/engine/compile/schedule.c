@@ -205,11 +205,16 @@ static bool add_result(compiler *c, kernel *k, const root *r, int n_at, const in
     return expr_append(c, k, &e, r->value, at, n_at) >= 0;
 }
 
-/* The root of v in kernel k with these variables; false when k cannot have it (k's expressions may have grown). */
-static bool make_root(compiler *c, kernel *k, val v, const place *to, const domain *d, const int *variables) {
+/* The root of v in kernel k with these variables; false when k cannot have it (k's expressions may have grown). columns: of a sum of
+   those, its elements' coordinates; NULL: it is none. */
+static bool make_root(compiler *c, kernel *k, val v, const place *to, const domain *d, const int *variables, const index_sum *columns) {
     const dag_node *n = dag_at(&c->g, v);
     index_sum at[TENSOR_MAX_DIMS], own[TENSOR_MAX_DIMS];
-    coordinates_of(c, k, d, variables, at);
+    if (columns != NULL) {
+        memcpy(at, columns, (size_t)dag_at(&c->g, d->over)->ndim * sizeof *at);
+    } else {
+        coordinates_of(c, k, d, variables, at);
+    }
     root r = {.kind = ROOT_STORE, .value = v, .buffer = to->buffer, .store_dtype = n->dtype, .dtype = n->dtype};
     int n_own = 0;
     const index_sum *where = at;
@@ -229,7 +234,8 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
             }
         }
         where = own;
-        r.kind = ROOT_REDUCE;
+        r.kind = columns != NULL ? ROOT_COLUMNS : ROOT_REDUCE;
+        r.limit = columns != NULL ? dag_numel(n) / n->sizes[0] : 0;
         r.how = n->reduce.how;
         r.of_factors = n->reduce.of_factors;
         r.dtype = dag_at(&c->g, d->over)->dtype;
@@ -268,33 +274,49 @@ static bool make_root(compiler *c, kernel *k, val v, const place *to, const doma
     r.phase = k->exprs[r.expr].phase;
     r.variables = index_variables(r.at) | k->exprs[r.expr].variables;
     if (kind == PRIM_REDUCE || kind == PRIM_SCAN || kind == PRIM_SCATTER) {
-        for (int i = 0; i < d->n; i++) {
-            r.variables |= (uint64_t)1 << variables[i];
+        for (int i = 0; i < (columns != NULL ? k->n_variables : d->n); i++) {
+            r.variables |= (uint64_t)1 << (columns != NULL ? i : variables[i]);
         }
     }
     if (!add_root(c, k, &r)) {
         return false;
     }
     k->n_phases = r.phase + 1 > k->n_phases ? r.phase + 1 : k->n_phases;
-    return kind != PRIM_REDUCE || add_result(c, k, &r, n_own, where);
+    return kind != PRIM_REDUCE || columns != NULL || add_result(c, k, &r, n_own, where);
+}
+
+/* Whether it would reduce what a kernel's parts of rows are made of. */
+static bool reduces_rows(const kernel *k, const domain *d, const int *variables) {
+    for (int i = 0; i < d->n; i++) {
+        if (d->reduced[i] && !is_of_columns(k, variables[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool join(compiler *c, int step, val v, const place *to, const domain *d) {
     kernel *k = c->steps[step].kernel;
     int variables[TENSOR_MAX_DIMS];
-    if (k == NULL || k->is_closed || !fit(c, k, d, variables)) {
+    index_sum at[TENSOR_MAX_DIMS];
+    if (k == NULL || k->is_closed) {
+        return false;
+    }
+    bool fits = fit(c, k, d, variables), columns = !fits && !k->sums_products && columns_fit(c, k, v, to, at);
+    if ((!fits && !columns) || (fits && reduces_rows(k, d, variables))) {
         return false;
     }
     int n_exprs = k->n_exprs, n_roots = k->n_roots, n_phases = k->n_phases;
     bool checks = k->checks;
-    bool made = make_root(c, k, v, to, d, variables);
+    bool made = make_root(c, k, v, to, d, variables, columns ? at : NULL) && columns_suit(k) && !(columns && columns_pass_on(c, k));
     const root *r = &k->roots[n_roots];
     bool follows = !k->sums_products || (made && r->phase > 0); /* what a block of sums comes to, and nothing else */
     if (made && follows && last_producer(c, k, n_exprs) < step && shares(k, n_exprs, r->expr)) {
-        for (int i = 0; d->has_classes && i < d->n; i++) {
+        k->column_parts = columns ? dag_at(&c->g, v)->sizes[0] : k->column_parts;
+        for (int i = 0; d->has_classes && fits && i < d->n; i++) {
             k->variables[variables[i]].is_reduced = d->reduced[i];
         }
-        k->has_classes |= d->has_classes;
+        k->has_classes |= d->has_classes && fits;
         return true;
     }
     k->n_exprs = n_exprs;
@@ -352,7 +374,7 @@ static int schedule_into(compiler *c, val v, const place *to, bool may_join) {
     k->has_classes = d.has_classes;
     k->is_closed = alone;
     k->sums_products = product;
-    if (!make_root(c, k, v, to, &d, variables)) {
+    if (!make_root(c, k, v, to, &d, variables, NULL)) {
         c->failed = true; /* on its own nothing can be in its way */
         return -1;
     }

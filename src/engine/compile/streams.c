@@ -50,12 +50,16 @@ static bool is_middling(compiler *c, const root *r) {
 /* What a program reads and writes may be that much for the last cache to have it all from one run to the next. */
 static const double CACHED_BYTES = 20 << 20;
 
-void choose_streams_in_chain(compiler *c, const chain *h) {
+static bool is_cached(const compiler *c) {
     double bytes = 0;
     for (int b = 0; b < c->n_buffers; b++) {
         bytes += c->buffers[b].role == BUFFER_INPUT || c->buffers[b].role == BUFFER_OUTPUT ? buffer_bytes(c, b) : 0;
     }
-    for (int s = h->first; s < h->first + h->n_steps && bytes > CACHED_BYTES; s++) {
+    return bytes <= CACHED_BYTES;
+}
+
+void choose_streams_in_chain(compiler *c, const chain *h) {
+    for (int s = h->first; s < h->first + h->n_steps && !is_cached(c); s++) {
         for (int v = 0; v < c->steps[s].n_variants; v++) {
             kernel *k = c->steps[s].variants[v];
             for (int i = 0; i < k->n_roots && !k->has_classes; i++) {
@@ -67,7 +71,7 @@ void choose_streams_in_chain(compiler *c, const chain *h) {
 }
 
 bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
-    bool side_by_side = k->has_classes && k->n_phases > 1, any = false;
+    bool side_by_side = k->column_parts > 0 ? !is_cached(c) : k->has_classes && k->n_phases > 1, any = false;
     for (int i = 0; i < k->n_roots; i++) {
         root *r = &k->roots[i];
         if ((r->kind != ROOT_STORE && r->kind != ROOT_SCAN) || r->buffer < 0) {

@@ -145,7 +145,7 @@ static double vector_score(const kernel *k, int v) {
         scans |= r->kind == ROOT_SCAN || r->kind == ROOT_SCATTER;
         int64_t stride;
         if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
-            double weight = share_of(k, r->kind == ROOT_REDUCE ? index_variables(r->at) : r->variables);
+            double weight = share_of(k, r->kind == ROOT_REDUCE || r->kind == ROOT_COLUMNS ? index_variables(r->at) : r->variables);
             score += weight * (fills ? 2 : !stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
         }
     }
@@ -199,7 +199,7 @@ static int best_variable(const kernel *k, int not_this) {
     int found = -1;
     for (int v = 0; v < k->n_variables; v++) {
         double score = vector_score(k, v) - (k->variables[v].size < 4 ? 6 : k->variables[v].size < 8 ? 2.5 : 0);
-        if (v == not_this || (scatters(k) && score <= 0)) {
+        if (v == not_this || !is_of_columns(k, v) || (scatters(k) && score <= 0)) {
             continue; /* lanes far apart are worth nothing where each element is written at a place of its own */
         }
         /* Where nothing lies along any, as in a column, tasks had better be what is far apart: neighbours' kernels share those. */

@@ -93,9 +93,10 @@ void emit_abreast(emitter *m, size_t from, size_t body, size_t dropped) {
     const int n = m->n_abreast;
     const char *data = m->out.data, *defined = strchr(data + from, '\n') + 1, *phases = data - dropped;
     text all = {0};
-    text_addf(&all, "    int64_t next = first;\n    for (; next + %d <= last; next += %d) {\n", n, n);
+    const int in = 4 * m->depth;
+    text_addf(&all, "%*sint64_t next = first;\n%*sfor (; next + %d <= last; next += %d) {\n", in, "", in, "", n, n);
     for (int task = 0; task < n; task++) {
-        text_addf(&all, task == 0 ? "        const int64_t task = next;\n" : "        const int64_t task%c = next + %d;\n", 'a' + task, task);
+        text_addf(&all, task == 0 ? "%*s    const int64_t task = next;\n" : "%*s    const int64_t task%c = next + %d;\n", in, "", 'a' + task, task);
         add_copy(&all, defined, phases + body, task);
     }
     for (int p = 0; p < m->k->n_phases; p++) {
@@ -103,7 +104,7 @@ void emit_abreast(emitter *m, size_t from, size_t body, size_t dropped) {
             add_copy(&all, phases + (p == 0 ? body : m->phase_ends[p - 1]), phases + m->phase_ends[p], task);
         }
     }
-    text_add(&all, "    }\n    for (int64_t task = next; task < last; task++) {\n");
+    text_addf(&all, "%*s}\n%*sfor (int64_t task = next; task < last; task++) {\n", in, "", in, "");
     text_add(&all, defined);
     m->out.length = from;
     text_add(&m->out, text_get(&all));

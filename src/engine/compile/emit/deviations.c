@@ -46,6 +46,7 @@ void emit_use_near_mean(kernel *own, const deviation_form *form, bool by_columns
         own->roots[i].phase = own->exprs[own->roots[i].expr].phase;
         own->n_phases = own->roots[i].phase + 1 > own->n_phases ? own->roots[i].phase + 1 : own->n_phases;
     }
+    columns_come_last(own);
 }
 
 /* What is infinite or NaN would make NaN of all, also of a sum that is infinite. */

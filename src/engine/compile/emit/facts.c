@@ -206,7 +206,7 @@ bool emit_streams(const emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (r->phase == phase && emit_in_loops(m, r)) {
-            if (r->kind != ROOT_STORE && !emit_scans_along(m)) {
+            if (r->kind != ROOT_STORE && r->kind != ROOT_COLUMNS && !emit_scans_along(m)) {
                 return false;
             }
             any |= emit_is_streamed(m, r);

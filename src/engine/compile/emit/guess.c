@@ -143,6 +143,17 @@ static void renumber_phases(kernel *k, int largest) {
         r->phase = k->exprs[r->expr].phase;
         k->n_phases = r->phase + 1 > k->n_phases ? r->phase + 1 : k->n_phases;
     }
+    columns_come_last(k);
+}
+
+/* Whether nothing in this root's phase may not be done again. */
+static bool may_redo(const kernel *k, int guessed) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_COLUMNS && k->roots[i].phase == k->roots[guessed].phase) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* A kernel of the emitter's own, that it may change; NULL when memory is out. */
@@ -166,11 +177,14 @@ static kernel *own_kernel(emitter *m) {
 void emit_choose_near_mean(emitter *m) {
     deviation_form form;
     kernel *own = find_deviations(m->k, &form) ? own_kernel(m) : NULL;
-    if (own != NULL) {
+    if (own == NULL) {
+        return;
+    }
+    emit_use_near_mean(own, &form, m->rows);
+    if (may_redo(own, form.sum)) {
         m->guessed = form.sum;
         m->squares = form.squares;
         m->near_of = form.element;
-        emit_use_near_mean(own, &form, m->rows);
         m->k = own;
     }
 }
@@ -191,10 +205,13 @@ void emit_choose_guess(emitter *m) {
         return;
     }
     kernel *own = own_kernel(m);
-    if (own != NULL) {
+    if (own == NULL) {
+        return;
+    }
+    renumber_phases(own, largest);
+    if (may_redo(own, largest)) {
         m->guessed = largest;
         m->near_of = k->roots[largest].expr;
-        renumber_phases(own, largest);
         m->k = own;
     }
 }

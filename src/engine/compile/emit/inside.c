@@ -109,7 +109,8 @@ static bool find_inside(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
     for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].phase == phase && (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER)) {
+        root_kind kind = k->roots[i].kind;
+        if (k->roots[i].phase == phase && (kind == ROOT_SCAN || kind == ROOT_SCATTER || kind == ROOT_COLUMNS)) {
             return false;
         }
     }

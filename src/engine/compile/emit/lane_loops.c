@@ -83,7 +83,7 @@ static bool are_few(const emitter *m, const lane_range *range) {
     }
     long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
     bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
-    bool accumulates = m->k->has_classes && m->k->roots[0].kind != ROOT_SCATTER;
+    bool accumulates = (m->k->has_classes || m->k->column_parts > 0) && m->k->roots[0].kind != ROOT_SCATTER;
     return !accumulates && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
 }
 

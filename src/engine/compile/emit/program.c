@@ -76,10 +76,29 @@ static void emit_all_tasks(emitter *m, definition *made) {
     emit_abreast(m, from, body, dropped);
 }
 
+/* The loop over parts, whose tasks are one after the other, and the sums that these add to. */
+static void emit_open_part(emitter *m) {
+    const kernel *k = m->k;
+    long long n = (long long)(k->n_task_items / k->column_parts);
+    emit_line(m, "for (int64_t part = first_part; part < last_part; part++) {");
+    m->depth++;
+    emit_line(m, "const int64_t first = %lld * part, last = first + %lld;", n, n);
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        if (r->kind == ROOT_COLUMNS) {
+            emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)r->limit);
+            emit_line(m, "    b%d[%lld * part + l] = 0;", r->buffer, (long long)r->limit);
+            emit_line(m, "}");
+        }
+    }
+}
+
 static void emit_kernel(emitter *m, const char *symbol) {
     const kernel *k = m->k;
     emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
-    emit_line(m, "_Bool %s(void *const *buffers, int64_t first, int64_t last) {", symbol);
+    emit_line(m, k->column_parts > 0 ? "_Bool %s(void *const *buffers, int64_t first_part, int64_t last_part) {"
+                                     : "_Bool %s(void *const *buffers, int64_t first, int64_t last) {",
+              symbol);
     if (k->n_task_items == 0) {
         emit_line(m, "    return 1;"); /* of no elements */
         emit_line(m, "}");
@@ -105,7 +124,14 @@ static void emit_kernel(emitter *m, const char *symbol) {
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
     }
+    if (k->column_parts > 0) {
+        emit_open_part(m);
+    }
     emit_all_tasks(m, made + k->n_buffers);
+    if (k->column_parts > 0) {
+        m->depth--;
+        emit_line(m, "}");
+    }
     for (int i = k->n_buffers - 1; i >= 0; i--) {
         emit_drop_unused(m, &made[i]);
     }

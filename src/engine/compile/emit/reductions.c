@@ -368,6 +368,8 @@ void emit_root(emitter *m, int i) {
         emit_line(m, "b%d[%s] = %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCATTER && r->adds && r->dtype == ASSAY_B8) {
         emit_line(m, "b%d[%s] |= %s;", r->buffer, text_get(&at), text_get(&value));
+    } else if (r->kind == ROOT_COLUMNS) {
+        emit_line(m, "b%d[%s] += %s;", r->buffer, text_get(&at), text_get(&value));
     } else if (r->kind == ROOT_SCATTER) {
         emit_line(m, "b%d[%s] %s %s;", r->buffer, text_get(&at), r->adds ? "+=" : "=", text_get(&value));
     }
