@@ -181,6 +181,25 @@ static void doubt_is_for_the_first(void **state) {
     static const double stretched[] = {.5, .5, 5, .5, 5, .5, .5, 5}, little[] = {.9, .9, 5, .9, 5, .9, .9, 5};
     assert_true(race_is_faster(first, stretched, 8));
     assert_false(race_is_faster(first, little, 8));
+    /* Nor does it make one faster that is slower than its rival in the rounds that nothing stretches. */
+    static const double two_threads[] = {2, 2, 2, .6, 2, 2, 2, .6}, one_thread[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    assert_false(race_is_faster(two_threads, one_thread, 8));
+    static const double never[] = {2, 2, 2, 2, 2, 2, 2, 2};
+    assert_true(race_is_faster(never, one_thread, 8));
+}
+
+/* Of fewer threads one has to be faster before and after the rest. */
+static void fewer_threads_win_twice(void **state) {
+    (void)state;
+    static const double one[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const double slower[] = {1.1, 1.1, 1.1, 1.2, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.2, 1.1};
+    static const double came_back[] = {2, 2, 2, 2, 2, 2, 2, 2, .6, .6, .6, .6}, in_between[] = {2, 2, 2, 2, 2, 2, 2, 2, .6, 2, 2, 2};
+    static const double went[] = {.6, .6, .6, .6, .6, .6, .6, .6, 2, 2, 2, 2};
+    assert_true(race_is_faster_twice(slower, one, 8, 4));
+    assert_true(race_is_faster(came_back, one, 8));
+    assert_false(race_is_faster_twice(came_back, one, 8, 4));
+    assert_false(race_is_faster_twice(in_between, one, 8, 4));
+    assert_false(race_is_faster_twice(went, one, 8, 4));
 }
 
 int main(void) {
@@ -189,6 +208,7 @@ int main(void) {
         cmocka_unit_test(what_has_memory_needs_none),
         cmocka_unit_test(again_is_for_names_alone),
         cmocka_unit_test(doubt_is_for_the_first),
+        cmocka_unit_test(fewer_threads_win_twice),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -3,6 +3,7 @@
 #include "engine/backend/race.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,12 +141,12 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* A quarter of the rounds took less: those in which nothing else had the cores. */
-static double lower_quartile(const double *took_s, int rounds) {
-    double sorted[RACE_ROUNDS];
+/* One round in so many took less: a quarter or an eighth of them are those in which nothing else had the cores. */
+static double lower_part(const double *took_s, int rounds, int of) {
+    double sorted[RACE_ROUNDS + RACE_LATER_ROUNDS];
     memcpy(sorted, took_s, (size_t)rounds * sizeof *sorted);
     qsort(sorted, (size_t)rounds, sizeof *sorted, compare_doubles);
-    return sorted[rounds / 4];
+    return sorted[rounds / of];
 }
 
 bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
@@ -155,9 +156,15 @@ bool race_is_faster(const double *first_s, const double *second_s, int rounds) {
         wins += second_s[i] < 0.98 * first_s[i];
         ahead += second_s[i] < first_s[i];
     }
-    bool is_much = lower_quartile(second_s, rounds) < MUCH * lower_quartile(first_s, rounds);
+    bool is_much = lower_part(second_s, rounds, 4) < MUCH * lower_part(first_s, rounds, 4);
+    bool is_best = lower_part(second_s, rounds, 8) < lower_part(first_s, rounds, 8); /* what stretches most rounds may not be its rival's */
     bool no_chance = 2 * wins >= rounds && 2 * ahead - rounds >= DEVIATIONS * sqrt(rounds);
-    return no_chance || (is_much ? 8 * wins >= 5 * rounds : 4 * wins >= 3 * rounds);
+    return is_best && (no_chance || (is_much ? 8 * wins >= 5 * rounds : 4 * wins >= 3 * rounds));
+}
+
+bool race_is_faster_twice(const double *first_s, const double *second_s, int rounds, int later) {
+    return race_is_faster(first_s, second_s, rounds) && race_is_faster(first_s + rounds, second_s + rounds, later) &&
+           lower_part(second_s, rounds + later, 8) < lower_part(first_s, rounds + later, 8);
 }
 
 /* The mean of the runs that fit into FINAL_S. One run before them is not counted unless it is long: the candidate before it has left
@@ -187,21 +194,43 @@ static status mean_turn(candidate_fn *run, void *self, int candidate, const save
     return ASSAY_OK;
 }
 
-status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err) {
-    enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
-    double took_s[RACE_FINALISTS][RACE_ROUNDS];
-    assert(n <= RACE_FINALISTS);
-    double began = race_now_s();
-    int rounds = 0;
-    for (; rounds < RACE_ROUNDS && goes_on(began, rounds, LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds++) {
-        for (int k = 0; k < n; k++) {
-            int i = rounds % 2 == 0 ? k : n - 1 - k;
-            TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds], err));
-        }
+static void rest(double seconds) {
+    struct timespec left = {.tv_nsec = (long)(seconds * 1e9)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
-    *best = 0;
+}
+
+/* The first, unless a later one is faster beyond doubt; twice, where it saves threads and there are later rounds. */
+static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool *saves, int n, int rounds, int later) {
+    int best = 0;
     for (int i = 1; i < n; i++) {
-        *best = race_is_faster(took_s[*best], took_s[i], rounds) ? i : *best;
+        bool is_faster = later > 0 && saves[i] ? race_is_faster_twice(took_s[best], took_s[i], rounds, later)
+                                               : race_is_faster(took_s[best], took_s[i], rounds + later);
+        best = is_faster ? i : best;
+    }
+    return best;
+}
+
+status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *saves, int n, double rest_s, const saved_inputs *saved,
+                   int *best, error *err) {
+    enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
+    double took_s[RACE_FINALISTS][RACE_ROUNDS + RACE_LATER_ROUNDS];
+    assert(n <= RACE_FINALISTS);
+    int rounds[2] = {0, 0};
+    for (int time = 0; time < 2; time++) {
+        int most = time == 0 ? RACE_ROUNDS : rounds[0] / 2;
+        double began = race_now_s();
+        for (; rounds[time] < most && goes_on(began, rounds[time], LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds[time]++) {
+            for (int k = 0; k < n; k++) {
+                int i = rounds[time] % 2 == 0 ? k : n - 1 - k;
+                TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds[0] * time + rounds[time]], err));
+            }
+        }
+        *best = best_of(took_s, saves, n, rounds[0], rounds[1]);
+        if (!saves[*best]) {
+            break;
+        }
+        rest(time == 0 ? rest_s : 0);
     }
     return ASSAY_OK;
 }

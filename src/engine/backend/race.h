@@ -40,13 +40,19 @@ status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, co
 int race_winner(const double *best_s, int n);
 
 /* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
-   order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. */
-enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32 };
-status race_finals(candidate_fn *run, void *self, const int *chosen, int n, const saved_inputs *saved, int *best, error *err);
+   order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. saves: which of them have fewer threads
+   than their work is worth. While something else keeps a core such a one is faster, so that it has to be so once more, in half as many
+   rounds after a rest of rest_s (below 1). */
+enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32, RACE_LATER_ROUNDS = RACE_ROUNDS / 2 };
+status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *saves, int n, double rest_s, const saved_inputs *saved,
+                   int *best, error *err);
 
-/* Whether the second of two is faster beyond doubt, in at most RACE_ROUNDS rounds: by more than 2% in at least three rounds of four, or
-   in five of eight where its lower quartile is a fifth less, or in half of them where it is ahead in more than chance gives. What else keeps a core busy stretches any of the rounds, to many times
+/* Whether the second of two is faster beyond doubt, in at most RACE_ROUNDS + RACE_LATER_ROUNDS rounds: by more than 2% in at least three
+   rounds of four, or in five of eight where its lower quartile is a fifth less, or in half of them where it is ahead in more than chance
+   gives; and in the eighth of either's rounds that took least. What else keeps a core busy stretches any of the rounds, to many times
    their length; it once left a plan in use that took 2.5 times as long. */
 bool race_is_faster(const double *first_s, const double *second_s, int rounds);
+/* Whether it is so in the first rounds and in those that came later, and in the best of all. */
+bool race_is_faster_twice(const double *first_s, const double *second_s, int rounds, int later);
 
 #endif

@@ -5,6 +5,7 @@
 #include "engine/backend/compiled_plan.h"
 #include "engine/backend/race.h"
 #include "engine/backend/tune_kept.h"
+#include "engine/kernels/cpu/parallel.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ typedef struct whole_race {
     settled of[MOST_WHOLE];
     int n;
     step_setting *tuned[COMPUTERS], *untuned[COMPUTERS]; /* of their steps; NULL for eager's */
+    double began_s;
 } whole_race;
 
 static void get_settings(const compiled_plan *p, step_setting *out) {
@@ -205,12 +207,29 @@ static void add_whole(whole_race *r, settled who) {
     r->of[r->n++] = who;
 }
 
+/* Whether one of its steps runs on fewer threads than its work suggests. */
+static bool saves_threads(const whole_race *r, const settled *who) {
+    const compiled_plan *p = (const compiled_plan *)r->plans[who->by];
+    for (int i = 0; who->by != BY_EAGER && !who->untuned && i < p->n_steps; i++) {
+        int threads = r->tuned[who->by][i].threads;
+        if (p->steps[i].kernel != NULL && threads > 0 && threads < parallel_threads(compiled_work(p->steps[i].described))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Before one of fewer threads is asked again, of what tuning has taken so far: a core that another program or virtual machine has taken
+   is mostly back after some 40 ms. */
+static const double REST = 0.15, MOST_REST_S = 0.2;
+
 /* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
    have run untuned and the fastest of each other who computes run once more; in this order, since each stays unless a later one
    is faster beyond doubt. */
 static status confirm(whole_race *r, const double *best_s, const saved_inputs *saved, int *best, error *err) {
     _Static_assert((int)RACE_FINALISTS > (int)COMPUTERS, "each of them and the untuned plan");
     int who[RACE_FINALISTS], n = 0, first = 0;
+    bool saves[RACE_FINALISTS];
     for (int rank = 0; rank < 3; rank++) {
         for (int i = 0; i < r->n; i++) {
             bool fastest = true, untuned = r->of[i].untuned && r->of[i].by == BY_PLAN;
@@ -219,11 +238,13 @@ static status confirm(whole_race *r, const double *best_s, const saved_inputs *s
             }
             int its = r->of[i].by == BY_EAGER ? 0 : untuned ? 1 : 2;
             if (its == rank && (fastest || untuned)) {
+                saves[n] = saves_threads(r, &r->of[i]);
                 who[n++] = i;
             }
         }
     }
-    TRY(race_finals(run_whole, r, who, n, saved, &first, err));
+    double spent = race_now_s() - r->began_s;
+    TRY(race_finals(run_whole, r, who, saves, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, err));
     *best = who[first];
     return ASSAY_OK;
 }
@@ -343,7 +364,7 @@ static status tune_in_shared_memory(compiled_backend *b, compiled_plan *p, const
 }
 
 static status tune_fresh(compiled_backend *b, compiled_plan *p, const saved_inputs *saved, settled *wins, error *err) {
-    whole_race r = {.plans = {[BY_PLAN] = &p->base}};
+    whole_race r = {.plans = {[BY_PLAN] = &p->base}, .began_s = race_now_s()};
     return tune_in_shared_memory(b, p, saved, &r, wins, err);
 }
 

@@ -26,7 +26,7 @@ static uint64_t written_by(const graph *g) {
 }
 
 static cache_key key_of(const compiled_plan *p) {
-    static const char version[] = "tune 10";
+    static const char version[] = "tune 11";
     int threads = omp_get_max_threads();
     uint64_t written = written_by(p->g);
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
