@@ -85,6 +85,26 @@ static bool joins(plan *p) {
     return strstr(((compiled_plan *)p)->program.body, "first_part") != NULL;
 }
 
+/* Each way to arrange its loops, on one thread and on three. */
+static void check_variants(compiled_plan *p, graph_case *c) {
+    int most = 1;
+    exact expected;
+    assert_int_equal(exact_make(&c->memory, &c->g, NULL, 1, &expected, NULL), ASSAY_OK);
+    for (int variant = 0; variant < most; variant++) {
+        for (int threads = 1; threads <= 3; threads += 2) {
+            for (int s = 0; s < p->n_steps; s++) {
+                int n = p->steps[s].described->n_variants;
+                most = n > most ? n : most;
+                p->steps[s].threads = threads;
+                if (n > 0) {
+                    assert_int_equal(compiled_use_variant(p, s, variant % n, NULL), ASSAY_OK);
+                }
+            }
+            case_compare_with(c, &expected, &p->base);
+        }
+    }
+}
+
 /* Every way that a processor may be the better for: past the caches, far ahead and with few stores, in pairs. */
 enum { WAYS = 4 };
 
@@ -95,6 +115,7 @@ static void check_way(int way) {
     assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
     compile_options *o = &((compiled_backend *)b)->options;
     o->n_threads = 2;
+    o->variants = way == 0 || way == 3;
     o->streams_all = way > 0;
     o->asks_far = o->few_stores = way == 1;
     o->no_twins = way != 3;
@@ -107,13 +128,7 @@ static void check_way(int way) {
             print_error("%s joined:\n%s", joins(p) ? "is" : "is not", source);
             assert_true(false);
         }
-        compiled_plan *steps = (compiled_plan *)p;
-        for (int threads = 1; threads <= 3; threads += 2) {
-            for (int s = 0; s < steps->n_steps; s++) {
-                steps->steps[s].threads = threads;
-            }
-            case_compare(&cases.list[i], p);
-        }
+        check_variants((compiled_plan *)p, &cases.list[i]);
         p->release(p);
     }
     cases_forget(&cases);
