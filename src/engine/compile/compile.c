@@ -325,6 +325,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     int n_chains = 0;
     const chain *chains = NULL;
     TRY(arrange_all(c, &n_chains, &chains, err));
+    arrange_frames(c, n_chains, chains);
+    TRY(verify_loops(c, "framing windows", err));
     if (!share_memory(c, n_chains, chains)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }

@@ -30,6 +30,7 @@ typedef enum expr_kind {
     EXPR_WITHIN,   /* b8: whether every bound holds */
     EXPR_RESULT,   /* a reduction of this very kernel, finished in an earlier phase */
     EXPR_RANDOM,
+    EXPR_FRAMED,   /* an element of the kernel's frame */
 } expr_kind;
 
 typedef struct expr {
@@ -42,7 +43,7 @@ typedef struct expr {
     int root;           /* RESULT: which of the kernel's roots */
     int stream;         /* RANDOM */
     number number;      /* NUMBER */
-    index_sum at;       /* LOAD: element offset; INDEX; RANDOM: the flat index */
+    index_sum at;       /* LOAD, FRAMED: element offset; INDEX; RANDOM: the flat index */
     int guard;          /* LOAD, WITHIN that asks: the b8 expression without which it must not look, and is 0; -1: none */
     int n_bounds;       /* WITHIN */
     bool asks;          /* WITHIN: for indices read from data that nothing else asks whether they are in range */
@@ -105,6 +106,20 @@ typedef struct windows_form {
     int64_t n_tiles, tiles;   /* of all images; of one task */
 } windows_form;
 
+/* What windows look at, copied with what is around it, for some rows of results at a time: by emit/frame.c. Rows and columns are those
+   of the image looked at, in its own coordinates. */
+typedef struct frame_form {
+    int down;                     /* the variable of rows of results; -1: there is one */
+    int64_t rows, blocks;         /* of results, of a task; so many tasks share them */
+    int64_t row_step, rows_seen;  /* of the image: between rows of results; by one of them */
+    int64_t column_step, part;    /* columns so far apart, as neighbouring results see, lie side by side in the frame: so many of them */
+    int64_t top, left;            /* what the first result sees first: outside of the image perhaps */
+    int64_t width, height;        /* of the frame */
+    int64_t first_row, n_rows, first_column, n_columns; /* of the image, those that it holds */
+    int row, column;              /* variables that count these; row is -1 where there is one */
+    int element, fill;            /* expressions: an element there; the number around them */
+} frame_form;
+
 /* A sum of products of what only rows and what only columns decide: computed in blocks, by emit/product.c. */
 typedef struct product_form {
     int root;                 /* the reduction */
@@ -154,6 +169,8 @@ typedef struct kernel {
     int64_t room_bytes; /* set by the emitter: memory of its own that each thread brings */
     bool is_product;
     product_form product;
+    bool has_frame;
+    frame_form frame;
 } kernel;
 
 /* --- the passes ------------------------------------------------------------------------------------------------------- */
@@ -240,6 +257,8 @@ bool arrange_product(compiler *c, kernel *k, pairs_way pairs);
 /* The same of windows over images; sum: a reduction of products, the kernel's only one; dense: the variable whose neighbours are
    neighbours where what is kept lies, -1: there is none. */
 bool arrange_windows(compiler *c, kernel *k, int sum, int dense);
+/* Gives kernels that look at windows a frame. Comes last: their tasks are others then. */
+void arrange_frames(compiler *c, int n_chains, const chain *chains);
 /* Of one task, at most; columns and inner steps that are worth blocks. */
 enum { PRODUCT_COLUMNS = 64, PRODUCT_ROWS = 192, PRODUCT_LEAST = 8 };
 /* Inner steps of a panel: of f32, of pairs of bf16 (of which tiles take so many at a time), and of a flat one, with its columns. */

@@ -73,20 +73,32 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     if (first < 0) {
         __builtin_unreachable();
     }
+    float frame[900] __attribute__((aligned(64)));
+    for (int64_t i = 0; i < 900; i++) {
+        frame[i] = 0.0f;
+    }
     for (int64_t task = first; task < last; task++) {
-        const int64_t v0 = task / 2688;
-        const int64_t v1 = task / 28 % 96;
-        const int64_t v2 = task % 28;
-        const int64_t first_lane = 28 * (task % 1);
+        const int64_t v0 = task / 96;
+        const int64_t v1 = task % 96;
+        for (int64_t v4 = 0; v4 < 28; v4++) {
+            const int64_t at = 30 * (v4 + 1);
+            for (int64_t block = 0; block < 28; block += 16) {
+                const int64_t block_first = block + 16 <= 28 ? block : 12;
+                INDEPENDENT FEW
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v5 = block_first + l;
+                    const float t81 = b12[75264 * v0 + 784 * v1 + 28 * v4 + v5];
+                    frame[at + 1 + block_first + l] = t81;
+                }
+            }
+        }
         const float t4 = b6[9 * v1];
-        const uint8_t t6 = (v2 - 1 >= 0);
         const float t10 = b6[9 * v1 + 1];
         const float t17 = b6[9 * v1 + 2];
         const float t24 = b6[9 * v1 + 3];
         const float t28 = b6[9 * v1 + 4];
         const float t35 = b6[9 * v1 + 5];
         const float t42 = b6[9 * v1 + 6];
-        const uint8_t t45 = (v2 + 1 <= 27);
         const float t49 = b6[9 * v1 + 7];
         const float t56 = b6[9 * v1 + 8];
         const float t59 = b7[v1];
@@ -97,47 +109,37 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const float t67 = b9[v1];
         const float t68 = t66 * t67;
         const float t70 = b10[v1];
-        if ((v2 - 1 >= 0) & (v2 + 1 <= 27)) {
-            const int64_t inner_first = 1 - 0 > 0 ? 1 - 0 : 0;
-            const int64_t inner_last = 27 - 0 < 28 ? 27 - 0 : 28;
-            for (int64_t block = inner_first; block < inner_last; block += 16) {
-                const int64_t block_first = block + 16 <= inner_last ? block : inner_last - 16;
+        for (int64_t v2 = 0; v2 < 28; v2++) {
+            for (int64_t block = 0; block < 28; block += 16) {
+                const int64_t block_first = block + 16 <= 28 ? block : 28 - 16;
                 INDEPENDENT FEW
                 for (int64_t i = 0; i < 16; i++) {
                     const int64_t l = block_first + i;
-                    const int64_t v3 = first_lane + l;
-                    const float t1 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29];
-                    const float t3 = t1;
+                    const int64_t v3 = l;
+                    const float t3 = frame[30 * v2 + v3];
                     const float t5 = t3 * t4;
-                    const float t7 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28];
-                    const float t9 = t7;
+                    const float t9 = frame[30 * v2 + v3 + 1];
                     const float t11 = t9 * t10;
                     const float t12 = t5 + t11;
-                    const float t14 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27];
-                    const float t16 = t14;
+                    const float t16 = frame[30 * v2 + v3 + 2];
                     const float t18 = t16 * t17;
                     const float t19 = t12 + t18;
-                    const float t21 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1];
-                    const float t23 = t21;
+                    const float t23 = frame[30 * v2 + v3 + 30];
                     const float t25 = t23 * t24;
                     const float t26 = t19 + t25;
                     const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
                     const float t29 = t27 * t28;
                     const float t30 = t26 + t29;
-                    const float t32 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1];
-                    const float t34 = t32;
+                    const float t34 = frame[30 * v2 + v3 + 32];
                     const float t36 = t34 * t35;
                     const float t37 = t30 + t36;
-                    const float t39 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27];
-                    const float t41 = t39;
+                    const float t41 = frame[30 * v2 + v3 + 60];
                     const float t43 = t41 * t42;
                     const float t44 = t37 + t43;
-                    const float t46 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28];
-                    const float t48 = t46;
+                    const float t48 = frame[30 * v2 + v3 + 61];
                     const float t50 = t48 * t49;
                     const float t51 = t44 + t50;
-                    const float t53 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29];
-                    const float t55 = t53;
+                    const float t55 = frame[30 * v2 + v3 + 62];
                     const float t57 = t55 * t56;
                     const float t58 = t51 + t57;
                     const float t60 = t58 - t59;
@@ -150,117 +152,6 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     const float t80 = t71 * t79;
                     b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
                 }
-            }
-            for (int side = 0; side < 2; side++) {
-                const int64_t side_first = side == 0 || inner_last < 0 ? 0 : inner_last;
-                const int64_t side_last = side != 0 || inner_first > 28 ? 28 : inner_first;
-                for (int64_t l = side_first; l < side_last; l++) {
-                    ONE_BY_ONE(l);
-                    const int64_t v3 = first_lane + l;
-                    const uint8_t t0 = (v3 - 1 >= 0) & (v2 - 1 >= 0);
-                    const float t1 = t0 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29] : 0;
-                    const float t3 = t0 ? t1 : 0.0f;
-                    const float t5 = t3 * t4;
-                    const float t7 = t6 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28] : 0;
-                    const float t9 = t6 ? t7 : 0.0f;
-                    const float t11 = t9 * t10;
-                    const float t12 = t5 + t11;
-                    const uint8_t t13 = (v3 + 1 <= 27) & (v2 - 1 >= 0);
-                    const float t14 = t13 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27] : 0;
-                    const float t16 = t13 ? t14 : 0.0f;
-                    const float t18 = t16 * t17;
-                    const float t19 = t12 + t18;
-                    const uint8_t t20 = (v3 - 1 >= 0);
-                    const float t21 = t20 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1] : 0;
-                    const float t23 = t20 ? t21 : 0.0f;
-                    const float t25 = t23 * t24;
-                    const float t26 = t19 + t25;
-                    const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
-                    const float t29 = t27 * t28;
-                    const float t30 = t26 + t29;
-                    const uint8_t t31 = (v3 + 1 <= 27);
-                    const float t32 = t31 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1] : 0;
-                    const float t34 = t31 ? t32 : 0.0f;
-                    const float t36 = t34 * t35;
-                    const float t37 = t30 + t36;
-                    const uint8_t t38 = (v3 - 1 >= 0) & (v2 + 1 <= 27);
-                    const float t39 = t38 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27] : 0;
-                    const float t41 = t38 ? t39 : 0.0f;
-                    const float t43 = t41 * t42;
-                    const float t44 = t37 + t43;
-                    const float t46 = t45 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28] : 0;
-                    const float t48 = t45 ? t46 : 0.0f;
-                    const float t50 = t48 * t49;
-                    const float t51 = t44 + t50;
-                    const uint8_t t52 = (v3 + 1 <= 27) & (v2 + 1 <= 27);
-                    const float t53 = t52 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29] : 0;
-                    const float t55 = t52 ? t53 : 0.0f;
-                    const float t57 = t55 * t56;
-                    const float t58 = t51 + t57;
-                    const float t60 = t58 - t59;
-                    const float t69 = t60 * t68;
-                    const float t71 = t69 + t70;
-                    const float t73 = t71 + 3.0f;
-                    const float t75 = (t73 < 0.0f ? 0.0f : t73);
-                    const float t77 = BETWEEN(t75 > 6.0f ? 6.0f : t75);
-                    const float t79 = t77 * 0.1666666716337204f;
-                    const float t80 = t71 * t79;
-                    b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
-                }
-            }
-        } else {
-            INDEPENDENT
-            for (int64_t l = 0; l < 28; l++) {
-                const int64_t v3 = first_lane + l;
-                const uint8_t t0 = (v3 - 1 >= 0) & (v2 - 1 >= 0);
-                const float t1 = t0 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 29] : 0;
-                const float t3 = t0 ? t1 : 0.0f;
-                const float t5 = t3 * t4;
-                const float t7 = t6 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 28] : 0;
-                const float t9 = t6 ? t7 : 0.0f;
-                const float t11 = t9 * t10;
-                const float t12 = t5 + t11;
-                const uint8_t t13 = (v3 + 1 <= 27) & (v2 - 1 >= 0);
-                const float t14 = t13 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 27] : 0;
-                const float t16 = t13 ? t14 : 0.0f;
-                const float t18 = t16 * t17;
-                const float t19 = t12 + t18;
-                const uint8_t t20 = (v3 - 1 >= 0);
-                const float t21 = t20 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 - 1] : 0;
-                const float t23 = t20 ? t21 : 0.0f;
-                const float t25 = t23 * t24;
-                const float t26 = t19 + t25;
-                const float t27 = b12[75264 * v0 + 784 * v1 + 28 * v2 + v3];
-                const float t29 = t27 * t28;
-                const float t30 = t26 + t29;
-                const uint8_t t31 = (v3 + 1 <= 27);
-                const float t32 = t31 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 1] : 0;
-                const float t34 = t31 ? t32 : 0.0f;
-                const float t36 = t34 * t35;
-                const float t37 = t30 + t36;
-                const uint8_t t38 = (v3 - 1 >= 0) & (v2 + 1 <= 27);
-                const float t39 = t38 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 27] : 0;
-                const float t41 = t38 ? t39 : 0.0f;
-                const float t43 = t41 * t42;
-                const float t44 = t37 + t43;
-                const float t46 = t45 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 28] : 0;
-                const float t48 = t45 ? t46 : 0.0f;
-                const float t50 = t48 * t49;
-                const float t51 = t44 + t50;
-                const uint8_t t52 = (v3 + 1 <= 27) & (v2 + 1 <= 27);
-                const float t53 = t52 ? b12[75264 * v0 + 784 * v1 + 28 * v2 + v3 + 29] : 0;
-                const float t55 = t52 ? t53 : 0.0f;
-                const float t57 = t55 * t56;
-                const float t58 = t51 + t57;
-                const float t60 = t58 - t59;
-                const float t69 = t60 * t68;
-                const float t71 = t69 + t70;
-                const float t73 = t71 + 3.0f;
-                const float t75 = (t73 < 0.0f ? 0.0f : t73);
-                const float t77 = BETWEEN(t75 > 6.0f ? 6.0f : t75);
-                const float t79 = t77 * 0.1666666716337204f;
-                const float t80 = t71 * t79;
-                b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;
             }
         }
     }

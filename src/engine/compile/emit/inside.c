@@ -212,11 +212,28 @@ static void emit_some(emitter *m, int phase, const lane_range *range, const insi
     emit_line(m, "}");
 }
 
+/* Lanes that look at a frame: nothing is to be asked. */
+static void emit_framed(emitter *m, int phase, const lane_range *range) {
+    if (is_whole(m, range) && m->k->variables[m->k->vector].size >= TOGETHER && emit_may_repeat(m, phase)) {
+        emit_line(m, "for (int64_t block = 0; block < %s; block += %d) {", range->last, TOGETHER);
+        m->depth++;
+        emit_line(m, "const int64_t block_first = block + %d <= %s ? block : %s - %d;", TOGETHER, range->last, range->last, TOGETHER);
+        emit_plain_range(m, phase, &(lane_range){"block_first", NULL, range->from, TOGETHER, false});
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_plain_range(m, phase, range);
+    }
+}
+
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
     inside in = {0};
     if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
         text_clear(&in.condition);
-        return false;
+        if (m->k->has_frame && range->block == 0) {
+            emit_framed(m, phase, range);
+        }
+        return m->k->has_frame && range->block == 0;
     }
     bool asks = in.condition.length > 0;
     if (asks) {

@@ -8,6 +8,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/flow.h"
 #include "engine/compile/emit/flow_choose.h"
+#include "engine/compile/emit/frame.h"
 #include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/joined.h"
 #include "engine/compile/emit/phases.h"
@@ -54,6 +55,9 @@ static void emit_all_tasks(emitter *m, definition *made) {
     if (k->is_product && k->product.has_windows) {
         emit_windows_room(m);
     }
+    if (k->has_frame) {
+        emit_frame_room(m);
+    }
     size_t from = m->out.length, body = 0, end;
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
@@ -64,7 +68,11 @@ static void emit_all_tasks(emitter *m, definition *made) {
     } else {
         n = emit_tasks(m, made);
         body = m->out.length;
-        emit_phases(m);
+        if (k->has_frame) {
+            emit_frame(m);
+        } else {
+            emit_phases(m);
+        }
     }
     end = m->out.length;
     while (n-- > 0) { /* from the last: what only an unused line uses goes as well */

@@ -177,6 +177,11 @@ static void add_value(emitter *m, text *out, int i) {
     case EXPR_INDEX:
         emit_index(m, out, e->at, e->guard);
         break;
+    case EXPR_FRAMED:
+        text_add(out, "frame[");
+        emit_index(m, out, e->at, -1);
+        text_add(out, m->k->frame.blocks > 1 ? " - above]" : "]");
+        break;
     case EXPR_MAP: {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
         if (m->quick && dialect_has_quick(e->fn, t)) {
