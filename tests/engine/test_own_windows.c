@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler's own convolutions by windows of 3 x 3 against the reference: images that tiles do not divide, narrow and long ones, many
-   small ones, what is fused before and behind, types and strides. All graphs of a test are one module. */
+   small ones, what is fused before and behind, types and strides; gradients. All graphs of a test are one module. */
 #include "engine/graph_cases.h"
 
 #include <string.h>
@@ -100,10 +100,38 @@ static void what_is_around_them(void **state) {
     check_all();
 }
 
+/* The input's gradient, alone and beside what the library computes of the same call; with padding that leaves windows outside. */
+static void gradients(void **state) {
+    (void)state;
+    static const image_shape gradient_shapes[] = {
+        {1, 20, 16, 33, 33, 1, 1}, {2, 24, 32, 23, 30, 0, 2}, {1, 17, 48, 31, 37, 4, 3}, {300, 16, 16, 4, 3, 1, 0}, {2, 70, 64, 28, 28, 1, 1},
+    };
+    static const char *const masks[] = {"True, False, False", "True, True, False", "True, True, True", "True, False, True"};
+    static const char *const returned[] = {"%a", "%a, %b", "%a, %b, %c", "%a, %c"};
+    static const char *const named[] = {"%a, _, _", "%a, %b, _", "%a, %b, %c", "%a, _, %c"};
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t s = 0; s < countof(gradient_shapes); s++) {
+            const image_shape *i = &gradient_shapes[s];
+            size_t mask = (s + t) % countof(masks);
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source,
+                     "graph gradients\n%%g = input(T([%d, %d, %d, %d], %s))\n%%x = input(T([%d, %d, %d, %d], %s))\n"
+                     "%%w = input(T([%d, %d, 3, 3], %s))\n"
+                     "%s = convolution_backward(%%g, %%x, %%w, [%d], [1, 1], [%d, %d], [1, 1], False, [0, 0], 1, [%s])\nreturn %s\n",
+                     i->n, i->columns, i->height + 2 * i->pad_down - 2, i->width + 2 * i->pad_across - 2, types[t], i->n, i->channels,
+                     i->height, i->width, types[t], i->columns, i->channels, types[t], named[mask], i->columns, i->pad_down, i->pad_across,
+                     masks[mask], returned[mask]);
+            add(source);
+        }
+    }
+    check_all();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_and_types),
         cmocka_unit_test(what_is_around_them),
+        cmocka_unit_test(gradients),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

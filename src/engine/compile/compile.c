@@ -135,7 +135,8 @@ static int product_of(const compiler *c, const compiler_step *s) {
     const kernel *k = s->kernel;
     for (int i = 0; i < c->g.n_products; i++) {
         const dag_product *p = &c->g.products[i];
-        if (k == NULL && dag_at(&c->g, s->call)->call.call == p->call) {
+        const op_call *call = k == NULL ? dag_at(&c->g, s->call)->call.call : NULL;
+        if (call != NULL && (call == p->call || call == p->rest)) {
             return i;
         }
         for (int e = 0; k != NULL && p->value.id >= 0 && e < k->n_exprs; e++) {

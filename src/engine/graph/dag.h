@@ -78,6 +78,7 @@ typedef struct dag_output {
 typedef struct dag_product {
     const op_call *call;
     val value; /* where it is computed here; -1: it is the library's */
+    const op_call *rest; /* then what of it is the library's still; NULL: nothing */
 } dag_product;
 
 enum { DAG_MOST_PRODUCTS = 31 }; /* that are told apart; later ones are all as the first options say */
@@ -215,6 +216,8 @@ bool v_owns_product(dag *g, const op_call *call);
 val v_factor(dag *g, val x, dtype t);
 /* The sum that the call has become, if it was the last one asked about. */
 void v_owned_product(dag *g, const op_call *call, val sum);
+/* And the call, another one, that computes its other outputs. */
+void v_rest_of_product(dag *g, const op_call *call, const op_call *rest);
 
 /* Windows: one term of a sum over them, of these sizes; row and column say which, as numbers or as variables of their own. */
 typedef val v_tap_fn(dag *g, const void *self, int ndim, const int64_t *sizes, index_sum row, index_sum column);

@@ -92,7 +92,7 @@ bool v_owns_product(dag *g, const op_call *call) {
     if (g->failed || g->n_products == DAG_MOST_PRODUCTS) {
         return g->own_products;
     }
-    g->products[g->n_products] = (dag_product){call, {-1}};
+    g->products[g->n_products] = (dag_product){call, {-1}, NULL};
     int which = g->n_products++;
     return g->own_products && (g->library_products >> which & 1) == 0;
 }
@@ -101,9 +101,22 @@ val v_factor(dag *g, val x, dtype t) {
     return g->rounds_factors && t == ASSAY_BF16 ? v_rounded(g, x, t) : x;
 }
 
+static dag_product *product_at_hand(dag *g, const op_call *call) {
+    dag_product *last = g->products != NULL && g->n_products > 0 ? &g->products[g->n_products - 1] : NULL;
+    return last != NULL && last->call == call ? last : NULL;
+}
+
 void v_owned_product(dag *g, const op_call *call, val sum) {
-    if (g->products != NULL && g->n_products > 0 && g->products[g->n_products - 1].call == call) {
-        g->products[g->n_products - 1].value = sum;
+    dag_product *p = product_at_hand(g, call);
+    if (p != NULL) {
+        p->value = sum;
+    }
+}
+
+void v_rest_of_product(dag *g, const op_call *call, const op_call *rest) {
+    dag_product *p = product_at_hand(g, call);
+    if (p != NULL) {
+        p->rest = rest;
     }
 }
 

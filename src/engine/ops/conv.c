@@ -346,7 +346,7 @@ static const op_row rows[] = {
      .family = &family_convolution,
      .infer = backward_infer,
      .cost = backward_cost,
-     .decompose = v_library,
+     .decompose = convolution_backward_parts,
      .reference_element = backward_element,
      .reference_run = backward_neighbours},
 };

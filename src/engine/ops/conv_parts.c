@@ -34,8 +34,9 @@ static val of_one_place(dag *g, const conv_shape *s, val x, val weight, int ndim
     return v_sum_of_factors(g, v_mul(g, left, right), (uint64_t)1 << ndim);
 }
 
-/* The sum over channels and windows of weight [O, C, 3, 3] times input [N, C, height, width], as [N, O, height, width, C, 3, 3]. */
-static val of_windows(dag *g, const conv_shape *s, val x, val weight, const int64_t *out_sizes) {
+/* The sum over channels and windows of weight [O, C, 3, 3] times input [N, C, height, width], as [N, O, height, width, C, 3, 3]. turned:
+   weight is [C, O, 3, 3], each window turned round. */
+static val of_windows(dag *g, const conv_shape *s, val x, val weight, const int64_t *out_sizes, bool turned) {
     enum { N, O, DOWN, ACROSS, C, TAP_DOWN, TAP_ACROSS, ALL };
     int64_t sizes[ALL];
     memcpy(sizes, out_sizes, C * sizeof *sizes);
@@ -44,7 +45,9 @@ static val of_windows(dag *g, const conv_shape *s, val x, val weight, const int6
     const index_sum from[] = {v_dim(g, sizes, N), v_dim(g, sizes, C),
                               index_add(&g->indices, v_dim(g, sizes, DOWN), v_line(g, v_dim(g, sizes, TAP_DOWN), 1, -s->pad[1])),
                               index_add(&g->indices, v_dim(g, sizes, ACROSS), v_line(g, v_dim(g, sizes, TAP_ACROSS), 1, -s->pad[2]))};
-    const index_sum weigh[] = {v_dim(g, sizes, O), v_dim(g, sizes, C), v_dim(g, sizes, TAP_DOWN), v_dim(g, sizes, TAP_ACROSS)};
+    const index_sum weigh[] = {v_dim(g, sizes, turned ? C : O), v_dim(g, sizes, turned ? O : C),
+                               v_line(g, v_dim(g, sizes, TAP_DOWN), turned ? -1 : 1, turned ? 2 : 0),
+                               v_line(g, v_dim(g, sizes, TAP_ACROSS), turned ? -1 : 1, turned ? 2 : 0)};
     const view_bound bounds[] = {{from[2], 0, s->wide[1] - 1}, {from[3], 0, s->wide[2] - 1}};
     view_map seen = {.n_at = 4, .at = from, .n_bounds = 2, .bounds = bounds, .fill = number_of_double(0)};
     val left = v_view(g, weight, ALL, sizes, &(view_map){.n_at = 4, .at = weigh});
@@ -106,7 +109,7 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
     }
     val x = v_arg(g, call, 0), weight = v_arg(g, call, 1), y;
     if (windows) {
-        y = of_windows(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->sizes);
+        y = of_windows(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->sizes, false);
     } else if (one_place) {
         y = of_one_place(g, &s, v_factor(g, x, t->dtype), v_factor(g, weight, t->dtype), t->ndim, t->sizes);
     } else {
@@ -122,4 +125,60 @@ void convolution_parts(dag *g, const op_call *call, const outputs *out) {
         y = v_add(g, y, v_reshape(g, v_arg(g, call, 2), t->ndim, row));
     }
     v_result(g, 0, y);
+}
+
+/* The input's gradient by windows is a convolution of the output's gradient: what was written is read, and the padding is what lacks
+   of two. */
+static conv_shape turned_round(const conv_shape *s) {
+    conv_shape t = *s;
+    t.wide_channels = s->narrow_channels;
+    t.narrow_channels = s->wide_channels;
+    memcpy(t.wide, s->narrow, sizeof t.wide);
+    memcpy(t.narrow, s->wide, sizeof t.narrow);
+    for (int d = 1; d < WINDOW_DIMS; d++) {
+        t.pad[d] = 2 - s->pad[d];
+    }
+    return t;
+}
+
+/* The same call without the first of its outputs; NULL when memory is out. */
+static const op_call *without_input(dag *g, const op_call *call) {
+    enum { MASK = 10 };
+    int n = call->op->signature.n_params;
+    op_call *rest = arena_make(g->memory, 1, sizeof *rest);
+    arg *args = arena_make(g->memory, (size_t)n, sizeof *args);
+    bool *mask = arena_make(g->memory, 3, sizeof *mask);
+    if (rest == NULL || args == NULL || mask == NULL) {
+        g->failed = true;
+        return NULL;
+    }
+    memcpy(args, call->args, (size_t)n * sizeof *args);
+    memcpy(mask, args[MASK].bools, 3 * sizeof *mask);
+    mask[0] = false;
+    args[MASK].bools = mask;
+    *rest = (op_call){.op = call->op, .args = args, .seed = call->seed};
+    return rest;
+}
+
+void convolution_backward_parts(dag *g, const op_call *call, const outputs *out) {
+    const bool *mask = call->args[10].bools;
+    const tensor *grad = call_tensor(call, 0), *t = &out->items[0];
+    conv_shape s;
+    bool known = mask[0] && primitive_compute_type(t->dtype) == ASSAY_F32 && conv_shape_of(call, 1, 4, &s, NULL) == ASSAY_OK &&
+                 !s.transposed && t->ndim == s.spatial + 2 && tensor_numel(grad) > 0 && tensor_numel(t) > 0;
+    conv_shape turned = known ? turned_round(&s) : (conv_shape){0};
+    if (!known || !is_by_windows(&turned) || !v_owns_product(g, call)) {
+        v_library(g, call, out);
+        return;
+    }
+    val y = of_windows(g, &turned, v_factor(g, v_arg(g, call, 0), t->dtype), v_factor(g, v_arg(g, call, 2), t->dtype), t->sizes, true);
+    v_owned_product(g, call, y);
+    v_result(g, 0, y);
+    const op_call *rest = mask[1] || mask[2] ? without_input(g, call) : NULL;
+    if (rest != NULL) {
+        v_rest_of_product(g, call, rest);
+    }
+    for (int k = 1; k < 3 && !g->failed; k++) {
+        v_result(g, k, mask[k] ? v_call(g, rest, out, k) : v_int(g, out->items[k].dtype, 0));
+    }
 }
