@@ -403,7 +403,7 @@ static const char *check_loops(const kernel *k) {
     if (k->n_task_items < 0) {
         return "has fewer tasks than none";
     }
-    for (int v = 0; v < k->n_variables && !k->is_product; v++) {
+    for (int v = 0; v < k->n_variables && !k->is_product && !k->has_frame; v++) { /* those are taken apart otherwise */
         int n = turns_of(k, v);
         if (n > 1 || (n == 0 && v != k->vector && k->variables[v].size != 1 && (k->beside >> v & 1) == 0)) {
             return n > 1 ? "goes over a variable twice" : "leaves out a variable";
