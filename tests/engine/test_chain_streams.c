@@ -4,23 +4,10 @@
 #include "engine/compile/compile.h"
 #include "engine/graph/graph_text.h"
 
-#include "unit.h"
+#include "engine/table_kit.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static op_table *table;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    op_table_free(table);
-    return 0;
-}
 
 /* A group norm and the gradients of it and of what follows, of so many images of `channels` channels in groups of 4. */
 static const char source_format[] =

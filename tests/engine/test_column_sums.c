@@ -3,21 +3,9 @@
    that are reduced, several dimensions of either, rows that parts cut and rows that they do not, types, strides, results past the caches,
    phases that are done again. */
 #include "engine/graph_cases.h"
+#include "engine/table_kit.h"
 
 #include <math.h>
-
-static op_table *table;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    op_table_free(table);
-    return 0;
-}
 
 typedef struct sum_case {
     const char *inputs, *calls, *results;

@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that look at windows by way of a copy within a frame, against the reference: windows, strides and holes of all kinds, images
    of which several tasks have parts, types, and what is fused before and behind. All graphs of a test are one module. */
-#include "engine/graph_cases.h"
+#include "engine/own_kit.h"
 
 #include <string.h>
-
-static graph_cases cases;
-static backend *own;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled:own-products", &own, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    own->close(own);
-    op_table_free(cases.table);
-    return 0;
-}
 
 /* Adds a program; says whether it has a frame, with so many threads to share tasks out to, and whether several tasks share an image. */
 static void add(const char *source, int n_threads, bool is_framed, bool is_parted) {

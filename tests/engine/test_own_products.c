@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler's own matrix products against the reference: edge shapes, layouts, types, what is fused before and behind, and
    values that are no numbers. All graphs of a test are one module, as compiling is what takes the time. */
-#include "engine/graph_cases.h"
+#include "engine/own_kit.h"
 
 #include "engine/compile/processor.h"
 
 #include <math.h>
-
-static graph_cases cases;
-static backend *own;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled:own-products", &own, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    own->close(own);
-    op_table_free(cases.table);
-    return 0;
-}
 
 static graph *add(const char *source) {
     return cases_add(&cases, source);

@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler's own convolutions by windows of 3 x 3 against the reference: images that tiles do not divide, narrow and long ones, many
    small ones, what is fused before and behind, types and strides; gradients. All graphs of a test are one module. */
-#include "engine/graph_cases.h"
+#include "engine/own_kit.h"
 
 #include <string.h>
-
-static graph_cases cases;
-static backend *own;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled:own-products", &own, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    own->close(own);
-    op_table_free(cases.table);
-    return 0;
-}
 
 /* With so many threads to share tiles out to, its one product is made of tiles. */
 static void goes_by_tiles(const graph *g, int n_threads) {

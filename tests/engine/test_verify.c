@@ -3,22 +3,9 @@
 #include "engine/compile/verify.h"
 #include "engine/graph/graph_text.h"
 
-#include "unit.h"
+#include "engine/table_kit.h"
 
 #include <string.h>
-
-static op_table *table;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&table, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    op_table_free(table);
-    return 0;
-}
 
 /* Two sums, one of which a call and a scan read, a map over both, a part of something joined. */
 static const char source[] =
