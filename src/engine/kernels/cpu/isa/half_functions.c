@@ -212,8 +212,8 @@ ALWAYS_INLINE wide_four elu_within(dtype t, wide_four x, parameters s) {
         f.v[k] = x.v[k] * s.r - (shifted.v[k] - 0x1.8p19f);
     }
     for (int k = 0; k < 4; k++) {
-        wide_i32 places = (wide_i32)shifted.v[k], exponents = places << 19 & (int32_t)0xff800000;
-        power.v[k] = (wide_f32)((wide_i32)wide_look_up_16(s.table, places) + exponents);
+        wide_u32 places = (wide_u32)shifted.v[k], exponents = places << 19 & 0xff800000;
+        power.v[k] = (wide_f32)((wide_u32)wide_look_up_16(s.table, (wide_i32)places) + exponents);
     }
     for (int k = 0; k < 4; k++) {
         wide_f32 slope = f.v[k] * 0x1.ebfbep-3f + 0x1.62e7bep-1f;

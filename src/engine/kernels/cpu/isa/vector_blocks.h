@@ -13,6 +13,7 @@
 typedef float wide_f32 __attribute__((vector_size(64)));
 typedef float wide_f32_anywhere __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t wide_i32 __attribute__((vector_size(64)));
+typedef uint32_t wide_u32 __attribute__((vector_size(64)));
 VECTOR_INLINE wide_f32 wide_of(float x) {
     return (wide_f32){0} + x;
 }
@@ -394,7 +395,7 @@ VECTOR_INLINE wide_f32 wide_normal_slope(wide_f32 x) {
     __asm__("vfmadd231ps %1, %1, %0" : "+v"(u) : "v"(size));
     u = u + n * 0x1.0bfbe8p-14f;
     power = wide_look_up_16(powers, (wide_i32)shifted);
-    power = (wide_f32)((wide_i32)power + ((wide_i32)shifted << 19));
+    power = (wide_f32)((wide_u32)power + ((wide_u32)shifted << 19));
     wide_f32 p = u * -0x1.555556p-6f + 0x1.00022p-3f;
     p = p * u - 0.5f;
     p = (power * u) * p + power;

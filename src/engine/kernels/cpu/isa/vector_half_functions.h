@@ -113,8 +113,8 @@ VECTOR_INLINE wide_four four_expm1(wide_four z) {
         f.v[k] = z.v[k] - (shifted.v[k] - 0x1.8p19f);
     }
     for (int k = 0; k < IN_FOUR; k++) {
-        wide_i32 places = (wide_i32)shifted.v[k], exponents = places << 19 & (int32_t)0xff800000;
-        power.v[k] = (wide_f32)((wide_i32)wide_look_up_16(roots, places) + exponents);
+        wide_u32 places = (wide_u32)shifted.v[k], exponents = places << 19 & 0xff800000;
+        power.v[k] = (wide_f32)((wide_u32)wide_look_up_16(roots, (wide_i32)places) + exponents);
         z.v[k] = f.v[k] * 0x1.c6b08ep-5f + 0x1.ebff92p-3f;
     }
     for (int k = 0; k < IN_FOUR; k++) {

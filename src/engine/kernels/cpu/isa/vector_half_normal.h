@@ -22,11 +22,11 @@ VECTOR_INLINE int four_any_below(wide_four x, float bound) {
 /* Whether the size of any is above a positive number. NaN may count among them. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE int four_any_beyond(wide_four x, float bound) {
-    wide_i32 most = (wide_i32)x.v[0] + (wide_i32)x.v[0]; /* doubled, bits have no sign */
-    wide_i32 least = (wide_i32)wide_of(bound);
+    wide_u32 most = (wide_u32)x.v[0] + (wide_u32)x.v[0]; /* doubled, bits have no sign */
+    wide_u32 least = (wide_u32)wide_of(bound);
     uint16_t some;
     for (int k = 1; k < IN_FOUR; k++) {
-        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_i32)x.v[k] + (wide_i32)x.v[k]));
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_u32)x.v[k] + (wide_u32)x.v[k]));
     }
     __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(least + least));
     return some != 0;
