@@ -137,6 +137,17 @@ static void views_stay_within(void **state) {
     is_told(verify_values(&s.c.g, "a pass", &s.err), &s, "looks beyond what it shows");
 }
 
+/* Of windows that hang over an edge the places are counted from before it. */
+static void coordinates_have_no_ends(void **state) {
+    (void)state;
+    static const char pool[] = "graph pool\n%x = input(T([2, 3, 14, 14], f16))\n"
+                               "%y, %i = max_pool2d_with_indices(%x, [3, 3], [2, 2], [1, 1])\nreturn %y, %i\n";
+    subject s;
+    make(&s, pool);
+    plan_steps(&s);
+    forget(&s);
+}
+
 static void outputs_are_the_graphs(void **state) {
     (void)state;
     subject s;
@@ -264,10 +275,11 @@ static void memory_still_in_use_is_told(void **state) {
 }
 
 int main(void) {
-    
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_values_are_told), cmocka_unit_test(views_stay_within),     cmocka_unit_test(outputs_are_the_graphs),
-        cmocka_unit_test(broken_steps_are_told),  cmocka_unit_test(broken_loops_are_told), cmocka_unit_test(memory_still_in_use_is_told),
+        cmocka_unit_test(broken_values_are_told),      cmocka_unit_test(views_stay_within),
+        cmocka_unit_test(coordinates_have_no_ends),    cmocka_unit_test(outputs_are_the_graphs),
+        cmocka_unit_test(broken_steps_are_told),       cmocka_unit_test(broken_loops_are_told),
+        cmocka_unit_test(memory_still_in_use_is_told),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
