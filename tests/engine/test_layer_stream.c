@@ -19,6 +19,9 @@ static const big shapes[] = {
     {ASSAY_F64, 16000, 263, false, true},  {ASSAY_BF16, 17000, 1024, true, true},
     {ASSAY_BF16, 16300, 1031, true, true}, {ASSAY_BF16, 125000, 137, true, false}, {ASSAY_F16, 16400, 1025, true, true},
     {ASSAY_F16, 140, 120001, false, true},
+    /* rows that a cache holds, by the same steps */
+    {ASSAY_F32, 61, 1031, true, true},     {ASSAY_F64, 41, 517, true, true},     {ASSAY_BF16, 71, 1031, true, true},
+    {ASSAY_F16, 67, 777, true, true},      {ASSAY_BF16, 40, 2048, true, false},  {ASSAY_F16, 3, 321, false, false},
 };
 
 /* Rows that hold what the others do not. */

@@ -130,6 +130,28 @@ static void test_layer(void **state) {
     kit_reset(k);
 }
 
+/* Rows in flight: longer than their blocks and not a multiple of them, an odd and an even number of them, with all gradients or some. */
+static void test_layer_flight(void **state) {
+    kit *k = *state;
+    static const int64_t rows[] = {1, 2, 67, 300}, lengths[] = {131, 320, 1031};
+    for (size_t i = 0; i < countof(types) * countof(rows) * countof(lengths); i++) {
+        const dtype *t = types[i % countof(types)];
+        int64_t r = rows[i / countof(types) % countof(rows)], n = lengths[i / countof(types) / countof(rows)];
+        arg sizes = arg_ints((int64_t[]){n}, 1);
+        arg x = arg_tensor(kit_tensor(k, t[0], 2, (int64_t[]){r, n}, NULL)), dy = arg_tensor(kit_tensor(k, t[0], 2, (int64_t[]){r, n}, NULL));
+        arg weight = vector(k, t[1], n), bias = vector(k, t[1], n);
+        arg every_other = arg_tensor(kit_tensor(k, t[1], 1, &n, (int64_t[]){2}));
+        arg mean = arg_tensor(kit_tensor(k, t[1], 2, (int64_t[]){r, 1}, NULL)), rstd = arg_tensor(kit_tensor(k, t[1], 2, (int64_t[]){r, 1}, NULL));
+        check(k, "native_layer_norm", (arg[]){x, sizes, every_other, bias, arg_float(1e-5)}, 5);
+        for (int m = 0; m < (int)countof(masks); m++) {
+            check(k, "native_layer_norm_backward", (arg[]){dy, x, sizes, mean, rstd, weight, bias, mask_of(m)}, 8);
+        }
+        check(k, "native_layer_norm_backward", (arg[]){dy, x, sizes, mean, rstd, every_other, bias, mask_of(0)}, 8);
+        check(k, "native_layer_norm_backward", (arg[]){dy, x, sizes, mean, rstd, none, none, mask_of(1)}, 8);
+        kit_reset(k);
+    }
+}
+
 static void check_nll(kit *k, dtype t, arg self, arg target, int64_t rows, int64_t reduction) {
     bool per_row = reduction == 0 && self.tensor->ndim == 2;
     arg weight = vector(k, t, 11), ignored = arg_int(reduction == 1 ? 3 : -100), reduces = arg_int(reduction);
@@ -348,6 +370,7 @@ int main(void) {
         KIT_TEST(test_batch_large, &seed),
         KIT_TEST(test_group, &seed),
         KIT_TEST(test_layer, &seed),
+        KIT_TEST(test_layer_flight, &seed),
         KIT_TEST(test_losses, &seed),
         KIT_TEST(test_known_norms, &seed),
         KIT_TEST(test_known_layer_and_group, &seed),

@@ -28,6 +28,9 @@ static const big shapes[] = {
     {ASSAY_F32, 301, 10, 1},      {ASSAY_F32, 90, 16, 1},       {ASSAY_F32, 77, 49, 1},      {ASSAY_F32, 70, 128, 1},
     {ASSAY_F64, 99, 17, 1},       {ASSAY_BF16, 300, 10, 1},     {ASSAY_F16, 70, 200, 1},     {ASSAY_F32, 50, 256, 1},
     {ASSAY_F64, 50, 128, 1},      {ASSAY_F32, 9000, 131, 1},    {ASSAY_F32, 60, 257, 1},
+    /* rows that a cache holds, by the steps of those that none does */
+    {ASSAY_F32, 61, 1031, 1},     {ASSAY_F32, 2, 320, 1},       {ASSAY_F64, 41, 517, 1},     {ASSAY_BF16, 71, 1031, 1},
+    {ASSAY_F16, 67, 777, 1},      {ASSAY_BF16, 40, 2048, 1},    {ASSAY_F16, 1, 4099, 1},     {ASSAY_F16, 90, 512, 1},
 };
 
 /* Lines that hold what the others do not. */
@@ -131,6 +134,8 @@ static const big gradients[] = {
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 60, 40, 7008},    {ASSAY_F16, 9, 700, 2761},
     {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F64, 3, 40, 200},
     {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},     {ASSAY_F32, 2, 520, 1024},   {ASSAY_BF16, 40, 64, 64},
+    {ASSAY_F32, 61, 1031, 1},     {ASSAY_F32, 3, 131, 1},       {ASSAY_F64, 41, 517, 1},     {ASSAY_BF16, 71, 1031, 1},
+    {ASSAY_F16, 67, 777, 1},      {ASSAY_BF16, 40, 130, 1},     {ASSAY_F16, 1, 4099, 1},     {ASSAY_F16, 90, 512, 1},
 };
 
 static void check_gradient(const tensor *const *g_y, const tensor *out, const big *b, int64_t line, bool logarithm) {

@@ -10,6 +10,7 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/norm_lines.h"
+#include "engine/kernels/cpu/norm_params.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
@@ -18,7 +19,8 @@
 #include <stdalign.h>
 #include <string.h>
 
-enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256 };
+/* Rows of LEAST_KEPT elements and more that stay in caches are better in flight than several of them gone over at once. */
+enum { OUT, X, DY, OPERANDS, FLUSH_ROWS = 256, LEAST_KEPT = 320 };
 
 typedef struct layer {
     const row_loops *l;
@@ -31,12 +33,13 @@ typedef struct layer {
     const tensor *mean_out, *rstd_out, *weight_out, *bias_out;
     bool wants_input, wants_params;
     int threads;
+    norm_params params_of;
     char *params; /* weight and bias in the computing type */
     char *work;
     int64_t work_bytes;
     int64_t line_bytes; /* one line in the computing type, padded */
     bool streams;       /* the result goes past the caches */
-    bool in_flight;     /* and several lines, of one type, are on their way at once */
+    bool in_flight;     /* several lines, of one type, are on their way at once */
     bool short_lines;   /* one behind the other: several are gone over at once */
 } layer;
 
@@ -53,30 +56,6 @@ static const void *line_in(const layer *s, int k, char *buffer, const char *at) 
         nest_next(l, index, offset);
     }
     return buffer;
-}
-
-/* A parameter in the computing type; NULL for none. */
-static const void *params_in(const layer *s, const tensor *t, char *buffer) {
-    if (t == NULL) {
-        return NULL;
-    }
-    if (tensor_is_contiguous(t)) {
-        return row_fetch(s->l, buffer, tensor_data(t), t->dtype, (int64_t)dtype_size(t->dtype), s->v.n_weights);
-    }
-    for (int64_t i = 0; i < s->v.n_weights; i++) {
-        double value = norm_read(t, i);
-        s->l->fill(buffer + i * (int64_t)s->l->size, value, 1);
-    }
-    return buffer;
-}
-
-/* A parameter beside rows in flight; NULL for none. */
-static const void *params_beside(const layer *s, const tensor *t, char *room) {
-    for (int64_t i = 0; t != NULL && i < s->v.n_weights; i++) {
-        double x = norm_read(t, i);
-        s->l->fill(room + row_beside(s->type[X], i, s->v.n_weights) * (int64_t)s->l->size, isnan(x) ? (double)NAN : x, 1);
-    }
-    return t != NULL ? room : NULL;
 }
 
 /* Where line i starts in each operand. */
@@ -134,9 +113,9 @@ static bool is_dense(const layer *s, int n_operands) {
     return can;
 }
 
-/* Whether lines are of one type, and as many as are on their way stay in L2, beside what is read ahead. */
+/* Whether dense lines are of one type, and as many as are on their way stay in L2, beside what is read ahead. */
 static bool can_fly(const layer *s, int n_operands) {
-    bool can = s->streams && s->v.per_stat >= STREAM_LEAST && 4 * s->v.per_stat * (int64_t)s->l->size <= FLIGHT_BYTES;
+    bool can = s->v.per_stat >= STREAM_LEAST && 4 * s->v.per_stat * (int64_t)s->l->size <= FLIGHT_BYTES;
     for (int k = 0; k < n_operands; k++) {
         bool is_half = s->l->type == ASSAY_F32 && dtype_size(s->type[k]) == 2;
         can = can && s->type[k] == s->type[X] && (s->type[k] == s->l->type || is_half);
@@ -158,7 +137,7 @@ static double finish_moments(const layer *s, const layer_step *step, char *buffe
     return m2;
 }
 
-/* Of lines that go past the caches, one is read for its sums, about the mean of the line before it, while that one is finished.
+/* Of lines in flight one is read for its sums, about the mean of the line before it, while that one is finished.
    What is known of a line stands in variables of its own: the compiler reads neighbours in a struct as one, and such a load waits
    until what wrote them apart has left for memory, behind all that was stored past the caches before. */
 /* In float for float, as the step has it; 0 where that is less than a deviation off: sums about it are as good then, and cost less. */
@@ -180,7 +159,7 @@ static void stream_lines(const layer *s, int64_t from, int64_t to, const void *w
     double mean = 0, rstd = 0;
     for (int64_t i = from; i <= to && from < to; i++) {
         layer_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .bias = bias, .from = x, .to = out,
-                           .centre = centre_near(s, mean, rstd), .mean = mean, .rstd = rstd};
+                           .centre = centre_near(s, mean, rstd), .mean = mean, .rstd = rstd, .past = s->streams};
         if (i < to) {
             int64_t offset[LOOP_MAX_OPERANDS];
             seek_line(s, i, offset);
@@ -203,11 +182,11 @@ static void stream_lines_apart(const layer *s, int64_t from, int64_t to, const v
         int64_t offset[LOOP_MAX_OPERANDS];
         seek_line(s, i, offset);
         const char *x = s->lines.data[X] + offset[X];
-        layer_step sums = {.type = s->type[X], .n = s->v.per_stat, .x = x, .centre = centre_near(s, mean, rstd)};
+        layer_step sums = {.type = s->type[X], .n = s->v.per_stat, .x = x, .centre = centre_near(s, mean, rstd), .past = s->streams};
         s->l->layer_stream(&sums);
         rstd = finish_stats(s, i, &sums, buffer, &mean);
         layer_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .bias = bias, .from = x,
-                           .to = s->lines.data[OUT] + offset[OUT], .mean = mean, .rstd = rstd};
+                           .to = s->lines.data[OUT] + offset[OUT], .mean = mean, .rstd = rstd, .past = s->streams};
         s->l->layer_stream(&step);
     }
 }
@@ -261,18 +240,13 @@ static void share_forward(const void *context) {
 
 static status run_forward(kernel_plan *plan) {
     const layer *s = plan->state;
-    const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
-    const void *bias = (s->in_flight ? params_beside : params_in)(s, s->bias, s->params + s->line_bytes);
+    const void *weight = norm_params_in(&s->params_of, s->weight, s->params, s->work);
+    const void *bias = norm_params_in(&s->params_of, s->bias, s->params + s->line_bytes, s->work);
     parallel_run(s->threads, share_forward, &(const lines_share){.s = s, .weight = weight, .bias = bias});
     return ASSAY_OK;
 }
 
-/* A thread's sums for the parameters' gradients: in the computing type, then in double. */
-typedef struct param_sums {
-    char *weight, *bias;
-    double *weight_total, *bias_total;
-} param_sums;
-
+/* A thread's sums for the parameters' gradients. */
 static param_sums sums_of(const layer *s, int thread) {
     char *at = s->work + thread * s->work_bytes + 3 * s->line_bytes;
     int64_t n = s->v.n_weights;
@@ -280,17 +254,6 @@ static param_sums sums_of(const layer *s, int thread) {
                         .bias = at + s->line_bytes,
                         .weight_total = (double *)(void *)(at + 2 * s->line_bytes),
                         .bias_total = (double *)(void *)(at + 2 * s->line_bytes) + n};
-}
-
-static void flush(const layer *s, const param_sums *p) {
-    for (int64_t i = 0; i < s->v.n_weights; i++) {
-        bool is_float = s->l->type == ASSAY_F32;
-        int64_t at = s->in_flight ? row_beside(s->type[X], i, s->v.n_weights) : i;
-        p->weight_total[i] += is_float ? (double)((float *)(void *)p->weight)[at] : ((double *)(void *)p->weight)[at];
-        p->bias_total[i] += is_float ? (double)((float *)(void *)p->bias)[at] : ((double *)(void *)p->bias)[at];
-    }
-    memset(p->weight, 0, (size_t)s->line_bytes);
-    memset(p->bias, 0, (size_t)s->line_bytes);
 }
 
 /* As put_centred. */
@@ -339,13 +302,13 @@ static void backward_lines(const layer *s, int64_t from, int64_t to, const void 
         norm_short_gradient(&lines, s->lines.data[DY] + offset[DY], s->lines.data[X] + offset[X], s->lines.data[OUT] + offset[OUT], i,
                             to - i < FLUSH_ROWS ? to - i : FLUSH_ROWS);
         if (s->wants_params) {
-            flush(s, p);
+            norm_params_flush(&s->params_of, p);
         }
     }
     for (int64_t i = from; !s->short_lines && i < to; i++) {
         backward_line(s, i, weight, buffers, p);
         if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
-            flush(s, p);
+            norm_params_flush(&s->params_of, p);
         }
     }
 }
@@ -357,7 +320,7 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
     double mean = 0, rstd = 0, g = 0, gx = 0, share = 1 / (double)s->v.per_stat;
     for (int64_t i = from; i <= to && from < to; i++) {
         layer_back_step step = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .from_dy = dy, .from_x = x, .to = out,
-                                .from_mean = mean, .from_rstd = rstd, .from_g = g, .from_gx = gx};
+                                .from_mean = mean, .from_rstd = rstd, .from_g = g, .from_gx = gx, .past = s->streams};
         if (i < to) {
             int64_t offset[LOOP_MAX_OPERANDS];
             seek_line(s, i, offset);
@@ -379,7 +342,7 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
         g = step.g * share;
         gx = step.gx * share;
         if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to)) {
-            flush(s, p);
+            norm_params_flush(&s->params_of, p);
         }
     }
 }
@@ -408,23 +371,16 @@ static void share_gradient(const void *context) {
 
 static status run_backward(kernel_plan *plan) {
     const layer *s = plan->state;
-    int64_t n = s->v.n_weights;
-    const void *weight = (s->in_flight ? params_beside : params_in)(s, s->weight, s->params);
-    int team = 1;
-    parallel_run(s->threads, share_gradient, &(const lines_share){.s = s, .weight = weight, .team = &team});
-    for (int64_t i = 0; s->wants_params && i < n; i++) {
-        double weight_sum = 0, bias_sum = 0;
-        for (int t = 0; t < team; t++) {
-            param_sums p = sums_of(s, t);
-            weight_sum += p.weight_total[i];
-            bias_sum += p.bias_total[i];
+    const void *weight = norm_params_in(&s->params_of, s->weight, s->params, s->work);
+    int n_threads = 1;
+    parallel_run(s->threads, share_gradient, &(const lines_share){.s = s, .weight = weight, .team = &n_threads});
+    if (s->wants_params) {
+        param_sums all = sums_of(s, 0);
+        for (int t = 1; t < n_threads; t++) {
+            param_sums more = sums_of(s, t);
+            norm_params_add(&s->params_of, &all, &more);
         }
-        if (s->weight_out != NULL) {
-            norm_write(s->weight_out, i, weight_sum);
-        }
-        if (s->bias_out != NULL) {
-            norm_write(s->bias_out, i, bias_sum);
-        }
+        norm_params_store(&s->params_of, &all, s->weight_out, s->bias_out);
     }
     return ASSAY_OK;
 }
@@ -457,7 +413,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->l = norm_loops(call);
     bool dense = is_dense(s, n_operands);
     s->streams = dense && s->v.n_stats * s->v.per_stat * (int64_t)s->l->size >= STREAM_NORM_BYTES; /* too large for caches */
-    s->in_flight = can_fly(s, n_operands);
+    s->in_flight = dense && can_fly(s, n_operands) && (s->streams || is_backward || s->v.per_stat >= LEAST_KEPT);
     s->short_lines = dense && !s->in_flight && s->v.per_stat > 0 && s->v.per_stat <= SHORT_LINE;
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
@@ -476,6 +432,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
         s->mean_out = norm_as_line(&plan->out->items[1], &s->mean_view);
         s->rstd_out = norm_as_line(&plan->out->items[2], &s->rstd_view);
     }
+    s->params_of = (norm_params){.l = s->l, .n = s->v.n_weights, .rows = s->type[X], .beside = s->in_flight};
     s->params = arena_make(plan->memory, 2, (size_t)s->line_bytes);
     s->work_bytes = (s->work_bytes + 63) / 64 * 64;
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_bytes);

@@ -38,10 +38,10 @@ typedef union row_wide {
 /* Rows of running sums side by side that are taken at once. */
 enum { SCAN_ROWS = 4 };
 
-/* The least length of rows that go past the caches three at a time. */
+/* The least length of rows that are taken two or three in turns. */
 enum { STREAM_LEAST = 128 };
 
-/* Steps of rows that go past the caches read and write rows of one type: the computing type or, for float, f16 or bf16. What goes
+/* Steps of rows read and write rows of one type: the computing type or, for float, f16 or bf16. What goes
    with each of a row's n elements in the computing type lies in a room of row_beside_room(n) numbers, on a line of memory: that of
    element i at row_beside, by even and odd places for bf16. */
 enum { ROW_BESIDE = 16 };
@@ -78,7 +78,8 @@ typedef struct softmax_step {
     double shift;      /* of x less this. Answer: what it was less by, about that */
     const void *from;  /* the line that is finished: its exponentials, beside it, or x for the logarithm */
     double sum;        /* answer: of the exponentials */
-    void *to;          /* past the caches; NULL: none */
+    void *to;          /* NULL: none */
+    bool past;         /* it goes past the caches, and what is read comes from behind them */
     double factor;     /* 1 over its sum, or its logarithm */
     double largest;    /* answer, for the logarithm: of x, NaN aside */
     double finish_largest; /* is taken off first, for the logarithm */
@@ -93,7 +94,8 @@ typedef struct softmax_back_step {
     const void *g, *y; /* the line that is read: the output's gradient and the output. What lies behind is asked for */
     double sum;        /* answer: of g y, for the logarithm of g */
     const void *from_g, *from_y; /* the line that is finished */
-    void *to;          /* past the caches */
+    void *to;
+    bool past;         /* as above */
     double finish_sum;
 } softmax_back_step;
 
@@ -168,7 +170,8 @@ typedef struct layer_step {
     double centre;  /* near its mean, as the computing type has it */
     double squares; /* answer: of distances from the centre */
     const void *from; /* the row that is finished */
-    void *to;         /* past the caches; NULL: none */
+    void *to;         /* NULL: none */
+    bool past;        /* it goes past the caches, and what is read comes from behind them */
     double mean, rstd;
     const void *weight, *bias; /* NULL: none; beside the row. No NaN but of few digits, as NAN is */
 } layer_step;
@@ -183,7 +186,8 @@ typedef struct layer_back_step {
     void *weight_sums, *bias_sums; /* NULL: none; beside the rows: += dy (x - mean) rstd and dy, of both rows */
     double gx;                     /* answer: sum of g (x - mean) rstd */
     const void *from_dy, *from_x;  /* the row that is finished */
-    void *to;                      /* past the caches; NULL: none */
+    void *to;                      /* NULL: none */
+    bool past;                     /* as above */
     double from_mean, from_rstd;
     double from_g, from_gx;        /* its sums, over n */
     const void *weight;            /* NULL: 1; beside the row. As above */

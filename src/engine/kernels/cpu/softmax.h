@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and its logarithm: one plan, run by softmax.c, for results that no cache holds by softmax_stream.c, or across memory by
-   softmax_columns.c. */
+/* Softmax and its logarithm: one plan, run by softmax.c, lines of one type and results that no cache holds by softmax_stream.c, or
+   across memory by softmax_columns.c. */
 #ifndef ENGINE_KERNELS_CPU_SOFTMAX_H
 #define ENGINE_KERNELS_CPU_SOFTMAX_H
 
@@ -21,7 +21,7 @@ struct softmax {
     int64_t n;
     bool logarithm;
     bool past;       /* results go past the caches */
-    bool in_steps;   /* lines of one type that go past the caches, as softmax_step takes them */
+    bool in_steps;   /* lines of one type, as softmax_step takes them */
     int64_t columns; /* of a block; lines.sizes[0] is parted into them */
     int64_t column_blocks;  /* of softmax_columns.c: so many, no wider */
     int64_t columns_margin, columns_group; /* as in columns_step */
@@ -33,8 +33,8 @@ struct softmax {
     int64_t work_bytes; /* a thread's */
 };
 
-/* Sets the way to run a call whose result goes past the caches, its units and a thread's work_bytes. False, with nothing
-   settled, when the result is too small or there is no such way for its layout. */
+/* Sets the way to run a call whose lines are taken in turns, whether its result goes past the caches, its units and a thread's
+   work_bytes. False, with nothing settled but `past`, when there is no such way for its layout. */
 bool softmax_choose_stream(softmax *s, bool backward);
 
 /* The same for lines across memory, in softmax_columns.c; the result goes past the caches or not. */

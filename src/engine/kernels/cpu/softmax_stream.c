@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, its logarithm and their backwards with results that no cache holds. Reading from memory, exponentials and
-   stores past the caches each take about as long as the others here, so they go on side by side: while one line comes from
-   memory and is taken to its exponentials, the line before it is scaled and stored. Exponentials do not wait for the largest
-   number: what is subtracted need only be near it. Lines of two types are three on their way, a piece at a time: one is
-   read for its maximum, one is taken to its exponentials, one is stored. Columns: softmax_columns.c. */
+/* Softmax, its logarithm and their backwards with results that no cache holds, and of lines of one type in caches. Reading from
+   memory, exponentials and stores past the caches each take about as long as the others here, so they go on side by side: while one
+   line comes from memory and is taken to its exponentials, the line before it is scaled and stored. Exponentials do not wait for the
+   largest number: what is subtracted need only be near it. Lines of two types are three on their way, a piece at a time: one is read
+   for its maximum, one is taken to its exponentials, one is stored. Columns: softmax_columns.c. */
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/streaming.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STAGES = 3 };
+enum { STAGES = 3, LEAST_KEPT = 160 };
 
 /* A line on its way. */
 typedef struct flight {
@@ -27,7 +27,12 @@ static void put(const softmax *s, char *to, const void *from, char *raw, int64_t
         s->l->store(raw, s->type[Y], s->stride[Y], from, n);
         from = raw;
     }
-    s->l->stream(to, from, (size_t)(n * (int64_t)dtype_size(s->type[Y])));
+    size_t bytes = (size_t)n * dtype_size(s->type[Y]);
+    if (s->past) {
+        s->l->stream(to, from, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
 }
 
 static const void *fetch(const softmax *s, int k, char *buffer, const char *at, int64_t first, int64_t n) {
@@ -163,7 +168,7 @@ static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work)
     for (int64_t i = from; i <= to && from < to; i++) {
         char *made = work + i % 2 * line, *made_before = work + (i + 1) % 2 * line;
         softmax_step step = {.type = s->type[X], .logarithm = s->logarithm, .n = s->n, .made = made, .to = y, .factor = factor,
-                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .shift = near};
+                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .past = s->past, .shift = near};
         if (i < to) {
             step.x = x = x_next;
             y = y_next;
@@ -194,6 +199,7 @@ static double step_lines_backward(const softmax *s, const int64_t *now, const in
                               .from_g = s->lines.data[X] + before[X],
                               .from_y = s->lines.data[G] + before[G],
                               .to = s->lines.data[Y] + before[Y],
+                              .past = s->past,
                               .finish_sum = sum_before};
     s->l->softmax_back_stream(&step);
     return step.sum;
@@ -244,14 +250,20 @@ static bool is_dense_line(const softmax *s, int k) {
     return s->stride[k] == (int64_t)dtype_size(s->type[k]);
 }
 
+/* Whether lines that stay in caches are better taken in turns: not those whose gradient, two products, is soon made from L1. */
+static bool are_kept_in_steps(const softmax *s, bool backward) {
+    bool is_soon_made = backward && !s->logarithm && (s->type[X] == s->l->type || s->n < LEAST_KEPT);
+    return s->in_steps && !is_soon_made;
+}
+
 static bool choose_lines(softmax *s, bool backward) {
     int64_t size = (int64_t)s->l->size, line_bytes = s->n * size;
     bool dense = is_dense_line(s, X) && is_dense_line(s, Y) && (!backward || is_dense_line(s, G));
-    if (!dense || s->n < STREAM_LEAST || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
+    s->in_steps = softmax_is_of_one_type(s, backward);
+    if (!dense || (!s->past && !are_kept_in_steps(s, backward)) || s->n < STREAM_LEAST || 4 * line_bytes > FLIGHT_BYTES || s->lines.numel < STAGES) {
         return false; /* short lines have a way of their own, which costs them less */
     }
     s->units = s->lines.numel;
-    s->in_steps = softmax_is_of_one_type(s, backward);
     s->run_units = backward ? stream_lines_backward : s->in_steps ? stream_steps : stream_lines_forward;
     s->work_bytes = (backward ? 0 : 2 * line_room(s)) + 4 * STREAM_PIECE * size;
     return true;
@@ -259,10 +271,6 @@ static bool choose_lines(softmax *s, bool backward) {
 
 bool softmax_choose_stream(softmax *s, bool backward) {
     int64_t n = s->lines.numel * s->n;
-    bool past = backward ? n * (int64_t)s->l->size >= STREAM_NORM_BYTES : n * (int64_t)dtype_size(s->type[Y]) >= STREAM_MIDDLING_BYTES;
-    if (s->n == 0 || !past) {
-        return false;
-    }
-    s->past = true;
-    return choose_lines(s, backward) || softmax_choose_columns(s, backward);
+    s->past = backward ? n * (int64_t)s->l->size >= STREAM_NORM_BYTES : n * (int64_t)dtype_size(s->type[Y]) >= STREAM_MIDDLING_BYTES;
+    return s->n > 0 && (choose_lines(s, backward) || (s->past && softmax_choose_columns(s, backward)));
 }

@@ -69,7 +69,7 @@ static inline void difference_rest(dtype t, void *to, const void *x, const void 
 /* Past the caches. Two lines are made before the first is stored: loads wait for stores there on Zen 4. */
 static inline __attribute__((always_inline)) void difference_with(dtype t, void *to, const void *x, const void *y, value factor, int64_t n) {
     const row_asking asking = row_asks();
-    const int64_t head = row_head(t, to, n), end = head + (n - head) / (2 * PAIR) * (2 * PAIR);
+    const int64_t head = row_head(t, to, n, true), end = head + (n - head) / (2 * PAIR) * (2 * PAIR);
     difference_rest(t, to, x, y, factor, 0, head);
     for (int64_t i = head; i < end; i += 2 * PAIR) {
         pair made[2];

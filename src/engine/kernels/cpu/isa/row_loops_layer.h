@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Template, part of row_loops_real.h: rows of layer norm and of its gradient that go past the caches. Block by block in turns: memory
-   reads the one row while it writes the other, and the CPU does not wait for a row's sums before it goes on. Each row goes by lines
-   of its own; what lies before the first and behind the last block of any comes last. Inlined with constants for what steps have in
+/* Template, part of row_loops_real.h: rows of layer norm and of its gradient. Block by block in turns: memory reads the one row while
+   it writes the other, and the CPU does not wait for a row's sums before it goes on. Where they go past the caches each row goes by
+   lines of its own; what lies before the first and behind the last block of any comes last. Inlined with constants for what steps have in
    common.
 
    Rows of f16 and bf16 have twice the elements to a line of memory, so that arithmetic counts: what is (x - mean) rstd for others is
@@ -34,6 +34,7 @@ typedef struct layer_finish {
     const value *weight, *bias; /* NULL: none */
     layer_scale scale;
     int64_t n;
+    bool past;
 } layer_finish;
 
 static inline __attribute__((always_inline)) pair layer_pair(dtype t, const layer_finish *f, pair p, const beside *w, const beside *b,
@@ -57,7 +58,7 @@ static inline void layer_rest(dtype t, void *to, const void *from, const layer_f
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
         beside w = beside_from(t, f->weight, f->n, i), b = beside_from(t, f->bias, f->n, i);
-        row_set_first(t, to, i, layer_pair(t, f, row_pair_first(t, from, i, m), &w, &b, 0), m);
+        row_set_first(t, to, i, layer_pair(t, f, row_pair_first(t, from, i, m), &w, &b, 0), m, f->past);
     }
 }
 
@@ -83,12 +84,13 @@ static inline void layer_rest_sums(dtype t, const void *row, value c, int64_t i,
 
 /* centred: distances are not from 0. */
 static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtype t, bool reads, bool stores, bool weighs, bool shifts,
-                                                             bool centred) {
+                                                             bool centred, bool past) {
     const void *x = s->x, *from = s->from;
     void *to = s->to;
-    const layer_finish f = {weighs ? s->weight : NULL, shifts ? s->bias : NULL, layer_scale_of(s->mean, s->rstd), s->n};
+    const layer_finish f = {weighs ? s->weight : NULL, shifts ? s->bias : NULL, layer_scale_of(s->mean, s->rstd), s->n,
+                            past};
     const value c = (value)s->centre;
-    const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
+    const int64_t n = s->n, head = row_head(t, x, n, past), to_head = row_head(t, to, n, past);
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
     const beside w = beside_from(t, f.weight, n, to_head), b = beside_from(t, f.bias, n, to_head);
     const row_asking asking = row_asks();
@@ -99,17 +101,17 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
         for (; i < stop; i += LAYER_BLOCK) {
             for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k);
-                if (stores) {
+                if (stores && past) {
                     row_ask(t, x, head + i + k, asking);
                 }
                 layer_add(&sums, centred ? (pair){p.a - c, p.b - c} : p);
             }
-            pair made[LAYER_BLOCK / PAIR];
+            pair made[LAYER_BLOCK / PAIR] = {{.a = {0}, .b = {0}}};
             for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
                 made[k / PAIR] = layer_pair(t, &f, row_pair(t, from, to_head + i + k), &w, &b, i + k);
             }
             for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
-                row_set_pair(t, to, to_head + i + k, made[k / PAIR], true);
+                row_set_pair(t, to, to_head + i + k, made[k / PAIR], past);
             }
         }
         sum += (double)pack_sum(sums.sum.a + sums.sum.b);
@@ -130,19 +132,23 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     s->squares = squares;
 }
 
-static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s, dtype t) {
+static inline __attribute__((always_inline)) void layer_stream_past(layer_step *s, dtype t, bool past) {
     bool reads = s->x != NULL, stores = s->to != NULL;
     if (reads && stores && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, true, true, true, true, true);
+        layer_with(s, t, true, true, true, true, true, past);
     } else if (reads && !stores && s->centre == 0) {
-        layer_with(s, t, true, false, false, false, false);
+        layer_with(s, t, true, false, false, false, false, past);
     } else if (reads && !stores) {
-        layer_with(s, t, true, false, false, false, true);
+        layer_with(s, t, true, false, false, false, true, past);
     } else if (!reads && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, false, true, true, true, false);
+        layer_with(s, t, false, true, true, true, false, past);
     } else {
-        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL, true);
+        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL, true, past);
     }
+}
+
+static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s, dtype t) {
+    s->past ? layer_stream_past(s, t, true) : layer_stream_past(s, t, false);
 }
 
 static void layer_stream(layer_step *s) {
@@ -163,12 +169,13 @@ typedef struct layer_gradient {
     value mean, rstd, g, gx;
     value slope, offset; /* the same as g rstd + (x slope + offset) */
     int64_t n;
+    bool past;
 } layer_gradient;
 
 static inline layer_gradient layer_gradient_of(const layer_back_step *s, const value *weight) {
     double slope = -s->from_rstd * s->from_rstd * s->from_gx;
     return (layer_gradient){weight, row_number(s->from_mean), row_number(s->from_rstd), row_number(s->from_g), row_number(s->from_gx),
-                            row_number(slope), row_number(-s->from_mean * slope - s->from_g * s->from_rstd), s->n};
+                            row_number(slope), row_number(-s->from_mean * slope - s->from_g * s->from_rstd), s->n, s->past};
 }
 
 static inline __attribute__((always_inline)) pair layer_gradient_pair(dtype t, const layer_gradient *f, pair dy, pair x, const beside *w,
@@ -190,7 +197,8 @@ static inline void layer_gradient_rest(dtype t, void *to, const void *dy, const 
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
         beside w = beside_from(t, f->weight, f->n, i);
-        row_set_first(t, to, i, layer_gradient_pair(t, f, row_pair_first(t, dy, i, m), row_pair_first(t, x, i, m), &w, 0), m);
+        row_set_first(t, to, i, layer_gradient_pair(t, f, row_pair_first(t, dy, i, m), row_pair_first(t, x, i, m), &w, 0), m,
+                      f->past);
     }
 }
 
@@ -258,7 +266,7 @@ static inline void layer_add_rest(dtype t, const layer_back_row *r, int64_t i, i
 /* Sums over rows take both rows at once, which loads and stores them once for two: layer norm's gradient of 1024 elements a row
    took a quarter longer with a load and a store of them for each row (Zen 4). Both are gone over by the same lines then. */
 static inline __attribute__((always_inline)) void layer_back_with(layer_back_step *s, dtype t, bool reads, bool stores, bool weighs,
-                                                                  bool adds) {
+                                                                  bool adds, bool past) {
     const int64_t n = s->n;
     const value *weight = weighs ? s->weight : NULL;
     const layer_back_row read = {s->dy, s->x, weight, adds ? s->weight_sums : NULL, adds ? s->bias_sums : NULL,
@@ -266,7 +274,7 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
     const layer_back_row kept = {s->from_dy, s->from_x, weight, read.weights, read.biases, layer_scale_of(s->from_mean, s->from_rstd), n};
     const layer_gradient f = layer_gradient_of(s, weight);
     void *to = s->to;
-    const int64_t to_head = row_head(t, to, n), head = adds && stores ? to_head : row_head(t, read.dy, n);
+    const int64_t to_head = row_head(t, to, n, past), head = adds && stores ? to_head : row_head(t, read.dy, n, past);
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
     const beside w = beside_from(t, weight, n, head), to_w = beside_from(t, weight, n, to_head);
     const beside ws = beside_from(t, read.weights, n, head), bs = beside_from(t, read.biases, n, head);
@@ -276,12 +284,14 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
         int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
         layer_back_sums sums = {pair_of(0), pair_of(0)};
         for (; i < stop; i += LAYER_BLOCK) {
-            pair made[LAYER_BLOCK / PAIR];
+            pair made[LAYER_BLOCK / PAIR] = {{.a = {0}, .b = {0}}};
             for (int k = 0; k < LAYER_BLOCK; k += PAIR) {
                 pair biases = pair_of(0), weights = pair_of(0);
                 if (reads) {
-                    row_ask(t, read.dy, head + i + k, asking);
-                    row_ask(t, read.x, head + i + k, asking);
+                    if (past) {
+                        row_ask(t, read.dy, head + i + k, asking);
+                        row_ask(t, read.x, head + i + k, asking);
+                    }
                     biases = row_pair(t, read.dy, head + i + k);
                     weights = row_pair(t, read.x, head + i + k);
                     layer_products(t, &read.scale, biases, &weights);
@@ -303,7 +313,7 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
                 }
             }
             for (int k = 0; stores && k < LAYER_BLOCK; k += PAIR) {
-                row_set_pair(t, to, to_head + i + k, made[k / PAIR], true);
+                row_set_pair(t, to, to_head + i + k, made[k / PAIR], past);
             }
         }
         sum += (double)pack_sum(sums.g.a + sums.g.b);
@@ -330,15 +340,19 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
     s->gx = products;
 }
 
-static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {
+static inline __attribute__((always_inline)) void layer_back_past(layer_back_step *s, dtype t, bool past) {
     bool reads = s->dy != NULL, stores = s->to != NULL, weighs = s->weight != NULL, adds = s->weight_sums != NULL;
     if (reads && stores && weighs && adds) {
-        layer_back_with(s, t, true, true, true, true);
+        layer_back_with(s, t, true, true, true, true, past);
     } else if (reads && stores && weighs) {
-        layer_back_with(s, t, true, true, true, false);
+        layer_back_with(s, t, true, true, true, false, past);
     } else {
-        layer_back_with(s, t, reads, stores, weighs, adds);
+        layer_back_with(s, t, reads, stores, weighs, adds, past);
     }
+}
+
+static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {
+    s->past ? layer_back_past(s, t, true) : layer_back_past(s, t, false);
 }
 
 static void layer_back_stream(layer_back_step *s) {

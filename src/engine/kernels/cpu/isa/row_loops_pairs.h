@@ -120,15 +120,22 @@ static inline pair row_pair_first(dtype t, const void *row, int64_t i, int64_t m
     return row_pair(t, some, 0);
 }
 
-/* m <= PAIR elements of p; whole lines among them go past the caches. */
-static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m) {
+/* m <= PAIR elements of p; past: whole lines among them go past the caches. */
+static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m, bool past) {
     value some[PAIR];
     row_set_pair(t, some, 0, p, false);
-    stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
+    if (past) {
+        stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
+    } else {
+        memcpy(row_to(t, row, i), some, (size_t)(m * row_size(t)));
+    }
 }
 
-/* Elements of a row of n up to the first that begins a line of memory. */
-static inline int64_t row_head(dtype t, const void *to, int64_t n) {
+/* Elements of a row of n up to the first that begins a line of memory, which rows that stay in caches need not. */
+static inline int64_t row_head(dtype t, const void *to, int64_t n, bool past) {
+    if (!past) {
+        return 0;
+    }
     int64_t head = (int64_t)(-(uintptr_t)to & (STREAM_LINE - 1)) / row_size(t);
     return head < n ? head : n;
 }

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) pair ring_scaled(pair p, value fact
 static inline void ring_finish_rest(dtype t, void *to, const void *from, value factor, value offset, int64_t i, int64_t end) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m);
+        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m, true);
     }
 }
 
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
     /* What is finished runs ahead of what is read over it, to where lines begin. */
-    int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
+    int64_t head = to != NULL ? row_head(t, to, n, true) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
     ring_finish_rest(t, to, from, factor, offset, 0, head);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
@@ -110,7 +110,7 @@ static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, co
                                       int64_t end) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m);
+        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m, true);
     }
 }
 
@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
     const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
-    int64_t head = to != NULL ? row_head(t, to, n) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
+    int64_t head = to != NULL ? row_head(t, to, n, true) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
     ring_gradient_rest(t, to, from_dy, from, &f, 0, head);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Template, part of row_loops_real.h: lines of softmax and its gradients that go past the caches. Block by block in turns: while one
-   line waits for memory the CPU goes on with the other. Each goes by lines of memory of its own; what lies before the first and
-   behind the last block of either comes last. */
+/* Template, part of row_loops_real.h: lines of softmax and its gradients. Block by block in turns: while one line waits for memory, or
+   for its sum, the CPU goes on with the other. Where they go past the caches each goes by lines of memory of its own; what lies before
+   the first and behind the last block of either comes last. */
 
 enum { SOFTMAX_BLOCK = 2 * PAIR };
 
@@ -47,7 +47,7 @@ typedef struct softmax_finish {
     const void *from;
     value largest, factor;
     int64_t n;
-    bool logarithm;
+    bool logarithm, past;
 } softmax_finish;
 
 static inline __attribute__((always_inline)) pair softmax_finished(const softmax_finish *f, pair p) {
@@ -61,7 +61,8 @@ static inline void softmax_finish_rest(dtype t, void *to, const softmax_finish *
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
         beside made = beside_from(t, f->from, f->n, i);
-        row_set_first(t, to, i, softmax_finished(f, f->logarithm ? row_pair_first(t, f->from, i, m) : beside_pair(t, &made, 0)), m);
+        row_set_first(t, to, i, softmax_finished(f, f->logarithm ? row_pair_first(t, f->from, i, m) : beside_pair(t, &made, 0)), m,
+                      f->past);
     }
 }
 
@@ -100,19 +101,20 @@ static inline __attribute__((always_inline)) double softmax_near(dtype t, const 
     return largest > lowest ? largest : lowest;
 }
 
-static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, dtype t, bool logarithm, bool reads, bool stores) {
+static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, dtype t, bool logarithm, bool reads, bool stores,
+                                                               bool past) {
     const void *x = s->x;
     void *to = s->to, *made = logarithm ? NULL : s->made;
     s->shift = reads && s->begins ? softmax_near(t, x) : s->shift;
     const softmax_shift shift = softmax_shift_of(t, &s->shift);
-    const softmax_finish f = {s->from, row_number(s->finish_largest), row_number(s->factor), s->n, logarithm};
-    const int64_t n = s->n, head = row_head(t, x, n), to_head = row_head(t, to, n);
+    const softmax_finish f = {s->from, row_number(s->finish_largest), row_number(s->factor), s->n, logarithm, past};
+    const int64_t n = s->n, head = row_head(t, x, n, past), to_head = row_head(t, to, n, past);
     const int64_t end = (n - (to_head > head ? to_head : head)) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
     const beside kept = beside_from(t, made, n, head), from = beside_from(t, f.from, n, to_head);
     const row_asking asking = row_asks();
     softmax_totals rest = {pair_of(0), (pack){0} - (value)INFINITY};
     double sum = 0;
-    for (int64_t k = 0; s->after != NULL && k < SOFTMAX_BLOCK * row_size(t); k += STREAM_LINE) {
+    for (int64_t k = 0; past && s->after != NULL && k < SOFTMAX_BLOCK * row_size(t); k += STREAM_LINE) {
         __builtin_prefetch((const char *)s->after + k);
     }
     if (reads) {
@@ -125,7 +127,9 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; reads && k < SOFTMAX_BLOCK; k += PAIR) {
                 pair p = row_pair(t, x, head + i + k), e = softmax_exps(t, &shift, p);
-                row_ask(t, x, head + i + k, asking);
+                if (past) {
+                    row_ask(t, x, head + i + k, asking);
+                }
                 total.a += e.a;
                 total.b += e.b;
                 if (logarithm) {
@@ -136,7 +140,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
             }
             for (int k = 0; stores && k < SOFTMAX_BLOCK; k += PAIR) {
                 pair p = logarithm ? row_pair(t, f.from, to_head + i + k) : beside_pair(t, &from, i + k);
-                row_set_pair(t, to, to_head + i + k, softmax_finished(&f, p), true);
+                row_set_pair(t, to, to_head + i + k, softmax_finished(&f, p), past);
             }
         }
         sum += (double)pack_sum(total.a + total.b);
@@ -162,13 +166,17 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     }
 }
 
-static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step *s, dtype t) {
+static inline __attribute__((always_inline)) void softmax_stream_past(softmax_step *s, dtype t, bool past) {
     bool reads = s->x != NULL, stores = s->to != NULL;
     if (s->logarithm) {
-        reads && stores ? softmax_with(s, t, true, true, true) : softmax_with(s, t, true, reads, stores);
+        reads && stores ? softmax_with(s, t, true, true, true, past) : softmax_with(s, t, true, reads, stores, past);
     } else {
-        reads && stores ? softmax_with(s, t, false, true, true) : softmax_with(s, t, false, reads, stores);
+        reads && stores ? softmax_with(s, t, false, true, true, past) : softmax_with(s, t, false, reads, stores, past);
     }
+}
+
+static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step *s, dtype t) {
+    s->past ? softmax_stream_past(s, t, true) : softmax_stream_past(s, t, false);
 }
 
 static void softmax_stream(softmax_step *s) {
@@ -188,10 +196,11 @@ static inline __attribute__((always_inline)) pair back_pair(pair g, pair y, valu
                      : (pair){(g.a - sum) * y.a, (g.b - sum) * y.b};
 }
 
-static inline void back_rest(dtype t, void *to, const void *g, const void *y, value sum, bool logarithm, int64_t i, int64_t end) {
+static inline void back_rest(dtype t, void *to, const void *g, const void *y, value sum, bool logarithm, int64_t i, int64_t end,
+                             bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, back_pair(row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), sum, logarithm), m);
+        row_set_first(t, to, i, back_pair(row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), sum, logarithm), m, past);
     }
 }
 
@@ -201,11 +210,11 @@ static inline __attribute__((always_inline)) void back_add(pair *total, pair g, 
 }
 
 /* What a line is read for comes before what is finished in each turn: lines a page apart would have loads wait for stores. */
-static inline __attribute__((always_inline)) void back_step_with(softmax_back_step *s, dtype t, bool logarithm) {
+static inline __attribute__((always_inline)) void back_step_with(softmax_back_step *s, dtype t, bool logarithm, bool past) {
     const void *g = s->g, *y = s->y, *from_g = s->from_g, *from_y = s->from_y;
     void *to = s->to;
     const value finish_sum = row_number(s->finish_sum);
-    const int64_t n = s->n, head = row_head(t, to, n), end = (n - head) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
+    const int64_t n = s->n, head = row_head(t, to, n, past), end = (n - head) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
     const row_asking asking = row_asks();
     double sum = 0;
     for (int64_t i = 0; i < end;) {
@@ -213,12 +222,14 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
         pair total = pair_of(0);
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; k < SOFTMAX_BLOCK; k += PAIR) {
-                row_ask(t, g, i + k, asking);
-                row_ask(t, y, i + k, asking);
+                if (past) {
+                    row_ask(t, g, i + k, asking);
+                    row_ask(t, y, i + k, asking);
+                }
                 back_add(&total, row_pair(t, g, i + k), row_pair(t, y, i + k), logarithm);
             }
             for (int64_t k = head + i; k < head + i + SOFTMAX_BLOCK; k += PAIR) {
-                row_set_pair(t, to, k, back_pair(row_pair(t, from_g, k), row_pair(t, from_y, k), finish_sum, logarithm), true);
+                row_set_pair(t, to, k, back_pair(row_pair(t, from_g, k), row_pair(t, from_y, k), finish_sum, logarithm), past);
             }
         }
         sum += (double)pack_sum(total.a + total.b);
@@ -228,16 +239,16 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
         m = n - i < PAIR ? n - i : PAIR;
         back_add(&rest, row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), logarithm);
     }
-    back_rest(t, to, from_g, from_y, finish_sum, logarithm, 0, head);
-    back_rest(t, to, from_g, from_y, finish_sum, logarithm, head + end, n);
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, 0, head, past);
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, head + end, n, past);
     s->sum = sum + (double)pack_sum(rest.a + rest.b);
 }
 
 static inline __attribute__((always_inline)) void softmax_back_of(softmax_back_step *s, dtype t) {
     if (s->logarithm) {
-        back_step_with(s, t, true);
+        s->past ? back_step_with(s, t, true, true) : back_step_with(s, t, true, false);
     } else {
-        back_step_with(s, t, false);
+        s->past ? back_step_with(s, t, false, true) : back_step_with(s, t, false, false);
     }
 }
 
