@@ -16,6 +16,9 @@ typedef float elem;
 #include "engine/kernels/cpu/isa/pointwise_checked.h"
 #include "engine/kernels/cpu/isa/pointwise_pow.h"
 
+#if GELU_BY_TABLE
+#include "engine/kernels/cpu/isa/pointwise_f32_lanes.h"
+#else
 /* Where all of a block's results are normal numbers, 2^n is one factor. */
 static void real_exp_loop(const pointwise_chunk *c) {
     enum { BLOCK = 512 };
@@ -39,61 +42,6 @@ static void real_exp_loop(const pointwise_chunk *c) {
     }
 }
 
-#if GELU_BY_TABLE
-ALWAYS_INLINE void unary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x)) {
-    elem *out = c->out;
-    const elem *x = c->in[0];
-    int64_t at = 0, blocks = in_blocks(c);
-    for (; at < blocks; at += STREAM_BLOCK) {
-        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        __m512 made[STREAM_BLOCK / GELU_LANES]; /* all before the first is stored: on Zen 4 loads wait for stores past the caches */
-        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
-            made[k] = f(_mm512_loadu_ps(x + at + GELU_LANES * k));
-        }
-        stream_lines(out + at, made, sizeof made);
-    }
-    for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
-        _mm512_storeu_ps(out + at, f(_mm512_loadu_ps(x + at)));
-    }
-    if (at < c->n) {
-        __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
-        _mm512_mask_storeu_ps(out + at, rest, f(_mm512_maskz_loadu_ps(rest, x + at)));
-    }
-}
-
-static void real_gelu_loop(const pointwise_chunk *c) {
-    unary_lanes(c, gelu_by_table);
-}
-
-ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
-    return (__m512)wide_erf((wide_f32)x);
-}
-
-static void real_erf_loop(const pointwise_chunk *c) {
-    unary_lanes(c, erf_lanes);
-}
-
-static void real_gelu_backward_loop(const pointwise_chunk *c) {
-    elem *out = c->out;
-    const elem *g = c->in[0], *x = c->in[1];
-    int64_t at = 0, blocks = in_blocks(c);
-    for (; at < blocks; at += STREAM_BLOCK) {
-        fetch_ahead(g + at, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        __m512 made[STREAM_BLOCK / GELU_LANES];
-        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
-            int64_t from = at + GELU_LANES * k;
-            made[k] = _mm512_mul_ps(_mm512_loadu_ps(g + from), wide_normal_slope(_mm512_loadu_ps(x + from)));
-        }
-        stream_lines(out + at, made, sizeof made);
-    }
-    for (; at < c->n; at += GELU_LANES) {
-        __mmask16 some = c->n - at < GELU_LANES ? (__mmask16)((1u << (c->n - at)) - 1) : (__mmask16)0xffff;
-        __m512 slope = wide_normal_slope(_mm512_maskz_loadu_ps(some, x + at));
-        _mm512_mask_storeu_ps(out + at, some, _mm512_mul_ps(_mm512_maskz_loadu_ps(some, g + at), slope));
-    }
-}
-#else
 static void real_gelu_loop(const pointwise_chunk *c) {
     unary(c, gelu_f32);
 }

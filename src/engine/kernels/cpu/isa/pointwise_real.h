@@ -56,18 +56,6 @@ static void relu_loop(const pointwise_chunk *c) {
     unary(c, relu);
 }
 
-static void gelu_tanh_loop(const pointwise_chunk *c) {
-    unary(c, gelu_tanh);
-}
-
-static void silu_loop(const pointwise_chunk *c) {
-    unary(c, silu);
-}
-
-static void real_sigmoid_loop(const pointwise_chunk *c) {
-    unary(c, real_sigmoid);
-}
-
 static void real_tanh_loop(const pointwise_chunk *c) {
     unary(c, real_tanh);
 }
@@ -118,14 +106,6 @@ static void maximum_loop(const pointwise_chunk *c) {
 
 static void minimum_loop(const pointwise_chunk *c) {
     binary(c, minimum);
-}
-
-static void gelu_tanh_backward_loop(const pointwise_chunk *c) {
-    binary(c, gelu_tanh_backward);
-}
-
-static void silu_backward_loop(const pointwise_chunk *c) {
-    binary(c, silu_backward);
 }
 
 static void sigmoid_backward_loop(const pointwise_chunk *c) {
@@ -192,10 +172,6 @@ static void add_scaled_loop(const pointwise_chunk *c) {
     binary_with(c, add_scaled, (elem)c->s[0].f, 0, 0);
 }
 
-static void elu_backward_loop(const pointwise_chunk *c) {
-    binary_with(c, elu_backward, (elem)c->s[0].f, (elem)c->s[1].f, (elem)c->s[2].f);
-}
-
 static void elu_backward_result_loop(const pointwise_chunk *c) {
     binary_with(c, elu_backward_result, (elem)c->s[0].f, (elem)c->s[1].f, (elem)c->s[2].f);
 }
@@ -252,6 +228,32 @@ static void fill(void *to, number of, int64_t n) {
         out[i] = x;
     }
 }
+
+#if !defined(POINTWISE_LANES)
+static void gelu_tanh_loop(const pointwise_chunk *c) {
+    unary(c, gelu_tanh);
+}
+
+static void silu_loop(const pointwise_chunk *c) {
+    unary(c, silu);
+}
+
+static void real_sigmoid_loop(const pointwise_chunk *c) {
+    unary(c, real_sigmoid);
+}
+
+static void gelu_tanh_backward_loop(const pointwise_chunk *c) {
+    binary(c, gelu_tanh_backward);
+}
+
+static void silu_backward_loop(const pointwise_chunk *c) {
+    binary(c, silu_backward);
+}
+
+static void elu_backward_loop(const pointwise_chunk *c) {
+    binary_with(c, elu_backward, (elem)c->s[0].f, (elem)c->s[1].f, (elem)c->s[2].f);
+}
+#endif
 
 const pointwise_loops REAL_LOOPS = {
     .op =
