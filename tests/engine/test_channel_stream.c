@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch and group norm, and their gradients, of tensors whose results go past the caches, against sums in double: too large for the
+/* Batch and group norm, and their gradients, of tensors whose results go past the caches or stay in them, against sums in double: too large for the
    reference to go over all of it, so some channels are looked at, one far from 0 among them. */
 #include "call_kit.h"
 
@@ -16,6 +16,9 @@ static const big shapes[] = {
     {ASSAY_F32, 64, 128, 1100, 0},  {ASSAY_F32, 400, 8, 3136, 0},    {ASSAY_F32, 900, 11, 1031, 0}, {ASSAY_F32, 40, 12, 20003, 0},
     {ASSAY_F64, 300, 7, 2051, 0},   {ASSAY_BF16, 1500, 11, 1033, 0}, {ASSAY_F16, 150, 12, 9999, 0}, {ASSAY_F32, 3, 24, 130001, 3},
     {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32},
+    /* what caches hold */
+    {ASSAY_F32, 3, 5, 1031, 0},     {ASSAY_BF16, 3, 5, 1031, 0},     {ASSAY_F16, 2, 7, 700, 0},      {ASSAY_F64, 2, 5, 1100, 0},
+    {ASSAY_BF16, 2, 12, 900, 3},    {ASSAY_F16, 1, 4, 5003, 2},
 };
 
 static double load(const tensor *t, int64_t i) {

@@ -155,21 +155,29 @@ static int64_t l2_bytes(void) {
 #endif
 }
 
-/* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, rows of
-   one type are gone over twice where they lie. */
+/* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, and
+   where caches hold all, rows of one type are gone over twice where they lie. */
 static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     bool twice = s->is_backward ? s->wants_input && s->v.trains : s->v.trains;
-    /* Elements: in shorter rows, starting and ending each costs more than memory does; conversions cost more still. */
-    enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024 };
+    /* Elements: in shorter rows, starting and ending each costs more than memory does, or than going over several at once where caches
+       hold them; conversions cost more still. */
+    enum { LEAST_ROW = 256, LEAST_CONVERTED_ROW = 1024, LEAST_KEPT_HALVES = 384, LEAST_KEPT_ROW = 768, MORE_FORWARD = 256 };
+    const int64_t kept = (s->type[NORM_X] == s->l->type ? LEAST_KEPT_ROW : LEAST_KEPT_HALVES) + (s->is_backward ? 0 : MORE_FORWARD);
     bool steps = true, is_dense = nest_runs(&s->positions) == 1;
     for (int k = 0; k < n_operands; k++) {
         bool is_half = s->l->type == ASSAY_F32 && dtype_size(s->type[k]) == 2;
         steps = steps && s->type[k] == s->type[NORM_X] && (s->type[k] == s->l->type || is_half);
         is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
     }
-    bool can = twice && is_dense && !s->by_columns && is_middling(s) &&
-               s->S >= (steps ? LEAST_ROW : LEAST_CONVERTED_ROW);
+    s->past = is_middling(s);
+    bool can = twice && is_dense && !s->by_columns && (steps || s->past) &&
+               s->S >= (!steps ? LEAST_CONVERTED_ROW : s->past ? LEAST_ROW : kept);
     if (!can) {
+        return;
+    }
+    if (!s->past) {
+        s->twice = true;
+        s->block = 1;
         return;
     }
     s->ring_size = steps ? (int64_t)dtype_size(s->type[NORM_X]) : (int64_t)s->l->size;

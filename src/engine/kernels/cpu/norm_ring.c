@@ -145,7 +145,7 @@ void channel_step_run(const channel_norm *s, ring_step *step, channel_moment *m)
 static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
     channel_moment *m = NULL;
-    ring_step step = {.type = s->type[NORM_X], .n = p->n, .rows = 1};
+    ring_step step = {.type = s->type[NORM_X], .n = p->n, .rows = 1, .past = true};
     if (r->finishes && has_piece(&r->finishing, p)) {
         const channel_unit *u = &r->finishing;
         channel_step_to(s, u, u->n_from + p->sample, u->c_from + p->channel, &step);

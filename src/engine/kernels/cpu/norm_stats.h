@@ -42,6 +42,7 @@ typedef struct channel_norm {
     int64_t ring_piece; /* elements of a row taken at a time there */
     int64_t ring_size;  /* bytes of an element there */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
+    bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C] */

@@ -149,7 +149,8 @@ typedef struct ring_step {
     int64_t n;
     int64_t rows;                      /* 1 where something is kept */
     const void *from, *from_dy;        /* what is finished: x, and gradients' dy */
-    void *to;                          /* past the caches; NULL: nothing is finished */
+    void *to;                          /* NULL: nothing is finished */
+    bool past;                         /* it goes past the caches */
     double factor, plus;               /* to = x factor + plus; gradients: as channel_grad */
     double mean, a, b, c;
     const void *next, *next_dy;        /* NULL: nothing is read */

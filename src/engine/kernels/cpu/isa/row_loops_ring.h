@@ -51,14 +51,15 @@ static inline __attribute__((always_inline)) pair ring_scaled(pair p, value fact
     return (pair){p.a * factor + offset, p.b * factor + offset};
 }
 
-static inline void ring_finish_rest(dtype t, void *to, const void *from, value factor, value offset, int64_t i, int64_t end) {
+static inline void ring_finish_rest(dtype t, void *to, const void *from, value factor, value offset, int64_t i, int64_t end,
+                                    bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m, true);
+        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m, past);
     }
 }
 
-static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, bool reads, bool keeps) {
+static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
     const void *from = s->from, *next = s->next;
     void *kept = s->kept, *to = s->to;
     const value factor = row_number(s->factor), offset = row_number(s->plus), centre = (value)s->centre;
@@ -66,12 +67,12 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
     /* What is finished runs ahead of what is read over it, to where lines begin. */
-    int64_t head = to != NULL ? row_head(t, to, n, true) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_finish_rest(t, to, from, factor, offset, 0, head);
+    int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
+    ring_finish_rest(t, to, from, factor, offset, 0, head, past);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), true);
+            row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), past);
         }
         if (reads && keeps) {
             ring_ask(t, next, s->after, i, n, far, asking);
@@ -83,7 +84,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             }
         }
     }
-    ring_finish_rest(t, to, from, factor, offset, to != NULL ? head + whole : n, n);
+    ring_finish_rest(t, to, from, factor, offset, to != NULL ? head + whole : n, n, past);
     for (int64_t m; reads && i < n; i += m) {
         m = n - i < PAIR ? n - i : PAIR;
         ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0));
@@ -107,10 +108,10 @@ static inline __attribute__((always_inline)) pair ring_gradient_pair(const ring_
 }
 
 static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, const void *from, const ring_gradient *f, int64_t i,
-                                      int64_t end) {
+                                      int64_t end, bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m, true);
+        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m, past);
     }
 }
 
@@ -121,7 +122,7 @@ static inline __attribute__((always_inline)) void ring_add_products(ring_sums *s
     sums->products.b += dy.b * x.b;
 }
 
-static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, bool reads, bool keeps) {
+static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
     const void *from = s->from, *from_dy = s->from_dy, *next = s->next, *next_dy = s->next_dy;
     void *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to;
     const ring_gradient f = {row_number(s->mean), row_number(s->a), row_number(s->b), row_number(s->c)};
@@ -129,12 +130,12 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
     const row_asking asking = row_asks();
     ring_sums sums = {pair_of(0), pair_of(0)};
-    int64_t head = to != NULL ? row_head(t, to, n, true) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_gradient_rest(t, to, from_dy, from, &f, 0, head);
+    int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
+    ring_gradient_rest(t, to, from_dy, from, &f, 0, head, past);
     for (; i < whole; i += RING_BLOCK) {
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), true);
+            row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), past);
         }
         if (reads && keeps) {
             ring_ask(t, next, s->after, i, n, far, asking);
@@ -148,7 +149,7 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             }
         }
     }
-    ring_gradient_rest(t, to, from_dy, from, &f, to != NULL ? head + whole : n, n);
+    ring_gradient_rest(t, to, from_dy, from, &f, to != NULL ? head + whole : n, n, past);
     for (int64_t m; reads && i < n; i += m) {
         m = n - i < PAIR ? n - i : PAIR;
         pair x = pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0);
@@ -166,9 +167,9 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
 
 static inline __attribute__((always_inline)) void ring_with(ring_step *s, dtype t, bool backward, bool reads, bool keeps) {
     if (backward) {
-        ring_backward_with(s, t, reads, keeps);
+        s->past ? ring_backward_with(s, t, reads, keeps, true) : ring_backward_with(s, t, reads, keeps, false);
     } else {
-        ring_forward_with(s, t, reads, keeps);
+        s->past ? ring_forward_with(s, t, reads, keeps, true) : ring_forward_with(s, t, reads, keeps, false);
     }
 }
 
