@@ -118,7 +118,8 @@ static void check_softmax(const round_of *c, rng *r, bool logarithm) {
         }
     }
     for (int k = 0; k <= ROWS; k++) {
-        softmax_step step = {.type = c->type, .logarithm = logarithm, .begins = k == 0 || c->number % 3 == 0, .shift = after, .n = c->n};
+        softmax_step step = {.type = c->type, .logarithm = logarithm, .begins = k == 0 || c->number % 3 == 0, .shift = after, .n = c->n,
+                             .past = c->number % 7 < 4};
         if (k < ROWS) {
             step.x = x[k].at;
             step.made = made[k];
@@ -168,7 +169,8 @@ static void check_softmax_back(const round_of *c, rng *r, bool logarithm) {
         row_make(&y[k], c->type, r, c->n, 1, logarithm ? -2 : 1);
     }
     row_make(&out, c->type, r, c->n, 1, 0);
-    softmax_back_step step = {.type = c->type, .logarithm = logarithm, .n = c->n, .g = g[1].at, .y = y[1].at, .from_g = g[0].at,
+    softmax_back_step step = {.past = c->number % 7 < 4, .type = c->type,
+                              .logarithm = logarithm, .n = c->n, .g = g[1].at, .y = y[1].at, .from_g = g[0].at,
                               .from_y = y[0].at, .to = out.at, .finish_sum = 0.75};
     c->l->softmax_back_stream(&step);
     c->l->settle();
@@ -208,7 +210,7 @@ static void check_layer(const round_of *c, rng *r, bool reads, bool stores, bool
         row_make(&x[k], c->type, r, c->n, 1, 0.5);
     }
     row_make(&out, c->type, r, c->n, 1, 0);
-    layer_step step = {.type = c->type, .n = c->n, .x = reads ? x[1].at : NULL, .centre = 0.375, .from = x[0].at,
+    layer_step step = {.past = c->number % 7 < 4, .type = c->type, .n = c->n, .x = reads ? x[1].at : NULL, .centre = 0.375, .from = x[0].at,
                        .to = stores ? out.at : NULL, .mean = 0.25, .rstd = 1.75, .weight = weighs ? weight : NULL,
                        .bias = shifts ? bias : NULL};
     c->l->layer_stream(&step);
@@ -238,7 +240,8 @@ static void check_layer_back(const round_of *c, rng *r, bool reads, bool stores,
         row_make(&dy[k], c->type, r, c->n, 1, 0);
     }
     row_make(&out, c->type, r, c->n, 1, 0);
-    layer_back_step step = {.type = c->type, .n = c->n, .dy = reads ? dy[1].at : NULL, .x = reads ? x[1].at : NULL, .mean = 0.375,
+    layer_back_step step = {.past = c->number % 7 < 4, .type = c->type, .n = c->n,
+                            .dy = reads ? dy[1].at : NULL, .x = reads ? x[1].at : NULL, .mean = 0.375,
                             .rstd = 1.25, .weight_sums = adds ? weights : NULL, .bias_sums = adds ? biases : NULL, .from_dy = dy[0].at,
                             .from_x = x[0].at, .to = stores ? out.at : NULL, .from_mean = 0.25, .from_rstd = 1.75, .from_g = 0.125,
                             .from_gx = -0.5, .weight = weighs ? weight : NULL};
@@ -289,7 +292,7 @@ static void check_differences(const round_of *of, rng *r, int kind) {
         one->is[place] = NAN;
     }
     double sum = 0;
-    c.l->difference_stream(c.type, out.at, x.at, y.at, factor, c.n);
+    c.l->difference_stream(c.type, out.at, x.at, y.at, factor, c.n, kind % 4 < 2);
     c.l->settle();
     for (int64_t i = 0; i < c.n; i++) {
         double d = x.is[i] - y.is[i];
@@ -362,7 +365,7 @@ static void test_ends_of_range(void **state) {
         void *made = beside_make(c.l), *weight = params(&c, 1);
         row_make(&x, t, &r, c.n, 0, -most); /* all the same, as where all is masked */
         row_make(&out, t, &r, c.n, 1, 0);
-        softmax_step step = {.type = t, .begins = true, .n = c.n, .x = x.at, .made = made};
+        softmax_step step = {.past = true, .type = t, .begins = true, .n = c.n, .x = x.at, .made = made};
         c.l->softmax_stream(&step);
         near(&c, step.sum, exponentials(&c, &x, step.shift), 1e-2, "sum of what is all the same");
         assert_true(step.sum > 0.9 * (double)c.n && step.sum < 1.1 * (double)c.n);
@@ -370,7 +373,7 @@ static void test_ends_of_range(void **state) {
         element_store(t, x.at + place * (int64_t)dtype_size(t), NAN);
         c.l->softmax_stream(&step);
         near(&c, step.sum, NAN, 0, "sum with a NaN");
-        layer_step norm = {.type = t, .n = c.n, .from = x.at, .to = out.at, .mean = 0, .rstd = 1, .weight = weight};
+        layer_step norm = {.past = true, .type = t, .n = c.n, .from = x.at, .to = out.at, .mean = 0, .rstd = 1, .weight = weight};
         c.l->layer_stream(&norm);
         c.l->settle();
         for (int64_t i = 0; i < c.n; i++) {

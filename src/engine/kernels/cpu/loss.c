@@ -325,7 +325,8 @@ static double run_row(const mse *m, int64_t from, int64_t to) {
         return m->l->distance_of(m->type[0], at[0] + from * size, at[1] + from * size, n);
     }
     double factor = m->factor * element_load(m->type[1], at[1]);
-    m->l->difference_stream(m->type[0], at[0] + from * size, at[2] + from * size, at[3] + from * size, factor, n);
+    bool past = m->loop.numel * size >= STREAM_MIN_BYTES;
+    m->l->difference_stream(m->type[0], at[0] + from * size, at[2] + from * size, at[3] + from * size, factor, n, past);
     m->l->settle();
     return 0;
 }
@@ -340,7 +341,7 @@ static void share_mse(const void *context) {
     m->partials[omp_get_thread_num()] = m->is_row ? run_row(m, from, to) : run_range(m, from, to);
 }
 
-/* Whether run_row serves it: sums of squares, and gradients of a reduced loss that are too large for the caches. */
+/* Whether run_row serves it: sums of squares, and gradients of a reduced loss. */
 static bool is_one_row(const mse *m) {
     bool is_sum = m->block == block_sum, is_gradient = m->block == block_backward && m->loop.strides[1][0] == 0;
     int64_t size = (int64_t)dtype_size(m->type[0]);
@@ -350,7 +351,7 @@ static bool is_one_row(const mse *m) {
         bool is_number = is_gradient && k == 1;
         serves = serves && (is_number || (m->type[k] == m->type[0] && m->loop.strides[k][0] == size));
     }
-    return serves && m->loop.ndim == 1 && (is_sum || (is_gradient && m->loop.numel * size >= STREAM_MIN_BYTES));
+    return serves && m->loop.ndim == 1 && (is_sum || is_gradient);
 }
 
 static status run_mse(kernel_plan *plan) {

@@ -201,6 +201,36 @@ static void widen_tiles(tiled *p, const source *alone) {
     }
 }
 
+/* Tiles and places for halves to be taken as they are, or in f32. Returns whether one operand, *which, is taken as a number. */
+static bool choose_with(kernel_plan *plan, tiled *p, const pointwise_choice *c, const pointwise_loops *streaming, int *which) {
+    bool loop_can_stream = p->halves || (streaming != NULL && streaming->op[c->op] != NULL);
+    bool has_number = find_number_loop(p, p->loops, c->op, which) != NULL;
+    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
+    choose_places(p, loop_can_stream, true);
+    p->in_one_go = find_in_one_go(p, c->op);
+    if (p->in_one_go == NULL) {
+        choose_places(p, loop_can_stream, false);
+    }
+    return has_number;
+}
+
+/* The same, and which of both: what stays in caches and has no loop that makes halves of halves in one go is brought to f32 by
+   whole tiles. */
+static bool choose_halves(kernel_plan *plan, tiled *p, const pointwise_choice *c, const pointwise_loops *streaming, int *which) {
+    const loop as_placed = p->nest;
+    bool is_large = tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES;
+    p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
+                (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
+    bool has_number = choose_with(plan, p, c, streaming, which);
+    bool is_kept = !is_large && (p->in_one_go == NULL || c->out_class == CLASS_U8);
+    if (p->halves && is_kept) {
+        p->halves = p->by_tile = false;
+        p->nest = as_placed;
+        has_number = choose_with(plan, p, c, streaming, which);
+    }
+    return has_number;
+}
+
 status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, const pointwise_choice *c, error *err) {
     const op_row *row = plan->call->op->row;
     tiled *p = arena_make(plan->memory, 1, sizeof *p);
@@ -227,20 +257,9 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
             l->strides[k][1] = 0;
         }
     }
-    /* What stays in caches is brought to f32 faster by whole tiles. */
-    p->halves = c->class == CLASS_F32 && dtype_size(c->compute) == 2 &&
-                tensor_numel(&plan->out->items[0]) * (int64_t)dtype_size(p->out_dtype) >= STREAM_MIN_BYTES &&
-                (c->out_class == CLASS_U8 ? c->out_is_native : p->out_dtype == c->compute);
     const pointwise_loops *streaming = pointwise_classes[c->class].streaming[p->isa];
-    bool loop_can_stream = p->halves || (streaming != NULL && streaming->op[c->op] != NULL);
     int which = 0;
-    bool has_number = find_number_loop(p, p->loops, c->op, &which) != NULL;
-    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
-    choose_places(p, loop_can_stream, true);
-    p->in_one_go = find_in_one_go(p, c->op);
-    if (p->in_one_go == NULL) {
-        choose_places(p, loop_can_stream, false);
-    }
+    bool has_number = choose_halves(plan, p, c, streaming, &which);
     const pointwise_loops *loops = p->loop_streams && !p->halves ? streaming : p->loops;
     p->loop = loops->op[c->op];
     p->repeats = rows_repeat(p);

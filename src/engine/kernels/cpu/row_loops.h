@@ -299,10 +299,10 @@ typedef struct row_loops {
     void (*square_difference)(void *to, const void *x, const void *y, int64_t n);
     /* factor (x - y) g; g may be NULL for 1 */
     void (*scaled_difference)(void *to, const void *g, const void *x, const void *y, double factor, int64_t n);
-    /* Of long rows of type t, the computing type or, where that is float, f16 or bf16: the sum of (x - y)^2, and factor (x - y) past the
-       caches. */
+    /* Of long rows of type t, the computing type or, where that is float, f16 or bf16: the sum of (x - y)^2, and factor (x - y), past the
+       caches or not. */
     double (*distance_of)(dtype t, const void *x, const void *y, int64_t n);
-    void (*difference_stream)(dtype t, void *to, const void *x, const void *y, double factor, int64_t n);
+    void (*difference_stream)(dtype t, void *to, const void *x, const void *y, double factor, int64_t n, bool past);
 } row_loops;
 
 /* The loops that serve tensors of a type (complex ones as their parts), for this CPU. Never NULL. */

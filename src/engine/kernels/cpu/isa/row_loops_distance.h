@@ -56,43 +56,53 @@ static inline __attribute__((always_inline)) void difference_set(dtype t, void *
 }
 
 /* Elements [i, end), which are no whole lines of memory. */
-static inline void difference_rest(dtype t, void *to, const void *x, const void *y, value factor, int64_t i, int64_t end) {
+static inline void difference_rest(dtype t, void *to, const void *x, const void *y, value factor, int64_t i, int64_t end,
+                                   bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
         pair p = distance_pair(row_pair_first(t, x, i, m), row_pair_first(t, y, i, m));
         value made[PAIR];
         difference_set(t, made, 0, (pair){p.a * factor, p.b * factor}, false);
-        stream_bytes(row_to(t, to, i), made, (size_t)(m * row_size(t)));
+        size_t bytes = (size_t)(m * row_size(t));
+        past ? stream_bytes(row_to(t, to, i), made, bytes) : (void)memcpy(row_to(t, to, i), made, bytes);
     }
 }
 
-/* Past the caches. Two lines are made before the first is stored: loads wait for stores there on Zen 4. */
-static inline __attribute__((always_inline)) void difference_with(dtype t, void *to, const void *x, const void *y, value factor, int64_t n) {
+/* Two lines are made before the first is stored: on Zen 4 loads wait for stores past the caches. */
+static inline __attribute__((always_inline)) void difference_with(dtype t, void *to, const void *x, const void *y, value factor, int64_t n,
+                                                                  bool past) {
     const row_asking asking = row_asks();
-    const int64_t head = row_head(t, to, n, true), end = head + (n - head) / (2 * PAIR) * (2 * PAIR);
-    difference_rest(t, to, x, y, factor, 0, head);
+    const int64_t head = row_head(t, to, n, past), end = head + (n - head) / (2 * PAIR) * (2 * PAIR);
+    difference_rest(t, to, x, y, factor, 0, head, past);
     for (int64_t i = head; i < end; i += 2 * PAIR) {
         pair made[2];
         for (int k = 0; k < 2; k++) {
-            row_ask(t, x, i + k * PAIR, asking);
-            row_ask(t, y, i + k * PAIR, asking);
+            if (past) {
+                row_ask(t, x, i + k * PAIR, asking);
+                row_ask(t, y, i + k * PAIR, asking);
+            }
             pair p = distance_pair(row_pair(t, x, i + k * PAIR), row_pair(t, y, i + k * PAIR));
             made[k] = (pair){p.a * factor, p.b * factor};
         }
         for (int k = 0; k < 2; k++) {
-            difference_set(t, to, i + k * PAIR, made[k], true);
+            difference_set(t, to, i + k * PAIR, made[k], past);
         }
     }
-    difference_rest(t, to, x, y, factor, end, n);
+    difference_rest(t, to, x, y, factor, end, n, past);
 }
 
-static void difference_stream(dtype t, void *to, const void *left, const void *right, double factor, int64_t n) {
+static inline __attribute__((always_inline)) void difference_of(dtype t, void *to, const void *x, const void *y, value factor, int64_t n,
+                                                                bool past) {
+    past ? difference_with(t, to, x, y, factor, n, true) : difference_with(t, to, x, y, factor, n, false);
+}
+
+static void difference_stream(dtype t, void *to, const void *left, const void *right, double factor, int64_t n, bool past) {
     value f = row_number(factor);
     if (row_is_half(t) && t == ASSAY_BF16) {
-        difference_with(ASSAY_BF16, to, left, right, f, n);
+        difference_of(ASSAY_BF16, to, left, right, f, n, past);
     } else if (row_is_half(t)) {
-        difference_with(ASSAY_F16, to, left, right, f, n);
+        difference_of(ASSAY_F16, to, left, right, f, n, past);
     } else {
-        difference_with(row_native, to, left, right, f, n);
+        difference_of(row_native, to, left, right, f, n, past);
     }
 }
