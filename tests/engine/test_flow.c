@@ -21,7 +21,7 @@ static int open_all(void **state) {
     }
     compile_options *o = &((compiled_backend *)compiled)->options;
     o->streams_all = true;
-    o->asks_far = o->no_twins = o->few_stores = false; /* whatever is faster on this machine */
+    o->asks_far = o->no_twins = o->few_stores = o->divides = false; /* whatever is faster on this machine */
     return 0;
 }
 
@@ -314,6 +314,19 @@ static void asks_for_the_next_row(void **state) {
     o->few_stores = false;
 }
 
+/* A logistic function is a quotient where that is said to be faster. */
+static void divides_if_told(void **state) {
+    static const flow_case logistic = {"%x = input(T([64, 1000], f32))\n", "%y = sigmoid(%x)\n", "%y"};
+    (void)state;
+    compile_options *o = &((compiled_backend *)compiled)->options;
+    assert_false(is_in_text(&logistic, "sigmoid_divided_block_f32"));
+    o->divides = true;
+    assert_true(is_in_text(&logistic, "sigmoid_divided_block_f32"));
+    check(&logistic, DTYPE_AS_RECORDED, 2, NAN);
+    check(&logistic, DTYPE_AS_RECORDED, 2, -INFINITY);
+    o->divides = false;
+}
+
 static void running_sums_agree(void **state) {
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options;
@@ -572,6 +585,7 @@ int main(void) {
         cmocka_unit_test(what_is_turned_round_agrees),
         cmocka_unit_test(tasks_in_groups_agree),
         cmocka_unit_test(asks_for_the_next_row),
+        cmocka_unit_test(divides_if_told),
         cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),

@@ -42,13 +42,16 @@ static double normal_slope_size(double x) {
     return normal_cdf_exact(x) + fabs(normal_slope_part(x));
 }
 
+/* BELOW_0: where arguments are: of what is far above it becomes anything but a number. DIVIDED: by a quotient. */
+typedef enum function_form { PLAIN, BELOW_0, DIVIDED } function_form;
+
 typedef struct function {
     scalar_function fn;
     dtype digits; /* what results are rounded to afterwards */
     double (*exact)(double);
     double most_ulp;  /* measured over all floats, 2026-11, rounded up; with tables and without */
     double least;     /* below this size results may have no digits */
-    bool below_0;     /* where arguments are: of what is far above it becomes anything but a number */
+    function_form form;
     double (*size)(double); /* whose digits it has, if not its own; then it has either sign */
 } function;
 
@@ -56,34 +59,35 @@ typedef struct function {
 #define RELATIVE(error) ((error)*0x1p24)
 
 static const function functions[] = {
-    {FN_EXP, ASSAY_F32, exp, 1.5, 0, false, NULL},
-    {FN_EXP, ASSAY_F32, exp, 1.5, 0, true, NULL},
-    {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, false, NULL},
-    {FN_TANH, ASSAY_F32, tanh, 3, 0, false, NULL},
-    {FN_ERF, ASSAY_F32, erf, 2.5, 0, false, NULL},
-    {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN, false, NULL},
-    {FN_NORMAL_SLOPE, ASSAY_F32, normal_slope_exact, 4, 6.5e-38, false, normal_slope_size},
+    {FN_EXP, ASSAY_F32, exp, 1.5, 0, PLAIN, NULL},
+    {FN_EXP, ASSAY_F32, exp, 1.5, 0, BELOW_0, NULL},
+    {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, PLAIN, NULL},
+    {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, DIVIDED, NULL},
+    {FN_TANH, ASSAY_F32, tanh, 3, 0, PLAIN, NULL},
+    {FN_ERF, ASSAY_F32, erf, 2.5, 0, PLAIN, NULL},
+    {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN, PLAIN, NULL},
+    {FN_NORMAL_SLOPE, ASSAY_F32, normal_slope_exact, 4, 6.5e-38, PLAIN, normal_slope_size},
     /* relative errors, of which half a unit in the last place is 2^-9 to 2^-8 in bf16 and 2^-12 to 2^-11 in f16 */
-    {FN_EXP, ASSAY_BF16, exp, RELATIVE(9.5e-5), 0, false, NULL},
-    {FN_SIGMOID, ASSAY_BF16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, false, NULL},
-    {FN_TANH, ASSAY_BF16, tanh, RELATIVE(7e-4), 0, false, NULL},
-    {FN_NORMAL_CDF, ASSAY_BF16, normal_cdf_exact, RELATIVE(3.3e-4), 2.5e-38, false, NULL},
-    {FN_EXP, ASSAY_F16, exp, RELATIVE(1.2e-5), 0, false, NULL},
-    {FN_SIGMOID, ASSAY_F16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, false, NULL},
-    {FN_TANH, ASSAY_F16, tanh, RELATIVE(2.2e-4), 0, false, NULL},
-    {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9, false, NULL},
-    {FN_RSQRT, ASSAY_BF16, rsqrt_exact, RELATIVE(6.2e-5), 0, false, NULL},
-    {FN_RSQRT, ASSAY_F16, rsqrt_exact, RELATIVE(6.2e-5), 0, false, NULL},
-    {FN_ERF, ASSAY_BF16, erf, RELATIVE(1.2e-3), 0, false, NULL},
-    {FN_ERF, ASSAY_F16, erf, RELATIVE(1.3e-4), 0, false, NULL},
-    {FN_LOG2, ASSAY_BF16, log2, RELATIVE(6.5e-6), 0, false, NULL},
-    {FN_LOG2, ASSAY_F16, log2, RELATIVE(6.5e-6), 0, false, NULL},
-    {FN_SIN, ASSAY_BF16, sin, RELATIVE(1.2e-4), 0, false, NULL},
-    {FN_SIN, ASSAY_F16, sin, RELATIVE(1.5e-6), 0, false, NULL},
-    {FN_COS, ASSAY_BF16, cos, RELATIVE(1.2e-4), 0, false, NULL},
-    {FN_COS, ASSAY_F16, cos, RELATIVE(1.5e-6), 0, false, NULL},
-    {FN_EXPM1, ASSAY_BF16, expm1, RELATIVE(6.3e-4), 0, false, NULL},
-    {FN_EXPM1, ASSAY_F16, expm1, RELATIVE(2.3e-5), 0, false, NULL},
+    {FN_EXP, ASSAY_BF16, exp, RELATIVE(9.5e-5), 0, PLAIN, NULL},
+    {FN_SIGMOID, ASSAY_BF16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, PLAIN, NULL},
+    {FN_TANH, ASSAY_BF16, tanh, RELATIVE(7e-4), 0, PLAIN, NULL},
+    {FN_NORMAL_CDF, ASSAY_BF16, normal_cdf_exact, RELATIVE(3.3e-4), 2.5e-38, PLAIN, NULL},
+    {FN_EXP, ASSAY_F16, exp, RELATIVE(1.2e-5), 0, PLAIN, NULL},
+    {FN_SIGMOID, ASSAY_F16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, PLAIN, NULL},
+    {FN_TANH, ASSAY_F16, tanh, RELATIVE(2.2e-4), 0, PLAIN, NULL},
+    {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9, PLAIN, NULL},
+    {FN_RSQRT, ASSAY_BF16, rsqrt_exact, RELATIVE(6.2e-5), 0, PLAIN, NULL},
+    {FN_RSQRT, ASSAY_F16, rsqrt_exact, RELATIVE(6.2e-5), 0, PLAIN, NULL},
+    {FN_ERF, ASSAY_BF16, erf, RELATIVE(1.2e-3), 0, PLAIN, NULL},
+    {FN_ERF, ASSAY_F16, erf, RELATIVE(1.3e-4), 0, PLAIN, NULL},
+    {FN_LOG2, ASSAY_BF16, log2, RELATIVE(6.5e-6), 0, PLAIN, NULL},
+    {FN_LOG2, ASSAY_F16, log2, RELATIVE(6.5e-6), 0, PLAIN, NULL},
+    {FN_SIN, ASSAY_BF16, sin, RELATIVE(1.2e-4), 0, PLAIN, NULL},
+    {FN_SIN, ASSAY_F16, sin, RELATIVE(1.5e-6), 0, PLAIN, NULL},
+    {FN_COS, ASSAY_BF16, cos, RELATIVE(1.2e-4), 0, PLAIN, NULL},
+    {FN_COS, ASSAY_F16, cos, RELATIVE(1.5e-6), 0, PLAIN, NULL},
+    {FN_EXPM1, ASSAY_BF16, expm1, RELATIVE(6.3e-4), 0, PLAIN, NULL},
+    {FN_EXPM1, ASSAY_F16, expm1, RELATIVE(2.3e-5), 0, PLAIN, NULL},
 };
 
 enum { LANES = 64 };
@@ -99,7 +103,7 @@ static bool is_right(const function *f, float x, float actual) {
         return isnan(actual);
     }
     if (isinf((float)exact)) {
-        return f->below_0 ? !isfinite(actual) : actual == (float)exact;
+        return f->form == BELOW_0 ? !isfinite(actual) : actual == (float)exact;
     }
     if (fabs(exact) < f->least) {
         return fabs(actual) <= f->least * 1.001 && (f->size != NULL || !(actual < 0));
@@ -110,12 +114,18 @@ static bool is_right(const function *f, float x, float actual) {
     return fabs(actual - exact) <= f->most_ulp * ulp_of(exact) && (exact == 0 || !signbit(actual) == !signbit(exact));
 }
 
+static const char *name_of(const function *f) {
+    return f->form == BELOW_0   ? dialect_block_below_0(f->fn, ASSAY_F32)
+           : f->form == DIVIDED ? dialect_block_divided(f->fn, ASSAY_F32)
+                                : dialect_block(f->fn, ASSAY_F32, f->digits);
+}
+
 static void check_function(const function *f) {
     text body = {0}, source = {0};
     module *m;
     error err = {0};
     text_addf(&body, "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n    (void)first;\n    %s(buffers[0], buffers[1], last);\n"
-                     "    return 1;\n}\n", f->below_0 ? dialect_block_below_0(f->fn, ASSAY_F32) : dialect_block(f->fn, ASSAY_F32, f->digits));
+                     "    return 1;\n}\n", name_of(f));
     dialect_prelude(&source, text_get(&body));
     text_add(&source, text_get(&body));
     assert_int_equal(module_build(text_get(&source), BUILD_TO_LAST, &m, &err), ASSAY_OK);
@@ -172,6 +182,8 @@ static void others_have_none(void **state) {
     assert_null(dialect_block(FN_SIN, ASSAY_F32, ASSAY_F32));
     assert_null(dialect_block_below_0(FN_EXP, ASSAY_F64));
     assert_null(dialect_block_below_0(FN_TANH, ASSAY_F32));
+    assert_null(dialect_block_divided(FN_TANH, ASSAY_F32));
+    assert_null(dialect_block_divided(FN_SIGMOID, ASSAY_F64));
 }
 
 int main(void) {

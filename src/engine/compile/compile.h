@@ -23,6 +23,7 @@ typedef struct compile_options {
     bool no_twins;    /* rows past the caches one by one, not in pairs */
     bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
+    bool divides;     /* quotients are computed as such, beside which the processor multiplies; not by inverses */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;
 

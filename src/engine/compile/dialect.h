@@ -22,6 +22,9 @@ void dialect_quick_fails(text *out, scalar_function f, dtype t, const char *cons
    whole lines; from may be to. digits: the type whose digits the result is to have, t or a narrower one. NULL: f has none for this
    type. */
 const char *dialect_block(scalar_function f, dtype t, dtype digits);
+/* The same function as dialect_block's, at the digits of t, for a processor that divides while it multiplies. NULL: that makes no
+   difference. */
+const char *dialect_block_divided(scalar_function f, dtype t);
 /* The same for functions of two operands, NAME(to, first, second, n), of which the second or the first may be one number for all
    lanes. */
 const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool first_is_number, bool second_is_number);

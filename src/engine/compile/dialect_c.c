@@ -178,6 +178,10 @@ const char *dialect_block(scalar_function f, dtype t, dtype digits) {
     return t == ASSAY_F32 ? block_forms[f][digits == ASSAY_BF16 ? 2 : digits == ASSAY_F16 ? 1 : 0] : NULL;
 }
 
+const char *dialect_block_divided(scalar_function f, dtype t) {
+    return t == ASSAY_F32 && f == FN_SIGMOID ? "sigmoid_divided_block_f32" : NULL;
+}
+
 /* The same of two operands, of which the second or the first may be a number. */
 static const char *const pair_forms[FN_COUNT][2][3] = {
     [FN_POW] = {{"pow_block_f32", "pow_number_block_f32", "number_pow_block_f32"},

@@ -13,6 +13,9 @@ void compile_options_of_cpu(compile_options *o) {
     o->asks_far = !cpu_is_intel();
     /* Zen 4 takes two cycles for a store of 64 bytes, Sapphire Rapids one (emit/held.c). */
     o->few_stores = !cpu_is_intel();
+    /* Zen 4 divides while it multiplies; Sapphire Rapids has two units to multiply and takes half as long again to divide
+       (vector_blocks.h). */
+    o->divides = !cpu_is_intel();
     /* Four pages at a time take three quarters of the time on Sapphire Rapids, up to twice as long on Zen 4 (emit/together.c). */
     o->no_together = !cpu_is_intel();
 }

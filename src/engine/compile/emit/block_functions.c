@@ -36,7 +36,10 @@ static const char *function_name(const emitter *m, int i) {
     if (e->n_sources == 2) {
         return dialect_block_of_two(e->fn, of->dtype, digits, of->kind == EXPR_NUMBER, m->k->exprs[e->sources[1]].kind == EXPR_NUMBER);
     }
-    const char *name = emit_is_below_0(m, e->sources[0]) && digits == of->dtype ? dialect_block_below_0(e->fn, of->dtype) : NULL;
+    const char *name = digits != of->dtype                  ? NULL
+                       : emit_is_below_0(m, e->sources[0]) ? dialect_block_below_0(e->fn, of->dtype)
+                       : m->c->options->divides            ? dialect_block_divided(e->fn, of->dtype)
+                                                           : NULL;
     return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
 }
 

@@ -113,26 +113,32 @@ VECTOR_INLINE void exp_below_block_f32(float *to, const float *from, int n) {
 #endif
 }
 
-/* 1 / (1 + exp(-x)), as wide_exp has it, but in one piece: above 30 it is 1 whatever exp(-x) is, and what is smaller than 2^-126 is 0, by
-   a mask, which leaves nothing else to be looked after. The reciprocal has 14 bits, then all. */
+/* 1 + exp(-x), as wide_exp has it, of x in [-200, 30] or NaN; below that it is anything. */
 #if defined(__AVX512F__)
-VECTOR_INLINE wide_f32 wide_sigmoid(wide_f32 x) {
+VECTOR_INLINE wide_f32 wide_one_and_exp(wide_f32 x) {
     static const float powers[16] __attribute__((aligned(64))) = {
         0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f,
         0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f, 0x1.ae89fap+0f,
         0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f
     };
-    wide_f32 below = wide_smaller(30.0f, x), power, whole, value;
-    uint16_t some;
-    wide_f32 shifted = below * -0x1.715476p+0f + 0x1.8p19f, n = shifted - 0x1.8p19f;
-    wide_f32 r = n * -0x1.62ep-1f - below;
+    wide_f32 shifted = x * -0x1.715476p+0f + 0x1.8p19f, n = shifted - 0x1.8p19f, power, whole;
+    wide_f32 r = n * -0x1.62ep-1f - x;
     r = r - n * 0x1.0bfbe8p-15f;
     __asm__("vpermps %2, %0, %0" : "=v"(power) : "0"(shifted), "v"(*(const wide_f32 *)powers));
     wide_f32 p = r * 0x1.555556p-3f + 0x1.00022p-1f;
     p = p * r + 1.0f;
     p = (power * r) * p + power;
     __asm__("vscalefps %2, %1, %0" : "=v"(whole) : "v"(p), "v"(n));
-    whole = whole + 1.0f;
+    return whole + 1.0f;
+}
+#endif
+
+/* 1 / (1 + exp(-x)): above 30 it is 1 whatever exp(-x) is, and what is smaller than 2^-126 is 0, by a mask, which leaves nothing else to
+   be looked after. The reciprocal has 14 bits, then all. */
+#if defined(__AVX512F__)
+VECTOR_INLINE wide_f32 wide_sigmoid(wide_f32 x) {
+    wide_f32 whole = wide_one_and_exp(wide_smaller(30.0f, x)), value;
+    uint16_t some;
     __asm__("vrcp14ps %1, %0" : "=v"(value) : "v"(whole));
     wide_f32 rest = 1.0f - whole * value;
     __asm__("vcmpnltps %2, %1, %0" : "=Yk"(some) : "v"(x), "v"(wide_of(-87.3365f)));
@@ -151,6 +157,19 @@ VECTOR_INLINE void sigmoid_block_f32(float *to, const float *from, int n) {
     for (int l = 0; l < n; l++) {
         to[l] = sigmoid_f32(from[l]);
     }
+#endif
+}
+
+/* The same by a quotient, for processors that divide while they multiply: what is infinite below the line needs no mask. On Zen 4, whose
+   divider takes 10 cycles for 16 numbers, beside 9 multiplications instead of 14, x times this takes 0.9 of the time. 3 ulp. */
+VECTOR_INLINE void sigmoid_divided_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < n; l += 16) {
+        wide_f32 x = wide_larger(-200.0f, wide_smaller(30.0f, *(const wide_f32_anywhere *)(from + l)));
+        *(wide_f32_anywhere *)(to + l) = 1.0f / wide_one_and_exp(x);
+    }
+#else
+    sigmoid_block_f32(to, from, n);
 #endif
 }
 
