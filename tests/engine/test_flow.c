@@ -327,6 +327,33 @@ static void divides_if_told(void **state) {
     o->divides = false;
 }
 
+/* What bounds make of NaN may be anything where it is multiplied by NaN, and there alone. */
+static void bounds_of_factors_agree(void **state) {
+    static const char x[] = "%x = input(T([64, 1000], f32))\n", two[] = "%x = input(T([64, 1000], f32))\n%w = input(T([64, 1000], f32))\n";
+    static const flow_case hidden[] = {
+        {x, "%y = hardswish(%x)\n", "%y"},
+        {x, "%h = hardsigmoid(%x)\n%y = mul.Tensor(%h, %x)\n", "%y"},
+    };
+    static const flow_case seen[] = {
+        {x, "%y = hardsigmoid(%x)\n", "%y"},
+        {x, "%h = hardsigmoid(%x)\n%y = mul.Tensor(%h, %x)\n", "%y, %h"},
+        {x, "%h = hardsigmoid(%x)\n%y = mul.Tensor(%h, %h)\n", "%y"},
+        {two, "%h = hardsigmoid(%x)\n%y = mul.Tensor(%h, %w)\n", "%y"},
+        {x, "%h = hardtanh(%x, -1, 1)\n%y = add.Tensor(%h, %x)\n", "%y"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        assert_true(is_in_text(&hidden[i], "larger_by_bits_f32"));
+        check(&hidden[i], DTYPE_AS_RECORDED, 2, NAN);
+        check(&hidden[i], DTYPE_AS_RECORDED, 2, INFINITY);
+        check(&hidden[i], DTYPE_BF16, 2, -INFINITY);
+    }
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
+        assert_false(is_in_text(&seen[i], "larger_by_bits_f32"));
+        check(&seen[i], DTYPE_AS_RECORDED, 2, NAN);
+    }
+}
+
 static void running_sums_agree(void **state) {
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options;
@@ -586,6 +613,7 @@ int main(void) {
         cmocka_unit_test(tasks_in_groups_agree),
         cmocka_unit_test(asks_for_the_next_row),
         cmocka_unit_test(divides_if_told),
+        cmocka_unit_test(bounds_of_factors_agree),
         cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(exponentials_need_not_wait),

@@ -14,6 +14,8 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
 bool dialect_below_0(text *out, scalar_function f, dtype t, const char *const *operands);
 /* The same where the second operand is a number, not NaN, and the first is anything. */
 bool dialect_with_number(text *out, scalar_function f, dtype t, const char *const *operands);
+/* The same of the functions that hold an f32 to a number that is not below 0, where nobody sees what becomes of NaN. */
+bool dialect_bound_of_factor(text *out, scalar_function f, const char *const *operands);
 /* Some functions have a quick form too, without branch or call, which fails for rare operands: a number other than 0 then. */
 bool dialect_has_quick(scalar_function f, dtype t);
 void dialect_quick(text *out, scalar_function f, dtype t, const char *const *operands);

@@ -233,6 +233,11 @@ static void fill_in(text *out, const char *form, dtype t, const char *const *ope
     }
 }
 
+bool dialect_bound_of_factor(text *out, scalar_function f, const char *const *operands) {
+    text_addf(out, "%s(%s, %s)", f == FN_MINIMUM ? "smaller_by_bits_f32" : "larger_by_bits_f32", operands[0], operands[1]);
+    return true;
+}
+
 bool dialect_below_0(text *out, scalar_function f, dtype t, const char *const *operands) {
     bool known = t == ASSAY_F32 && forms_below_0[f] != NULL;
     fill_in(out, known ? forms_below_0[f] : "", t, operands);

@@ -52,6 +52,19 @@ VECTOR_INLINE int64_t sign_i64(int64_t x) {
     return (x > 0) - (x < 0);
 }
 
+/* The larger and the smaller of x and a number that is not below 0, by their bits, which are in the same order: compilers make vectors'
+   instructions for whole numbers of this, but masks of choices between floats, because of NaN. Of that either may come here. Zen 4 makes
+   masks where it multiplies. */
+VECTOR_INLINE float larger_by_bits_f32(float x, float number) {
+    int32_t a = (int32_t)bits_of_float(x), b = (int32_t)bits_of_float(number);
+    return float_of_bits((uint32_t)(a < b ? b : a));
+}
+
+VECTOR_INLINE float smaller_by_bits_f32(float x, float number) {
+    int32_t a = (int32_t)bits_of_float(x), b = (int32_t)bits_of_float(number);
+    return float_of_bits((uint32_t)(a > b ? b : a));
+}
+
 /* exp(x) for x <= 0, as exp_negative_f32, where products are fused: ln 2 comes off in one step, which costs |x| / 400 ulp, and the
    polynomial has one term less (1.1e-7). 2 ulp. */
 VECTOR_INLINE float exp_below_f32(float x) {

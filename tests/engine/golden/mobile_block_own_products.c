@@ -50,8 +50,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const float t14 = t5 * t13;
                 const float t16 = t14 + t15;
                 const float t18 = t16 + 3.0f;
-                const float t20 = (t18 < 0.0f ? 0.0f : t18);
-                const float t22 = BETWEEN(t20 > 6.0f ? 6.0f : t20);
+                const float t20 = larger_by_bits_f32(t18, 0.0f);
+                const float t22 = smaller_by_bits_f32(t20, 6.0f);
                 const float t24 = t22 * 0.1666666716337204f;
                 const float t25 = t16 * t24;
                 b12[75264 * v0 + 784 * v1 + v3] = t25;
@@ -146,8 +146,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     const float t69 = t60 * t68;
                     const float t71 = t69 + t70;
                     const float t73 = t71 + 3.0f;
-                    const float t75 = (t73 < 0.0f ? 0.0f : t73);
-                    const float t77 = BETWEEN(t75 > 6.0f ? 6.0f : t75);
+                    const float t75 = larger_by_bits_f32(t73, 0.0f);
+                    const float t77 = smaller_by_bits_f32(t75, 6.0f);
                     const float t79 = t77 * 0.1666666716337204f;
                     const float t80 = t71 * t79;
                     b13[75264 * v0 + 784 * v1 + 28 * v2 + v3] = t80;

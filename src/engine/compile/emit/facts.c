@@ -2,6 +2,8 @@
 /* What is so of the kernel at hand, as far as it is written: questions that write nothing. */
 #include "engine/compile/emit/facts.h"
 
+#include <math.h>
+
 #include "device/caches.h"
 
 #include <string.h>
@@ -213,6 +215,61 @@ bool emit_streams(const emitter *m, int phase) {
         }
     }
     return any && m->k->variables[m->k->vector].size >= emit_block_lanes(m);
+}
+
+static bool is_finite_number(const kernel *k, int i) {
+    return k->exprs[i].kind == EXPR_NUMBER && isfinite(k->exprs[i].number.f);
+}
+
+static bool is_bound(const kernel *k, const expr *e) {
+    return e->kind == EXPR_MAP && (e->fn == FN_MINIMUM || e->fn == FN_MAXIMUM) && is_finite_number(k, e->sources[1]);
+}
+
+/* Whether y is x, or that with numbers added: they are NaN together. */
+static bool is_x_and_numbers(const kernel *k, int y, int x) {
+    const expr *e = &k->exprs[y];
+    bool adds = e->kind == EXPR_MAP && (e->fn == FN_ADD || e->fn == FN_SUB) && is_finite_number(k, e->sources[1]);
+    return y == x || (adds && is_x_and_numbers(k, e->sources[0], x));
+}
+
+/* Whether all that reads expression i multiplies it by what is NaN where y is, once it is multiplied by numbers and held between such. */
+static bool is_factor_of(const kernel *k, int i, int y) {
+    bool any = false;
+    for (int r = 0; r < k->n_roots; r++) {
+        if (k->roots[r].expr == i) {
+            return false;
+        }
+    }
+    for (int e = i + 1; e < k->n_exprs; e++) {
+        const expr *x = &k->exprs[e];
+        if (!emit_is_operand(x, i)) {
+            continue;
+        }
+        any = true;
+        bool multiplies = x->kind == EXPR_MAP && x->fn == FN_MUL;
+        int other = multiplies ? x->sources[x->sources[0] == i ? 1 : 0] : -1;
+        if (multiplies && other != i && is_x_and_numbers(k, y, other)) {
+            continue;
+        }
+        bool goes_on = is_bound(k, x) || (multiplies && is_finite_number(k, other));
+        if (!goes_on || !is_factor_of(k, e, y)) {
+            return false;
+        }
+    }
+    return any;
+}
+
+bool emit_is_bound_of_factor(const emitter *m, int i) {
+    const kernel *k = m->k;
+    const expr *e = &k->exprs[i];
+    if (e->dtype != ASSAY_F32 || !is_bound(k, e) || signbit(k->exprs[e->sources[1]].number.f)) {
+        return false;
+    }
+    int y = e->sources[0];
+    while (is_bound(k, &k->exprs[y])) {
+        y = k->exprs[y].sources[0];
+    }
+    return is_factor_of(k, i, y);
 }
 
 /* A factor of the vector variable and a number, and nothing else. */

@@ -18,6 +18,9 @@ bool emit_has_quick(const emitter *m, int i);
 bool emit_is_below_0(const emitter *m, int i);
 /* Whether expression i is one of e's operands. */
 bool emit_is_operand(const expr *e, int i);
+/* Whether expression i holds an f32 to a number that is not below 0, and nobody sees what it makes of NaN: all that it comes to is multiplied
+   by what it was made of, by adding numbers to that (a hard swish). */
+bool emit_is_bound_of_factor(const emitter *m, int i);
 /* The type whose digits are all that comes of expression i: f16 or bf16 where it is only cast to that, itself, in a product or
    quotient, which keep its error what it is in proportion, or as a choice; else f32. */
 dtype emit_digits_of(const emitter *m, int i);

@@ -130,8 +130,12 @@ static bool is_bound(const emitter *m, const expr *e) {
 }
 
 /* A function of which one operand is a number, where there is a form for that; of two bounds of one value the second says so. */
-static bool with_number(const emitter *m, text *out, const expr *e, dtype t, const char *const *operands) {
+static bool with_number(const emitter *m, text *out, int i, dtype t, const char *const *operands) {
+    const expr *e = &m->k->exprs[i];
     size_t from = out->length;
+    if (emit_is_bound_of_factor(m, i)) {
+        return dialect_bound_of_factor(out, e->fn, operands);
+    }
     text_add(out, is_bound(m, e) && is_bound(m, &m->k->exprs[e->sources[0]]) ? "BETWEEN" : "");
     bool known = dialect_with_number(out, e->fn, t, operands);
     if (!known && !out->failed) {
@@ -186,7 +190,7 @@ static void add_value(emitter *m, text *out, int i) {
         dtype t = m->k->exprs[e->sources[e->n_sources - 1]].dtype;
         if (m->quick && dialect_has_quick(e->fn, t)) {
             dialect_quick(out, e->fn, t, operands);
-        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && with_number(m, out, e, t, operands)) {
+        } else if (e->n_sources == 2 && is_number(m, e->sources[1]) && with_number(m, out, i, t, operands)) {
             break;
         } else if (e->fn == FN_SELECT && (e->sources[0] == m->never || emit_is_certain(m, e->sources[0]))) {
             text_add(out, operands[e->sources[0] == m->never ? 2 : 1]);
