@@ -8,8 +8,9 @@
 enum { TILE_EDGE = 4, WINDOW_EDGE = 3 };
 
 /* Channels are taken so many at a time. Tiles of one task: so many that what is made of weights is read seldom, and so few that
-   what is made of images stays in a core's own cache. */
-enum { CHANNELS_TOGETHER = 16, TILES_OF_TASK = 32 };
+   what is made of images stays in a core's own cache. 50 instead of 32 take 0.97 of the time for 64 channels of 28 x 28 or 56 x 56, and as
+   long for 32 of 112 x 112 (two cores of a Zen 4, 2026-11). */
+enum { CHANNELS_TOGETHER = 16, TILES_OF_TASK = 50 };
 
 /* Marks what expression e is computed from, itself as well; NULL when memory is out. The caller frees it. */
 static bool *all_behind(const kernel *k, int e) {

@@ -87,13 +87,13 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b6 = buffers[6];
     float *const weights = (float *)((char *)buffers[7] + 0);
     float *const elements = (float *)((char *)buffers[7] + 592128);
-    float *const sums = (float *)((char *)buffers[7] + 880128);
+    float *const sums = (float *)((char *)buffers[7] + 1156608);
     int64_t made = -1; /* the first of the columns whose weights have been made */
     for (int64_t task = first; task < last; task++) {
-        const int64_t first_column = task / 8 * 64;
+        const int64_t first_column = task / 4 * 64;
         const int64_t n_columns = 64 - first_column < 64 ? 64 - first_column : 64;
-        const int64_t first_tile = task % 8 * 25;
-        const int64_t end_tile = 196 - first_tile < 25 ? 196 : first_tile + 25;
+        const int64_t first_tile = task % 4 * 49;
+        const int64_t end_tile = 196 - first_tile < 49 ? 196 : first_tile + 49;
         if (made != first_column) {
             made = first_column;
             for (int64_t v2 = 0; v2 < 64; v2++) {
@@ -187,14 +187,14 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     turn_round(lines + 512 * r, 16, line, 32, (n_line + 15) / 16 * 16, 16, 4);
                 }
                 for (int64_t t = 0; t < n_run; t++) {
-                    winograd_elements(lines + 64 * t, 512, elements + 80 * (tile - first_tile + t) + c, 2000);
+                    winograd_elements(lines + 64 * t, 512, elements + 80 * (tile - first_tile + t) + c, 3920);
                 }
             }
         }
         for (int64_t place = 0; place < 36; place++) {
             for (int64_t c = 0; c < 64; c += 128) {
-                multiply_add(elements + 2000 * place + c, 80, 1, 0, 0, weights + 4112 * place + 64 * c, end_tile - first_tile,
-                             64 - c < 128 ? 64 - c : 128, n_columns, sums + 1616 * place, c == 0, 0);
+                multiply_add(elements + 3920 * place + c, 80, 1, 0, 0, weights + 4112 * place + 64 * c, end_tile - first_tile,
+                             64 - c < 128 ? 64 - c : 128, n_columns, sums + 3152 * place, c == 0, 0);
             }
         }
         for (int64_t tile = first_tile, n_run; tile < end_tile; tile += n_run) {
@@ -204,7 +204,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             const int64_t v0 = tile / 49 % 4;
             float lines[7424] __attribute__((aligned(64)));
             for (int64_t t = 0; t < n_run; t++) {
-                winograd_results(sums + 64 * (tile - first_tile + t), 1616, lines + 256 * t, 1792);
+                winograd_results(sums + 64 * (tile - first_tile + t), 3152, lines + 256 * t, 1792);
             }
             const int64_t first_across = 4 * across, n_across = 28 - first_across < 4 * n_run ? 28 - first_across : 4 * n_run;
             for (int64_t r = 0; r < 4 && 4 * down + r < 28; r++) {
