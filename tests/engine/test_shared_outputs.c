@@ -3,11 +3,13 @@
    the tuner takes one candidate for faster than another. */
 #include "engine/backend/backend.h"
 #include "engine/backend/race.h"
+#include "engine/backend/tune_kept.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
 
 #include "unit.h"
 
+#include <omp.h>
 #include <string.h>
 
 static op_table *table;
@@ -202,6 +204,43 @@ static void fewer_threads_win_twice(void **state) {
     assert_false(race_is_faster_twice(went, one, 8, 4));
 }
 
+/* A kept choice of one thread, made while another program had the other cores, say: two threads take half the time. */
+static void kept_choices_are_asked_again(void **state) {
+    (void)state;
+    if (omp_get_max_threads() < 2 || omp_get_num_procs() < 2) {
+        skip();
+    }
+    static const char source[] = "graph kept\n%x = input(T([512, 4096], f32))\n%y = exp(%x)\n%z = tanh(%y)\n%a = erf(%z)\nreturn %a\n";
+    arena memory = {0};
+    graph g;
+    bind_options as_written = {.dtype = DTYPE_AS_RECORDED};
+    assert_int_equal(graph_read(&memory, table, source, strlen(source), &as_written, &g, NULL), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    assert_int_equal(graph_fill(&g, 7, NULL), ASSAY_OK);
+    backend *b = NULL;
+    assert_int_equal(backend_open(table, "compiled:autotune", &b, NULL), ASSAY_OK);
+    compiled_backend *own = (compiled_backend *)b;
+    compiled_plan *kept = NULL;
+    assert_int_equal(compiled_prepare(own, &g, &own->options, &kept, NULL), ASSAY_OK);
+    assert_int_equal(kept->n_steps, 1);
+    kept->steps[0].threads = 1;
+    tune_keep(kept, &(settled){0});
+    kept->base.release(&kept->base);
+    settled found = {0};
+    assert_int_equal(compiled_prepare(own, &g, &own->options, &kept, NULL), ASSAY_OK);
+    assert_true(tune_recall(kept, &found)); /* else the cache cannot be written */
+    assert_int_equal(kept->steps[0].threads, 1);
+    kept->base.release(&kept->base);
+    plan *p = NULL;
+    assert_int_equal(b->prepare(b, &g, &p, NULL), ASSAY_OK);
+    assert_int_equal(((compiled_plan *)p)->steps[0].threads, 0);
+    assert_null(strstr(p->note, "on 1"));
+    p->release(p);
+    b->close(b);
+    graph_clear(&g);
+    arena_clear(&memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_write_the_same_memory),
@@ -209,6 +248,7 @@ int main(void) {
         cmocka_unit_test(again_is_for_names_alone),
         cmocka_unit_test(doubt_is_for_the_first),
         cmocka_unit_test(fewer_threads_win_twice),
+        cmocka_unit_test(kept_choices_are_asked_again),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

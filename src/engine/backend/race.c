@@ -200,18 +200,18 @@ static void rest(double seconds) {
     }
 }
 
-/* The first, unless a later one is faster beyond doubt; twice, where it saves threads and there are later rounds. */
-static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool *saves, int n, int rounds, int later) {
+/* The first, unless a later one is faster beyond doubt; twice, where it is doubted and there are later rounds. */
+static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool *doubted, int n, int rounds, int later) {
     int best = 0;
     for (int i = 1; i < n; i++) {
-        bool is_faster = later > 0 && saves[i] ? race_is_faster_twice(took_s[best], took_s[i], rounds, later)
+        bool is_faster = later > 0 && doubted[i] ? race_is_faster_twice(took_s[best], took_s[i], rounds, later)
                                                : race_is_faster(took_s[best], took_s[i], rounds + later);
         best = is_faster ? i : best;
     }
     return best;
 }
 
-status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *saves, int n, double rest_s, const saved_inputs *saved,
+status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
                    int *best, error *err) {
     enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
     double took_s[RACE_FINALISTS][RACE_ROUNDS + RACE_LATER_ROUNDS];
@@ -226,8 +226,8 @@ status race_finals(candidate_fn *run, void *self, const int *chosen, const bool 
                 TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds[0] * time + rounds[time]], err));
             }
         }
-        *best = best_of(took_s, saves, n, rounds[0], rounds[1]);
-        if (!saves[*best]) {
+        *best = best_of(took_s, doubted, n, rounds[0], rounds[1]);
+        if (!doubted[*best]) {
             break;
         }
         rest(time == 0 ? rest_s : 0);

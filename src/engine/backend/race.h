@@ -40,11 +40,11 @@ status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, co
 int race_winner(const double *best_s, int n);
 
 /* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
-   order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. saves: which of them have fewer threads
-   than their work is worth. While something else keeps a core such a one is faster, so that it has to be so once more, in half as many
-   rounds after a rest of rest_s (below 1). */
+   order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. doubted: which of them may be faster only
+   while something else keeps a core or the caches busy. Such a one has to be so once more, in half as many rounds after a rest of rest_s
+   (below 1). */
 enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32, RACE_LATER_ROUNDS = RACE_ROUNDS / 2 };
-status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *saves, int n, double rest_s, const saved_inputs *saved,
+status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
                    int *best, error *err);
 
 /* Whether the second of two is faster beyond doubt, in at most RACE_ROUNDS + RACE_LATER_ROUNDS rounds: by more than 2% in at least three

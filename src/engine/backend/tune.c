@@ -207,20 +207,24 @@ static void add_whole(whole_race *r, settled who) {
     r->of[r->n++] = who;
 }
 
-/* Whether one of its steps runs on fewer threads than its work suggests. */
-static bool saves_threads(const whole_race *r, const settled *who) {
+/* Whether what it is faster by may be another program's doing, which keeps a core busy, or the cache that processors share: one of its
+   steps runs on fewer threads than its work suggests, or sends its results past the caches where the compiler would not, or the other
+   way round. */
+static bool hangs_on_others(const whole_race *r, const settled *who) {
     const compiled_plan *p = (const compiled_plan *)r->plans[who->by];
     for (int i = 0; who->by != BY_EAGER && !who->untuned && i < p->n_steps; i++) {
-        int threads = r->tuned[who->by][i].threads;
-        if (p->steps[i].kernel != NULL && threads > 0 && threads < parallel_threads(compiled_work(p->steps[i].described))) {
+        const step_setting *chosen = &r->tuned[who->by][i];
+        const compile_step *described = p->steps[i].described;
+        if (p->steps[i].kernel != NULL && (described->variants[chosen->variant].other_stores ||
+                                           (chosen->threads > 0 && chosen->threads < parallel_threads(compiled_work(described))))) {
             return true;
         }
     }
     return false;
 }
 
-/* Before one of fewer threads is asked again, of what tuning has taken so far: a core that another program or virtual machine has taken
-   is mostly back after some 40 ms. */
+/* Before such a one is asked again, of what tuning has taken so far: a core that another program or virtual machine has taken is mostly
+   back after some 40 ms. */
 static const double REST = 0.15, MOST_REST_S = 0.2;
 
 /* What a race of few runs found is one run's luck where others keep a core busy. So eager's kernels, what the compiler would
@@ -229,7 +233,7 @@ static const double REST = 0.15, MOST_REST_S = 0.2;
 static status confirm(whole_race *r, const double *best_s, const saved_inputs *saved, int *best, error *err) {
     _Static_assert((int)RACE_FINALISTS > (int)COMPUTERS, "each of them and the untuned plan");
     int who[RACE_FINALISTS], n = 0, first = 0;
-    bool saves[RACE_FINALISTS];
+    bool doubted[RACE_FINALISTS];
     for (int rank = 0; rank < 3; rank++) {
         for (int i = 0; i < r->n; i++) {
             bool fastest = true, untuned = r->of[i].untuned && r->of[i].by == BY_PLAN;
@@ -238,13 +242,13 @@ static status confirm(whole_race *r, const double *best_s, const saved_inputs *s
             }
             int its = r->of[i].by == BY_EAGER ? 0 : untuned ? 1 : 2;
             if (its == rank && (fastest || untuned)) {
-                saves[n] = saves_threads(r, &r->of[i]);
+                doubted[n] = hangs_on_others(r, &r->of[i]);
                 who[n++] = i;
             }
         }
     }
     double spent = race_now_s() - r->began_s;
-    TRY(race_finals(run_whole, r, who, saves, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, err));
+    TRY(race_finals(run_whole, r, who, doubted, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, err));
     *best = who[first];
     return ASSAY_OK;
 }
@@ -281,14 +285,20 @@ static status race_whole(whole_race *r, uint32_t library_products, const saved_i
     return ASSAY_OK;
 }
 
-/* The steps' settings, as they are and as tuning makes them. */
-static status tune_with_settings(compiled_plan *p, const saved_inputs *saved, whole_race *r, computer as, error *err) {
+/* Room for the settings of a plan's steps, tuned and untuned. */
+static status make_settings(compiled_plan *p, whole_race *r, computer as, error *err) {
     step_setting *settings = arena_make(&p->memory, 2 * (size_t)p->n_steps, sizeof *settings);
     if (settings == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to tune");
     }
     r->untuned[as] = settings;
     r->tuned[as] = settings + p->n_steps;
+    return ASSAY_OK;
+}
+
+/* The steps' settings, as they are and as tuning makes them. */
+static status tune_with_settings(compiled_plan *p, const saved_inputs *saved, whole_race *r, computer as, error *err) {
+    TRY(make_settings(p, r, as, err));
     get_settings(p, r->untuned[as]);
     status result = tune_steps(p, saved, err);
     get_settings(p, r->tuned[as]);
@@ -386,13 +396,47 @@ static status settle_as_before(compiled_backend *b, compiled_plan *p, const sett
     return ASSAY_OK;
 }
 
-/* Tuning has failed: the plan as the compiler made it, if that runs. */
-static status stay_untuned(compiled_plan *p, const saved_inputs *saved, status failed) {
+/* Every step as the compiler would have it. */
+static status use_untuned(compiled_plan *p, error *err) {
     for (int i = 0; i < p->n_steps; i++) {
         p->steps[i].threads = 0;
-        if (p->steps[i].kernel != NULL && compiled_use_variant(p, i, 0, NULL) != ASSAY_OK) {
-            return failed;
-        }
+        TRY(p->steps[i].kernel != NULL ? compiled_use_variant(p, i, 0, err) : ASSAY_OK);
+    }
+    return ASSAY_OK;
+}
+
+/* The last race of a choice that an earlier run found, against the untuned plan. A race that fails decides nothing. */
+static void race_again(compiled_plan *p, whole_race *r, const saved_inputs *saved, settled *who) {
+    int best = 1;
+    add_whole(r, (settled){.untuned = true});
+    add_whole(r, *who);
+    status result = use_untuned(p, NULL);
+    get_settings(p, r->untuned[BY_PLAN]);
+    race_restore(saved);
+    result = result == ASSAY_OK ? run_whole(r, 0, NULL) : result; /* its memory is touched for the first time */
+    result = result == ASSAY_OK ? race_finals(run_whole, r, (int[]){0, 1}, (bool[]){false, true}, 2, 0, saved, &best, NULL) : result;
+    *who = r->of[result == ASSAY_OK ? best : 1];
+    use_settled(r, who);
+    race_restore(saved);
+}
+
+/* What an earlier run found and others may have decided then is asked again: they may be gone. */
+static status ask_again(compiled_plan *p, settled *who, error *err) {
+    whole_race r = {.plans = {[BY_PLAN] = &p->base}};
+    TRY(make_settings(p, &r, BY_PLAN, err));
+    get_settings(p, r.tuned[BY_PLAN]);
+    saved_inputs saved = {0};
+    if (hangs_on_others(&r, who) && race_save(&saved, p->g, NULL) == ASSAY_OK) {
+        race_again(p, &r, &saved, who);
+    }
+    race_forget(&saved);
+    return ASSAY_OK;
+}
+
+/* Tuning has failed: the plan as the compiler made it, if that runs. */
+static status stay_untuned(compiled_plan *p, const saved_inputs *saved, status failed) {
+    if (use_untuned(p, NULL) != ASSAY_OK) {
+        return failed;
     }
     race_restore(saved);
     return p->base.run(&p->base, NULL) == ASSAY_OK ? ASSAY_OK : failed;
@@ -430,6 +474,7 @@ status tune_plan(compiled_backend *b, compiled_plan *p, error *err) {
     settled wins = {0};
     if (tune_recall(p, &wins)) {
         TRY(settle_as_before(b, p, &wins, err));
+        TRY(wins.by == BY_PLAN ? ask_again(p, &wins, err) : ASSAY_OK);
     } else {
         saved_inputs saved = {0};
         status tuned = race_save(&saved, p->g, err);

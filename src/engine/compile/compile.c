@@ -195,9 +195,13 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
         return;
     }
     for (int v = 0; v < s->n_variants; v++) {
-        int64_t parts = s->variants[v]->column_parts;
-        variants[v] = (compile_variant){s->variants[v]->symbol, parts > 0 ? parts : s->variants[v]->n_task_items,
-                                        choice_name(s->variants[v]->choice), s->variants[v]->in_parts, s->variants[v]->room_bytes};
+        const kernel *own = s->variants[v];
+        variants[v] = (compile_variant){.symbol = own->symbol,
+                                        .n_tasks = own->column_parts > 0 ? own->column_parts : own->n_task_items,
+                                        .name = choice_name(own->choice),
+                                        .other_stores = own->choice == LOOPS_OTHER_STORES,
+                                        .in_parts = own->in_parts,
+                                        .room_bytes = own->room_bytes};
     }
     *out = (compile_step){.n_variants = s->n_variants,
                           .variants = variants,

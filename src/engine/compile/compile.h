@@ -60,6 +60,7 @@ typedef struct compile_variant {
     const char *symbol; /* of the kernel in the source */
     int64_t n_tasks;    /* independent pieces */
     const char *name;   /* what is special about it */
+    bool other_stores;  /* its results pass the caches where the compiler would not have them do so, or the other way round */
     bool in_parts;      /* its tasks can be run by the parts of the chain that the step is in */
     int64_t room_bytes; /* memory that each thread brings for itself, as one buffer more, on a line of memory; 0: none */
 } compile_variant;
