@@ -17,6 +17,7 @@ static const char source_format[] =
 
 typedef struct told {
     bool streams, asks; /* past the caches; ahead */
+    bool asks_late;     /* only after the deviation is known: beside the activation */
     int n_chains;
 } told;
 
@@ -32,7 +33,8 @@ static told compile_norm(int images, int channels, bool asks_far) {
     assert_int_equal(graph_allocate(&g, &device_cpu, &err), ASSAY_OK);
     const compile_options options = {.n_threads = 2, .asks_far = asks_far};
     assert_int_equal(compile_graph(&memory, &g, &options, &program, &err), ASSAY_OK);
-    told t = {strstr(program.body, "stream_lines(") != NULL, strstr(program.body, "fetch_far(") != NULL, program.n_chains};
+    const char *asks = strstr(program.body, "fetch_far("), *root = strstr(program.body, "sqrt");
+    told t = {strstr(program.body, "stream_lines(") != NULL, asks != NULL, asks != NULL && root != NULL && asks > root, program.n_chains};
     graph_clear(&g);
     arena_clear(&memory);
     return t;
@@ -54,10 +56,17 @@ static void tasks_of_rows_ask_for_the_next(void **state) {
     assert_false(compile_norm(1, 32, true).asks); /* 512 KiB: near anyway */
 }
 
+/* Sums of squares have no time for it. */
+static void dear_phases_ask_for_the_next(void **state) {
+    (void)state;
+    assert_true(compile_norm(2, 128, true).asks_late);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_programs_stream_results_of_chains),
         cmocka_unit_test(tasks_of_rows_ask_for_the_next),
+        cmocka_unit_test(dear_phases_ask_for_the_next),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
