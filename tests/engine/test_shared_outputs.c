@@ -204,6 +204,42 @@ static void fewer_threads_win_twice(void **state) {
     assert_false(race_is_faster_twice(went, one, 8, 4));
 }
 
+typedef struct spinners {
+    int turns;          /* of the second */
+    double quiet_s, s;  /* what it takes in one turn of four, and in the others; the first takes FIRST_S */
+} spinners;
+
+static const double FIRST_S = 0.0004;
+
+/* A turn is one run that is not counted and one that is, which are both longer than a turn is to be. */
+static status spin(void *self, int candidate, error *err) {
+    (void)err;
+    spinners *s = self;
+    double until = race_now_s() + (candidate == 0 ? FIRST_S : s->turns++ / 2 % 4 == 0 ? s->quiet_s : s->s);
+    while (race_now_s() < until) {
+    }
+    return ASSAY_OK;
+}
+
+/* One that is faster in quiet moments alone does not win, and yet the other has not either. */
+static void quiet_moments_leave_it_open(void **state) {
+    (void)state;
+    static const struct {
+        spinners second;
+        int best;
+        bool open;
+    } races[] = {{{0, 0.0003, 0.0005}, 0, true}, {{0, 0.0005, 0.0005}, 0, false}, {{0, 0.00028, 0.00028}, 1, false}};
+    for (size_t i = 0; i < sizeof races / sizeof races[0]; i++) {
+        spinners s = races[i].second;
+        saved_inputs none = {0};
+        int best = -1;
+        bool open = !races[i].open;
+        assert_int_equal(race_finals(spin, &s, (int[]){0, 1}, (bool[]){false, false}, 2, 0, &none, &best, &open, NULL), ASSAY_OK);
+        assert_int_equal(best, races[i].best);
+        assert_int_equal(open, races[i].open);
+    }
+}
+
 /* A kept choice of one thread, made while another program had the other cores, say: two threads take half the time. */
 static void kept_choices_are_asked_again(void **state) {
     (void)state;
@@ -230,6 +266,12 @@ static void kept_choices_are_asked_again(void **state) {
     assert_int_equal(compiled_prepare(own, &g, &own->options, &kept, NULL), ASSAY_OK);
     assert_true(tune_recall(kept, &found)); /* else the cache cannot be written */
     assert_int_equal(kept->steps[0].threads, 1);
+    tune_keep(kept, &(settled){.is_open = true});
+    kept->steps[0].threads = 0;
+    assert_false(tune_recall(kept, &found)); /* to be tuned anew */
+    assert_int_equal(kept->steps[0].threads, 0);
+    kept->steps[0].threads = 1;
+    tune_keep(kept, &(settled){0});
     kept->base.release(&kept->base);
     plan *p = NULL;
     assert_int_equal(b->prepare(b, &g, &p, NULL), ASSAY_OK);
@@ -248,6 +290,7 @@ int main(void) {
         cmocka_unit_test(again_is_for_names_alone),
         cmocka_unit_test(doubt_is_for_the_first),
         cmocka_unit_test(fewer_threads_win_twice),
+        cmocka_unit_test(quiet_moments_leave_it_open),
         cmocka_unit_test(kept_choices_are_asked_again),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

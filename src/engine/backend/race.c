@@ -211,8 +211,18 @@ static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool 
     return best;
 }
 
+/* Whether one that does not stay took clearly less where nothing stretched a round. */
+static bool is_open(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], int best, int n, int rounds) {
+    static const double CLEARLY = 0.95;
+    bool open = false;
+    for (int i = 0; i < n; i++) {
+        open |= lower_part(took_s[i], rounds, 8) < CLEARLY * lower_part(took_s[best], rounds, 8);
+    }
+    return open;
+}
+
 status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
-                   int *best, error *err) {
+                   int *best, bool *open, error *err) {
     enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
     double took_s[RACE_FINALISTS][RACE_ROUNDS + RACE_LATER_ROUNDS];
     assert(n <= RACE_FINALISTS);
@@ -232,5 +242,6 @@ status race_finals(candidate_fn *run, void *self, const int *chosen, const bool 
         }
         rest(time == 0 ? rest_s : 0);
     }
+    *open = is_open(took_s, *best, n, rounds[0] + rounds[1]);
     return ASSAY_OK;
 }

@@ -42,10 +42,10 @@ int race_winner(const double *best_s, int n);
 /* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
    order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. doubted: which of them may be faster only
    while something else keeps a core or the caches busy. Such a one has to be so once more, in half as many rounds after a rest of rest_s
-   (below 1). */
+   (below 1). *open: whether another one took clearly less in its best rounds, so that a quieter race may end otherwise. */
 enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32, RACE_LATER_ROUNDS = RACE_ROUNDS / 2 };
 status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
-                   int *best, error *err);
+                   int *best, bool *open, error *err);
 
 /* Whether the second of two is faster beyond doubt, in at most RACE_ROUNDS + RACE_LATER_ROUNDS rounds: by more than 2% in at least three
    rounds of four, or in five of eight where its lower quartile is a fifth less, or in half of them where it is ahead in more than chance

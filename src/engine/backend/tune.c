@@ -64,6 +64,7 @@ typedef struct whole_race {
     int n;
     step_setting *tuned[COMPUTERS], *untuned[COMPUTERS]; /* of their steps; NULL for eager's */
     double began_s;
+    bool is_open; /* as race_finals says */
 } whole_race;
 
 static void get_settings(const compiled_plan *p, step_setting *out) {
@@ -248,7 +249,7 @@ static status confirm(whole_race *r, const double *best_s, const saved_inputs *s
         }
     }
     double spent = race_now_s() - r->began_s;
-    TRY(race_finals(run_whole, r, who, doubted, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, err));
+    TRY(race_finals(run_whole, r, who, doubted, n, spent < MOST_REST_S / REST ? REST * spent : MOST_REST_S, saved, &first, &r->is_open, err));
     *best = who[first];
     return ASSAY_OK;
 }
@@ -282,6 +283,7 @@ static status race_whole(whole_race *r, uint32_t library_products, const saved_i
     int best = race_winner(best_s, r->n);
     TRY(confirm(r, best_s, saved, &best, err));
     *wins = r->of[best];
+    wins->is_open = r->is_open;
     return ASSAY_OK;
 }
 
@@ -414,7 +416,7 @@ static void race_again(compiled_plan *p, whole_race *r, const saved_inputs *save
     get_settings(p, r->untuned[BY_PLAN]);
     race_restore(saved);
     result = result == ASSAY_OK ? run_whole(r, 0, NULL) : result; /* its memory is touched for the first time */
-    result = result == ASSAY_OK ? race_finals(run_whole, r, (int[]){0, 1}, (bool[]){false, true}, 2, 0, saved, &best, NULL) : result;
+    result = result == ASSAY_OK ? race_finals(run_whole, r, (int[]){0, 1}, (bool[]){false, true}, 2, 0, saved, &best, &r->is_open, NULL) : result;
     *who = r->of[result == ASSAY_OK ? best : 1];
     use_settled(r, who);
     race_restore(saved);

@@ -41,20 +41,38 @@ static cache_key key_of(const compiled_plan *p) {
     return cache_key_of(pieces, countof(pieces));
 }
 
+/* Behind a plan's steps: false where that is none, or was left open. */
+static bool read_settled(choice c, settled *all) {
+    if (c.variant < 0 || c.variant >= 2 * COMPUTERS) {
+        return false;
+    }
+    *all = (settled){.by = (computer)(c.variant % COMPUTERS),
+                     .whole = c.variant >= COMPUTERS,
+                     .library_products = (uint32_t)c.threads};
+    return true;
+}
+
+static choice settled_as_choice(const settled *what) {
+    int open = what->is_open ? 2 * COMPUTERS : 0;
+    return (choice){(int32_t)what->by + (what->whole ? COMPUTERS : 0) + open, (int32_t)what->library_products};
+}
+
+static choice choice_at(const text *bytes, int i) {
+    choice c;
+    memcpy(&c, bytes->data + (size_t)i * sizeof c, sizeof c);
+    return c;
+}
+
 bool tune_recall(compiled_plan *p, settled *all) {
     const cache_key key = key_of(p);
     char path[4096];
     text bytes = {0};
     bool good = cache_find(&key, ".tune", path, sizeof path, NULL) == ASSAY_OK &&
                 file_read(path, 1 << 20, &bytes, NULL) == ASSAY_OK &&
-                bytes.length >= ((size_t)p->n_steps + 1) * sizeof(choice);
-    for (int i = 0; good && i <= p->n_steps; i++) {
-        choice c;
-        memcpy(&c, bytes.data + (size_t)i * sizeof c, sizeof c);
-        if (i == p->n_steps) {
-            good = c.variant >= 0 && c.variant < 2 * COMPUTERS;
-            *all = good ? (settled){(computer)(c.variant % COMPUTERS), c.variant >= COMPUTERS, false, (uint32_t)c.threads} : (settled){0};
-        } else if (p->steps[i].kernel != NULL) {
+                bytes.length >= ((size_t)p->n_steps + 1) * sizeof(choice) && read_settled(choice_at(&bytes, p->n_steps), all);
+    for (int i = 0; good && i < p->n_steps; i++) {
+        choice c = choice_at(&bytes, i);
+        if (p->steps[i].kernel != NULL) {
             good = c.variant >= 0 && c.variant < p->steps[i].described->n_variants && c.threads >= 0 &&
                    compiled_use_variant(p, i, c.variant, NULL) == ASSAY_OK;
             p->steps[i].threads = good ? c.threads : 0;
@@ -72,7 +90,7 @@ void tune_keep(const compiled_plan *p, const settled *what) {
         all[i] = (choice){p->steps[i].variant, p->steps[i].threads};
     }
     if (all != NULL) {
-        all[p->n_steps] = (choice){(int32_t)what->by + (what->whole ? COMPUTERS : 0), (int32_t)what->library_products};
+        all[p->n_steps] = settled_as_choice(what);
         (void)cache_store(&key, ".tune", all, ((size_t)p->n_steps + 1) * sizeof *all, path, sizeof path, NULL);
     }
     free(all);

@@ -15,10 +15,11 @@ typedef struct settled {
     bool whole;                /* without running chains part by part */
     bool untuned;              /* each step as the compiler would have it */
     uint32_t library_products; /* of BY_SOME_OWN */
+    bool is_open;              /* what another one took in quiet moments speaks against it: tuned anew */
 } settled;
 
 /* An earlier run's choice for the plan's program on this machine: its steps' kernels and threads are set, and all says what is settled. False
-   where there is none that fits. */
+   where there is none that fits, or it is open. */
 bool tune_recall(compiled_plan *p, settled *all);
 /* The steps as they are, and what is settled. A cache that cannot be written keeps nothing. */
 void tune_keep(const compiled_plan *p, const settled *what);
