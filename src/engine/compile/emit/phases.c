@@ -10,6 +10,7 @@
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/turned.h"
 #include "engine/compile/emit/values.h"
@@ -233,13 +234,19 @@ static void emit_row_lanes(emitter *m, int phase) {
     free(kept_now);
 }
 
-/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. */
-static void emit_row(emitter *m, int phase) {
-    if (m->rows) {
-        emit_row_lanes(m, phase);
-        return;
+/* Marks what this phase needs and no other: what is named for it is forgotten after it. */
+static void want_alone(emitter *m, int phase) {
+    want_from(m, phase, true);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == phase && emit_in_loops(m, r)) {
+            emit_want(m, emit_taken(m, i));
+            emit_want_index(m, r->at);
+        }
     }
-    want_from(m, phase, false);
+}
+
+static void name_wanted(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (is_ready(m, i, phase)) {
             emit_expr(m, i);
@@ -247,6 +254,16 @@ static void emit_row(emitter *m, int phase) {
         }
     }
     emit_row_stores(m, phase);
+}
+
+/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. */
+static void emit_row(emitter *m, int phase) {
+    if (m->rows) {
+        emit_row_lanes(m, phase);
+        return;
+    }
+    want_from(m, phase, false);
+    name_wanted(m, phase);
 }
 
 int emit_tasks(emitter *m, definition *made) {
@@ -283,7 +300,8 @@ static void emit_near_phase(emitter *m, int phase) {
     emit_line(m, "float r%d_%d;", m->guessed, phase);
     emit_guess(m, phase);
     emit_open_nearing(m);
-    emit_row(m, phase);
+    want_alone(m, phase);
+    name_wanted(m, phase);
     emit_want_phase(m, phase);
     emit_accumulators(m, phase);
     emit_loops(m, phase);
