@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch and group norm, and their gradients, of tensors whose results go past the caches or stay in them, against sums in double: too large for the
-   reference to go over all of it, so some channels are looked at, one far from 0 among them. */
+/* Batch and group norm, and their gradients, of tensors whose results go past the caches or stay in them, against sums in double: the
+   former are too large for the reference to go over all of them, so some channels are looked at, one far from 0 among them. */
 #include "call_kit.h"
 
 #include <math.h>

@@ -167,6 +167,11 @@ bool race_is_faster_twice(const double *first_s, const double *second_s, int rou
            lower_part(second_s, rounds + later, 8) < lower_part(first_s, rounds + later, 8);
 }
 
+bool race_is_open(const double *best_s, const double *other_s, int rounds) {
+    static const double CLEARLY = 0.95;
+    return lower_part(other_s, rounds, 8) < CLEARLY * lower_part(best_s, rounds, 8);
+}
+
 /* The mean of the runs that fit into FINAL_S. One run before them is not counted unless it is long: the candidate before it has left
    its own data in the caches. */
 static status mean_turn(candidate_fn *run, void *self, int candidate, const saved_inputs *saved, double *mean_s, error *err) {
@@ -211,16 +216,6 @@ static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool 
     return best;
 }
 
-/* Whether one that does not stay took clearly less where nothing stretched a round. */
-static bool is_open(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], int best, int n, int rounds) {
-    static const double CLEARLY = 0.95;
-    bool open = false;
-    for (int i = 0; i < n; i++) {
-        open |= lower_part(took_s[i], rounds, 8) < CLEARLY * lower_part(took_s[best], rounds, 8);
-    }
-    return open;
-}
-
 status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
                    int *best, bool *open, error *err) {
     enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
@@ -242,6 +237,9 @@ status race_finals(candidate_fn *run, void *self, const int *chosen, const bool 
         }
         rest(time == 0 ? rest_s : 0);
     }
-    *open = is_open(took_s, *best, n, rounds[0] + rounds[1]);
+    *open = false;
+    for (int i = 0; i < n; i++) {
+        *open |= race_is_open(took_s[*best], took_s[i], rounds[0] + rounds[1]);
+    }
     return ASSAY_OK;
 }

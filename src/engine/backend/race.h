@@ -55,4 +55,7 @@ bool race_is_faster(const double *first_s, const double *second_s, int rounds);
 /* Whether it is so in the first rounds and in those that came later, and in the best of all. */
 bool race_is_faster_twice(const double *first_s, const double *second_s, int rounds, int later);
 
+/* Whether one that did not win took clearly less than the best where nothing stretched a round: a quieter race may end otherwise. */
+bool race_is_open(const double *best_s, const double *other_s, int rounds);
+
 #endif
