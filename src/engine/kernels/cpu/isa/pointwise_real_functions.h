@@ -129,22 +129,30 @@ ALWAYS_INLINE elem minimum(elem x, elem y) {
 
 #include "engine/kernels/cpu/isa/pointwise_comparisons.h"
 
-/* Both slopes use s (1 - s) = e / (1 + e)^2 with e = exp(-|u|): 1 - s itself would cancel. */
+/* The logistic function s of u and what is missing to 1, which would cancel if it were taken from 1. exp(-|u|) is the square of its
+   root, since below -87 it is a denormal, which a factor may bring back. */
+typedef struct real_logistic {
+    elem value, rest;
+} real_logistic;
+
+ALWAYS_INLINE real_logistic real_logistic_of(elem u) {
+    elem root = real_exp_negative((elem)-0.5 * real_abs(u)), e = root * root, inverse = 1 / (1 + e);
+    return (real_logistic){.value = (u < 0 ? e : 1) * inverse, .rest = (u < 0 ? 1 : e) * inverse};
+}
+
+/* The slope of x s(u) is s (1 + x u' (1 - s)): the sum keeps its digits beside the slope's zero. */
 ALWAYS_INLINE elem gelu_tanh_backward(elem g, elem x) {
-    elem u = GELU_BETA2 * (x + GELU_CUBIC * x * x * x);
-    elem e = real_exp_negative(-real_abs(u)), inverse = 1 / (1 + e);
-    elem s = (u < 0 ? e : 1) * inverse;
+    real_logistic s = real_logistic_of(GELU_BETA2 * (x + GELU_CUBIC * x * x * x));
     elem slope = GELU_BETA2 * (1 + 3 * GELU_CUBIC * x * x);
-    /* e is 0 from |x| = 10 on, where the square may be infinite */
+    /* one of the two is 0 from |x| = 15 on, where the square may be infinite; at an infinity the slope is NaN, as inf times nothing is */
     elem capped = clip(x, -40, 40);
-    slope = x == capped ? slope : 0;
-    return g * (s + capped * slope * (e * inverse * inverse));
+    slope = x == capped ? slope : x * 0;
+    return g * (s.value * (1 + capped * slope * s.rest));
 }
 
 ALWAYS_INLINE elem silu_backward(elem g, elem x) {
-    elem e = real_exp_negative(-real_abs(x)), inverse = 1 / (1 + e);
-    elem s = (x < 0 ? e : 1) * inverse;
-    return g * (s + x * (e * inverse * inverse));
+    real_logistic s = real_logistic_of(x);
+    return g * (s.value * (1 + x * s.rest));
 }
 
 ALWAYS_INLINE elem sigmoid_backward(elem g, elem y) {

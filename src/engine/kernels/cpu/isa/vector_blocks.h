@@ -441,7 +441,7 @@ VECTOR_INLINE void normal_slope_block_f32(float *to, const float *from, int n) {
     }
 #else
     for (int l = 0; l < n; l++) {
-        to[l] = gelu_slope_f32(from[l]) + (from[l] - from[l]);
+        to[l] = gelu_slope_f32(from[l]);
     }
 #endif
 }

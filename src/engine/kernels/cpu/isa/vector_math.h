@@ -158,18 +158,19 @@ VECTOR_INLINE float normal_tail(float x, float e) {
     return p / q * e;
 }
 
-/* x * Phi(x) as max(x, 0) - |x| Phi(-|x|): the lower tail keeps its digits. 8 ulp. */
+/* x * Phi(x) as max(x, 0) - |x| Phi(-|x|): the lower tail keeps its digits. 8 ulp. The factor has no limit where x is low, so that -inf
+   times nothing is NaN, as ATen's is. */
 VECTOR_INLINE float gelu_f32(float x) {
     float size = normal_size(x);
     float tail = normal_tail(size, exp_half_square(size));
-    return (x < 0 ? 0.0f : x) - size * tail;
+    return (x < 0 ? 0.0f : x) - (x < 0 ? -x : size) * tail;
 }
 
-/* The slope Phi(x) + x phi(x): share and density come from one exponential. */
+/* The slope Phi(x) + x phi(x): share and density come from one exponential. At an infinity it is NaN, as inf * phi(inf) is. */
 VECTOR_INLINE float gelu_slope_f32(float x) {
     float size = normal_size(x), e = exp_half_square(size), tail = normal_tail(size, e);
     float share = x > 0 ? 1.0f - tail : tail;
-    return share + copysignf(size, x) * (e * 0.398942280401432678f);
+    return share + copysignf(size, x) * (e * 0.398942280401432678f) + (x - x);
 }
 
 /* 2 ulp: an odd polynomial near 0 (fitted as above, 3e-10), 1 - 2 Phi(-sqrt(2) x) beyond. */
