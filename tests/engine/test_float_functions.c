@@ -209,7 +209,92 @@ static void powers_follow_c(void **state) {
     }
 }
 
+/* --- what activations and their slopes are at the ends --- */
+
+static double normal_share(double x) {
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static double logistic_of(double u) {
+    return u < 0 ? exp(u) / (1 + exp(u)) : 1 / (1 + exp(-u));
+}
+
+static double tanh_argument(double x) {
+    return 1.5957691216057308 * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_of(double x) {
+    return x * normal_share(x);
+}
+
+static double gelu_slope_of(double x) {
+    return normal_share(x) + x * exp(-x * x / 2) * 0.39894228040143267794;
+}
+
+static double gelu_tanh_of(double x) {
+    return x * logistic_of(tanh_argument(x));
+}
+
+static double gelu_tanh_slope_of(double x) {
+    double u = tanh_argument(x), slope = 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
+    return logistic_of(u) + x * slope * (logistic_of(u) * logistic_of(-u));
+}
+
+static double silu_of(double x) {
+    return x * logistic_of(x);
+}
+
+static double silu_slope_of(double x) {
+    return logistic_of(x) + x * (logistic_of(x) * logistic_of(-x));
+}
+
+typedef struct activation {
+    const char *name;
+    pointwise_op id;
+    bool is_slope;
+    double (*exact)(double x);
+} activation;
+
+static const activation activations[] = {
+    {"gelu", PW_GELU, false, gelu_of},
+    {"gelu by tanh", PW_GELU_TANH, false, gelu_tanh_of},
+    {"silu", PW_SILU, false, silu_of},
+    {"gelu's slope", PW_GELU_BACKWARD, true, gelu_slope_of},
+    {"slope of gelu by tanh", PW_GELU_TANH_BACKWARD, true, gelu_tanh_slope_of},
+    {"silu's slope", PW_SILU_BACKWARD, true, silu_slope_of},
+};
+
+/* Infinities times nothing are NaN, as in ATen; what is so low that its exponential is a denormal keeps its size. */
+static void activations_hold_at_the_ends(void **state) {
+    (void)state;
+    static const float ends[] = {-INFINITY, INFINITY, NAN, -FLT_MAX, FLT_MAX, -1e20f, 1e20f, -90, 90,
+                                 -88,       88,       -20, 20,       -10,     10,     -0.0f, 0,   2};
+    enum { N = 7 * countof(ends), LEAST_NORMALS = 100, MOST_ULP = 16 };
+    for (size_t a = 0; a < countof(activations); a++) {
+        const activation *f = &activations[a];
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            float x[N], g[N], out[N];
+            for (int i = 0; i < N; i++) {
+                x[i] = ends[i % (int)countof(ends)];
+                g[i] = 1;
+            }
+            pointwise_chunk c = {.out = out, .in = {f->is_slope ? g : x, x}, .n = N};
+            pointwise_classes[CLASS_F32].loops[set]->op[f->id](&c);
+            for (int i = 0; i < N; i++) {
+                double exact = f->exact(x[i]), off = fabs(out[i] - exact);
+                bool is_same = isnan(exact) ? isnan(out[i]) : out[i] == exact;
+                if (!is_same && !(off <= MOST_ULP * ulp_of(exact)) && !(off <= LEAST_NORMALS * (double)FLT_MIN)) {
+                    print_error("%s of %g is %g, expected %g: set %d\n", f->name, (double)x[i], (double)out[i], exact,
+                                set);
+                    assert_true(false);
+                }
+            }
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c),
+                                       cmocka_unit_test(activations_hold_at_the_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

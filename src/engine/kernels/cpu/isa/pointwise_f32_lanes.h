@@ -132,13 +132,13 @@ static void silu_backward_loop(const pointwise_chunk *c) {
     binary_lanes(c, silu_slope_lanes, (lane_numbers){0});
 }
 
-/* As pointwise_real_functions.h has it: of numbers beyond 40 the slope, which is 0, may be taken of an infinite square. */
+/* Of numbers beyond 40 the slope, which is 0, may be taken of an infinite square; that of an infinity is NaN. */
 ALWAYS_INLINE __m512 gelu_tanh_slope_lanes(__m512 g, __m512 x, lane_numbers unused) {
     (void)unused;
     wide_f32 v = (wide_f32)x, capped = wide_larger(-40.0f, wide_smaller(40.0f, v));
     logistic s = logistic_of(gelu_tanh_argument(v));
     wide_f32 slope = 1.59576912f + (3 * 0.044715f * 1.59576912f) * capped * capped;
-    wide_f32 more = capped * slope * s.slope;
+    wide_f32 more = capped * slope * s.slope + (v - v);
     return (__m512)((wide_f32)g * (s.value + more));
 }
 
