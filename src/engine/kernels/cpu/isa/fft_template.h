@@ -15,12 +15,13 @@ static inline void NAMED(put)(REAL *to, NAMED(vec) v) {
     memcpy(to, &v, sizeof v);
 }
 
-/* n rows of w complex numbers, `stride` (complex) apart, to rows of `pitch` in two buffers. */
+/* n rows of w complex numbers, `stride` (complex) apart, to rows of `pitch` in two buffers. Where registers are narrower than `vec`,
+   gcc 12 would take its shuffles number by number, through memory: it makes more of the plain loop. */
 static void NAMED(part)(const REAL *x, int64_t n, int64_t stride, int64_t w, int64_t pitch, REAL *restrict re,
                         REAL *restrict im) {
     for (int64_t e = 0; e < n; e++, x += 2 * stride, re += pitch, im += pitch) {
         int64_t l = 0;
-        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+        for (; SQUARES_FIT && l + NAMED(VEC) <= w; l += NAMED(VEC)) {
             NAMED(vec) a = NAMED(get)(x + 2 * l), b = NAMED(get)(x + 2 * l + NAMED(VEC));
             NAMED(put)(re + l, __builtin_shufflevector(a, b, EVENS));
             NAMED(put)(im + l, __builtin_shufflevector(a, b, ODDS));
@@ -36,7 +37,7 @@ static void NAMED(join)(REAL *restrict y, int64_t n, int64_t stride, int64_t w, 
                         REAL by) {
     for (int64_t e = 0; e < n; e++, y += 2 * stride, re += pitch, im += pitch) {
         int64_t l = 0;
-        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+        for (; SQUARES_FIT && l + NAMED(VEC) <= w; l += NAMED(VEC)) {
             NAMED(vec) a = by * NAMED(get)(re + l), b = by * NAMED(get)(im + l);
             NAMED(put)(y + 2 * l, __builtin_shufflevector(a, b, JOINED_LOW));
             NAMED(put)(y + 2 * l + NAMED(VEC), __builtin_shufflevector(a, b, JOINED_HIGH));
