@@ -199,30 +199,9 @@ static inline float widen_bf16(uint16_t x) {
 
 /* --- rows of a bag --------------------------------------------------------------------------------------------------------------- */
 
-/* Columns that stay in registers while the rows go by: four of the compiler's own vectors, since it keeps an array of as
-   many floats in memory (four times slower). */
-enum { BLOCK_MOST = 12, AHEAD = 16 };
 typedef float lane16 __attribute__((vector_size(64)));
 typedef uint16_t half16 __attribute__((vector_size(32)));
 typedef uint32_t bits16 __attribute__((vector_size(64)));
-
-static inline lane16 lanes_of_f32(const char *from) {
-    lane16 v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-static inline lane16 lanes_of_f16(const char *from) {
-#if defined(__AVX512F__)
-    return (lane16)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
-#else
-    lane16 v;
-    float floats[16];
-    floats_of_f16(floats, (const uint16_t *)(const void *)from, 16);
-    memcpy(&v, floats, sizeof v);
-    return v;
-#endif
-}
 
 static inline lane16 lanes_of_bf16(const char *from) {
 #if defined(__AVX512F__) /* which GCC 12 makes seven instructions of */
@@ -236,33 +215,75 @@ static inline lane16 lanes_of_bf16(const char *from) {
 #endif
 }
 
-/* Rows i of a block of `vectors` times 16 columns. The last four parameters are constants wherever this is called. */
-static inline __attribute__((always_inline)) void add_block(lane16 *s, const row_list *rows, const char *base, int64_t i, int size,
-                                                            lane16 (*read)(const char *), bool scales, int vectors) {
+/* Columns that stay in registers while the rows go by, in vectors as wide as those are: gcc 12 keeps an array of floats in memory, and
+   wider vectors too (four times slower). BLOCK_LEAST vectors leave registers for what is read. */
+#if defined(__AVX512F__)
+enum { BAG_LANES = 16, BLOCK_LEAST = 4 };
+#elif defined(__AVX__)
+enum { BAG_LANES = 8, BLOCK_LEAST = 8 };
+#else
+enum { BAG_LANES = 4, BLOCK_LEAST = 8 };
+#endif
+enum { BLOCK_MOST = 12, AHEAD = 16 };
+typedef float bag_lanes __attribute__((vector_size(4 * BAG_LANES)));
+typedef uint16_t bag_halves __attribute__((vector_size(2 * BAG_LANES)));
+typedef uint32_t bag_bits __attribute__((vector_size(4 * BAG_LANES)));
+
+static inline bag_lanes bag_of_f32(const char *from) {
+    bag_lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+static inline bag_lanes bag_of_f16(const char *from) {
+#if defined(__AVX512F__)
+    return (bag_lanes)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
+#else
+    bag_lanes v;
+    float floats[BAG_LANES];
+    floats_of_f16(floats, (const uint16_t *)(const void *)from, BAG_LANES);
+    memcpy(&v, floats, sizeof v);
+    return v;
+#endif
+}
+
+static inline bag_lanes bag_of_bf16(const char *from) {
+#if defined(__AVX512F__)
+    return lanes_of_bf16(from);
+#else
+    bag_halves halves;
+    memcpy(&halves, from, sizeof halves);
+    return (bag_lanes)(__builtin_convertvector(halves, bag_bits) << 16);
+#endif
+}
+
+/* Rows i of a block of `vectors` times BAG_LANES columns. The last four parameters are constants wherever this is called. */
+static inline __attribute__((always_inline)) void add_block(bag_lanes *s, const row_list *rows, const char *base, int64_t i, int size,
+                                                            bag_lanes (*read)(const char *), bool scales, int vectors) {
     const char *row = base + rows->offsets[i];
-    lane16 by = {0};
+    bag_lanes by = {0};
     if (scales) {
         by += rows->by[i * rows->by_step];
     }
 #pragma GCC unroll 16
     for (int k = 0; k < vectors; k++) {
-        s[k] += scales ? by * read(row + k * 16 * size) : read(row + k * 16 * size);
+        s[k] += scales ? by * read(row + k * BAG_LANES * size) : read(row + k * BAG_LANES * size);
     }
 }
 
 static inline __attribute__((always_inline)) void sum_block(float *acc, const row_list *rows, int64_t column, int size,
-                                                            lane16 (*read)(const char *), bool scales, int vectors) {
+                                                            bag_lanes (*read)(const char *), bool scales, int vectors) {
     const char *base = rows->base + column * size;
-    lane16 s[BLOCK_MOST];
+    bag_lanes s[BLOCK_MOST];
     int64_t i = 0, n_fetched = rows->n_ahead - AHEAD < rows->n ? rows->n_ahead - AHEAD : rows->n;
 #pragma GCC unroll 16
     for (int k = 0; k < vectors; k++) {
-        s[k] = (lane16){0};
+        s[k] = (bag_lanes){0};
     }
     for (; i < n_fetched; i++) {
         const char *ahead = base + rows->offsets[i + AHEAD];
 #pragma GCC unroll 16
-        for (int k = 0; k < vectors * size / 4; k++) {
+        for (int k = 0; k < vectors * BAG_LANES * size / 64; k++) {
             __builtin_prefetch(ahead + k * 64);
         }
         add_block(s, rows, base, i, size, read, scales, vectors);
@@ -272,13 +293,13 @@ static inline __attribute__((always_inline)) void sum_block(float *acc, const ro
     }
 #pragma GCC unroll 16
     for (int k = 0; k < vectors; k++) {
-        memcpy(acc + column + 16 * k, &s[k], sizeof s[k]);
+        memcpy(acc + column + BAG_LANES * k, &s[k], sizeof s[k]);
     }
 }
 
 /* As many columns at once as registers hold: a row's lines are then read one after the other. */
 static inline __attribute__((always_inline)) int64_t sum_blocks(float *acc, const row_list *rows, int64_t n, int size,
-                                                                lane16 (*read)(const char *), bool scales) {
+                                                                bag_lanes (*read)(const char *), bool scales) {
     int64_t c = 0;
 #if defined(__AVX512F__)
     for (; c + 192 <= n; c += 192) {
@@ -288,14 +309,14 @@ static inline __attribute__((always_inline)) int64_t sum_blocks(float *acc, cons
         sum_block(acc, rows, c, size, read, scales, 8);
     }
 #endif
-    for (; c + 64 <= n; c += 64) {
-        sum_block(acc, rows, c, size, read, scales, 4);
+    for (; c + BLOCK_LEAST * BAG_LANES <= n; c += BLOCK_LEAST * BAG_LANES) {
+        sum_block(acc, rows, c, size, read, scales, BLOCK_LEAST);
     }
     return c;
 }
 
 static inline __attribute__((always_inline)) void sum_rows(float *acc, const row_list *rows, int64_t n, int size,
-                                                           lane16 (*read)(const char *), add_row_fn *add) {
+                                                           bag_lanes (*read)(const char *), add_row_fn *add) {
     int64_t c = rows->by != NULL ? sum_blocks(acc, rows, n, size, read, true) : sum_blocks(acc, rows, n, size, read, false);
     if (c < n) {
         memset(acc + c, 0, (size_t)(n - c) * sizeof *acc);
@@ -306,15 +327,15 @@ static inline __attribute__((always_inline)) void sum_rows(float *acc, const row
 }
 
 static void sum_rows_f32(float *acc, const row_list *rows, int64_t n) {
-    sum_rows(acc, rows, n, 4, lanes_of_f32, add_f32);
+    sum_rows(acc, rows, n, 4, bag_of_f32, add_f32);
 }
 
 static void sum_rows_f16(float *acc, const row_list *rows, int64_t n) {
-    sum_rows(acc, rows, n, 2, lanes_of_f16, add_f16);
+    sum_rows(acc, rows, n, 2, bag_of_f16, add_f16);
 }
 
 static void sum_rows_bf16(float *acc, const row_list *rows, int64_t n) {
-    sum_rows(acc, rows, n, 2, lanes_of_bf16, add_bf16);
+    sum_rows(acc, rows, n, 2, bag_of_bf16, add_bf16);
 }
 
 /* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
