@@ -3,22 +3,56 @@
 #include "engine/kernels/cpu/isa/fft_loops.h"
 
 #include "engine/kernels/cpu/isa/copy_loops.h"
+#include "engine/kernels/cpu/isa/registers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 static const copy_loops *const copies = &ISA_SYMBOL(copy_loops);
 
-/* Whether a square of a vector's edge fits the registers. */
-#if defined(__AVX512F__)
+/* Whether lines are turned round in registers, a vector's lanes of them at a time. */
+#if defined(__AVX512F__) || defined(__AVX2__)
 enum { SQUARES_FIT = 1 };
 #else
 enum { SQUARES_FIT = 0 };
+#endif
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* Number i of register k becomes number k of register i. */
+static inline void turn_square_f32(__m256 v[8]) {
+    __m256 a[8], b[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
+        a[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) { /* number j of b[i + j] in either half: those of registers i to i + 3 */
+        b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+        b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+        b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+    }
+}
+
+static inline void turn_square_f64(__m256d v[4]) {
+    __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
+    __m256d c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    v[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    v[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    v[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
 #endif
 
 #define REAL         float

@@ -2,8 +2,8 @@
 /* Transforms for one real type. The includer defines REAL, COMPLEX_LOG2 (of a complex number's bytes), the
    shuffles that take complex numbers apart and join them, and NAMED(name); included once per type. */
 
-typedef REAL NAMED(vec) __attribute__((vector_size(64)));
-enum { NAMED(VEC) = 64 / sizeof(REAL) };
+typedef REAL NAMED(vec) __attribute__((vector_size(REGISTER_BYTES)));
+enum { NAMED(VEC) = REGISTER_BYTES / sizeof(REAL) };
 
 static inline NAMED(vec) NAMED(get)(const REAL *from) {
     NAMED(vec) v;
@@ -15,17 +15,18 @@ static inline void NAMED(put)(REAL *to, NAMED(vec) v) {
     memcpy(to, &v, sizeof v);
 }
 
-/* n rows of w complex numbers, `stride` (complex) apart, to rows of `pitch` in two buffers. Where registers are narrower than `vec`,
-   gcc 12 would take its shuffles number by number, through memory: it makes more of the plain loop. */
+/* n rows of w complex numbers, `stride` (complex) apart, to rows of `pitch` in two buffers. */
 static void NAMED(part)(const REAL *x, int64_t n, int64_t stride, int64_t w, int64_t pitch, REAL *restrict re,
                         REAL *restrict im) {
     for (int64_t e = 0; e < n; e++, x += 2 * stride, re += pitch, im += pitch) {
         int64_t l = 0;
-        for (; SQUARES_FIT && l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+#if defined(__AVX512F__)
+        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
             NAMED(vec) a = NAMED(get)(x + 2 * l), b = NAMED(get)(x + 2 * l + NAMED(VEC));
             NAMED(put)(re + l, __builtin_shufflevector(a, b, EVENS));
             NAMED(put)(im + l, __builtin_shufflevector(a, b, ODDS));
         }
+#endif
         for (; l < w; l++) {
             re[l] = x[2 * l];
             im[l] = x[2 * l + 1];
@@ -37,11 +38,13 @@ static void NAMED(join)(REAL *restrict y, int64_t n, int64_t stride, int64_t w, 
                         REAL by) {
     for (int64_t e = 0; e < n; e++, y += 2 * stride, re += pitch, im += pitch) {
         int64_t l = 0;
-        for (; SQUARES_FIT && l + NAMED(VEC) <= w; l += NAMED(VEC)) {
+#if defined(__AVX512F__)
+        for (; l + NAMED(VEC) <= w; l += NAMED(VEC)) {
             NAMED(vec) a = by * NAMED(get)(re + l), b = by * NAMED(get)(im + l);
             NAMED(put)(y + 2 * l, __builtin_shufflevector(a, b, JOINED_LOW));
             NAMED(put)(y + 2 * l + NAMED(VEC), __builtin_shufflevector(a, b, JOINED_HIGH));
         }
+#endif
         for (; l < w; l++) {
             y[2 * l] = by * re[l];
             y[2 * l + 1] = by * im[l];
@@ -131,6 +134,44 @@ static int64_t NAMED(turn_out)(REAL *y, int64_t n, int64_t lane_stride, int64_t 
             for (int q = 0; q < 4; q++) {
                 NAMED(put)(y + (q * NAMED(QUARTER) + k) * lane_stride + 2 * e, v[k + q * NAMED(QUARTER)]);
             }
+        }
+    }
+    return e;
+}
+#elif defined(__AVX2__)
+/* VEC lines, contiguous and lane_stride numbers apart, to rows of re and im: the turned numbers of each are those in turn. Answers how many
+   of the n elements it took. */
+static int64_t NAMED(turn_in)(const REAL *x, int64_t n, int64_t lane_stride, int64_t pitch, REAL *re, REAL *im) {
+    int64_t e = 0;
+    for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
+        NAMED(vec) v[NAMED(VEC)];
+#pragma GCC unroll 8
+        for (int k = 0; k < NAMED(VEC); k++) {
+            v[k] = NAMED(get)(x + k * lane_stride + 2 * e);
+        }
+        NAMED(turn_square)(v);
+#pragma GCC unroll 4
+        for (int k = 0; k < NAMED(VEC) / 2; k++) {
+            NAMED(put)(re + (e + k) * pitch, v[2 * k]);
+            NAMED(put)(im + (e + k) * pitch, v[2 * k + 1]);
+        }
+    }
+    return e;
+}
+
+static int64_t NAMED(turn_out)(REAL *y, int64_t n, int64_t lane_stride, int64_t pitch, const REAL *re, const REAL *im, REAL by) {
+    int64_t e = 0;
+    for (; e + NAMED(VEC) / 2 <= n; e += NAMED(VEC) / 2) {
+        NAMED(vec) v[NAMED(VEC)];
+#pragma GCC unroll 4
+        for (int k = 0; k < NAMED(VEC) / 2; k++) {
+            v[2 * k] = by * NAMED(get)(re + (e + k) * pitch);
+            v[2 * k + 1] = by * NAMED(get)(im + (e + k) * pitch);
+        }
+        NAMED(turn_square)(v);
+#pragma GCC unroll 8
+        for (int k = 0; k < NAMED(VEC); k++) {
+            NAMED(put)(y + k * lane_stride + 2 * e, v[k]);
         }
     }
     return e;

@@ -54,7 +54,7 @@ ALWAYS_INLINE void narrow(uint16_t *to, const elem *from, dtype t, bool streams)
         memcpy(&p, from + k, sizeof p);
         half_bits made = half_bits_of(t, p);
         if (streams) {
-            stream_line(to + k, &made);
+            stream_registers(to + k, &made, sizeof made);
         } else {
             memcpy(to + k, &made, sizeof made);
         }

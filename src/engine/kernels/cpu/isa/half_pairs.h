@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 32 f16 or bf16, a line of memory, widened and narrowed in registers. */
+/* A register of f16 or bf16, widened and narrowed in registers. */
 #ifndef ENGINE_KERNELS_CPU_ISA_HALF_PAIRS_H
 #define ENGINE_KERNELS_CPU_ISA_HALF_PAIRS_H
 
 #include "engine/kernels/cpu/isa/half.h"
+#include "engine/kernels/cpu/isa/registers.h"
 
 #include <string.h>
 
@@ -13,21 +14,44 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
-/* 64 bytes, in as many registers as the instruction set needs. */
-typedef float float_pack __attribute__((vector_size(64)));
-typedef uint32_t half_bits __attribute__((vector_size(64)));
-typedef uint16_t half_words __attribute__((vector_size(32)));
+typedef float float_pack __attribute__((vector_size(REGISTER_BYTES)));
+typedef uint32_t half_bits __attribute__((vector_size(REGISTER_BYTES)));
+typedef uint16_t half_words __attribute__((vector_size(REGISTER_BYTES / 2)));
 
 typedef struct float_pair {
     float_pack a, b;
 } float_pair;
 
-enum { HALF_PAIR = 32 };
+/* A pack by sixteen bytes: number by number the compiler would take each out of it. */
+typedef float four_floats __attribute__((vector_size(16)));
+
+static inline __attribute__((always_inline)) four_floats fours_sum(float_pack p) {
+#if REGISTER_BYTES == 64
+    typedef float eight_floats __attribute__((vector_size(32)));
+    eight_floats eight[2];
+    four_floats four[2];
+    memcpy(eight, &p, sizeof p);
+    eight[0] += eight[1];
+    memcpy(four, &eight[0], sizeof four);
+    return four[0] + four[1];
+#elif REGISTER_BYTES == 32
+    four_floats four[2];
+    memcpy(four, &p, sizeof p);
+    return four[0] + four[1];
+#else
+    return p;
+#endif
+}
+
+enum { HALF_PAIR = REGISTER_BYTES / 2 /* elements */ };
 
 static inline __attribute__((always_inline)) float_pair float_pair_of_f16(half_bits x) {
 #if defined(__AVX512F__)
     return (float_pair){(float_pack)_mm512_cvtph_ps(_mm512_castsi512_si256((__m512i)x)),
                         (float_pack)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)x, 1))};
+#elif defined(__AVX2__)
+    return (float_pair){(float_pack)_mm256_cvtph_ps(_mm256_castsi256_si128((__m256i)x)),
+                        (float_pack)_mm256_cvtph_ps(_mm256_extracti128_si256((__m256i)x, 1))};
 #else
     float floats[HALF_PAIR];
     uint16_t halves[HALF_PAIR];
@@ -65,6 +89,11 @@ static inline __attribute__((always_inline)) float_pair float_pair_at(dtype t, c
         return (float_pair){(float_pack)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)at)),
                             (float_pack)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(at + HALF_PAIR / 2)))};
     }
+#elif defined(__AVX2__)
+    if (t == ASSAY_F16) {
+        return (float_pair){(float_pack)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)at)),
+                            (float_pack)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(at + HALF_PAIR / 2)))};
+    }
 #endif
     half_bits x;
     memcpy(&x, at, sizeof x);
@@ -89,6 +118,10 @@ static inline __attribute__((always_inline)) half_bits half_bits_of_f16(float_pa
     __m256i low = _mm512_cvtps_ph((__m512)p.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m256i high = _mm512_cvtps_ph((__m512)p.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     return (half_bits)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#elif defined(__AVX2__)
+    __m128i low = _mm256_cvtps_ph((__m256)p.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m128i high = _mm256_cvtps_ph((__m256)p.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return (half_bits)_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 #else
     float floats[HALF_PAIR];
     uint16_t halves[HALF_PAIR];
@@ -106,6 +139,8 @@ static inline __attribute__((always_inline)) half_bits half_bits_of_f16(float_pa
 static inline __attribute__((always_inline)) half_bits bf16_joined(half_bits even, half_bits odd) {
 #if defined(__AVX512BW__)
     return (half_bits)_mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32((__m512i)even, 16), (__m512i)odd);
+#elif defined(__AVX2__)
+    return (half_bits)_mm256_blend_epi16(_mm256_srli_epi32((__m256i)even, 16), (__m256i)odd, 0xaa);
 #else
     return (odd & 0xffff0000) | even >> 16;
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of f16 and bf16 by look-up: each of the 65,536 numbers that there are has its result in a table. The few that numbers of a
    tensor are near to keep to L1 (bf16 that are normally distributed: 5 KB), or to L2. */
-#include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
@@ -42,51 +41,49 @@ ALWAYS_INLINE __m128i eight_results(const uint16_t *x, const uint16_t *table) {
 }
 #endif
 
-/* Eights of a line in one vector: through memory it would wait for the stores of its parts. */
-ALWAYS_INLINE half_bits line_of(const void *parts) {
-#if defined(__AVX512F__)
-    const __m128i *part = parts;
-    __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(part[0]), part[1], 1);
-    __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(part[2]), part[3], 1);
-    return (half_bits)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-#else
-    half_bits line;
-    memcpy(&line, parts, sizeof line);
-    return line;
-#endif
-}
+enum { LINE = STREAM_LINE / sizeof(uint16_t) };
 
-/* Results of a line of 32. Put together in vector registers where it can be: the CPU has units for that beside those that take numbers
-   apart, and starts one store a cycle, however small. */
-ALWAYS_INLINE half_bits results_of(const uint16_t *x, const uint16_t *table) {
-#if defined(__SSE2__)
-    __m128i parts[4];
-    for (int i = 0; i < 4; i++) {
-        parts[i] = eight_results(x + 8 * i, table);
-    }
-#else
-    uint16_t parts[HALF_PAIR];
-    for (int i = 0; i < HALF_PAIR; i++) {
-        parts[i] = table[x[i]];
-    }
-#endif
-    return line_of(parts);
+/* Results of a line, in registers. Put together there: the CPU has units for that beside those that take numbers apart, and starts one
+   store a cycle, however small; through memory a register would wait for the stores of its parts. */
+#if defined(__AVX512F__)
+ALWAYS_INLINE void set_results(uint16_t *to, const uint16_t *x, const uint16_t *table, bool streams) {
+    __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(eight_results(x, table)), eight_results(x + 8, table), 1);
+    __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(eight_results(x + 16, table)), eight_results(x + 24, table), 1);
+    __m512i line = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    streams ? stream_line(to, &line) : (void)memcpy(to, &line, sizeof line);
 }
+#elif defined(__AVX2__)
+ALWAYS_INLINE void set_results(uint16_t *to, const uint16_t *x, const uint16_t *table, bool streams) {
+    for (int k = 0; k < LINE; k += 16) {
+        __m256i part = _mm256_inserti128_si256(_mm256_castsi128_si256(eight_results(x + k, table)), eight_results(x + k + 8, table), 1);
+        streams ? stream_register(to + k, &part) : (void)memcpy(to + k, &part, sizeof part);
+    }
+}
+#elif defined(__SSE2__)
+ALWAYS_INLINE void set_results(uint16_t *to, const uint16_t *x, const uint16_t *table, bool streams) {
+    for (int k = 0; k < LINE; k += 8) {
+        __m128i part = eight_results(x + k, table);
+        streams ? stream_register(to + k, &part) : (void)memcpy(to + k, &part, sizeof part);
+    }
+}
+#else
+ALWAYS_INLINE void set_results(uint16_t *to, const uint16_t *x, const uint16_t *table, bool streams) {
+    (void)streams;
+    for (int i = 0; i < LINE; i++) {
+        to[i] = table[x[i]];
+    }
+}
+#endif
 
 ALWAYS_INLINE void look_up(const pointwise_halves *h, bool streams) {
     uint16_t *out = h->chunk.out;
     const uint16_t *x = h->chunk.in[0], *table = h->table;
     int64_t i = 0, n = h->chunk.n;
-    for (; i + HALF_PAIR <= n; i += HALF_PAIR) {
+    for (; i + LINE <= n; i += LINE) {
         if (h->fetches) {
             ask_ahead(x + i);
         }
-        half_bits made = results_of(x + i, table);
-        if (streams) {
-            stream_line(out + i, &made);
-        } else {
-            memcpy(out + i, &made, sizeof made);
-        }
+        set_results(out + i, x + i, table, streams);
     }
     for (; i < n; i++) {
         out[i] = table[x[i]];

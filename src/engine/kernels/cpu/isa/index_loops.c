@@ -4,6 +4,7 @@
 
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/index_elements.h"
+#include "engine/kernels/cpu/isa/registers.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -199,35 +200,12 @@ static inline float widen_bf16(uint16_t x) {
 
 /* --- rows of a bag --------------------------------------------------------------------------------------------------------------- */
 
-typedef float lane16 __attribute__((vector_size(64)));
-typedef uint16_t half16 __attribute__((vector_size(32)));
-typedef uint32_t bits16 __attribute__((vector_size(64)));
-
-static inline lane16 lanes_of_bf16(const char *from) {
-#if defined(__AVX512F__) /* which GCC 12 makes seven instructions of */
-    __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from));
-    return (lane16)_mm512_slli_epi32(words, 16);
-#else
-    half16 halves;
-    memcpy(&halves, from, sizeof halves);
-    bits16 bits = __builtin_convertvector(halves, bits16) << 16;
-    return (lane16)bits;
-#endif
-}
-
-/* Columns that stay in registers while the rows go by, in vectors as wide as those are: gcc 12 keeps an array of floats in memory, and
-   wider vectors too (four times slower). BLOCK_LEAST vectors leave registers for what is read. */
-#if defined(__AVX512F__)
-enum { BAG_LANES = 16, BLOCK_LEAST = 4 };
-#elif defined(__AVX__)
-enum { BAG_LANES = 8, BLOCK_LEAST = 8 };
-#else
-enum { BAG_LANES = 4, BLOCK_LEAST = 8 };
-#endif
-enum { BLOCK_MOST = 12, AHEAD = 16 };
-typedef float bag_lanes __attribute__((vector_size(4 * BAG_LANES)));
-typedef uint16_t bag_halves __attribute__((vector_size(2 * BAG_LANES)));
-typedef uint32_t bag_bits __attribute__((vector_size(4 * BAG_LANES)));
+/* Columns that stay in registers while the rows go by, in vectors as wide as those are: gcc 12 keeps an array of floats in memory.
+   BLOCK_LEAST vectors leave registers for what is read. */
+enum { BAG_LANES = REGISTER_BYTES / 4, BLOCK_LEAST = REGISTER_BYTES == 64 ? 4 : 8, BLOCK_MOST = 12, AHEAD = 16 };
+typedef float bag_lanes __attribute__((vector_size(REGISTER_BYTES)));
+typedef uint16_t bag_halves __attribute__((vector_size(REGISTER_BYTES / 2)));
+typedef uint32_t bag_bits __attribute__((vector_size(REGISTER_BYTES)));
 
 static inline bag_lanes bag_of_f32(const char *from) {
     bag_lanes v;
@@ -248,8 +226,9 @@ static inline bag_lanes bag_of_f16(const char *from) {
 }
 
 static inline bag_lanes bag_of_bf16(const char *from) {
-#if defined(__AVX512F__)
-    return lanes_of_bf16(from);
+#if defined(__AVX512F__) /* which GCC 12 makes seven instructions of */
+    __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from));
+    return (bag_lanes)_mm512_slli_epi32(words, 16);
 #else
     bag_halves halves;
     memcpy(&halves, from, sizeof halves);
@@ -338,49 +317,64 @@ static void sum_rows_bf16(float *acc, const row_list *rows, int64_t n) {
     sum_rows(acc, rows, n, 2, bag_of_bf16, add_bf16);
 }
 
-/* 64 partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
-enum { LANES = 64 };
-
-typedef float lane8 __attribute__((vector_size(32)));
-typedef float lane4 __attribute__((vector_size(16)));
-
 /* The sum of the lanes, by halves. */
-static inline float sum_of_lanes(lane16 v) {
-    lane8 eight[2];
-    lane4 four[2];
-    memcpy(eight, &v, sizeof v);
-    eight[0] += eight[1];
-    memcpy(four, eight, sizeof four);
-    four[0] += four[1];
-    return (four[0][0] + four[0][1]) + (four[0][2] + four[0][3]);
+static inline float sum_of_lanes(bag_lanes v) {
+    float lane[BAG_LANES];
+    memcpy(lane, &v, sizeof v);
+    for (int half = BAG_LANES / 2; half > 0; half /= 2) {
+        for (int k = 0; k < half; k++) {
+            lane[k] += lane[k + half];
+        }
+    }
+    return lane[0];
+}
+
+/* Partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
+enum { DOT_SUMS = BLOCK_LEAST, DOT_LANES = DOT_SUMS * BAG_LANES };
+
+static inline float sum_of_sums(const bag_lanes s[DOT_SUMS]) {
+    bag_lanes all = (s[0] + s[1]) + (s[2] + s[3]);
+    return sum_of_lanes(DOT_SUMS == 8 ? all + ((s[DOT_SUMS - 4] + s[DOT_SUMS - 3]) + (s[DOT_SUMS - 2] + s[DOT_SUMS - 1])) : all);
+}
+
+static inline __attribute__((always_inline)) double dot_with(const char *a, const char *b, int64_t n, int size,
+                                                             bag_lanes (*read)(const char *), float (*read_one)(const char *)) {
+    bag_lanes s[DOT_SUMS] = {{0}};
+    float rest = 0;
+    int64_t i = 0;
+    for (; i + DOT_LANES <= n; i += DOT_LANES) {
+#pragma GCC unroll 16
+        for (int k = 0; k < DOT_SUMS; k++) {
+            s[k] += read(a + (i + k * BAG_LANES) * size) * read(b + (i + k * BAG_LANES) * size);
+        }
+    }
+    for (; i + BAG_LANES <= n; i += BAG_LANES) {
+        s[0] += read(a + i * size) * read(b + i * size);
+    }
+    for (; i < n; i++) {
+        rest += read_one(a + i * size) * read_one(b + i * size);
+    }
+    return (double)(sum_of_sums(s) + rest);
+}
+
+static inline float one_f32(const char *from) {
+    float x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+
+static inline float one_bf16(const char *from) {
+    uint16_t x;
+    memcpy(&x, from, sizeof x);
+    return widen_bf16(x);
 }
 
 static double dot_f32(const void *left, const void *right, int64_t n) {
-    const float *a = left, *b = right;
-    lane16 s[LANES / 16] = {{0}};
-    float rest = 0;
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES / 16; k++) {
-            lane16 x, y;
-            memcpy(&x, a + i + 16 * k, sizeof x);
-            memcpy(&y, b + i + 16 * k, sizeof y);
-            s[k] += x * y;
-        }
-    }
-    for (; i + 16 <= n; i += 16) {
-        lane16 x, y;
-        memcpy(&x, a + i, sizeof x);
-        memcpy(&y, b + i, sizeof y);
-        s[0] += x * y;
-    }
-    for (; i < n; i++) {
-        rest += a[i] * b[i];
-    }
-    return (double)(sum_of_lanes((s[0] + s[1]) + (s[2] + s[3])) + rest);
+    return dot_with(left, right, n, 4, bag_of_f32, one_f32);
 }
 
 static double dot_f64(const void *left, const void *right, int64_t n) {
+    enum { LANES = 64 };
     const double *a = left, *b = right;
     double sums[LANES] = {0}, total = 0;
     int64_t i = 0;
@@ -411,18 +405,7 @@ static double dot_f16(const void *left, const void *right, int64_t n) {
 }
 
 static double dot_bf16(const void *left, const void *right, int64_t n) {
-    const uint16_t *a = left, *b = right;
-    lane16 s0 = {0}, s1 = {0};
-    float rest = 0;
-    int64_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        s0 += lanes_of_bf16((const char *)(a + i)) * lanes_of_bf16((const char *)(b + i));
-        s1 += lanes_of_bf16((const char *)(a + i + 16)) * lanes_of_bf16((const char *)(b + i + 16));
-    }
-    for (; i < n; i++) {
-        rest += widen_bf16(a[i]) * widen_bf16(b[i]);
-    }
-    return (double)(sum_of_lanes(s0 + s1) + rest);
+    return dot_with(left, right, n, 2, bag_of_bf16, one_bf16);
 }
 
 static void max_row_f32(float *acc, int64_t *row, const float *src, int64_t n, int64_t from) {

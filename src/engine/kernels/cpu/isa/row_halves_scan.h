@@ -2,10 +2,10 @@
 /* Template, part of row_halves_template.h: running sums. They run in float over a block, which begins with what is summed up in double before
    it; a block's own sum goes there. Where a sum on the way is not finite, the block has no result: beyond float a sum in double may be. */
 
-/* The first n elements of a line. line: all of them, past the caches. */
+/* The first n elements of a pair. line: all of them, past the caches, to where whole lines go. */
 ALWAYS_INLINE void scan_set(uint16_t *to, half_bits made, int64_t n, bool line) {
     if (line) {
-        stream_line(to, &made);
+        stream_registers(to, &made, sizeof made);
     } else if (n >= PAIR) {
         memcpy(to, &made, sizeof made);
     } else {
@@ -40,9 +40,9 @@ ALWAYS_INLINE half_bits not_finite(half_bits before, pair p) {
 }
 
 ALWAYS_INLINE bool any_bit(half_bits bits) {
-    uint64_t part[8], all = 0;
+    uint64_t part[sizeof bits / 8], all = 0;
     memcpy(part, &bits, sizeof part);
-    for (int i = 0; i < 8; i++) {
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         all |= part[i];
     }
     return all != 0;

@@ -12,7 +12,7 @@
 
 typedef float_pack pack;
 typedef float_pair pair;
-enum { PACK = 16, PAIR = HALF_PAIR };
+enum { PACK = HALF_PAIR / 2, PAIR = HALF_PAIR };
 
 /* --- sums ------------------------------------------------------------------------------------------------------------------- */
 
@@ -52,15 +52,8 @@ ALWAYS_INLINE pack size_of(pack x) {
 
 /* By halves: number by number the compiler takes each out of the pack. */
 ALWAYS_INLINE float pack_sum(pack p) {
-    typedef float half_pack __attribute__((vector_size(32)));
-    typedef float quarter_pack __attribute__((vector_size(16)));
-    half_pack half[2];
-    quarter_pack quarter[2];
-    memcpy(half, &p, sizeof p);
-    half[0] += half[1];
-    memcpy(quarter, &half[0], sizeof quarter);
-    quarter[0] += quarter[1];
-    return (quarter[0][0] + quarter[0][1]) + (quarter[0][2] + quarter[0][3]);
+    four_floats four = fours_sum(p);
+    return (four[0] + four[1]) + (four[2] + four[3]);
 }
 
 /* Four sums side by side, since one alone would wait for each addition. */
@@ -193,10 +186,11 @@ ALWAYS_INLINE walk walk_from(const uint16_t *x, int64_t ahead, int64_t row_strid
     return (walk){ahead > 0 ? row : 0, 0, row_stride, n};
 }
 
-/* As many pairs as `pairs` says. */
+/* As many pairs as `pairs` says, which are whole lines. */
 ALWAYS_INLINE void walk_on(walk *w, int64_t pairs) {
-    for (int64_t k = 0; w->row != 0 && k < pairs; k++) {
-        __builtin_prefetch((const char *)(w->row + (uintptr_t)(w->at + k * PAIR) * sizeof(uint16_t)), 0, 2);
+    enum { LINE = STREAM_LINE / sizeof(uint16_t) };
+    for (int64_t k = 0; w->row != 0 && k < pairs * PAIR; k += LINE) {
+        __builtin_prefetch((const char *)(w->row + (uintptr_t)(w->at + k) * sizeof(uint16_t)), 0, 2);
     }
     w->at += pairs * PAIR;
     if (w->at >= w->n) {
@@ -357,7 +351,7 @@ static void moments_twice(const uint16_t *x, int64_t n, double *mean, double *m2
 /* In one pass, about the mean of some: what is taken off squares for the mean lying elsewhere is at most n / NEAR m2, since those are among
    them, and of the digits that sums in float have halves need few. */
 static void moments(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
-    enum { NEAR = 2 * PAIR };
+    enum { NEAR = 64 };
     const uint16_t *x = at;
     for (int64_t r = 0; r < rows; r++, x += n) {
         int64_t near = n < NEAR ? n : NEAR;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Template, part of row_loops_real.h: a chunk of a row of row_loops_columns.h. `t` as in row_loops_pairs.h. */
 
-/* A block is gone over two packs of a group of rows at a time: in larger portions reading, computing and storing wait for each
-   other. */
-enum { CHUNK = PAIR, KEPT_AHEAD = 4 /* rows */ };
+/* A block is gone over two lines of the computing type of a group of rows at a time, which are in registers: in larger portions reading,
+   computing and storing wait for each other. */
+enum { CHUNK = COLUMNS_CHUNK_BYTES / sizeof(value), CHUNK_PAIRS = CHUNK / PAIR, KEPT_AHEAD = 4 /* rows */ };
+
+typedef struct chunk {
+    pair p[CHUNK_PAIRS];
+} chunk;
+
+#define EACH_PAIR(q) for (int q = 0; q < CHUNK_PAIRS; q++)
 
 /* What is kept of a block: exponentials, else what was read, as it was read. */
 static inline __attribute__((always_inline)) dtype kept_type(columns_kind kind, dtype t) {
@@ -12,34 +18,68 @@ static inline __attribute__((always_inline)) dtype kept_type(columns_kind kind, 
 
 /* A chunk's CHUNK elements. Where rows begin within lines, chunks are read from any place and are in order; else as row_pair has
    them, and all that goes with a chunk's columns is in the same order. */
-static inline __attribute__((always_inline)) pair chunk_at(dtype t, bool in_order, const void *at) {
-    return in_order ? row_pair_in_order(t, at) : row_pair(t, at, 0);
+static inline __attribute__((always_inline)) chunk chunk_at(dtype t, bool in_order, const void *at) {
+    chunk c;
+    EACH_PAIR(q) {
+        c.p[q] = in_order ? row_pair_in_order(t, row_at(t, at, q * PAIR)) : row_pair(t, at, q * PAIR);
+    }
+    return c;
 }
 
-static inline __attribute__((always_inline)) void chunk_set(dtype t, bool in_order, void *to, pair p, bool lines) {
-    if (in_order) {
-        row_set_pair_in_order(t, to, p, lines);
-    } else {
-        row_set_pair(t, to, 0, p, lines);
+static inline __attribute__((always_inline)) void chunk_set(dtype t, bool in_order, void *to, chunk c, bool lines) {
+    EACH_PAIR(q) {
+        if (in_order) {
+            row_set_pair_in_order(t, row_to(t, to, q * PAIR), c.p[q], lines);
+        } else {
+            row_set_pair(t, to, q * PAIR, c.p[q], lines);
+        }
     }
 }
 
 /* Of numbers of the computing type. */
-static inline __attribute__((always_inline)) pair pair_at(const void *at) {
-    return row_pair(row_native, at, 0);
+static inline __attribute__((always_inline)) chunk numbers_at(const void *at) {
+    return chunk_at(row_native, false, at);
 }
 
-static inline __attribute__((always_inline)) void pair_set(void *to, pair p) {
-    memcpy(to, &p.a, sizeof p.a);
-    memcpy((char *)to + sizeof p.a, &p.b, sizeof p.b);
+static inline __attribute__((always_inline)) void numbers_set(void *to, chunk c) {
+    memcpy(to, &c, sizeof c);
 }
 
-/* p, as it was read from `from`. */
-static inline __attribute__((always_inline)) void chunk_keep(dtype t, void *to, const void *from, pair p) {
+static inline __attribute__((always_inline)) chunk chunk_of(value x) {
+    chunk c;
+    EACH_PAIR(q) {
+        c.p[q] = pair_of(x);
+    }
+    return c;
+}
+
+static inline __attribute__((always_inline)) chunk chunk_plus(chunk c, chunk d) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){c.p[q].a + d.p[q].a, c.p[q].b + d.p[q].b};
+    }
+    return c;
+}
+
+static inline __attribute__((always_inline)) chunk chunk_product(chunk c, chunk d) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){c.p[q].a * d.p[q].a, c.p[q].b * d.p[q].b};
+    }
+    return c;
+}
+
+static inline __attribute__((always_inline)) chunk chunk_most(chunk c, chunk d) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){pack_most(c.p[q].a, d.p[q].a), pack_most(c.p[q].b, d.p[q].b)};
+    }
+    return c;
+}
+
+/* c, as it was read from `from`. */
+static inline __attribute__((always_inline)) void chunk_keep(dtype t, void *to, const void *from, chunk c) {
     if (row_is_half(t)) {
         memcpy(to, from, (size_t)(CHUNK * row_size(t)));
     } else {
-        pair_set(to, p);
+        numbers_set(to, c);
     }
 }
 
@@ -95,26 +135,52 @@ static inline bool f16_exp_is_beyond(f16_exp_top top) {
 }
 #endif
 
+static inline __attribute__((always_inline)) chunk chunk_exps(dtype t, chunk c, chunk shift) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){columns_exp(t, c.p[q].a - shift.p[q].a), columns_exp(t, c.p[q].b - shift.p[q].b)};
+    }
+    return c;
+}
+
 /* What exponentials of a chunk's columns are less by, for f16_exp. */
 typedef struct chunk_quick {
-    f16_exp a, b;
+    f16_exp a[CHUNK_PAIRS], b[CHUNK_PAIRS];
 } chunk_quick;
 
+static inline __attribute__((always_inline)) chunk chunk_quick_exps(const chunk_quick *quick, chunk c, f16_exp_top *top) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){f16_exp_pack(&quick->a[q], c.p[q].a, top), f16_exp_pack(&quick->b[q], c.p[q].b, top)};
+    }
+    return c;
+}
+
+static inline __attribute__((always_inline)) bool chunk_is_near(dtype t, chunk shift) {
+    bool reaches = t == ASSAY_F16;
+    EACH_PAIR(q) {
+        reaches = reaches && f16_exp_reaches(shift.p[q].a) && f16_exp_reaches(shift.p[q].b);
+    }
+    return reaches;
+}
+
 /* A shift that f16_exp can have, where it reaches all. */
-static inline __attribute__((always_inline)) pair chunk_near_shift(dtype t, pair shift) {
-    if (t == ASSAY_F16 && f16_exp_reaches(shift.a) && f16_exp_reaches(shift.b)) {
-        return (pair){f16_exp_shift(shift.a), f16_exp_shift(shift.b)};
+static inline __attribute__((always_inline)) chunk chunk_near_shift(dtype t, chunk shift) {
+    const bool reaches = chunk_is_near(t, shift);
+    EACH_PAIR(q) {
+        shift.p[q] = reaches ? (pair){f16_exp_shift(shift.p[q].a), f16_exp_shift(shift.p[q].b)} : shift.p[q];
     }
     return shift;
 }
 
 /* False: it has another shift, as where a group's exponentials were taken again. */
-static inline __attribute__((always_inline)) bool chunk_quick_of(dtype t, pair shift, chunk_quick *q) {
-    if (t != ASSAY_F16 || !f16_exp_reaches(shift.a) || !f16_exp_reaches(shift.b)) {
+static inline __attribute__((always_inline)) bool chunk_quick_of(dtype t, chunk shift, chunk_quick *quick) {
+    if (!chunk_is_near(t, shift)) {
         return false;
     }
-    pair near = chunk_near_shift(t, shift);
-    *q = (chunk_quick){f16_exp_by(shift.a), f16_exp_by(shift.b)};
+    chunk near = chunk_near_shift(t, shift);
+    EACH_PAIR(q) {
+        quick->a[q] = f16_exp_by(shift.p[q].a);
+        quick->b[q] = f16_exp_by(shift.p[q].b);
+    }
     return memcmp(&near, &shift, sizeof near) == 0;
 }
 

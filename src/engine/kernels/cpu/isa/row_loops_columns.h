@@ -18,15 +18,18 @@ static inline __attribute__((always_inline)) int64_t rows_of_group(const columns
     return left < 0 ? 0 : left < all ? left : all;
 }
 
-static inline pack at_least(pack p, double least) {
-    pack q = (pack){0} + (value)least;
-    return pack_choose(p > q, p, q);
+static inline chunk at_least(chunk c, double least) {
+    const pack low = (pack){0} + (value)least;
+    EACH_PAIR(q) {
+        c.p[q] = (pair){pack_choose(c.p[q].a > low, c.p[q].a, low), pack_choose(c.p[q].b > low, c.p[q].b, low)};
+    }
+    return c;
 }
 
 /* --- finishing ------------------------------------------------------------------------------------------------------------- */
 
 /* other: of halves, what was read; else for the logarithm its exponential. What may cancel gets a whole one. */
-static inline __attribute__((always_inline)) pair finished(columns_kind kind, dtype t, pair kept, pair other, pair factor, pair less) {
+static inline __attribute__((always_inline)) pair finished_pair(columns_kind kind, dtype t, pair kept, pair other, pair factor, pair less) {
     switch (kind) {
     case COLUMNS_SOFTMAX:
         return (pair){kept.a * factor.a, kept.b * factor.b};
@@ -38,6 +41,13 @@ static inline __attribute__((always_inline)) pair finished(columns_kind kind, dt
         other = row_is_half(t) ? (pair){exp_pack(other.a), exp_pack(other.b)} : other;
         return (pair){kept.a - other.a * factor.a, kept.b - other.b * factor.b};
     }
+}
+
+static inline __attribute__((always_inline)) chunk finished(columns_kind kind, dtype t, chunk kept, chunk other, chunk factor, chunk less) {
+    EACH_PAIR(q) {
+        kept.p[q] = finished_pair(kind, t, kept.p[q], other.p[q], factor.p[q], less.p[q]);
+    }
+    return kept;
 }
 
 /* What a chunk of a group is finished by, and, where rows are shifted, what lies a chunk before it. */
@@ -105,20 +115,20 @@ static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t
         int64_t first = at == 0 && s->out_begins ? 0 : -lag, last = is_last && s->out_ends ? s->out_n - at : CHUNK - lag;
         chunk_ask(k, row_at(k, kept, KEPT_AHEAD * row));
         for (int64_t i = -before; i < CHUNK; i += CHUNK) {
-            pair b = kind > COLUMNS_LOG_SOFTMAX ? chunk_at(t, shifted, row_at(t, other, i)) : pair_of(0);
-            pair less = kind == COLUMNS_LOG_SOFTMAX ? pair_at(c.less + CHUNK + i) : pair_of(0);
-            pair a = chunk_at(k, shifted, row_at(k, kept, i));
+            chunk b = kind > COLUMNS_LOG_SOFTMAX ? chunk_at(t, shifted, row_at(t, other, i)) : chunk_of(0);
+            chunk less = kind == COLUMNS_LOG_SOFTMAX ? numbers_at(c.less + CHUNK + i) : chunk_of(0);
+            chunk a = chunk_at(k, shifted, row_at(k, kept, i));
             if (kind == COLUMNS_SOFTMAX) {
-                pair half = pair_at(c.half + CHUNK + i);
-                a = (pair){a.a * half.a * half.a, a.b * half.b * half.b};
+                chunk half = numbers_at(c.half + CHUNK + i);
+                a = chunk_product(chunk_product(a, half), half);
             }
-            pair_set(made + CHUNK + i, finished(kind, t, a, b, pair_at(c.factor + CHUNK + i), less));
+            numbers_set(made + CHUNK + i, finished(kind, t, a, b, numbers_at(c.factor + CHUNK + i), less));
         }
         if (before > 0) {
             join_rows(s, t, from + r, made + CHUNK, to, &first, &last);
         }
         for (int64_t i = 0; i < 3 * CHUNK; i += CHUNK) {
-            chunk_set(t, shifted, row_to(t, stored, i), pair_at(made + i), false);
+            chunk_set(t, shifted, row_to(t, stored, i), numbers_at(made + i), false);
         }
         size_t bytes = (size_t)((last - first) * row_size(t));
         if (s->past) {
@@ -127,7 +137,7 @@ static __attribute__((noinline)) void finish_edge(const columns_step *s, int64_t
             memcpy(row_to(t, to, first), row_at(t, stored, CHUNK + first), bytes);
         }
         if (before > 0 && is_last && !s->out_ends) {
-            chunk_set(k, shifted, row_to(k, s->kept, (from + r) * row - CHUNK), pair_at(made + CHUNK), false);
+            chunk_set(k, shifted, row_to(k, s->kept, (from + r) * row - CHUNK), numbers_at(made + CHUNK), false);
         }
         kept += row * row_size(k);
         other += row * row_size(t);
@@ -172,26 +182,24 @@ static __attribute__((noinline)) void read_again(const columns_step *s, int64_t 
     char *kept = row_to(k, s->kept, g * s->group * row + at);
     value *shift = (value *)s->shift + g * row + at, *sum = (value *)s->sum + at, before[CHUNK];
     memcpy(before, shift, sizeof before);
-    pair most = pair_at(before), total;
+    chunk most = numbers_at(before), total;
     for (int64_t r = 0; r < rows; r++) {
-        pair x = chunk_at(t, shifted, c->next + r * c->stride);
-        most = (pair){pack_most(most.a, x.a), pack_most(most.b, x.b)};
+        most = chunk_most(most, chunk_at(t, shifted, c->next + r * c->stride));
     }
-    most = (pair){at_least(most.a, s->lowest), at_least(most.b, s->lowest)};
-    pair_set(shift, most);
+    most = at_least(most, s->lowest);
+    numbers_set(shift, most);
     scale_columns(sum, sum, before, shift, CHUNK);
-    total = pair_at(sum);
+    total = numbers_at(sum);
     for (int64_t r = 0; r < rows; r++, kept += row * row_size(k)) {
-        pair x = chunk_at(t, shifted, c->next + r * c->stride);
-        pair e = {columns_exp(t, x.a - most.a), columns_exp(t, x.b - most.b)};
-        total = (pair){total.a + e.a, total.b + e.b};
+        chunk x = chunk_at(t, shifted, c->next + r * c->stride), e = chunk_exps(t, x, most);
+        total = chunk_plus(total, e);
         if (logarithm) {
             chunk_keep(t, kept, c->next + r * c->stride, x);
         } else {
-            pair_set(kept, e);
+            numbers_set(kept, e);
         }
     }
-    pair_set(sum, total);
+    numbers_set(sum, total);
     *s->lags = *s->lags || g > 0;
 }
 
@@ -213,7 +221,7 @@ typedef struct chunk_places {
 
 /* What runs on from row to row. */
 typedef struct chunk_totals {
-    pair most, sum, shift;
+    chunk most, sum, shift;
     f16_exp_top top;
 } chunk_totals;
 
@@ -228,29 +236,29 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     const value *factor = c->factor, *less_at = c->less;
     const int64_t row = c->row, other_row = c->other_row, to_stride = c->to_stride, margin_at = c->margin_at;
     char *kept = c->kept, *other = c->other, *out_kept = c->out_kept, *to = c->to;
-    pair most = totals->most, total = totals->sum;
-    const pair shift = totals->shift;
+    chunk most = totals->most, total = totals->sum;
+    const chunk shift = totals->shift;
     f16_exp_top top = totals->top;
-    pair f = pair_of(0), less = f;
+    chunk f = chunk_of(0), less = f;
     if (out_rows > 0) {
-        f = pair_at(factor);
-        less = logarithm ? pair_at(less_at) : f;
+        f = numbers_at(factor);
+        less = logarithm ? numbers_at(less_at) : f;
     }
-    const pair tail_f = f, tail_less = less;
+    const chunk tail_f = f, tail_less = less;
     const bool is_far = c->is_far, past = c->past;
     for (int64_t r = 0; r < (rows > out_rows ? rows : out_rows); r++) {
-        pair done = pair_of(0);
+        chunk done = chunk_of(0);
         int64_t lag = 0;
         if (r < out_rows) { /* before what is read comes to lie over its end, where rows begin within lines */
             lag = shifted ? lag_of(t, to) : 0;
             if (shifted) {
-                f = pair_at(factor - lag);
-                less = logarithm ? pair_at(less_at - lag) : f;
+                f = numbers_at(factor - lag);
+                less = logarithm ? numbers_at(less_at - lag) : f;
             }
             done = finished(kind, t, chunk_at(k, shifted, row_at(k, out_kept, -lag)),
                             back ? chunk_at(t, shifted, row_at(t, out_other, -lag)) : f, f, less);
             if (keeps_tail) {
-                pair last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
+                chunk last = finished(kind, t, chunk_at(k, shifted, out_kept), back ? chunk_at(t, shifted, out_other) : f, tail_f, tail_less);
                 chunk_set(k, shifted, out_kept + margin_at, last, false);
             }
             chunk_ask(k, out_kept + KEPT_AHEAD * row); /* from L2 */
@@ -261,24 +269,25 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
             out_other += other_row;
         }
         if (r < rows) {
-            pair p = chunk_at(t, shifted, next);
+            chunk p = chunk_at(t, shifted, next);
             chunk_ask_far(t, next + source.ahead + STREAM_LINE - 1, is_far); /* wherever in a line it begins */
             if (back) {
-                pair y = chunk_at(t, shifted, next_other);
+                chunk y = chunk_at(t, shifted, next_other);
                 chunk_ask_far(t, next_other + source.other_ahead + STREAM_LINE - 1, is_far);
-                total.a += kind == COLUMNS_SOFTMAX_BACK ? p.a * y.a : p.a;
-                total.b += kind == COLUMNS_SOFTMAX_BACK ? p.b * y.b : p.b;
-                y = kind == COLUMNS_SOFTMAX_BACK || row_is_half(t) ? y : (pair){exp_pack(y.a), exp_pack(y.b)};
+                total = chunk_plus(total, kind == COLUMNS_SOFTMAX_BACK ? chunk_product(p, y) : p);
+                EACH_PAIR(q) {
+                    pair e = y.p[q];
+                    y.p[q] = kind == COLUMNS_SOFTMAX_BACK || row_is_half(t) ? e : (pair){exp_pack(e.a), exp_pack(e.b)};
+                }
                 chunk_keep(t, other, next_other, y);
                 next_other += source.other_stride;
                 other += other_row;
             } else {
-                pair e = quick != NULL ? (pair){f16_exp_pack(&quick->a, p.a, &top), f16_exp_pack(&quick->b, p.b, &top)}
-                                       : (pair){columns_exp(t, p.a - shift.a), columns_exp(t, p.b - shift.b)};
-                total = (pair){total.a + e.a, total.b + e.b};
-                most = logarithm ? (pair){pack_most(most.a, p.a), pack_most(most.b, p.b)} : most;
+                chunk e = quick != NULL ? chunk_quick_exps(quick, p, &top) : chunk_exps(t, p, shift);
+                total = chunk_plus(total, e);
+                most = logarithm ? chunk_most(most, p) : most;
                 if (!logarithm) {
-                    pair_set(kept, e);
+                    numbers_set(kept, e);
                 }
             }
             if (back || logarithm) {
@@ -300,20 +309,19 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
 /* What runs on, as the groups before left it. */
 static inline __attribute__((always_inline)) void take_totals(const columns_step *s, int64_t g, int64_t at, const chunk_source *c,
                                                               int64_t row, columns_kind kind, dtype t, bool shifted, chunk_totals *totals) {
-    totals->sum = g > 0 ? pair_at((const value *)s->sum + at) : pair_of(0);
+    totals->sum = g > 0 ? numbers_at((const value *)s->sum + at) : chunk_of(0);
     if (kind > COLUMNS_LOG_SOFTMAX) {
         return;
     }
     /* The first row is as good as the largest, unless another is far larger. */
     if (g > 0) {
-        totals->shift = pair_at((const value *)s->shift + (g - 1) * row + at);
+        totals->shift = numbers_at((const value *)s->shift + (g - 1) * row + at);
     } else {
-        pair first = chunk_at(t, shifted, c->next);
-        totals->shift = (pair){at_least(first.a, s->lowest), at_least(first.b, s->lowest)};
+        totals->shift = at_least(chunk_at(t, shifted, c->next), s->lowest);
         totals->shift = kind == COLUMNS_SOFTMAX ? chunk_near_shift(t, totals->shift) : totals->shift;
     }
     if (kind == COLUMNS_LOG_SOFTMAX) {
-        totals->most = g > 0 ? pair_at((const value *)s->largest + at) : pair_of((value)-INFINITY);
+        totals->most = g > 0 ? numbers_at((const value *)s->largest + at) : chunk_of((value)-INFINITY);
     }
 }
 
@@ -322,14 +330,17 @@ static inline __attribute__((always_inline)) void put_totals(const columns_step 
                                                              int64_t row, columns_kind kind, dtype t, bool shifted,
                                                              const chunk_totals *before, const chunk_totals *totals) {
     const pack most_reach = (pack){0} + EXP_REACH;
-    bool again = kind <= COLUMNS_LOG_SOFTMAX &&
-                 (f16_exp_is_beyond(totals->top) || pack_any((totals->sum.a > most_reach) | (totals->sum.b > most_reach)));
-    pair_set((value *)s->sum + at, again ? before->sum : totals->sum);
+    pack_mask beyond = most_reach > most_reach;
+    EACH_PAIR(q) {
+        beyond |= (totals->sum.p[q].a > most_reach) | (totals->sum.p[q].b > most_reach);
+    }
+    bool again = kind <= COLUMNS_LOG_SOFTMAX && (f16_exp_is_beyond(totals->top) || pack_any(beyond));
+    numbers_set((value *)s->sum + at, again ? before->sum : totals->sum);
     if (kind <= COLUMNS_LOG_SOFTMAX) {
-        pair_set((value *)s->shift + g * row + at, totals->shift);
+        numbers_set((value *)s->shift + g * row + at, totals->shift);
     }
     if (kind == COLUMNS_LOG_SOFTMAX) {
-        pair_set((value *)s->largest + at, totals->most);
+        numbers_set((value *)s->largest + at, totals->most);
     }
     if (again) {
         const columns_step same = *s; /* what has an address is read anew after each store */
@@ -378,7 +389,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         out_rows = 0;
     }
     bool keeps_tail = shifted && out_at + CHUNK >= s->out_n;
-    chunk_totals totals = {.sum = pair_of(0), .top = (f16_exp_top){0}};
+    chunk_totals totals = {.sum = chunk_of(0), .top = (f16_exp_top){0}};
     if (reads) {
         take_totals(s, g, at, &c.source, row, kind, t, shifted, &totals);
     }

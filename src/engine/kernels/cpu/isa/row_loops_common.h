@@ -8,6 +8,7 @@
      PLACE, SCAN its own loops for these, or place_of_extreme and scan.
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "device/caches.h"
+#include "engine/kernels/cpu/isa/registers.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/row_loops.h"
 
@@ -36,9 +37,9 @@ static inline value size_of_value(value x) {
     return x < 0 ? -x : x;
 }
 
-/* 64 bytes of numbers, in as many registers as the instruction set needs. */
-typedef value pack __attribute__((vector_size(64)));
-enum { PACK = 64 / sizeof(value) };
+/* A register of numbers. */
+typedef value pack __attribute__((vector_size(REGISTER_BYTES)));
+enum { PACK = REGISTER_BYTES / sizeof(value) };
 
 static inline pack pack_at(const value *x) {
     pack p;
@@ -60,7 +61,10 @@ static inline __attribute__((always_inline)) value pack_fold(pack p, value (*f)(
     for (int i = 0; i < PACK / 8; i++) {
         part[i] = f(part[i], part[i + PACK / 8]);
     }
-    return PACK == 16 ? f(part[0], part[1]) : part[0];
+    for (int i = 0; i < PACK / 16; i++) {
+        part[i] = f(part[i], part[i + PACK / 16]);
+    }
+    return part[0];
 }
 
 static inline value plus(value total, value x) {

@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void difference_set(dtype t, void *
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
         half_bits made = half_bits_of(t, (float_pair){p.a, p.b});
-        line ? stream_line(row_to(t, to, i), &made) : (void)memcpy(row_to(t, to, i), &made, sizeof made);
+        line ? stream_registers(row_to(t, to, i), &made, sizeof made) : (void)memcpy(row_to(t, to, i), &made, sizeof made);
         return;
     }
 #endif
@@ -64,7 +64,7 @@ static inline void difference_rest(dtype t, void *to, const void *x, const void 
         value made[PAIR];
         difference_set(t, made, 0, (pair){p.a * factor, p.b * factor}, false);
         size_t bytes = (size_t)(m * row_size(t));
-        past ? stream_bytes(row_to(t, to, i), made, bytes) : (void)memcpy(row_to(t, to, i), made, bytes);
+        past && pairs_have_lines(t) ? stream_bytes(row_to(t, to, i), made, bytes) : (void)memcpy(row_to(t, to, i), made, bytes);
     }
 }
 

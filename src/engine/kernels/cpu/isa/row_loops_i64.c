@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row loops on integers and booleans, which compute in int64 and wrap as two's complement does. */
+#include "engine/kernels/cpu/isa/registers.h"
+
 #include <stdint.h>
 
 typedef int64_t value;
@@ -9,7 +11,7 @@ typedef int64_t place_t;
 #define PLACE place_of_extreme
 #define SCAN scan
 #define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
-typedef uint64_t bits_pack __attribute__((vector_size(64)));
+typedef uint64_t bits_pack __attribute__((vector_size(REGISTER_BYTES)));
 #define PACK_ADD(a, b) ((pack)((bits_pack)(a) + (bits_pack)(b)))
 #define PACK_WRAPS 1
 #define PACK_IS_NAN(a) ((pack){0} & (a))

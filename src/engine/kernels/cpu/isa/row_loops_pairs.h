@@ -52,21 +52,21 @@ static inline __attribute__((always_inline)) pair row_pair(dtype t, const void *
     return (pair){pack_at(x), pack_at(x + PACK)};
 }
 
-/* And back; line: past the caches, to where a line of memory begins. Halves are rounded to nearest; ties, which softmax and norms have by
+/* And back; line: past the caches, to where whole lines of memory go. Halves are rounded to nearest; ties, which softmax and norms have by
    chance, may go away from 0. */
 static inline __attribute__((always_inline)) void row_set_pair(dtype t, void *row, int64_t i, pair p, bool line) {
     char *to = row_to(t, row, i);
 #if defined(ROW_HALVES)
     if (row_is_half(t)) {
         half_bits made = half_bits_near(t, (float_pair){p.a, p.b});
-        line ? stream_line(to, &made) : (void)memcpy(to, &made, sizeof made);
+        line ? stream_registers(to, &made, sizeof made) : (void)memcpy(to, &made, sizeof made);
         return;
     }
 #endif
     (void)t;
     if (line) {
-        stream_line(to, &p.a);
-        stream_line(to + sizeof p.a, &p.b);
+        stream_registers(to, &p.a, sizeof p.a);
+        stream_registers(to + sizeof p.a, &p.b, sizeof p.b);
     } else {
         memcpy(to, &p.a, sizeof p.a);
         memcpy(to + sizeof p.a, &p.b, sizeof p.b);
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void row_set_pair_in_order(dtype t,
     if (t == ASSAY_BF16) {
         half_words made[] = {__builtin_convertvector(bf16_near_places(p.a) >> 16, half_words),
                              __builtin_convertvector(bf16_near_places(p.b) >> 16, half_words)};
-        line ? stream_line(to, made) : (void)memcpy(to, made, sizeof made);
+        line ? stream_registers(to, made, sizeof made) : (void)memcpy(to, made, sizeof made);
         return;
     }
 #endif
@@ -120,11 +120,16 @@ static inline pair row_pair_first(dtype t, const void *row, int64_t i, int64_t m
     return row_pair(t, some, 0);
 }
 
+/* Whether PAIR elements may be whole lines. */
+static inline __attribute__((always_inline)) bool pairs_have_lines(dtype t) {
+    return PAIR * row_size(t) >= STREAM_LINE;
+}
+
 /* m <= PAIR elements of p; past: whole lines among them go past the caches. */
 static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m, bool past) {
     value some[PAIR];
     row_set_pair(t, some, 0, p, false);
-    if (past) {
+    if (past && pairs_have_lines(t)) {
         stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
     } else {
         memcpy(row_to(t, row, i), some, (size_t)(m * row_size(t)));
@@ -177,6 +182,9 @@ static inline row_asking row_asks(void) {
 /* The PAIR elements that lie so far on; it may be outside. */
 static inline __attribute__((always_inline)) void row_ask(dtype t, const void *row, int64_t i, row_asking way) {
     uintptr_t at = (uintptr_t)row_at(t, row, i);
+    if (!pairs_have_lines(t) && (int64_t)(at % STREAM_LINE) >= PAIR * row_size(t)) {
+        return; /* it was, with what lies before it */
+    }
     for (int64_t k = 0; k < PAIR * row_size(t); k += STREAM_LINE) {
         if (way == ASK_FAR_LINES) {
             __builtin_prefetch((const char *)(at + ROW_FAR_BYTES + (uintptr_t)k), 0, 2);

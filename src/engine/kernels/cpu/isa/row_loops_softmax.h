@@ -39,12 +39,12 @@ static double sum_exp(const void *row, double shift, int64_t n) {
 /* --- short rows ----------------------------------------------------------------------------------------------------------------
 
    SHORT_ROWS of them are taken together, each in packs of its own, the last of which reaches into the row behind it. A pack is only
-   folded to a quarter by itself: the rest of the way to rows' largest numbers and sums goes by vectors with a lane for each row, and
+   folded to sixteen bytes by itself: the rest of the way to rows' largest numbers and sums goes by vectors with a lane for each row, and
    so do reciprocals and logarithms. Nothing waits for one row's number then. */
-enum { SHORT_ROWS = 16, SHORT_PACKS = SOFTMAX_SHORT_BYTES / sizeof(pack), QUARTER = PACK / 4 };
+enum { SHORT_ROWS = 16, SHORT_PACKS = SOFTMAX_SHORT_BYTES / sizeof(pack) };
 
 typedef struct short_rows {
-    value part[SHORT_ROWS][QUARTER], largest[SHORT_ROWS], factor[SHORT_ROWS];
+    value part[SHORT_ROWS][FEW], largest[SHORT_ROWS], factor[SHORT_ROWS];
     pack made[SHORT_ROWS / 2 * SHORT_PACKS]; /* exponentials */
 } short_rows;
 
@@ -52,16 +52,17 @@ static inline value most(value a, value b) {
     return a > b ? a : b; /* NaN may be lost: the sum of exponentials has it too */
 }
 
-static inline __attribute__((always_inline)) void short_quarter_most(value *to, pack p) {
+/* As pack_few, the largest. */
+static inline __attribute__((always_inline)) void short_few_most(value *to, pack p) {
     value x[PACK];
     memcpy(x, &p, sizeof x);
 #pragma omp simd
     for (int i = 0; i < PACK / 2; i++) {
-        x[i] = most(x[i], x[i + PACK / 2]);
+        x[i] = (int)PACK > (int)FEW ? most(x[i], x[i + PACK / 2]) : x[i];
     }
 #pragma omp simd
-    for (int i = 0; i < QUARTER; i++) {
-        to[i] = most(x[i], x[i + QUARTER]);
+    for (int i = 0; i < FEW; i++) {
+        to[i] = (int)PACK > 2 * (int)FEW ? most(x[i], x[i + FEW]) : x[i];
     }
 }
 
@@ -86,11 +87,11 @@ static inline __attribute__((always_inline)) void softmax_some(short_rows *s, va
         for (int64_t k = 0; k < last; k += PACK) {
             p = pack_most(p, pack_at(at + k));
         }
-        short_quarter_most(s->part[r], p);
+        short_few_most(s->part[r], p);
     }
     for (int r = 0; r < SHORT_ROWS; r++) {
         const value *q = s->part[r];
-        s->largest[r] = PACK == 16 ? most(most(q[0], q[1]), most(q[QUARTER - 2], q[QUARTER - 1])) : most(q[0], q[1]);
+        s->largest[r] = FEW == 4 ? most(most(q[0], q[1]), most(q[FEW - 2], q[FEW - 1])) : most(q[0], q[1]);
     }
     for (int64_t r = 0; r < rows; r++) {
         const value *at = x + r * n;
@@ -105,12 +106,12 @@ static inline __attribute__((always_inline)) void softmax_some(short_rows *s, va
             }
             e += more;
         }
-        pack_quarter_sum(s->part[r], e);
+        few sums = pack_few(e);
+        memcpy(s->part[r], &sums, sizeof sums);
     }
 #pragma omp simd
     for (int r = 0; r < SHORT_ROWS; r++) {
-        const value *q = s->part[r];
-        value sum = PACK == 16 ? (q[0] + q[1]) + (q[QUARTER - 2] + q[QUARTER - 1]) : q[0] + q[1];
+        value sum = few_sum(s->part[r]);
         s->factor[r] = logarithm ? log_of(sum) : 1 / sum;
     }
     for (int64_t r = 0; r < rows; r++) {

@@ -38,25 +38,37 @@ static inline value pack_sum(pack p) {
     return pack_fold(p, plus);
 }
 #else
-typedef value half_pack __attribute__((vector_size(32)));
-typedef value quarter_pack __attribute__((vector_size(16)));
+/* A pack folded to sixteen bytes: number by number the compiler would take each out of it. */
+typedef value few __attribute__((vector_size(16)));
+enum { FEW = 16 / sizeof(value) };
 
-/* A pack folded to a quarter of it. */
-static inline __attribute__((always_inline)) void pack_quarter_sum(value part[PACK / 4], pack p) {
+static inline __attribute__((always_inline)) few pack_few(pack p) {
+#if REGISTER_BYTES == 64
+    typedef value half_pack __attribute__((vector_size(32)));
     half_pack half[2];
-    quarter_pack quarter[2];
+    few part[2];
     memcpy(half, &p, sizeof p);
     half[0] += half[1];
-    memcpy(quarter, &half[0], sizeof quarter);
-    quarter[0] += quarter[1];
-    memcpy(part, &quarter[0], sizeof quarter[0]);
+    memcpy(part, &half[0], sizeof part);
+    return part[0] + part[1];
+#elif REGISTER_BYTES == 32
+    few part[2];
+    memcpy(part, &p, sizeof p);
+    return part[0] + part[1];
+#else
+    return p;
+#endif
 }
 
-/* By halves: number by number the compiler takes each out of the pack. */
+static inline __attribute__((always_inline)) value few_sum(const value part[FEW]) {
+    return FEW == 4 ? (part[0] + part[1]) + (part[FEW - 2] + part[FEW - 1]) : part[0] + part[1];
+}
+
 static inline value pack_sum(pack p) {
-    value part[PACK / 4];
-    pack_quarter_sum(part, p);
-    return PACK == 16 ? (part[0] + part[1]) + (part[PACK / 4 - 2] + part[PACK / 4 - 1]) : part[0] + part[1];
+    few q = pack_few(p);
+    value part[FEW];
+    memcpy(part, &q, sizeof part);
+    return few_sum(part);
 }
 #endif
 
@@ -116,29 +128,20 @@ static inline __attribute__((always_inline)) void fold_sum(row_wide *total, cons
 }
 
 #if !defined(PACK_WRAPS)
-/* Rows whose quarters of a sum are added up side by side. */
+/* Rows whose last few sums are added up side by side. */
 enum { SHORT_TOGETHER = 64 };
 
 /* A row's sum but for its last few additions. */
-static inline __attribute__((always_inline)) quarter_pack quarter_sum(const value *x, int64_t n, pack (*f)(pack),
-                                                                      value (*g)(value)) {
-    half_pack half[2];
-    quarter_pack quarter[2];
+static inline __attribute__((always_inline)) few row_few(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
     partial_sums s = {.rest = 0};
     sums_add(&s, x, n, f, g);
-    pack all = PACK_ADD(PACK_ADD(s.a, s.b), PACK_ADD(s.c, s.d));
-    memcpy(half, &all, sizeof all);
-    half[0] += half[1];
-    memcpy(quarter, &half[0], sizeof quarter);
-    quarter[0] += quarter[1];
-    quarter[0][0] += PACK_PARTS ? 0 : s.rest;
-    return quarter[0];
+    few sums = pack_few(PACK_ADD(PACK_ADD(s.a, s.b), PACK_ADD(s.c, s.d)));
+    sums[0] += PACK_PARTS ? 0 : s.rest;
+    return sums;
 }
 
 /* Rows of less than four packs, the last of them by parts: two sums are enough. */
-static inline __attribute__((always_inline)) quarter_pack quarter_sum_of_parts(const value *x, int64_t n, pack (*f)(pack)) {
-    half_pack half[2];
-    quarter_pack quarter[2];
+static inline __attribute__((always_inline)) few row_few_of_parts(const value *x, int64_t n, pack (*f)(pack)) {
     int64_t whole = n / PACK * PACK;
     pack a = f(pack_start(x + whole, n - whole)), b = {0};
     if (whole >= PACK) {
@@ -150,27 +153,22 @@ static inline __attribute__((always_inline)) quarter_pack quarter_sum_of_parts(c
     if (whole >= 3 * PACK) {
         b = PACK_ADD(b, f(pack_at(x + 2 * PACK)));
     }
-    a = PACK_ADD(a, b);
-    memcpy(half, &a, sizeof a);
-    half[0] += half[1];
-    memcpy(quarter, &half[0], sizeof quarter);
-    return quarter[0] + quarter[1];
+    return pack_few(PACK_ADD(a, b));
 }
 
 static inline __attribute__((always_inline)) void fold_short_block(row_wide *totals, const value *x, int64_t rows, int64_t row_stride,
                                                                    int64_t n, pack (*f)(pack), value (*g)(value)) {
-    value part[SHORT_TOGETHER][PACK / 4];
+    value part[SHORT_TOGETHER][FEW];
     for (int64_t r = 0; PACK_PARTS && n < 4 * PACK && r < rows; r++) {
-        quarter_pack q = quarter_sum_of_parts(x + r * row_stride, n, f);
+        few q = row_few_of_parts(x + r * row_stride, n, f);
         memcpy(part[r], &q, sizeof q);
     }
     for (int64_t r = 0; !(PACK_PARTS && n < 4 * PACK) && r < rows; r++) {
-        quarter_pack q = quarter_sum(x + r * row_stride, n, f, g);
+        few q = row_few(x + r * row_stride, n, f, g);
         memcpy(part[r], &q, sizeof q);
     }
     for (int64_t r = 0; r < rows; r++) {
-        totals[r].WIDE = (wide)(PACK == 16 ? (part[r][0] + part[r][1]) + (part[r][PACK / 4 - 2] + part[r][PACK / 4 - 1])
-                                           : part[r][0] + part[r][1]);
+        totals[r].WIDE = (wide)few_sum(part[r]);
     }
 }
 #endif

@@ -4,6 +4,8 @@
 #ifndef ENGINE_KERNELS_CPU_ISA_STREAM_H
 #define ENGINE_KERNELS_CPU_ISA_STREAM_H
 
+#include "engine/kernels/cpu/isa/registers.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,22 +16,29 @@
 
 enum { STREAM_LINE = 64 };
 
-/* One line to a 64-byte boundary. */
-static inline __attribute__((always_inline)) void stream_line(void *to, const void *from) {
+/* One register to a boundary of its size. */
+static inline __attribute__((always_inline)) void stream_register(void *to, const void *from) {
 #if defined(__AVX512F__)
     _mm512_stream_si512((__m512i *)to, _mm512_loadu_si512(from));
-#elif defined(__AVX__)
-    const __m256i *x = (const __m256i *)from;
-    __m256i *y = (__m256i *)to;
-    _mm256_stream_si256(y, _mm256_loadu_si256(x));
-    _mm256_stream_si256(y + 1, _mm256_loadu_si256(x + 1));
+#elif defined(__AVX2__)
+    _mm256_stream_si256((__m256i *)to, _mm256_loadu_si256((const __m256i *)from));
 #elif defined(__SSE2__)
-    for (int i = 0; i < 4; i++) {
-        _mm_stream_si128((__m128i *)to + i, _mm_loadu_si128((const __m128i *)from + i));
-    }
+    _mm_stream_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)from));
 #else
-    memcpy(to, from, STREAM_LINE);
+    memcpy(to, from, REGISTER_BYTES);
 #endif
+}
+
+/* Whole registers to a boundary of their size; bytes: a constant. Memory takes lines: the parts of one are to follow each other. */
+static inline __attribute__((always_inline)) void stream_registers(void *to, const void *from, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += REGISTER_BYTES) {
+        stream_register((char *)to + at, (const char *)from + at);
+    }
+}
+
+/* One line to a 64-byte boundary. */
+static inline __attribute__((always_inline)) void stream_line(void *to, const void *from) {
+    stream_registers(to, from, STREAM_LINE);
 }
 
 /* Whole lines to a 64-byte boundary. Inlined with a constant size: a few lines become as many loads and stores. */
