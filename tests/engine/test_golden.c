@@ -34,6 +34,7 @@ static const golden files[] = {
     {GOLDEN, "transpose_lines", false, true},
     {GOLDEN, "index_add", false, false},
     {GOLDEN, "padding", false, false},
+    {GOLDEN, "triangle", false, false},
     {GOLDEN, "windows", false, false},
     {GOLDEN, "gathered_halves", false, false},
     {GOLDEN, "swiglu_halves", false, false},

@@ -77,6 +77,7 @@ typedef struct emitter {
     /* The loop at hand. */
     bool quick;      /* quick forms hold in it */
     bool inside;     /* so do the conditions of emit_is_certain */
+    bool splits;     /* diagonals count among those: lanes are parted where they go through (inside.c) */
     int never;       /* a condition that holds nowhere in it; -1 */
     uint64_t known;  /* variables whose values are numbers in the lines at hand: these */
     int64_t values[KERNEL_MAX_VARIABLES];

@@ -285,6 +285,22 @@ static bool is_of_all_lanes(const emitter *m, const view_bound *b) {
     return (index_variables(b->at) & lanes) == 0 && index_reads(m->k, b->at, -1, reads, 0) == 0;
 }
 
+bool emit_is_diagonal(const emitter *m, const view_bound *b) {
+    int reads[EXPR_MAX_READS], n_lanes = 0;
+    uint64_t lanes = (uint64_t)1 << m->k->vector | m->k->beside;
+    for (int i = 0; i < b->at.n; i++) {
+        const index_term *term = &b->at.terms[i];
+        if ((term->atom->variables & lanes) == 0) {
+            continue;
+        }
+        if (term->atom->kind != ATOM_VARIABLE || term->atom->id != m->k->vector || (term->factor != 1 && term->factor != -1)) {
+            return false;
+        }
+        n_lanes++;
+    }
+    return n_lanes == 1 && b->at.n > 1 && index_reads(m->k, b->at, -1, reads, 0) == 0;
+}
+
 bool emit_is_certain(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];
     if (e->kind == EXPR_MAP && e->fn == FN_AND && e->dtype == ASSAY_B8) {
@@ -292,7 +308,8 @@ bool emit_is_certain(const emitter *m, int i) {
     }
     bool certain = m->inside && e->kind == EXPR_WITHIN;
     for (int b = 0; certain && b < e->n_bounds; b++) {
-        certain = emit_goes_with_lanes(m, &e->bounds[b]) || is_of_all_lanes(m, &e->bounds[b]);
+        const view_bound *bound = &e->bounds[b];
+        certain = emit_goes_with_lanes(m, bound) || is_of_all_lanes(m, bound) || (m->splits && emit_is_diagonal(m, bound));
     }
     return certain;
 }

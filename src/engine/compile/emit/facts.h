@@ -28,6 +28,8 @@ dtype emit_digits_of(const emitter *m, int i);
 bool emit_is_block_function(const emitter *m, int i);
 /* Whether a bound is one of a factor of the vector variable and a number, and nothing else. */
 bool emit_goes_with_lanes(const emitter *m, const view_bound *b);
+/* The vector variable, or what it lacks to something, beside what is the same for all its lanes: one side of a diagonal is within. */
+bool emit_is_diagonal(const emitter *m, const view_bound *b);
 /* Whether expression i is a condition that holds for all lanes of a loop over those inside, which is being written. */
 bool emit_is_certain(const emitter *m, int i);
 

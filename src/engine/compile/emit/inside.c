@@ -14,7 +14,7 @@
 
 /* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
    over: for those compilers write code that takes one after the other, with branches. */
-enum { LEAST_LANES = 16, TOGETHER = 16 };
+enum { LEAST_LANES = 16, TOGETHER = 16, LEAST_DIAGONAL = 64 };
 
 /* Values of the vector variable, and what else must hold, for all the conditions that can be certain. */
 typedef struct inside {
@@ -49,6 +49,9 @@ static void add_bounds(emitter *m, const expr *e, inside *in) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
         index_range(b->at, &low, &high);
+        if (emit_is_diagonal(m, b)) {
+            continue; /* it differs from row to row */
+        }
         if (emit_goes_with_lanes(m, b)) {
             int64_t factor = b->at.terms[0].factor;
             int64_t first = b->low > INT64_MIN ? divide_up(b->low - b->at.constant, factor) : 0;
@@ -104,15 +107,22 @@ static bool find_certain(emitter *m, int64_t size, inside *in) {
     return any;
 }
 
+/* Whether a phase's lanes may be taken in parts. */
+static bool may_part(const kernel *k, int phase) {
+    bool may = true;
+    for (int i = 0; i < k->n_roots; i++) {
+        root_kind kind = k->roots[i].kind;
+        may &= k->roots[i].phase != phase || (kind != ROOT_SCAN && kind != ROOT_SCATTER && kind != ROOT_COLUMNS);
+    }
+    return may;
+}
+
 /* The same for half of all lanes and more. */
 static bool find_inside(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size;
-    for (int i = 0; i < k->n_roots; i++) {
-        root_kind kind = k->roots[i].kind;
-        if (k->roots[i].phase == phase && (kind == ROOT_SCAN || kind == ROOT_SCATTER || kind == ROOT_COLUMNS)) {
-            return false;
-        }
+    if (!may_part(k, phase)) {
+        return false;
     }
     bool any = find_certain(m, size, in);
     in->only = k->has_classes ? -1 : in->only;
@@ -226,9 +236,95 @@ static void emit_framed(emitter *m, int phase, const lane_range *range) {
     }
 }
 
+/* The one condition that decides over what is read, where a diagonal does; NULL. */
+static const view_bound *find_diagonal(emitter *m, int phase, int *condition) {
+    const kernel *k = m->k;
+    inside in = {0};
+    if (k->variables[k->vector].size < LEAST_DIAGONAL || k->has_classes || !may_part(k, phase)) {
+        return NULL;
+    }
+    m->splits = true;
+    bool found = find_certain(m, k->variables[k->vector].size, &in) && in.only >= 0;
+    m->splits = false;
+    m->out.failed |= in.condition.failed;
+    text_clear(&in.condition);
+    const view_bound *b = found ? k->exprs[in.only].bounds : NULL;
+    *condition = in.only;
+    if (!found || k->exprs[in.only].n_bounds != 1 || !emit_is_diagonal(m, b)) {
+        return NULL;
+    }
+    int64_t least, most; /* a diagonal that passes by may lie as far off as numbers go */
+    index_range(b->at, &least, &most);
+    return b->low <= most && b->high >= least ? b : NULL;
+}
+
+/* Parts the lanes where the diagonal goes through them, which differs from row to row: what lies beyond it is not read, and neither part
+   asks anything. */
+static void emit_diagonal(emitter *m, int phase, const lane_range *range, const view_bound *b, int condition) {
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size;
+    const char *less = one_block ? "" : " - ", *from = one_block ? "" : range->from;
+    index_sum rest = {.constant = b->at.constant};
+    index_term *terms = arena_make(m->c->memory, (size_t)b->at.n, sizeof *terms);
+    int64_t factor = 1, least, most;
+    if (terms == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    for (int i = 0; i < b->at.n; i++) {
+        bool lanes = (b->at.terms[i].atom->variables >> m->k->vector & 1) != 0;
+        factor = lanes ? b->at.terms[i].factor : factor;
+        terms[rest.n] = b->at.terms[i];
+        rest.n += !lanes;
+    }
+    rest.terms = terms;
+    text row = {0};
+    emit_index(m, &row, rest, -1);
+    index_range(b->at, &least, &most);
+    bool below = least < b->low, above = most > b->high;
+    long long low = (long long)b->low, high = (long long)b->high;
+    emit_line(m, "{");
+    m->depth++;
+    emit_line(m, "const int64_t row = %s;", text_get(&row));
+    if (factor > 0 ? below : above) {
+        emit_line(m, factor > 0 ? "const int64_t enters = %lld - row%s%s;" : "const int64_t enters = row - %lld%s%s;",
+                  factor > 0 ? low : high, less, from);
+        emit_line(m, "const int64_t inner_first = enters < %s ? %s : enters < %s ? enters : %s;", range->first, range->first, range->last,
+                  range->last);
+    } else {
+        emit_line(m, "const int64_t inner_first = %s;", range->first);
+    }
+    if (factor > 0 ? above : below) {
+        emit_line(m, factor > 0 ? "const int64_t leaves = %lld - row + 1%s%s;" : "const int64_t leaves = row - %lld + 1%s%s;",
+                  factor > 0 ? high : low, less, from);
+        emit_line(m, "const int64_t inner_last = leaves > %s ? %s : leaves > inner_first ? leaves : inner_first;", range->last, range->last);
+    } else {
+        emit_line(m, "const int64_t inner_last = %s;", range->last);
+    }
+    m->splits = true;
+    if (factor > 0 ? below : above) {
+        emit_outside(m, phase, &(lane_range){range->first, "inner_first", range->from, 0, false}, condition);
+    }
+    emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
+    if (factor > 0 ? above : below) {
+        emit_outside(m, phase, &(lane_range){"inner_last", range->last, range->from, 0, false}, condition);
+    }
+    m->splits = false;
+    m->depth--;
+    emit_line(m, "}");
+    m->out.failed |= row.failed;
+    text_clear(&row);
+}
+
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
     inside in = {0};
-    if (m->flow != FLOW_NONE || range->block > 0 || m->k->vector < 0 || !find_inside(m, phase, &in)) {
+    int condition = -1;
+    bool may = m->flow == FLOW_NONE && range->block == 0 && m->k->vector >= 0;
+    const view_bound *diagonal = may ? find_diagonal(m, phase, &condition) : NULL;
+    if (diagonal != NULL) {
+        emit_diagonal(m, phase, range, diagonal, condition);
+        return true;
+    }
+    if (!may || !find_inside(m, phase, &in)) {
         text_clear(&in.condition);
         if (m->k->has_frame && range->block == 0) {
             emit_framed(m, phase, range);

@@ -102,6 +102,11 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
         const view_bound *b = &e->bounds[i];
         int64_t low, high;
         index_range(with_known(m, b->at, e->guard), &low, &high);
+        if (!e->asks && (b->low > high || b->high < low)) { /* nowhere; and the bound may be a number that C has no word for */
+            text_add(out, any ? " & 0" : "0");
+            any = true;
+            continue;
+        }
         bool above = low < b->low || (e->asks && high <= b->high);
         text_add(out, any && (above || high > b->high) ? " & " : "");
         any |= above || high > b->high;
