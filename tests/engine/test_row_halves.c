@@ -340,7 +340,7 @@ static void moments_agree(void **state) {
     int n_sets;
     const halves *all = sets(&n_sets);
     static float means[ROW_HALVES_COLUMNS], squares[ROW_HALVES_COLUMNS];
-    for (int round = 0; round < 200 * n_sets; round++) {
+    for (int round = 0; round < 600 * n_sets; round++) {
         const halves *h = &all[round % n_sets];
         bool is_long = round / n_sets % 4 == 0, by_quarters = round / n_sets % 40 == 1;
         int64_t rows = by_quarters ? 200 + rng_range(&r, 0, 20) : 1 + rng_range(&r, 0, is_long ? 2 : 20);

@@ -12,4 +12,8 @@
 #define REGISTER_BYTES 16
 #endif
 
+/* Elements whose partial sums, one a lane, are of the computing type before they go to double: as narrower registers have fewer lanes, blocks
+   are shorter, and each sum is as exact (ROW_BLOCK where they are widest). */
+enum { SUM_BLOCK = 32 * REGISTER_BYTES };
+
 #endif

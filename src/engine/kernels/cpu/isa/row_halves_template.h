@@ -76,8 +76,8 @@ ALWAYS_INLINE float block_sum(const uint16_t *x, int64_t n, pack (*f)(pack)) {
 }
 
 ALWAYS_INLINE void fold_sum(row_wide *total, const uint16_t *x, int64_t n, pack (*f)(pack)) {
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        total->f += (double)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f);
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        total->f += (double)block_sum(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, f);
     }
 }
 
@@ -333,10 +333,13 @@ ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float 
     return pack_sum((a + b) + (c + d));
 }
 
-static void sums_about(const void *x, int64_t n, double centre, double *sum, double *squares) {
-    float own;
-    *sum += (double)block_sums_of_distances(x, n, (float)centre, &own);
-    *squares += (double)own;
+static void sums_about(const void *at, int64_t n, double centre, double *sum, double *squares) {
+    const uint16_t *x = at;
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        float own;
+        *sum += (double)block_sums_of_distances(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (float)centre, &own);
+        *squares += (double)own;
+    }
 }
 
 /* Two passes, the second about the mean: an infinite mean stays one, and squares are infinite only where they have to be. */
@@ -355,10 +358,12 @@ static void moments(const void *at, int64_t rows, int64_t n, double *mean, doubl
     const uint16_t *x = at;
     for (int64_t r = 0; r < rows; r++, x += n) {
         int64_t near = n < NEAR ? n : NEAR;
-        float c = block_sum(x, near, value_of) / (float)near, squares, sum = block_sums_of_distances(x, n, c, &squares);
-        double rest = (double)sum / (double)n;
+        float c = block_sum(x, near, value_of) / (float)near;
+        double sum = 0, squares = 0;
+        sums_about(x, n, (double)c, &sum, &squares);
+        double rest = sum / (double)n;
         mean[r] = (double)c + rest;
-        m2[r] = (double)squares - (double)sum * rest;
+        m2[r] = squares - sum * rest;
         if (!isfinite(mean[r]) || !isfinite(m2[r])) {
             moments_twice(x, n, &mean[r], &m2[r]);
         }

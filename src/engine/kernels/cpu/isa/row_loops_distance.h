@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) double distance_with(dtype t, const
     const int64_t whole = n / (2 * PAIR) * (2 * PAIR);
     double total = 0;
     for (int64_t i = 0; i < whole;) {
-        int64_t stop = whole - i < ROW_BLOCK ? whole : i + ROW_BLOCK;
+        int64_t stop = whole - i < SUM_BLOCK ? whole : i + SUM_BLOCK;
         pair sum = pair_of(0), other = pair_of(0);
         for (; i < stop; i += 2 * PAIR) {
             for (int k = 0; asking == ASK_LINES && k < 2 * PAIR; k += PAIR) {

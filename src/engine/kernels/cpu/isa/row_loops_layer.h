@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     const row_asking asking = row_asks();
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < end;) {
-        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        int64_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
         layer_moments sums = {pair_of(0), pair_of(0)};
         for (; i < stop; i += LAYER_BLOCK) {
             for (int k = 0; reads && k < LAYER_BLOCK; k += PAIR) {
@@ -281,7 +281,7 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
     const row_asking asking = row_asks();
     double sum = 0, products = 0;
     for (int64_t i = 0; i < end;) {
-        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        int64_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
         layer_back_sums sums = {pair_of(0), pair_of(0)};
         for (; i < stop; i += LAYER_BLOCK) {
             pair made[LAYER_BLOCK / PAIR] = {{.a = {0}, .b = {0}}};

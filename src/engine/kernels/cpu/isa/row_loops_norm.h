@@ -27,10 +27,8 @@ static inline value block_distances(const value *x, value c, int64_t n) {
     return sums_total(&s);
 }
 
-/* Adds the sums of x - centre and of its squares over one block. */
-static void sums_about(const void *row, int64_t n, double centre, double *sum, double *squares) {
-    const value *x = row;
-    const value c = (value)centre;
+/* Adds the sums of x - c and of its squares over one block. */
+static inline void block_sums_about(const value *x, int64_t n, value c, double *sum, double *squares) {
     partial_sums s = {.rest = 0}, t = {.rest = 0};
     int64_t i = 0;
     for (; i + 4 * PACK <= n; i += 4 * PACK) {
@@ -63,6 +61,13 @@ static void sums_about(const void *row, int64_t n, double centre, double *sum, d
     *squares += (double)sums_total(&t);
 }
 
+static void sums_about(const void *row, int64_t n, double centre, double *sum, double *squares) {
+    const value *x = row;
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        block_sums_about(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (value)centre, sum, squares);
+    }
+}
+
 /* Two passes over what the caller keeps in cache: the second is about the mean, so nothing cancels. */
 static void moments(const void *row, int64_t n, double *mean, double *m2) {
     const value *x = row;
@@ -70,8 +75,8 @@ static void moments(const void *row, int64_t n, double *mean, double *m2) {
     fold_values(&sum, x, n);
     double average = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
     value c = (value)average;
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        squares += (double)block_distances(x + from, c, n - from < ROW_BLOCK ? n - from : ROW_BLOCK);
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        squares += (double)block_distances(x + from, c, n - from < SUM_BLOCK ? n - from : SUM_BLOCK);
     }
     double rest = average - (double)c; /* what rounding took off the mean */
     squares -= (double)n * rest * rest;

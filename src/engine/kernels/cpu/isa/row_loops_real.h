@@ -35,8 +35,8 @@ static inline __attribute__((always_inline)) pack exp_shifted_pack(pack p) {
 static double dot(const void *left, const void *right, int64_t n) {
     const value *x = left, *y = right;
     double sum = 0;
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        int64_t to = from + ROW_BLOCK < n ? from + ROW_BLOCK : n, i = from;
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        int64_t to = from + SUM_BLOCK < n ? from + SUM_BLOCK : n, i = from;
         pack a = {0}, b = {0};
         value rest = 0;
         for (; i + 2 * PACK <= to; i += 2 * PACK) {

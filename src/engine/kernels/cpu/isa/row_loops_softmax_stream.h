@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     }
     pack most = rest.most;
     for (int64_t i = 0; i < end;) {
-        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        int64_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
         pair total = pair_of(0);
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; reads && k < SOFTMAX_BLOCK; k += PAIR) {
@@ -218,7 +218,7 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
     const row_asking asking = row_asks();
     double sum = 0;
     for (int64_t i = 0; i < end;) {
-        int64_t stop = end - i < ROW_BLOCK ? end : i + ROW_BLOCK;
+        int64_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
         pair total = pair_of(0);
         for (; i < stop; i += SOFTMAX_BLOCK) {
             for (int k = 0; k < SOFTMAX_BLOCK; k += PAIR) {

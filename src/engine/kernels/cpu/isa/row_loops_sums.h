@@ -121,8 +121,8 @@ static inline __attribute__((always_inline)) value block_sum(const value *x, int
 static inline __attribute__((always_inline)) void fold_sum(row_wide *total, const value *x, int64_t n, pack (*f)(pack),
                                                            value (*g)(value)) {
     wide sum = total->WIDE;
-    for (int64_t from = 0; from < n; from += ROW_BLOCK) {
-        sum = ADD(sum, (wide)block_sum(x + from, n - from < ROW_BLOCK ? n - from : ROW_BLOCK, f, g));
+    for (int64_t from = 0; from < n; from += SUM_BLOCK) {
+        sum = ADD(sum, (wide)block_sum(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, f, g));
     }
     total->WIDE = sum;
 }
@@ -193,7 +193,7 @@ static inline __attribute__((always_inline)) void fold_short(row_wide *totals, c
 /* Short runs share their partial sums, a block's worth of elements at a time. */
 static inline __attribute__((always_inline)) void fold_runs(row_wide *total, const value *x, int64_t runs, int64_t run_stride,
                                                             int64_t n, pack (*f)(pack), value (*g)(value)) {
-    int64_t together = n > 0 ? ROW_BLOCK / n : runs;
+    int64_t together = n == 0 ? runs : n < SUM_BLOCK ? SUM_BLOCK / n : 1;
     wide sum = total->WIDE;
     for (int64_t from = 0; from < runs; from += together) {
         int64_t to = runs - from < together ? runs : from + together;
