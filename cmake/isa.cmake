@@ -15,7 +15,8 @@ function(assay_isa name)
   # No -ffast-math: only what keeps results the same (errno and traps are not read here).
   # -fno-thread-jumps: GCC otherwise splits `x > 88 ? 88 : x` into two paths and vectorises both, which makes a clipped
   # function nearly twice as long (gcc 12).
-  target_compile_options(assay-isa-${name} PRIVATE -O3 -fno-math-errno -fno-trapping-math $<$<C_COMPILER_ID:GNU>:-fno-thread-jumps> -Wno-psabi
+  # -falign-loops=32: a short loop over two lines of code takes half as long again (x *= 0.7 in L2 on Zen 3: 6.4 us instead of 5.0).
+  target_compile_options(assay-isa-${name} PRIVATE -O3 -falign-loops=32 -fno-math-errno -fno-trapping-math $<$<C_COMPILER_ID:GNU>:-fno-thread-jumps> -Wno-psabi
     -Wno-pass-failed ${ARGN}) # clang tells of loops it leaves scalar (calls to libm): known and no fault
   target_link_libraries(assay-isa-${name} PRIVATE assay-flags OpenMP::OpenMP_C)
   set(isa_objects ${isa_objects} $<TARGET_OBJECTS:assay-isa-${name}> PARENT_SCOPE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How wide this instruction set's registers are. Vectors are to be no wider: gcc 12 keeps wider ones in memory, and compares them one number
-   after another (the largest of a million floats in cache took 18 times as long so, with AVX2). */
+   after another (the least of half a million floats in cache took 23 times as long so, with AVX2). */
 #ifndef ENGINE_KERNELS_CPU_ISA_REGISTERS_H
 #define ENGINE_KERNELS_CPU_ISA_REGISTERS_H
 
