@@ -14,8 +14,9 @@
 
 namespace assay_torch {
 
-/* F16_WITHOUT_UNIT: on processors without arithmetic in f16 (AVX512_FP16), where PyTorch has no oneDNN kernel for it. */
-enum where { EVERYWHERE, F16_ONLY, F16_WITHOUT_UNIT, ONE_DIMENSION };
+/* WITHOUT_ONEDNN: where PyTorch has no oneDNN kernel for the type: for f16 on processors without arithmetic in it (AVX512_FP16), for bf16
+   on those without AVX-512 (mkldnn/Utils.h). */
+enum where { EVERYWHERE, F16_ONLY, WITHOUT_ONEDNN, ONE_DIMENSION };
 
 struct narrow_kernel {
     const char *op; /* without overload; in-place variants too */
@@ -43,16 +44,19 @@ static const narrow_kernel narrow_kernels[] = {
     {"native_batch_norm", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: statistics of the weights' type"},
     {"mse_loss_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/PointwiseOpsKernel.cpp: scalar_val * (a - b) * c, in scalar_t"},
     {"sigmoid_backward", ASSAY_NARROW_STEPS, F16_ONLY, "cpu/BinaryOpsKernel.cpp: bf16 goes through f32"},
-    {"convolution_backward", ASSAY_NARROW_SUMS, F16_WITHOUT_UNIT, "ConvolutionMM2d.cpp: matrix products and col2im, in scalar_t"},
+    {"convolution_backward", ASSAY_NARROW_SUMS, WITHOUT_ONEDNN, "ConvolutionMM2d.cpp: matrix products and col2im, in scalar_t"},
     {"_cudnn_rnn", ASSAY_NARROW_STEPS, EVERYWHERE, "RNN.cpp: a cell is several operators"},
     {"_cudnn_rnn_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "RNN.cpp: autograd adds up over time"},
 };
 
-static bool has_f16_unit() {
+static bool has_onednn(int32_t t) {
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 23 & 1) != 0;
+    const unsigned avx512_bw = 1u << 30, avx512_fp16 = 1u << 23;
+    bool known = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0;
+    return known && (t == ASSAY_F16 ? d & avx512_fp16 : b & avx512_bw) != 0;
 #else
+    (void)t;
     return true;
 #endif
 }
@@ -63,8 +67,8 @@ static bool applies(const narrow_kernel &k, const assay_tensor_view &output) {
         return true;
     case F16_ONLY:
         return output.dtype == ASSAY_F16;
-    case F16_WITHOUT_UNIT:
-        return output.dtype == ASSAY_F16 && !has_f16_unit();
+    case WITHOUT_ONEDNN:
+        return !has_onednn(output.dtype);
     default:
         return output.ndim == 1;
     }
