@@ -38,6 +38,12 @@ typedef struct ring_sums {
     pair sum, products;
 } ring_sums;
 
+static inline __attribute__((always_inline)) void ring_sums_end(ring_sums *sums, ring_step *s) {
+    s->sum += (double)pack_sum(sums->sum.a + sums->sum.b);
+    s->products += (double)pack_sum(sums->products.a + sums->products.b);
+    *sums = (ring_sums){pair_of(0), pair_of(0)};
+}
+
 /* --- forward ---------------------------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void ring_add(ring_sums *sums, pair p) {
@@ -69,7 +75,11 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     /* What is finished runs ahead of what is read over it, to where lines begin. */
     int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
     ring_finish_rest(t, to, from, factor, offset, 0, head, past);
+    s->sum = s->products = 0;
     for (; i < whole; i += RING_BLOCK) {
+        if (reads && i > 0 && i % SUM_BLOCK == 0) {
+            ring_sums_end(&sums, s);
+        }
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
             row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), past);
@@ -92,8 +102,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             ring_keep(t, kept, next, i, m);
         }
     }
-    s->sum = (double)pack_sum(sums.sum.a + sums.sum.b);
-    s->products = (double)pack_sum(sums.products.a + sums.products.b);
+    ring_sums_end(&sums, s);
 }
 
 /* --- backward --------------------------------------------------------------------------------------------------------------- */
@@ -132,7 +141,11 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     ring_sums sums = {pair_of(0), pair_of(0)};
     int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
     ring_gradient_rest(t, to, from_dy, from, &f, 0, head, past);
+    s->sum = s->products = 0;
     for (; i < whole; i += RING_BLOCK) {
+        if (reads && i > 0 && i % SUM_BLOCK == 0) {
+            ring_sums_end(&sums, s);
+        }
         for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
             int64_t at = head + i + k;
             row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), past);
@@ -159,8 +172,7 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             ring_keep(t, kept_dy, next_dy, i, m);
         }
     }
-    s->sum = (double)pack_sum(sums.sum.a + sums.sum.b);
-    s->products = (double)pack_sum(sums.products.a + sums.products.b);
+    ring_sums_end(&sums, s);
 }
 
 /* --- both ------------------------------------------------------------------------------------------------------------------- */
