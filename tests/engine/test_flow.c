@@ -307,11 +307,11 @@ static bool is_in_text(const flow_case *c, const char *word) {
 static void asks_for_the_next_row(void **state) {
     static const flow_case flipped = {"%x = input(T([8, 64, 1024], f32))\n", "%y = flip(%x, [1])\n", "%y"};
     (void)state;
-    compile_options *o = &((compiled_backend *)compiled)->options;
-    o->few_stores = true;
+    compile_options *o = &((compiled_backend *)compiled)->options, chosen = *o;
+    o->few_stores = o->no_together = true; /* several pages at a time are asked for as they are taken */
     assert_true(is_in_text(&flipped, " < 512 ? 512 : -1536), "));
     check(&flipped, DTYPE_AS_RECORDED, 2, NAN);
-    o->few_stores = false;
+    *o = chosen;
 }
 
 /* A logistic function is a quotient where that is said to be faster. */
