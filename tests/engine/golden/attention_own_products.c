@@ -80,13 +80,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             nan0 |= a0[l] != a0[l];
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
-        }
-        const float a0_1_0 = largest_of_16_f32(a0);
+        const float a0_1_0 = largest_of_64_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         float a0b[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -107,13 +101,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             nan0b |= a0b[l] != a0b[l];
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0b[l] = a0b[l] > a0b[l + 32] ? a0b[l] : a0b[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0b[l] = a0b[l] > a0b[l + 16] ? a0b[l] : a0b[l + 16];
-        }
-        const float a0_1_0b = largest_of_16_f32(a0b);
+        const float a0_1_0b = largest_of_64_f32(a0b);
         const float r0b = nan0b ? __builtin_nan("") : a0_1_0b;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -142,13 +130,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        const float a1_1_0 = sum_of_16_f32(a1);
+        const float a1_1_0 = sum_of_64_f32(a1);
         const float r1 = a1_1_0;
         float a1b[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -177,13 +159,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1b[l] = a1b[l] + a1b[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1b[l] = a1b[l] + a1b[l + 16];
-        }
-        const float a1_1_0b = sum_of_16_f32(a1b);
+        const float a1_1_0b = sum_of_64_f32(a1b);
         const float r1b = a1_1_0b;
         const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
@@ -228,13 +204,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             nan0 |= a0[l] != a0[l];
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
-        }
-        const float a0_1_0 = largest_of_16_f32(a0);
+        const float a0_1_0 = largest_of_64_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -263,13 +233,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        const float a1_1_0 = sum_of_16_f32(a1);
+        const float a1_1_0 = sum_of_64_f32(a1);
         const float r1 = a1_1_0;
         const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {

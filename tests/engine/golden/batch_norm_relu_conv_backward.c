@@ -31,13 +31,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t0;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
         b12[v1] = r0;
         const float t3 = r0 * 0.0006377550889737904f;
@@ -65,13 +59,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a1[l] += t5;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        const float a1_1_0 = sum_of_16_f32(a1);
+        const float a1_1_0 = sum_of_64_f32(a1);
         const float r1 = a1_1_0;
         const float t8 = r1 * 0.0006377550889737904f;
         const float t10 = t8 + 9.999999747378752e-06f;
@@ -165,21 +153,9 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 a1[l] += t13;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        const float a1_1_0 = sum_of_16_f32(a1);
+        const float a1_1_0 = sum_of_64_f32(a1);
         const float r1 = a1_1_0;
         b11[v1] = r0;
         b10[v1] = r1;

@@ -47,13 +47,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 }
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a2[l] = a2[l] + a2[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a2[l] = a2[l] + a2[l + 16];
-        }
-        const float a2_1_0 = sum_of_16_f32(a2);
+        const float a2_1_0 = sum_of_64_f32(a2);
         const float r2 = a2_1_0;
         const float t17 = r2 * 0.0013020833721384406f;
         b9[v0] = t17;
@@ -72,13 +66,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a4[l] += t19;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a4[l] = a4[l] + a4[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a4[l] = a4[l] + a4[l + 16];
-        }
-        const float a4_1_0 = sum_of_16_f32(a4);
+        const float a4_1_0 = sum_of_64_f32(a4);
         const float r4 = a4_1_0;
         const float t21 = r4 * 0.0013020833721384406f;
         const float t23 = t21 + 9.999999747378752e-06f;

@@ -17,13 +17,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t5;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
         b8[0] = r0;
     }
@@ -295,12 +289,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         if (does0) {
             const int64_t task = at0;
             const int64_t v0 = task;
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 16; l++) {
-                nan0 |= a0[l] != a0[l];
-            }
             const float a0_1_0 = largest_of_16_f32(a0);
-            const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+            const float r0 = a0_1_0;
             if (!(r0 - r0_0 <= 30.0f)) {
                 r0_0 = r0;
                 for (int64_t l = 0; l < 16; l++) {
@@ -339,12 +329,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         if (does0) {
             const int64_t task = at0b;
             const int64_t v0 = task;
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 16; l++) {
-                nan0 |= a0b[l] != a0b[l];
-            }
             const float a0_1_0b = largest_of_16_f32(a0b);
-            const float r0b = nan0 ? __builtin_nan("") : a0_1_0b;
+            const float r0b = a0_1_0b;
             if (!(r0b - r0_0b <= 30.0f)) {
                 r0_0b = r0b;
                 for (int64_t l = 0; l < 16; l++) {
@@ -404,13 +390,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t0;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
         const float t3 = r0 / t2;
         b4[0] = t3;

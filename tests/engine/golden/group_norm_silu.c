@@ -121,21 +121,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t task = step;
             const int64_t v0 = task / 32;
             const int64_t v1 = task % 32;
-            for (int64_t l = 0; l < 32; l++) {
-                a0[l] = a0[l] + a0[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a0[l] = a0[l] + a0[l + 16];
-            }
-            const float a0_1_0 = sum_of_16_f32(a0);
+            const float a0_1_0 = sum_of_64_f32(a0);
             const float r0 = a0_1_0;
-            for (int64_t l = 0; l < 32; l++) {
-                a2[l] = a2[l] + a2[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a2[l] = a2[l] + a2[l + 16];
-            }
-            const float a2_1_0 = sum_of_16_f32(a2);
+            const float a2_1_0 = sum_of_64_f32(a2);
             const float r2 = a2_1_0;
             float exact0 = r0, exact2 = r2;
             if (!(exact0 * exact0 * 6.103515625e-05f <= 0.75f * exact2) && fabsf(exact0 + r0_0) <= 3.4028234e38f) {
@@ -169,21 +157,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         }
                     }
                 }
-                for (int64_t l = 0; l < 32; l++) {
-                    a0[l] = a0[l] + a0[l + 32];
-                }
-                for (int64_t l = 0; l < 16; l++) {
-                    a0[l] = a0[l] + a0[l + 16];
-                }
-                const float a0_1_0 = sum_of_16_f32(a0);
+                const float a0_1_0 = sum_of_64_f32(a0);
                 const float r0 = a0_1_0;
-                for (int64_t l = 0; l < 32; l++) {
-                    a2[l] = a2[l] + a2[l + 32];
-                }
-                for (int64_t l = 0; l < 16; l++) {
-                    a2[l] = a2[l] + a2[l + 16];
-                }
-                const float a2_1_0 = sum_of_16_f32(a2);
+                const float a2_1_0 = sum_of_64_f32(a2);
                 const float r2 = a2_1_0;
                 exact0 = r0;
                 exact2 = r2;

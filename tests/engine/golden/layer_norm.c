@@ -20,13 +20,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t0;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
         const float t3 = r0 * 0.0013020833721384406f;
         b4[v0] = t3;
@@ -44,13 +38,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a2[l] += t5;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a2[l] = a2[l] + a2[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a2[l] = a2[l] + a2[l + 16];
-        }
-        const float a2_1_0 = sum_of_16_f32(a2);
+        const float a2_1_0 = sum_of_64_f32(a2);
         const float r2 = a2_1_0;
         const float t8 = r2 * 0.0013020833721384406f;
         const float t10 = t8 + 9.999999747378752e-06f;

@@ -188,18 +188,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t task = at0;
             const int64_t v0 = task / 1536;
             const int64_t v1 = task % 1536;
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0 |= a0[l] != a0[l];
-            }
-            for (int64_t l = 0; l < 32; l++) {
-                a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
-            }
-            const float a0_1_0 = largest_of_16_f32(a0);
-            const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+            const float a0_1_0 = largest_of_64_f32(a0);
+            const float r0 = a0_1_0;
             if (!(r0 - r0_0 <= 30.0f)) {
                 r0_0 = r0;
                 for (int64_t l = 0; l < 64; l++) {
@@ -233,13 +223,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
             }
-            for (int64_t l = 0; l < 32; l++) {
-                a1[l] = a1[l] + a1[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a1[l] = a1[l] + a1[l + 16];
-            }
-            const float a1_1_0 = sum_of_16_f32(a1);
+            const float a1_1_0 = sum_of_64_f32(a1);
             const float r1 = a1_1_0;
             r1_1 = r1;
         }
@@ -247,18 +231,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t task = at0b;
             const int64_t v0 = task / 1536;
             const int64_t v1 = task % 1536;
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0 |= a0b[l] != a0b[l];
-            }
-            for (int64_t l = 0; l < 32; l++) {
-                a0b[l] = a0b[l] > a0b[l + 32] ? a0b[l] : a0b[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a0b[l] = a0b[l] > a0b[l + 16] ? a0b[l] : a0b[l + 16];
-            }
-            const float a0_1_0b = largest_of_16_f32(a0b);
-            const float r0b = nan0 ? __builtin_nan("") : a0_1_0b;
+            const float a0_1_0b = largest_of_64_f32(a0b);
+            const float r0b = a0_1_0b;
             if (!(r0b - r0_0b <= 30.0f)) {
                 r0_0b = r0b;
                 for (int64_t l = 0; l < 64; l++) {
@@ -292,13 +266,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
             }
-            for (int64_t l = 0; l < 32; l++) {
-                a1b[l] = a1b[l] + a1b[l + 32];
-            }
-            for (int64_t l = 0; l < 16; l++) {
-                a1b[l] = a1b[l] + a1b[l + 16];
-            }
-            const float a1_1_0b = sum_of_16_f32(a1b);
+            const float a1_1_0b = sum_of_64_f32(a1b);
             const float r1b = a1_1_0b;
             r1_1b = r1b;
         }

@@ -19,13 +19,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] += t2;
             }
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] + a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] + a0[l + 16];
-        }
-        const float a0_1_0 = sum_of_16_f32(a0);
+        const float a0_1_0 = sum_of_64_f32(a0);
         const float r0 = a0_1_0;
         const float t5 = r0 * 0.0009765625f;
         const float t7 = t5 + 9.999999974752427e-07f;

@@ -29,13 +29,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         for (int64_t l = 0; l < 64; l++) {
             nan0 |= a0[l] != a0[l];
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a0[l] = a0[l] > a0[l + 32] ? a0[l] : a0[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a0[l] = a0[l] > a0[l + 16] ? a0[l] : a0[l + 16];
-        }
-        const float a0_1_0 = largest_of_16_f32(a0);
+        const float a0_1_0 = largest_of_64_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
         float a1[64];
         for (int64_t l = 0; l < 64; l++) {
@@ -72,13 +66,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             saved4[v1] = t4;
             a1[l] += t4;
         }
-        for (int64_t l = 0; l < 32; l++) {
-            a1[l] = a1[l] + a1[l + 32];
-        }
-        for (int64_t l = 0; l < 16; l++) {
-            a1[l] = a1[l] + a1[l + 16];
-        }
-        const float a1_1_0 = sum_of_16_f32(a1);
+        const float a1_1_0 = sum_of_64_f32(a1);
         const float r1 = a1_1_0;
         const float t7 = 1.0f / r1;
         for (int64_t lane = 0; lane < 960; lane += 64) {

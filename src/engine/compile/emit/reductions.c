@@ -141,20 +141,21 @@ static void add_joined(const root *r, text *out, const char *x, const char *y) {
     }
 }
 
-/* The prelude's function of sixteen lanes; NULL: there is none. */
-static const char *of_sixteen(const root *r) {
-    if (r->dtype == ASSAY_F32 && (r->how == RED_SUM || r->how == RED_MAX)) {
-        return r->how == RED_SUM ? "sum_of_16_f32" : "largest_of_16_f32";
+/* The prelude's function that brings so many lanes to one; NULL: there is none. */
+static const char *to_one(const root *r, int64_t n) {
+    bool sum = r->how == RED_SUM;
+    if (r->dtype == ASSAY_F32 && (sum || r->how == RED_MAX) && (n == 64 || n == 16)) {
+        return n == 64 ? (sum ? "sum_of_64_f32" : "largest_of_64_f32") : sum ? "sum_of_16_f32" : "largest_of_16_f32";
     }
-    return r->dtype == ASSAY_I64 && r->how == RED_MAX ? "largest_of_16_i64" : NULL;
+    return r->dtype == ASSAY_I64 && r->how == RED_MAX && n == 16 ? "largest_of_16_i64" : NULL;
 }
 
 /* Lanes of root i to one, in halves: the rounding error of a sum grows with its depth. The last few are taken by names, which
    wait for no memory. A NaN is looked for beforehand, so that comparisons need no branch for it. */
 static void emit_lanes_in_halves(emitter *m, int i) {
-    enum { BY_NAME = 8, SIXTEEN = 16 };
+    enum { BY_NAME = 8 };
     const root *r = &m->k->roots[i];
-    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype);
+    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype) && !is_guessed(m, r);
     const char *type = dialect_type(r->dtype);
     int64_t n = m->k->lanes;
     char x[64], y[64];
@@ -165,8 +166,7 @@ static void emit_lanes_in_halves(emitter *m, int i) {
         emit_line(m, "    nan%d |= a%d[l] != a%d[l];", i, i, i);
         emit_line(m, "}");
     }
-    const char *rest = of_sixteen(r);
-    for (int64_t half; n > BY_NAME && !(n == SIXTEEN && rest != NULL); n = half) {
+    for (int64_t half; n > BY_NAME && to_one(r, n) == NULL; n = half) {
         half = (n + 1) / 2;
         snprintf(x, sizeof x, "a%d[l]", i);
         snprintf(y, sizeof y, "a%d[l + %lld]", i, (long long)half);
@@ -176,7 +176,8 @@ static void emit_lanes_in_halves(emitter *m, int i) {
         emit_line(m, "    a%d[l] = %s;", i, text_get(&joined));
         emit_line(m, "}");
     }
-    if (rest != NULL && n == SIXTEEN) {
+    const char *rest = to_one(r, n);
+    if (rest != NULL) {
         emit_line(m, "const %s a%d_1_0 = %s(a%d);", type, i, rest, i);
         n = 1;
     }
