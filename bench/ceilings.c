@@ -6,6 +6,7 @@
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
 #include "eager_call.h"
 #include "lab/measure/ceilings.h"
+#include "lab/measure/machine.h"
 #include "lab/measure/sample.h"
 #include "lab/stats/summary.h"
 
@@ -14,10 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOP_BYTES = 256 << 20, REPEATS = 15 };
+enum { LEAST_LOOP_BYTES = 256 << 20, REPEATS = 15 };
+
+/* The loops and how much memory they go over. */
+typedef struct ceiling_loops {
+    bandwidth_loops *loops;
+    double bytes;
+} ceiling_loops;
 
 typedef struct timed_plan {
     plan *plan;
+    const pristine *kept;
     bandwidth_loops *loops;
 } timed_plan;
 
@@ -26,9 +34,12 @@ static status run_plan(void *self, error *err) {
     return p->run(p, err);
 }
 
-/* Before each run: a plan would else find in L3 what the one before it has read of the same input. */
-static void read_elsewhere(void *self) {
-    bandwidth_loops_read(((timed_plan *)self)->loops, 1);
+/* Before each run: the inputs as they were, and other memory read: a plan would else find in L3 what the one before it has read of the
+   same input. */
+static void begin_anew(void *self) {
+    timed_plan *p = self;
+    pristine_restore(p->kept, NULL);
+    bandwidth_loops_read(p->loops, 1);
 }
 
 static status run_read(void *self, error *err) {
@@ -65,10 +76,10 @@ typedef struct traffic {
 } traffic;
 
 /* The median over turns of the least time by the loops of that turn over the plan's: what slows a turn slows both. */
-static double share_of_turns(traffic t, const sample_series *read, const sample_series *copy, const sample_series *runs) {
+static double share_of_turns(traffic t, double loop_bytes, const sample_series *read, const sample_series *copy, const sample_series *runs) {
     double shares[REPEATS];
     for (size_t i = 0; i < REPEATS; i++) {
-        double least_ns = floor_ns(t.read, t.written, LOOP_BYTES / read->samples_ns[i], LOOP_BYTES / copy->samples_ns[i]);
+        double least_ns = floor_ns(t.read, t.written, loop_bytes / read->samples_ns[i], loop_bytes / copy->samples_ns[i]);
         shares[i] = least_ns / runs->samples_ns[i];
     }
     stats_sort(shares, REPEATS);
@@ -84,15 +95,16 @@ typedef struct measured {
 } measured;
 
 /* The plans and the two loops in turns. */
-static status measure_plans(measured *m, const char *name, bandwidth_loops *loops, error *err) {
+static status measure_plans(measured *m, const char *name, const ceiling_loops *l, error *err) {
+    bandwidth_loops *loops = l->loops;
     sample_subject subjects[BACKENDS + 2] = {{.name = "read", .run = run_read, .arg = loops},
                                              {.name = "copy", .run = run_copy, .arg = loops}};
     timed_plan timed[BACKENDS];
     size_t n = 2;
     for (int b = 0; b < BACKENDS; b++) {
         if (m->plans[b] != NULL) {
-            timed[b] = (timed_plan){m->plans[b], loops};
-            subjects[n++] = (sample_subject){.name = "plan", .run = run_plan, .before = read_elsewhere, .arg = &timed[b],
+            timed[b] = (timed_plan){m->plans[b], &m->call.kept, loops};
+            subjects[n++] = (sample_subject){.name = "plan", .run = run_plan, .before = begin_anew, .arg = &timed[b],
                                              .restores_each_run = true};
         }
     }
@@ -112,14 +124,14 @@ static status measure_plans(measured *m, const char *name, bandwidth_loops *loop
         t.written += tensor_bytes(&m->call.out.items[i]);
     }
     t.read = cost.bytes - t.written;
-    double read_rate = LOOP_BYTES / fastest(&series[0]), copy_rate = LOOP_BYTES / fastest(&series[1]);
+    double read_rate = l->bytes / fastest(&series[0]), copy_rate = l->bytes / fastest(&series[1]);
     double least_ns = floor_ns(t.read, t.written, read_rate, copy_rate);
     printf("%-38.38s %7.1f %8.1f %8.1f", name, cost.bytes / 1048576, read_rate, copy_rate);
     n = 2;
     for (int b = 0; b < BACKENDS; b++) {
         if (m->plans[b] != NULL) {
             const sample_series *runs = &series[n++];
-            double best_ns = fastest(runs), median = share_of_turns(t, &series[0], &series[1], runs);
+            double best_ns = fastest(runs), median = share_of_turns(t, l->bytes, &series[0], &series[1], runs);
             printf(" %9.0f %6.0f%% %6.0f%%", best_ns / 1000, 100 * least_ns / best_ns, 100 * median);
         } else {
             printf(" %9s %7s %7s", "-", "-", "-");
@@ -130,7 +142,7 @@ static status measure_plans(measured *m, const char *name, bandwidth_loops *loop
 }
 
 static status measure(const op_table *table, backend *const *backends, const input *in, const char *name,
-                      bandwidth_loops *loops, dtype_mode mode, error *err) {
+                      const ceiling_loops *loops, dtype_mode mode, error *err) {
     measured m = {.plans = {NULL}};
     status result = eager_call_open(&m.call, table, backends[EAGER], in, name, mode, err);
     m.plans[EAGER] = m.call.plan;
@@ -155,12 +167,26 @@ static status measure(const op_table *table, backend *const *backends, const inp
     return result;
 }
 
+static status open_loops(int threads, ceiling_loops *out, error *err) {
+    arena memory = {0};
+    machine_facts machine;
+    int64_t bytes = LEAST_LOOP_BYTES;
+    status result = machine_read(&memory, "", &machine, err);
+    if (result == ASSAY_OK) {
+        bytes = machine_beyond_caches_bytes(&machine, LEAST_LOOP_BYTES);
+        result = bandwidth_loops_new((size_t)bytes, threads, &out->loops, err);
+        out->bytes = (double)bytes;
+    }
+    arena_clear(&memory);
+    return result;
+}
+
 int main(int argc, char **argv) {
     error err = {0};
     op_table *table = NULL;
     backend *backends[BACKENDS] = {NULL};
     inputs set = {0};
-    bandwidth_loops *loops = NULL;
+    ceiling_loops loops = {NULL, 0};
     int threads = argc > 2 ? atoi(argv[2]) : omp_get_max_threads();
     dtype_mode mode = DTYPE_F32;
     omp_set_num_threads(threads);
@@ -168,7 +194,7 @@ int main(int argc, char **argv) {
         inputs_read_path(&set, argv[1], &err) != ASSAY_OK || op_table_new(&table, &err) != ASSAY_OK ||
         backend_eager_open(table, &backends[EAGER], &err) != ASSAY_OK ||
         backend_compiled_open(table, "compiled", &backends[COMPILED], &err) != ASSAY_OK ||
-        bandwidth_loops_new(LOOP_BYTES, threads, &loops, &err) != ASSAY_OK) {
+        open_loops(threads, &loops, &err) != ASSAY_OK) {
         fprintf(stderr, "bench_ceilings: %s\n", argc < 2 ? "usage: bench_ceilings INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
@@ -177,11 +203,11 @@ int main(int argc, char **argv) {
            "median");
     for (size_t i = 0; i < set.n_all; i++) {
         const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];
-        if (measure(table, backends, set.all[i], recorded->name, loops, mode, &err) != ASSAY_OK) {
+        if (measure(table, backends, set.all[i], recorded->name, &loops, mode, &err) != ASSAY_OK) {
             printf("%-38.38s %s\n", recorded->name, err.message);
         }
     }
-    bandwidth_loops_free(loops);
+    bandwidth_loops_free(loops.loops);
     for (int b = 0; b < BACKENDS; b++) {
         backends[b]->close(backends[b]);
     }

@@ -15,6 +15,7 @@ status eager_call_open(eager_call *c, const op_table *table, backend *eager, con
     TRY(op_fill_inputs(&c->bound.call, 0, err));
     TRY(op_infer(&c->bound.call, &c->out, err));
     TRY(graph_of_call(&c->memory, &c->bound.call, &c->out, &c->graph, err));
+    TRY(pristine_keep(&c->memory, &c->graph, &c->kept, err));
     return eager->prepare(eager, &c->graph, &c->plan, err);
 }
 
@@ -22,6 +23,7 @@ void eager_call_close(eager_call *c) {
     if (c->plan != NULL) {
         c->plan->release(c->plan);
     }
+    pristine_clear(&c->kept);
     outputs_clear(&c->out);
     bound_clear(&c->bound);
     arena_clear(&c->memory);

@@ -6,12 +6,14 @@
 #include "engine/backend/backend.h"
 #include "engine/literal/bind.h"
 #include "lab/experiment/inputs.h"
+#include "lab/experiment/pristine.h"
 
 typedef struct eager_call {
     arena memory;
     bound_call bound;
     outputs out;
     graph graph; /* the plan keeps it */
+    pristine kept; /* what a run writes among the inputs: numbers that are multiplied again and again end as denormals */
     plan *plan;
 } eager_call;
 

@@ -94,6 +94,11 @@ static void a_server_is_read(void **state) {
     assert_int_equal(machine_last_level_bytes(&m), 2 * 28160 * 1024);
     assert_int_equal(m.memory_total_bytes, 16384 * 1024);
     assert_int_equal(machine_usable_memory_bytes(&m), 4194304);
+    assert_int_equal(machine_beyond_caches_bytes(&m, 1 << 30), 1048576); /* a quarter of that */
+    m.cgroup_memory_bytes = (int64_t)1 << 40;
+    m.memory_available_bytes = (int64_t)1 << 40;
+    assert_int_equal(machine_beyond_caches_bytes(&m, 1 << 20), 4 * 28160 * 1024);
+    assert_int_equal(machine_beyond_caches_bytes(&m, 1 << 30), 1 << 30);
     assert_true(m.cgroup_cpus == 1.5);
     assert_string_equal(m.kernel, "Linux 6.1.0-test");
     assert_string_equal(m.transparent_huge_pages, "never");
@@ -145,6 +150,7 @@ static void an_empty_or_strange_machine_is_no_error(void **state) {
     assert_null(m.cpu_model);
     assert_int_equal(m.n_caches, 0);
     assert_int_equal(machine_last_level_bytes(&m), 0);
+    assert_int_equal(machine_beyond_caches_bytes(&m, 1 << 20), 1 << 20);
     assert_true(isnan(m.cgroup_cpus) && isnan(m.load_average));
     put("/proc/cpuinfo", ":::\n\n\xff\xfe:\n");
     put(CPU "/online", "0-,,7-3,x\n");

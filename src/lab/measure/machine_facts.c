@@ -14,3 +14,9 @@ int64_t machine_usable_memory_bytes(const machine_facts *facts) {
     int64_t available = facts->memory_available_bytes, limit = facts->cgroup_memory_bytes;
     return limit > 0 && (available == 0 || limit < available) ? limit : available;
 }
+
+int64_t machine_beyond_caches_bytes(const machine_facts *facts, int64_t least_bytes) {
+    int64_t wanted = 2 * machine_last_level_bytes(facts), usable = machine_usable_memory_bytes(facts);
+    wanted = wanted > least_bytes ? wanted : least_bytes;
+    return usable > 0 && wanted > usable / 4 ? usable / 4 : wanted;
+}
