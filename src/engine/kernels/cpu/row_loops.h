@@ -104,7 +104,8 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
 /* Two blocks of columns of softmax or its gradient: one is finished and stored past the caches, and another is read into its
    place. Forward that takes it to its exponentials; the rows of a group share what is subtracted before, column by column.
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
-   elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. */
+   elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. Without a margin
+   kept and kept_other are in an order of their own. */
 enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16, /* rows, at most: gradients read twice as many */
        COLUMNS_CHUNK_BYTES = 128 };
 

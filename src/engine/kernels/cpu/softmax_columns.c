@@ -17,8 +17,7 @@
 enum {
     BLOCK_BYTES = 600 << 10, LARGE_BLOCK_BYTES = 900 << 10, MOST_BLOCK_BYTES = 1300 << 10,
     WIDE_BYTES = 1 << 10, LEAST_WIDE_BYTES = 768,
-    ROWS_AHEAD = 4, ROWS_AHEAD_SHIFTED = 8, ROWS_AHEAD_HALVES = 16, ROWS_FAR_AHEAD = 64,
-    FEW_ROWS = 8, /* at a time, where a CPU reads ahead in so many pages, and in no more */
+    ROWS_AHEAD = 4, ROWS_AHEAD_SHIFTED = 8, ROWS_AHEAD_HALVES = 16, ROWS_FAR_AHEAD = 32,
     HALF = 2, /* the size of one */
     LEAST_COLUMNS = 64, COLUMNS_STEP = 32, MOST_COLUMNS = 1024,
     LEAST_ROWS = 4, LEAST_UNITS = 4 /* below these the first block and the last, of which nothing goes on beside, are too much of it */
@@ -160,24 +159,14 @@ static void finish_sums(const softmax *s, const block *b, const columns_room *ro
     s->l->log_beyond_1(b->sum, room->made[0], n);
 }
 
-/* Few rows at a time suit Zen 4 where it waits for memory; where it is busy with exponentials, a full group's loop, which counts to a
-   constant, is worth more (two cores, [64, 512, 1024]: softmax in bf16 3.7 ms instead of 4.8, but in f32 7.4 instead of 6). */
-static int64_t rows_of_group(const softmax *s) {
-    bool backward = s->columns_kind > COLUMNS_LOG_SOFTMAX, is_half = dtype_size(s->type[X]) == HALF;
-    if (cpu_is_intel()) {
-        return backward ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
-    }
-    return !backward && (is_half || !s->past) ? COLUMNS_GROUP : FEW_ROWS;
-}
-
 /* Zen 4 has them come to L2, from further ahead (two cores, [64, 512, 1024]: the gradient in bf16 7 ms instead of 13, in f32 15 instead of
-   24; softmax in f32 6.1 instead of 6.8). Of few rows the last ones ask in vain. */
+   24). Of few rows the last ones ask in vain. */
 static int64_t rows_ahead(const softmax *s) {
+    bool backward = s->columns_kind > COLUMNS_LOG_SOFTMAX, is_half = dtype_size(s->type[X]) == HALF;
     if (!cpu_is_intel()) {
-        int64_t most = s->n / FEW_ROWS > FEW_ROWS ? s->n / FEW_ROWS : FEW_ROWS;
-        return s->columns_group == COLUMNS_GROUP ? COLUMNS_GROUP : least_of(ROWS_FAR_AHEAD, most);
+        return least_of(backward && is_half ? ROWS_AHEAD_HALVES : ROWS_FAR_AHEAD, s->n / 4 > ROWS_AHEAD ? s->n / 4 : ROWS_AHEAD);
     }
-    return dtype_size(s->type[X]) == HALF ? ROWS_AHEAD_HALVES : s->columns_margin > 0 ? ROWS_AHEAD_SHIFTED : ROWS_AHEAD;
+    return is_half ? ROWS_AHEAD_HALVES : s->columns_margin > 0 ? ROWS_AHEAD_SHIFTED : ROWS_AHEAD;
 }
 
 /* The block before is finished while this one is read into its place. */
@@ -250,7 +239,7 @@ bool softmax_choose_columns(softmax *s, bool backward) {
     }
     s->columns_kind = backward ? (s->logarithm ? COLUMNS_LOG_SOFTMAX_BACK : COLUMNS_SOFTMAX_BACK)
                                : (s->logarithm ? COLUMNS_LOG_SOFTMAX : COLUMNS_SOFTMAX);
-    s->columns_group = rows_of_group(s);
+    s->columns_group = backward ? COLUMNS_GROUP_BACK : COLUMNS_GROUP;
     int64_t column_bytes = columns_room_bytes(s), part = size == HALF ? 2 : 1, fitting = BLOCK_BYTES / part / column_bytes;
     if (fitting * size < WIDE_BYTES / part && columns > fitting) {
         fitting = least_of((size == HALF ? BLOCK_BYTES : LARGE_BLOCK_BYTES) / column_bytes, WIDE_BYTES / part / size);
