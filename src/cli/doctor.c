@@ -3,8 +3,8 @@
 #include "cli/cli.h"
 #include "cli/torch.h"
 
+#include "device/instructions.h"
 #include "engine/backend/backend.h"
-#include "engine/kernels/cpu/isa.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/ceilings.h"
 #include "lab/measure/clock.h"
@@ -69,7 +69,7 @@ static void say_cpu(table *t, arena *a, const machine_facts *m) {
     row(t, "CPU", arena_format(a, "%s (%s)", m->cpu_model != NULL ? m->cpu_model : "unknown", m->architecture), TABLE_BOLD);
     row(t, "cores", arena_format(a, "%d in %d socket%s, %d usable here", m->logical_cpus, m->sockets,
                                  m->sockets == 1 ? "" : "s", m->usable_cpus), TABLE_PLAIN);
-    row(t, "kernels built for", isa_name(isa_best()), TABLE_PLAIN);
+    row(t, "kernels built for", arena_format(a, "%s%s", isa_name(isa_best()), isa_is_limited() ? ", as ASSAY_ISA asks" : ""), TABLE_PLAIN);
     for (size_t i = 0; i < m->n_caches; i++) {
         char size[32];
         const machine_cache *c = &m->caches[i];

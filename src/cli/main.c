@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/utilization.h"
+#include "device/instructions.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -48,6 +49,11 @@ static int run(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0) {
         printf("assay %s\n", ASSAY_VERSION);
         return EXIT_OK;
+    }
+    error err = {0};
+    if (isa_check(&err) != ASSAY_OK) {
+        fprintf(stderr, "assay: %s\n", err.message);
+        return EXIT_USAGE;
     }
     const char *names[countof(verbs)];
     for (size_t i = 0; i < countof(verbs); i++) {

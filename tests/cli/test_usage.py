@@ -96,6 +96,23 @@ class Usage(Case):
                 rows = json.loads(self.run_assay("list", what, "--json").stdout)
                 self.assertTrue(rows and all("name" in row for row in rows))
 
+    def test_instruction_set(self):
+        """Fewer instructions may be asked for, by a name that this processor knows."""
+        wrong = self.run_assay("list", "devices", code=2, env={"ASSAY_ISA": "baselin"}).stderr
+        for word in ("ASSAY_ISA", "'baselin'", "avx2", "did you mean 'baseline'?"):
+            self.assertIn(word, wrong)
+        asked = {"ASSAY_ISA": "baseline"}
+        self.assertRegex(self.run_assay("doctor", "--quick", env=asked).stdout, "kernels built for +baseline")
+        done = self.run_assay("operators", "--suite", "embedded", "--op", "mm", "--op", "_softmax", "--max-samples", "1", "--backend", "eager",
+                              "--backend", "compiled", "--repeats", "1", "--min-time", "0", "--jsonl", "-", env=asked).stdout
+        records = [json.loads(line) for line in done.splitlines()]
+        points = [record for record in records if "input" in record]
+        self.assertEqual(len(points), 4)
+        for point in points:
+            self.assertEqual((point["status"], point["machine"]["isa_used"]), ("ok", "baseline"))
+            better = "avx2" in point["machine"]["isa"]
+            self.assertEqual(point["repro"].startswith("ASSAY_ISA=baseline assay "), better)
+
     def test_doctor(self):
         done = self.run_assay("doctor", "--quick")
         for row in ("CPU", "memory", "suite embedded", "backend eager"):

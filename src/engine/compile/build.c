@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/scratch.h"
+#include "device/instructions.h"
 #include "engine/compile/cache.h"
 
 #if defined(__x86_64__)
@@ -33,7 +34,7 @@ static const char FOLDER_NAME[] = "assay-build";
 /* No -ffast-math: sums may only be reordered where the emitter says so, by its lanes. errno and floating-point traps are
    nobody's business here, and integers wrap. */
 static const char *const flags[] = {
-    "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+    "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
 #if defined(__x86_64__)
     "-mprefer-vector-width=512", "-falign-loops=32", /* as cmake/isa.cmake */
 #endif
@@ -47,14 +48,20 @@ static const char *const purpose_flags[][PURPOSE_FLAGS] = {
     [BUILD_TO_TEST] = {"-O0", "-Wall", "-Werror", "-Wno-tautological-compare"},
 };
 
+/* What emitted code may use: all that this processor has, unless less is asked for. */
+static const char *instructions_flag(void) {
+    static const char *const limited[ISA_COUNT] = {"-march=x86-64", "-march=x86-64-v3", "-march=x86-64-v4"};
+    return isa_is_limited() ? limited[isa_best()] : "-march=native";
+}
+
 static const char *compiler_name(void) {
     const char *named = getenv("ASSAY_CC");
     return named != NULL && named[0] != '\0' ? named : "cc";
 }
 
 static status compile_file(const char *source, const char *object, build_purpose purpose, error *err) {
-    const char *arguments[countof(flags) + PURPOSE_FLAGS + 5] = {compiler_name()};
-    size_t n = 1;
+    const char *arguments[countof(flags) + PURPOSE_FLAGS + 6] = {compiler_name(), instructions_flag()};
+    size_t n = 2;
     for (size_t i = 0; i < PURPOSE_FLAGS; i++) {
         arguments[n++] = purpose_flags[purpose][i];
     }
@@ -137,8 +144,10 @@ static cache_key key_of(const char *source) {
     uint32_t cpu[16];
     compiler_identity(compiler, sizeof compiler);
     cpu_identity(cpu);
-    cache_piece pieces[4 + countof(flags) + PURPOSE_FLAGS] = {{source, strlen(source)}, {compiler, strlen(compiler)}, {cpu, sizeof cpu}};
-    size_t n = 3;
+    const char *instructions = instructions_flag();
+    cache_piece pieces[5 + countof(flags) + PURPOSE_FLAGS] = {{source, strlen(source)}, {compiler, strlen(compiler)}, {cpu, sizeof cpu},
+                                                              {instructions, strlen(instructions)}};
+    size_t n = 4;
     for (size_t i = 0; i < PURPOSE_FLAGS; i++) {
         const char *flag = purpose_flags[BUILD_TO_LAST][i]; /* what is built for another purpose is not kept */
         pieces[n++] = (cache_piece){flag, strlen(flag)};

@@ -3,6 +3,7 @@
 #include "engine/compile/processor.h"
 
 #include "device/caches.h"
+#include "device/instructions.h"
 
 void compile_options_of_cpu(compile_options *o) {
     o->pairs = cpu_has_tiles() ? PAIRS_BY_TILES : PAIRS_WIDENED;
@@ -26,7 +27,7 @@ void compile_options_of_cpu(compile_options *o) {
 
 bool cpu_has_pairs(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __builtin_cpu_supports("avx512f") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
+    return isa_best() >= ISA_AVX512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
 }
 
 #if defined(__linux__)

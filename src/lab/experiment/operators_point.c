@@ -2,6 +2,7 @@
 /* The stages of one point, in the order of the data: inputs, expectation, plans, verdicts, samples, records. */
 #include "lab/experiment/operators_point.h"
 
+#include "device/instructions.h"
 #include "lab/experiment/operators_profile.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
@@ -38,6 +39,9 @@ static dtype_mode dtype_of(const operators_options *o, const input *in) {
 
 static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
     text t = {0};
+    if (isa_is_limited()) {
+        text_addf(&t, "ASSAY_ISA=%s ", isa_name(isa_best()));
+    }
     text_addf(&t, "assay operators %s --op ", o->repro_inputs);
     text_add_shell_word(&t, p->recorded->name);
     text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,

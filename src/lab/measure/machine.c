@@ -3,6 +3,7 @@
 #include "lab/measure/machine.h"
 
 #include "base/text.h"
+#include "device/instructions.h"
 #include "lab/measure/machine_noise.h"
 
 #include <ctype.h>
@@ -441,6 +442,7 @@ static void read_system(probe *p, machine_facts *m) {
     char buffer[LINE_BYTES], *end = NULL;
     struct utsname name;
     m->architecture = uname(&name) == 0 ? keep(p, name.machine) : NULL;
+    m->isa_used = isa_name(isa_best());
     const char *release = first_line(p, buffer, "/proc/sys/kernel/osrelease");
     if (release[0] != '\0') {
         m->kernel = arena_format(p->memory, "Linux %s", release);

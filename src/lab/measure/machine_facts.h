@@ -36,6 +36,7 @@ typedef struct machine_facts {
     size_t n_caches;
     const char *const *isa;    /* instruction sets the CPU and the system offer: "avx2", "avx512_bf16", "sve", ... */
     size_t n_isa;
+    const char *isa_used;      /* what kernels and emitted code take of it: "baseline", "avx2", "avx512" */
     int64_t memory_total_bytes, memory_available_bytes;
     double nominal_mhz;        /* as the CPU or the system says */
     double measured_mhz;       /* by a chain of dependent additions, one a cycle; machine_measure_clock fills it in */

@@ -36,6 +36,7 @@ static const field machine_fields[] = {
     {"caches", FIELD_OBJECTS, .offset = offsetof(machine_facts, caches),
      .count_offset = offsetof(machine_facts, n_caches), .inner = &cache_set},
     {"isa", FIELD_TEXTS, .offset = offsetof(machine_facts, isa), .count_offset = offsetof(machine_facts, n_isa)},
+    {"isa_used", FIELD_TEXT, .offset = offsetof(machine_facts, isa_used)},
     {"memory_total_bytes", FIELD_INT64, .offset = offsetof(machine_facts, memory_total_bytes), .least = 1},
     {"memory_available_bytes", FIELD_INT64, .offset = offsetof(machine_facts, memory_available_bytes), .least = 1},
     {"nominal_mhz", FIELD_DOUBLE, .offset = offsetof(machine_facts, nominal_mhz)},

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which instruction set the hot loops use: the files under isa/ are built once for each (cmake/isa.cmake). */
+/* The hot loops' files under isa/ are built once for each instruction set (cmake/isa.cmake). */
 #ifndef ENGINE_KERNELS_CPU_ISA_H
 #define ENGINE_KERNELS_CPU_ISA_H
 
-typedef enum isa { ISA_BASELINE, ISA_AVX2, ISA_AVX512, ISA_COUNT } isa;
-
-/* The best that this CPU and this build have. A few loads: may be asked on every call. */
-isa isa_best(void);
-const char *isa_name(isa i);
+#include "device/instructions.h"
 
 /* Files under isa/ export their tables as `const NAME_loops ISA_SYMBOL(NAME_loops) = {...}`; their header declares the
    three of them and a pick by isa_best(). This is the one place where the project pastes names: the same source must give

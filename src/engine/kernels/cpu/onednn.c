@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/onednn.h"
 
 #include "base/text.h"
+#include "device/instructions.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
@@ -88,6 +89,9 @@ static status start(onednn **out, error *err) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a oneDNN call");
     }
     *out = o;
+    if (isa_is_limited()) { /* heard only before oneDNN has built anything, and told again after that: no fault */
+        (void)dnnl_set_max_cpu_isa(isa_best() == ISA_AVX2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+    }
     CALL(dnnl_engine_create, &o->engine, dnnl_cpu, 0);
     CALL(dnnl_stream_create, &o->stream, o->engine, dnnl_stream_default_flags);
     return ASSAY_OK;

@@ -127,11 +127,11 @@ VECTOR_INLINE float exp_half_square(float size) {
     u = u + n * -0x1.bd0106p-12f;
 #else
     float high = float_of_bits(bits_of_float(size) & 0xfffff000u); /* 12 bits: its square is exact */
-    float square = high * high, error = (size - high) * (size + high);
+    float square = high * high, missed = (size - high) * (size + high);
     float shifted = square * -0x1.715476p-1f + EXPONENT_MAGIC;
     float n = shifted - EXPONENT_MAGIC;
     float u = square + n * 0x1.63p+0f;
-    u = u + (n * -0x1.bd0106p-12f + error);
+    u = u + (n * -0x1.bd0106p-12f + missed);
 #endif
     float p = 0.001381452757f / 64;
     p = p * u + -0.008368750669f / 32;

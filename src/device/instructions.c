@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the processor what it can do, and the environment what it may. */
+#include "device/instructions.h"
+
+#include "base/text.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[ISA_COUNT] = {"baseline", "avx2", "avx512"};
+
+const char *isa_name(isa i) {
+    return names[i];
+}
+
+static isa isa_of_cpu(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) {
+        return ISA_AVX512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+        return ISA_AVX2; /* every processor with these has F16C as well */
+    }
+#endif
+    return ISA_BASELINE;
+}
+
+/* ISA_COUNT: no set is asked for, or one that is unknown. */
+static isa asked_for(const char **word) {
+    *word = getenv("ASSAY_ISA");
+    int i = 0;
+    while (i < ISA_COUNT && *word != NULL && strcmp(*word, names[i]) != 0) {
+        i++;
+    }
+    return *word == NULL ? ISA_COUNT : (isa)i;
+}
+
+isa isa_best(void) {
+    static atomic_int known = ISA_COUNT; /* not yet */
+    int best = atomic_load_explicit(&known, memory_order_relaxed);
+    if (best == ISA_COUNT) {
+        const char *word;
+        isa asked = asked_for(&word), has = isa_of_cpu();
+        best = (int)(asked < has ? asked : has);
+        atomic_store_explicit(&known, best, memory_order_relaxed);
+    }
+    return (isa)best;
+}
+
+bool isa_is_limited(void) {
+    return isa_best() < isa_of_cpu();
+}
+
+status isa_check(error *err) {
+    const char *word;
+    isa asked = asked_for(&word), has = isa_of_cpu();
+    if (word == NULL || word[0] == '\0' || asked <= has) {
+        return ASSAY_OK;
+    }
+    if (asked < ISA_COUNT) {
+        return fail(err, ASSAY_INVALID, "ASSAY_ISA asks for %s, but this processor has %s and no more: unset it, or ask for less", word,
+                    names[has]);
+    }
+    const char *near = text_nearest(word, names, ISA_COUNT);
+    return fail(err, ASSAY_INVALID, "expected ASSAY_ISA to be baseline, avx2 or avx512, got '%.40s'%s%s%s", word,
+                near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}

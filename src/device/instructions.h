@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which instruction sets kernels and emitted code use: the best that the processor has, or fewer where $ASSAY_ISA asks for that. */
+#ifndef DEVICE_INSTRUCTIONS_H
+#define DEVICE_INSTRUCTIONS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* Each has what those before it have: x86-64 alone, or any other processor; AVX2, FMA, F16C and BMI2; AVX-512 F, BW, VL, DQ and CD. */
+typedef enum isa { ISA_BASELINE, ISA_AVX2, ISA_AVX512, ISA_COUNT } isa;
+
+/* The best that may be used. A few loads: may be asked on every call. Threads: any. */
+isa isa_best(void);
+/* Whether that is less than the processor has. */
+bool isa_is_limited(void);
+/* "baseline", "avx2", "avx512". */
+const char *isa_name(isa i);
+/* INVALID where $ASSAY_ISA is no such name, or names a set that the processor lacks; the others take no notice of it then. */
+status isa_check(error *err);
+
+#endif
