@@ -277,6 +277,25 @@ static void grids_agree(void **state) {
     check_close(&k);
 }
 
+/* Fewer groups of planes than threads: each thread takes images of its own, or one more than another. */
+static void images_are_shared_out(void **state) {
+    (void)state;
+    static const int64_t images[][4] = {{3, 16, 6, 9}, {3, 1, 20, 30}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(floats) * 8; i++) {
+        dtype t = floats[i / 8];
+        const int64_t *sizes = images[i & 1];
+        arg x = check_tensor(&k, t, 4, sizes, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){3, 96, 70, 2}, NULL);
+        arg args[5] = {x, grid, {.kind = ARG_INT, .i = i / 2 % 2}, {.kind = ARG_INT, .i = i / 4 % 2}, a_bool(false)};
+        check_agrees(&k, "grid_sampler_2d", args, false);
+        arg grad = gradient_of(&k, "grid_sampler_2d", args, NULL), mask = {.kind = ARG_BOOLS, .n = 2, .bools = (const bool[]){true, true}};
+        check_agrees(&k, "grid_sampler_2d_backward", (const arg[]){grad, x, grid, args[2], args[3], args[4], mask}, false);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* All points of a grid in one place, near an edge between elements as well: what falls on few elements is a sum of many terms,
    and a position that is off by its rounding moves them all the same way. */
 static void points_in_one_place_agree(void **state) {
@@ -371,7 +390,8 @@ int main(void) {
         cmocka_unit_test(maxima_of_few_values),
         cmocka_unit_test(bad_index_is_reported), cmocka_unit_test(bad_pools),
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
-        cmocka_unit_test(grids_agree),           cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
+        cmocka_unit_test(grids_agree), cmocka_unit_test(images_are_shared_out),
+        cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
         cmocka_unit_test(points_in_one_place_agree),
         cmocka_unit_test(bad_resampling),
     };

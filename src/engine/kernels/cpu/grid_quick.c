@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid_sampler_2d and its gradients where all of it is f32 vector code: linear or nearest sampling of dense planes, padded
-   by zeros or the border. Points are worked out once per image; planes are shared out among threads, by eights if there are
-   enough: then a tap is a load of eight side by side, for which planes are turned round, and not a gather. */
+   by zeros or the border. Points are worked out once per image; planes are shared out among threads, by GRID_LANES if there are
+   enough: then a tap is a load of as many side by side, for which planes are turned round, and not a gather. Where an image has fewer
+   such groups than there are threads, images are shared out. */
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/resample.h"
@@ -17,6 +18,8 @@ typedef struct quick_state {
     convert_fn *to, *from;  /* halves to f32 and back; NULL for f32 */
     int64_t size, area, channels, rows, columns; /* rows, columns: of the grid */
     int threads;
+    bool by_image;          /* each thread has images of its own, and tables of points */
+    bool alone;             /* in such a thread's copy */
     int lanes;              /* planes worked on together: 1 or GRID_LANES */
     float *work;            /* per thread: a plane, its sums, points of gradient and output (of each lane), and a row of
                                coordinates */
@@ -38,10 +41,20 @@ bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, co
            x->sizes[2] * x->sizes[3] > 0 && x->sizes[2] * x->sizes[3] < INT64_C(1) << 24;
 }
 
+/* As parallel_share within the team that works on an image. */
+static void share(const quick_state *s, int64_t n, int64_t grain, int64_t *from, int64_t *to) {
+    if (s->alone) {
+        *from = 0;
+        *to = n;
+        return;
+    }
+    parallel_share(n, grain, from, to);
+}
+
 /* Rows of points of image n, shared out among the running team. */
 static void fill_points(const quick_state *s, int64_t n, float *row) {
     int64_t from, to;
-    parallel_share(s->rows, 1, &from, &to);
+    share(s, s->rows, 1, &from, &to);
     for (int64_t y = from; y < to; y++) {
         const char *at = tensor_data(s->grid) + (n * s->grid->strides[0] + y * s->grid->strides[1]) * s->size;
         const float *xy = (const float *)(const void *)at;
@@ -134,7 +147,7 @@ static void some_planes(const quick_state *s, int64_t n, int64_t c, float *work,
 /* The threads' parts of the grid's gradient, added up in order. */
 static void write_grid_gradient(const quick_state *s, int64_t n, int team, float *row) {
     int64_t from, to, points = s->q.points;
-    parallel_share(s->rows, 1, &from, &to);
+    share(s, s->rows, 1, &from, &to);
     for (int64_t y = from; y < to; y++) {
         char *at = tensor_data(s->grid_out) + (n * s->rows + y) * 2 * s->columns * s->size;
         float *xy = s->from != NULL ? row : (float *)(void *)at;
@@ -153,32 +166,81 @@ static void write_grid_gradient(const quick_state *s, int64_t n, int team, float
     }
 }
 
+/* Image n by thread `self` of a team, or by one alone. */
+static void one_image(const quick_state *s, int64_t n, int self, int team) {
+    float *work = s->work + self * s->work_floats, *row = work + s->work_floats - 2 * s->columns;
+    float *x = s->x_sums != NULL ? s->x_sums + self * s->q.points : NULL;
+    float *y = s->x_sums != NULL ? s->y_sums + self * s->q.points : NULL;
+    int64_t from, to;
+    fill_points(s, n, row);
+    if (x != NULL) {
+        memset(x, 0, (size_t)s->q.points * sizeof *x);
+        memset(y, 0, (size_t)s->q.points * sizeof *y);
+    }
+    if (!s->alone) {
+#pragma omp barrier
+    }
+    share(s, s->channels, s->lanes, &from, &to);
+    for (int64_t c = from; c < to; c += s->lanes) {
+        s->lanes > 1 ? some_planes(s, n, c, work, x, y) : one_plane(s, n, c, work, x, y);
+    }
+    if (!s->alone) {
+#pragma omp barrier
+    }
+    if (x != NULL) {
+        write_grid_gradient(s, n, team, row);
+    }
+}
+
+/* Numbers of a table: one more than the points have taps. */
+static int64_t entries_of(const quick_state *s) {
+    return s->q.taps * s->q.points + 1;
+}
+
+/* Thread `self` with tables and room of its own. */
+static quick_state alone(const quick_state *s, int self) {
+    quick_state own = *s;
+    int64_t entries = entries_of(s), points = self * s->q.points;
+    own.alone = true;
+    own.q.offset += self * entries;
+    own.q.weight += self * entries * (s->grad != NULL ? 3 : 1);
+    own.work += self * s->work_floats;
+    if (s->grad != NULL) {
+        own.q.row_slope = own.q.weight + entries;
+        own.q.column_slope = own.q.weight + 2 * entries;
+        own.x_sums += points;
+        own.y_sums += points;
+    }
+    return own;
+}
+
+static void run_images(const quick_state *s) {
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(s->threads)
+    {
+        parallel_enter(watch);
+        quick_state own = alone(s, omp_get_thread_num());
+        int64_t from, to;
+        parallel_share(s->x->sizes[0], 1, &from, &to);
+        for (int64_t n = from; n < to; n++) {
+            one_image(&own, n, 0, 1);
+        }
+        parallel_leave(watch);
+    }
+}
+
 static status run(kernel_plan *plan) {
     const quick_state *s = plan->state;
+    if (s->by_image) {
+        run_images(s);
+        return ASSAY_OK;
+    }
     for (int64_t n = 0; n < s->x->sizes[0]; n++) {
         const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
         {
             parallel_enter(watch);
-            int self = omp_get_thread_num();
-            float *work = s->work + self * s->work_floats, *row = work + s->work_floats - 2 * s->columns;
-            float *x = s->x_sums != NULL ? s->x_sums + self * s->q.points : NULL;
-            float *y = s->x_sums != NULL ? s->y_sums + self * s->q.points : NULL;
-            int64_t from, to;
-            fill_points(s, n, row);
-            if (x != NULL) {
-                memset(x, 0, (size_t)s->q.points * sizeof *x);
-                memset(y, 0, (size_t)s->q.points * sizeof *y);
-            }
-#pragma omp barrier
-            parallel_share(s->channels, s->lanes, &from, &to);
-            for (int64_t c = from; c < to; c += s->lanes) {
-                s->lanes > 1 ? some_planes(s, n, c, work, x, y) : one_plane(s, n, c, work, x, y);
-            }
-#pragma omp barrier
-            if (x != NULL) {
-                write_grid_gradient(s, n, omp_get_num_threads(), row);
-            }
+            one_image(s, n, omp_get_thread_num(), omp_get_num_threads());
             parallel_leave(watch);
         }
     }
@@ -186,10 +248,10 @@ static status run(kernel_plan *plan) {
 }
 
 static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
-    size_t entries = (size_t)s->q.taps * (size_t)s->q.points + 1;
+    size_t entries = (size_t)entries_of(s), sets = s->by_image ? (size_t)s->threads : 1;
     bool is_backward = s->grad != NULL;
-    float *numbers = arena_make(plan->memory, entries * (is_backward ? 3 : 1), sizeof *numbers);
-    s->q.offset = arena_make(plan->memory, entries, sizeof *s->q.offset);
+    float *numbers = arena_make(plan->memory, sets * entries * (is_backward ? 3 : 1), sizeof *numbers);
+    s->q.offset = arena_make(plan->memory, sets * entries, sizeof *s->q.offset);
     int64_t longest = s->area > s->q.points ? s->area : s->q.points; /* halves are turned round as f32 */
     int64_t floats = (2 * (s->area + s->q.points + GRID_TAPS) + longest) * s->lanes + 2 * s->columns;
     s->work_floats = (int64_t)(parallel_room((size_t)floats * sizeof *s->work) / sizeof *s->work);
@@ -198,8 +260,8 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
     if (numbers == NULL || s->q.offset == NULL || s->work == NULL || (is_backward && sums == NULL)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for grid sampling");
     }
-    for (size_t i = 0; s->q.taps == 1 && i < entries; i++) {
-        numbers[i] = 1; /* the points' loop writes no weights where there is nothing to weigh */
+    for (size_t i = 0; s->q.taps == 1 && i < sets * entries; i++) { /* the points' loop writes no weights where there is nothing to weigh */
+        numbers[i / entries * entries * (is_backward ? 3 : 1) + i % entries] = 1;
     }
     s->q.weight = numbers;
     s->q.row_slope = is_backward ? numbers + entries : NULL;
@@ -233,6 +295,7 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
     s->q.points = s->rows * s->columns;
     s->lanes = s->q.taps == GRID_TAPS && s->channels >= GRID_LANES ? GRID_LANES : 1;
     s->threads = parallel_threads((double)s->q.points * (double)s->channels * s->q.taps * 8);
+    s->by_image = s->threads > 1 && s->x->sizes[0] > 1 && (s->channels + s->lanes - 1) / s->lanes < s->threads;
     plan->state = s;
     plan->run = run;
     return make_tables(plan, s, err);
