@@ -317,7 +317,7 @@ static uint64_t key_at(const along *a, const void *block, int64_t i) {
                                      : key_of_int(((const int64_t *)block)[i], a->largest);
 }
 
-static void topk_line(const along *a, const char *x, char *values, char *places, entry *heap, void *buffer) {
+static void topk_any_line(const along *a, const char *x, char *values, char *places, entry *heap, void *buffer) {
     int64_t held = 0;
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
@@ -347,13 +347,13 @@ static void topk_line(const along *a, const char *x, char *values, char *places,
 /* Floats of 32 bits and less, by keys of 32 bits. */
 static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer) {
     int32_t keys[ROW_BLOCK];
-    int64_t held = 0;
+    topk_line line = {.room = room, .n = a->n, .k = a->k};
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
         topk_keys(keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, a->largest);
-        topk_add(room, &held, a->n, a->k, keys, i, n);
+        topk_add(&line, keys, i, n);
     }
-    const topk_entry *taken = topk_take(room, a->n, a->k);
+    const topk_entry *taken = topk_take(&line);
     size_t size = dtype_size(a->in);
     for (int64_t i = 0; i < a->k; i++) {
         int64_t place = topk_place(taken[i]);
@@ -375,7 +375,7 @@ static void share_topk(const void *context) {
         if (a->by_keys) {
             topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
         } else {
-            topk_line(a, x, values, places, (entry *)(void *)work, buffer);
+            topk_any_line(a, x, values, places, (entry *)(void *)work, buffer);
         }
     }
 }

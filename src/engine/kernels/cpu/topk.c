@@ -1,120 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few of not so many: the largest of all, as often as asked for. Few of many: a heap, which most elements never enter. Many of
-   many: a radix selection, then a radix sort. All give equal keys by place. */
+/* Few of not so many: the largest of all, as often as asked for. Else what may be among the k largest is collected; whenever the room
+   is full, a radix selection leaves the k largest, and only larger ones come in from then on. At last they are sorted. All give equal
+   keys by place. */
 #include "engine/kernels/cpu/topk.h"
 
 #include "engine/kernels/cpu/isa/topk_loops.h"
 
 #include <string.h>
 
-/* A digit's bits: its counters stay in the first cache. */
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SUB_BLOCK = 64, MOST_IN_ROUNDS = 4096 /* entries: in the first cache */ };
+enum {
+    SELECT_BITS = 8, SELECT_DIGITS = 1 << SELECT_BITS, TABLES = 4,
+    SORT_BITS = 11, SORT_DIGITS = 1 << SORT_BITS, /* its counters stay in the first cache */
+    LEAST_SORTED_BY_DIGITS = 160,
+    LEAST_ROOM = 512,
+    MOST_IN_ROUNDS = 4096 /* entries: in the first cache */
+};
 
-static int64_t binary_digits(int64_t n) {
-    return 64 - __builtin_clzll((unsigned long long)n | 1);
+/* A round looks at each element, eight at a time. */
+static bool goes_by_rounds(int64_t n, int64_t k) {
+    return n <= MOST_IN_ROUNDS && k * (n / 6 + 25) < 2 * n + 1000;
 }
 
-typedef enum way { BY_ROUNDS, BY_HEAP, BY_RADIX } way;
-
-/* Which is quickest, in units of 0.3 ns. A round looks at each element, eight at a time. The heap looks at each once, and about
-   k (1 + ln(n / k)) of them sink through log2(k) levels, whose branches are anybody's guess. The radix selection goes through
-   all elements and all counters for each digit (measured on Zen 5 and Sapphire Rapids, 2026-11). */
-static way way_for(int64_t n, int64_t k) {
-    int64_t sinking = k * (1 + binary_digits(n / (k > 0 ? k : 1)) * 7 / 10) * binary_digits(k) * 10;
-    int64_t radix = 3 * (7 * n + 2 * DIGITS), heap = n + sinking;
-    if (n <= MOST_IN_ROUNDS && k * (n / 6 + 25) < (4 * heap < radix ? 4 * heap : radix)) {
-        return BY_ROUNDS;
-    }
-    return heap < radix ? BY_HEAP : BY_RADIX;
+/* Entries that are collected before the k largest of them are selected. */
+static int64_t collected(int64_t n, int64_t k) {
+    int64_t room = k < LEAST_ROOM / 4 ? LEAST_ROOM : 4 * k;
+    return room < n ? room : n;
 }
 
 int64_t topk_room(int64_t n, int64_t k) {
-    way w = way_for(n, k);
-    return w == BY_ROUNDS ? n + k : w == BY_HEAP ? k : 3 * n;
+    return goes_by_rounds(n, k) ? n + k : collected(n, k) + TOPK_BLOCK + 2 * k;
 }
 
 void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest) {
     topk_loops_best()->keys(keys, x, n, largest);
 }
 
-static topk_entry entry_of(int32_t key, int64_t place) {
-    return (topk_entry)((uint32_t)key ^ UINT32_C(1) << 31) << 32 | (uint32_t)~place;
-}
-
-/* The root is the last of those held. */
-static void sift(topk_entry *heap, int64_t n, int64_t i) {
-    topk_entry moved = heap[i];
-    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && heap[child + 1] < heap[child];
-        if (heap[child] >= moved) {
-            break;
-        }
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = moved;
-}
-
-static bool any_above(const int32_t *keys, int32_t low, int64_t n) {
-    int32_t above = 0;
-    for (int64_t i = 0; i < n; i++) {
-        above |= keys[i] > low;
-    }
-    return above != 0;
-}
-
 static int32_t key_of(topk_entry e) {
     return (int32_t)((uint32_t)(e >> 32) ^ UINT32_C(1) << 31);
 }
 
-static void add_to_heap(topk_entry *heap, int64_t *held, int64_t k, const int32_t *keys, int64_t place, int64_t count) {
+/* How many of from[n] have each digit. Keys have few first digits: a counter that is raised again at once would be waited for. */
+static void count_digits(const topk_entry *from, int64_t n, int shift, uint32_t *counts) {
+    uint32_t tables[TABLES][SELECT_DIGITS] = {{0}};
     int64_t i = 0;
-    while (i < count && *held < k) {
-        heap[(*held)++] = entry_of(keys[i], place + i);
-        i++;
-        for (int64_t p = k / 2 - 1; *held == k && p >= 0; p--) {
-            sift(heap, k, p);
+    for (; i + TABLES <= n; i += TABLES) {
+        for (int t = 0; t < TABLES; t++) {
+            tables[t][(from[i + t] >> shift) % SELECT_DIGITS]++;
         }
     }
-    for (; i < count; i += SUB_BLOCK) {
-        int64_t n = count - i < SUB_BLOCK ? count - i : SUB_BLOCK;
-        if (!any_above(keys + i, key_of(heap[0]), n)) {
-            continue;
-        }
-        for (int64_t j = i; j < i + n; j++) {
-            if (keys[j] > key_of(heap[0])) { /* an equal one later on never displaces */
-                heap[0] = entry_of(keys[j], place + j);
-                sift(heap, k, 0);
-            }
-        }
+    for (; i < n; i++) {
+        tables[0][(from[i] >> shift) % SELECT_DIGITS]++;
+    }
+    for (int d = 0; d < SELECT_DIGITS; d++) {
+        counts[d] = tables[0][d] + tables[1][d] + tables[2][d] + tables[3][d];
     }
 }
 
-void topk_add(topk_entry *room, int64_t *held, int64_t n, int64_t k, const int32_t *keys, int64_t place, int64_t count) {
-    if (way_for(n, k) == BY_HEAP) {
-        add_to_heap(room, held, k, keys, place, count);
-        return;
-    }
-    topk_loops_best()->entries(room + *held, keys, place, count);
-    *held += count;
-}
-
-/* Leaves the k largest of from[n] in chosen, in the order they came; from is overwritten. Digit by digit from the top:
-   what lies above the k-th element's digit is in, what shares it goes on to the next. */
+/* Leaves the k largest of from[n] in chosen, equal ones in the order they came; from is overwritten. Digit by digit from the top: what
+   lies above the k-th element's digit is in, what shares it goes on to the next. */
 static void select_largest(topk_entry *from, int64_t n, int64_t k, topk_entry *chosen) {
-    for (int shift = 64 - DIGIT_BITS; k > 0 && k < n; shift = shift > 32 + DIGIT_BITS ? shift - DIGIT_BITS : 32) {
-        uint32_t counts[DIGITS] = {0};
-        for (int64_t i = 0; i < n; i++) {
-            counts[(from[i] >> shift) % DIGITS]++;
-        }
-        int64_t digit = DIGITS - 1, above = 0;
+    for (int shift = 64 - SELECT_BITS; shift >= 32 && k > 0 && k < n; shift -= SELECT_BITS) {
+        uint32_t counts[SELECT_DIGITS];
+        count_digits(from, n, shift, counts);
+        int64_t digit = SELECT_DIGITS - 1, above = 0;
         while (above + counts[digit] < k) {
             above += counts[digit--];
         }
         int64_t in = 0, left = 0;
         for (int64_t i = 0; i < n; i++) {
             topk_entry e = from[i];
-            int64_t own = (int64_t)((e >> shift) % DIGITS);
+            int64_t own = (int64_t)((e >> shift) % SELECT_DIGITS);
             chosen[in] = e; /* kept or overwritten by the next: no branch to miss */
             in += own > digit;
             from[left] = e;
@@ -123,27 +78,74 @@ static void select_largest(topk_entry *from, int64_t n, int64_t k, topk_entry *c
         chosen += in;
         k -= in;
         n = left;
-        if (shift == 32) { /* the rest are equal */
-            break;
+    }
+    memcpy(chosen, from, (size_t)k * sizeof *chosen); /* which are equal, or all */
+}
+
+/* Makes room: the k largest of those held stay. */
+static void keep_largest(topk_line *l, topk_entry *chosen) {
+    select_largest(l->room, l->held, l->k, chosen);
+    memcpy(l->room, chosen, (size_t)l->k * sizeof *chosen);
+    topk_entry least = chosen[0];
+    for (int64_t i = 1; i < l->k; i++) {
+        least = chosen[i] < least ? chosen[i] : least;
+    }
+    l->held = l->k;
+    l->has_low = true;
+    l->low = key_of(least);
+}
+
+void topk_add(topk_line *l, const int32_t *keys, int64_t place, int64_t count) {
+    const topk_loops *loops = topk_loops_best();
+    if (goes_by_rounds(l->n, l->k)) {
+        loops->entries(l->room + l->held, keys, place, count);
+        l->held += count;
+        return;
+    }
+    const int64_t most = collected(l->n, l->k);
+    for (int64_t i = 0; i < count; i += TOPK_BLOCK) {
+        int64_t n = count - i < TOPK_BLOCK ? count - i : TOPK_BLOCK;
+        if (l->held + n > most) {
+            keep_largest(l, l->room + most + TOPK_BLOCK);
+        }
+        if (l->has_low) {
+            l->held += loops->above(l->room + l->held, keys + i, place + i, n, l->low);
+        } else {
+            loops->entries(l->room + l->held, keys + i, place + i, n);
+            l->held += n;
         }
     }
-    memcpy(chosen, from, (size_t)k * sizeof *chosen);
+}
+
+static void sort_few(topk_entry *a, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        topk_entry e = a[i];
+        int64_t at = i;
+        for (; at > 0 && a[at - 1] < e; at--) {
+            a[at] = a[at - 1];
+        }
+        a[at] = e;
+    }
 }
 
 /* By falling key, equal ones in the order they came; answers which of the two arrays holds the result. */
 static topk_entry *sort_falling(topk_entry *a, topk_entry *b, int64_t n) {
-    for (int shift = 32; shift < 64; shift += DIGIT_BITS) {
-        uint32_t starts[DIGITS] = {0}, at = 0;
+    if (n < LEAST_SORTED_BY_DIGITS) {
+        sort_few(a, n);
+        return a;
+    }
+    for (int shift = 32; shift < 64; shift += SORT_BITS) {
+        uint32_t starts[SORT_DIGITS] = {0}, at = 0;
         for (int64_t i = 0; i < n; i++) {
-            starts[(a[i] >> shift) % DIGITS]++;
+            starts[(a[i] >> shift) % SORT_DIGITS]++;
         }
-        for (int d = DIGITS - 1; d >= 0; d--) {
+        for (int d = SORT_DIGITS - 1; d >= 0; d--) {
             uint32_t count = starts[d];
             starts[d] = at;
             at += count;
         }
         for (int64_t i = 0; i < n; i++) {
-            b[starts[(a[i] >> shift) % DIGITS]++] = a[i];
+            b[starts[(a[i] >> shift) % SORT_DIGITS]++] = a[i];
         }
         topk_entry *kept = a;
         a = b;
@@ -163,24 +165,11 @@ static const topk_entry *take_in_rounds(topk_entry *entries, int64_t n, int64_t 
     return entries + n;
 }
 
-static const topk_entry *take_from_heap(topk_entry *heap, int64_t k) {
-    for (int64_t i = k - 1; i > 0; i--) { /* the last goes behind */
-        topk_entry last = heap[0];
-        heap[0] = heap[i];
-        heap[i] = last;
-        sift(heap, i, 0);
+const topk_entry *topk_take(topk_line *l) {
+    if (goes_by_rounds(l->n, l->k)) {
+        return take_in_rounds(l->room, l->n, l->k);
     }
-    return heap;
-}
-
-const topk_entry *topk_take(topk_entry *room, int64_t n, int64_t k) {
-    switch (way_for(n, k)) {
-    case BY_ROUNDS:
-        return take_in_rounds(room, n, k);
-    case BY_HEAP:
-        return take_from_heap(room, k);
-    default:
-        select_largest(room, n, k, room + n);
-        return sort_falling(room + n, room + 2 * n, k);
-    }
+    topk_entry *chosen = l->room + collected(l->n, l->k) + TOPK_BLOCK;
+    select_largest(l->room, l->held, l->k, chosen);
+    return sort_falling(chosen, chosen + l->k, l->k);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a line's elements, entries of keys and the largest of entries (topk.h says what these are). */
+/* Keys of a line's elements, entries of keys, of all or of those above one, and the largest of entries (topk.h says what these are). */
 #ifndef ENGINE_KERNELS_CPU_ISA_TOPK_LOOPS_H
 #define ENGINE_KERNELS_CPU_ISA_TOPK_LOOPS_H
 
@@ -8,9 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { TOPK_BLOCK = 64 };
+
 typedef struct topk_loops {
     void (*keys)(int32_t *keys, const float *x, int64_t n, bool largest);
     void (*entries)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n);
+    /* Of keys above `low`, in their order; how many. n <= TOPK_BLOCK. Up to TOPK_BLOCK entries are written, these first. */
+    int64_t (*above)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n, int32_t low);
     uint64_t (*largest)(const uint64_t *entries, int64_t n); /* 0 for n = 0 */
 } topk_loops;
 
