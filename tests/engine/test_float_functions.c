@@ -209,6 +209,47 @@ static void powers_follow_c(void **state) {
     }
 }
 
+/* Many to one power, which may go by tables made for it: numbers of all sizes and the special ones, few and many in a block. */
+static void many_to_one_power_follow_c(void **state) {
+    (void)state;
+    enum { N = (1 << 14) + 61, SIDE_BY_SIDE = 32 };
+    static const float powers[] = {-3.01f, -3, -2.5f, -2, -1, -0.7f, -1e-3f, 1e-3f, 0.25f, 0.5f,
+                                   1,      1.5f, 2,   2.5f, 3,  4,     5,      6.75f, 7,    7.01f};
+    static _Alignas(64) float x[N + GUARD], out[N + GUARD];
+    const function *f = &functions[0];
+    rng r = rng_make(SEED);
+    for (int i = 0; i < N; i++) {
+        bool may_be_special = i / SIDE_BY_SIDE % 3 != 0;
+        double width = i / SIDE_BY_SIDE % 5 == 0 ? 174 : 20, size = exp((rng_uniform(&r) - 0.5) * width);
+        x[i] = may_be_special && rng_range(&r, 0, 20) == 0 ? specials[rng_range(&r, 0, countof(specials))]
+                                                           : (float)(rng_range(&r, 0, 6) == 0 ? -size : size);
+    }
+    for (size_t at = 0; at < countof(powers); at++) {
+        for (int way = 0; way < 2 * ((int)isa_best() + 1); way++) {
+            const pointwise_loops *const *sets = way % 2 == 0 ? pointwise_classes[CLASS_F32].loops : pointwise_classes[CLASS_F32].streaming;
+            if (sets[way / 2] == NULL || sets[way / 2]->number[PW_POW] == NULL) {
+                continue;
+            }
+            double worst = 0;
+            out[N] = 77;
+            sets[way / 2]->number[PW_POW](&(pointwise_chunk){.out = out, .in = {x, &powers[at]}, .n = N});
+            assert_true(out[N] == 77);
+            for (int i = 0; i < N; i++) {
+                double exact = pow(x[i], powers[at]);
+                if (!is_right(f, out[i], exact)) {
+                    print_error("pow(%a, %g) is %a, expected %a: way %d\n", (double)x[i], (double)powers[at], (double)out[i], exact, way);
+                    assert_true(false);
+                }
+                bool counts = isfinite(exact) && exact != 0 && fabs(exact) <= FLT_MAX;
+                worst = counts ? fmax(worst, fabs(out[i] - exact) / ulp_of(exact)) : worst;
+            }
+            if (way == 2 * (int)isa_best()) {
+                print_message("to %g: %.2f ulp\n", (double)powers[at], worst);
+            }
+        }
+    }
+}
+
 /* --- what activations and their slopes are at the ends --- */
 
 static double normal_share(double x) {
@@ -295,6 +336,7 @@ static void activations_hold_at_the_ends(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c),
+                                       cmocka_unit_test(many_to_one_power_follow_c),
                                        cmocka_unit_test(activations_hold_at_the_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
