@@ -130,6 +130,44 @@ static void powers_follow_c(void **state) {
     }
 }
 
+/* To a number that the compiler knows, which may make tables of it; as many blocks as numbers. */
+static void powers_to_constants_follow_c(void **state) {
+    (void)state;
+    static const char *const written[] = {"-3.0f", "-2.5f", "-1.0f", "-0.7f", "0.001f", "1.5f", "2.5f", "4.0f", "5.0f", "7.0f", "7.5f"};
+    enum { POWERS = countof(written) };
+    for (int round = 0; round < 4; round++) {
+        bool plain = round % 2 != 0, halves = round / 2 != 0;
+        const char *block = dialect_block_of_two(FN_POW, ASSAY_F32, halves ? ASSAY_BF16 : ASSAY_F32, false, true);
+        text body = {0};
+        text_add(&body, "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n"
+                        "    float *const out = buffers[0];\n    (void)first;\n");
+        for (int k = 0; k < POWERS; k++) {
+            text_addf(&body, "    %s(out + %d, buffers[1], %s, (int)last);\n", block, k * LANES, written[k]);
+        }
+        text_add(&body, "    return 1;\n}\n\n");
+        module *m = build(text_get(&body), plain);
+        compiled_kernel_fn *probe = module_find(m, "probe");
+        text_clear(&body);
+        for (int i = 0; i < ROUNDS / 4; i++) {
+            float x[LANES], out[POWERS * LANES] = {0};
+            for (int l = 0; l < LANES; l++) {
+                x[l] = i % 4 == 0 && l % 7 == 3 ? specials[rand() % (int)countof(specials)] : i % 4 == 1 ? any_float() : near_one();
+            }
+            probe((void *[]){out, x}, 0, i % 5 == 0 ? 48 : LANES);
+            for (int at = 0; at < POWERS * LANES; at++) {
+                float power = strtof(written[at / LANES], NULL);
+                bool is_made = at % LANES < (i % 5 == 0 ? 48 : LANES);
+                if (is_made && !is_power(x[at % LANES], power, out[at], halves ? 4e-5 * 0x1p24 : 4)) {
+                    print_error("pow(%a, %s) is %a, expected %a\n", (double)x[at % LANES], written[at / LANES], (double)out[at],
+                                pow(x[at % LANES], power));
+                    assert_true(false);
+                }
+            }
+        }
+        module_free(m);
+    }
+}
+
 /* --- quotients --- */
 
 static double remainder_exact(double x, double y) {
@@ -223,7 +261,7 @@ static void running_sums_are_exact(void **state) {
 
 int main(void) {
     srand(20261123);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_follow_c), cmocka_unit_test(quick_quotients_are_exact),
-                                       cmocka_unit_test(running_sums_are_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_follow_c), cmocka_unit_test(powers_to_constants_follow_c),
+                                       cmocka_unit_test(quick_quotients_are_exact), cmocka_unit_test(running_sums_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,58 +66,7 @@ typedef enum pow_kind { POW_OF_ANY, POW_OF_FRACTION, POW_OF_EVEN, POW_OF_ODD } p
 
 enum { POW_LANES = 16, POW_STEP = POW_PAIR * POW_LANES, POW_STEPS = STREAM_BLOCK / POW_STEP };
 
-/* Many numbers to one power from -3 to 7: x = 2^e m with m in [1, 2), whose first 5 bits name a number c near 1 / m, and e = 16 h + l
-   with l in [-8, 7]. x^y is 2^(16 h y) 2^(l y) c^-y (1 + u)^y, u = c m - 1 in [-0.0236, 0.03125]. Each but the last is looked up, and
-   the last is 1 + u times a polynomial, which meets it in four places: 2e-8 where it is worst (y = -3). 2.5 ulp all told, 3.6 where
-   results are near 1 (|y| of 0.01 and less). Half the arithmetic of wide_pow_number. */
-typedef struct pow_tables {
-    wide_f32 high, low; /* 2^(16 h y), h from -8 on, and 2^(l y), l from -8 on */
-    float inverse[2 * POW_LANES], base[2 * POW_LANES]; /* c and c^-y */
-    float terms[4];
-    uint32_t least, span; /* magnitudes that have all of these finite, and not too small: bits from `least` on, so many */
-} pow_tables;
-
 enum { LEAST_FOR_TABLES = 16384 /* elements: making them takes 2 us */ };
-
-static bool pow_has_tables(elem y) {
-    return y >= -3 && y <= 7;
-}
-
-static void pow_make_tables(pow_tables *t, double y) {
-    enum { MEETS = 4 };
-    const double from = -0.0236, to = 0.03125;
-    double u[MEETS], part[MEETS], terms[MEETS] = {0};
-    for (int i = 0; i < POW_LANES; i++) {
-        t->high[i] = (float)exp2(16 * (i - 8) * y);
-        t->low[i] = (float)exp2((i - 8) * y);
-    }
-    for (int i = 0; i < 2 * POW_LANES; i++) { /* 1 and 1 / 2 at the ends, for powers of powers of 2 to be exact */
-        double near = rint(128 / (1 + (i + 0.5) / 32)) / 128, c = i == 0 ? 1 : i == 2 * POW_LANES - 1 ? 0.5 : near;
-        t->inverse[i] = (float)c;
-        t->base[i] = (float)pow(c, -y);
-    }
-    for (int i = 0; i < MEETS; i++) { /* Newton's divided differences in Chebyshev's places */
-        u[i] = (from + to) / 2 + (to - from) / 2 * cos(M_PI * (2 * i + 1) / (2 * MEETS));
-        part[i] = expm1(y * log1p(u[i])) / u[i];
-    }
-    for (int d = 1; d < MEETS; d++) {
-        for (int i = MEETS - 1; i >= d; i--) {
-            part[i] = (part[i] - part[i - 1]) / (u[i] - u[i - d]);
-        }
-    }
-    for (int i = MEETS - 1; i >= 0; i--) { /* terms = terms (v - u[i]) + part[i] */
-        for (int k = MEETS - 1; k > 0; k--) {
-            terms[k] = terms[k - 1] - terms[k] * u[i];
-        }
-        terms[0] = part[i] - terms[0] * u[i];
-    }
-    for (int k = 0; k < MEETS; k++) {
-        t->terms[k] = (float)terms[k];
-    }
-    uint32_t farthest = (uint32_t)(125 / (fabs(y) > 1 ? fabs(y) : 1) - 9); /* as 2^e; both factors of 2^(e y) are normal then */
-    t->least = (127 - farthest) << 23;
-    t->span = (2 * farthest + 1) << 23;
-}
 
 /* What goes before the first element. */
 typedef struct pow_plan {
@@ -126,43 +75,6 @@ typedef struct pow_plan {
     pow_logarithm logarithm;
     const pow_tables *tables; /* NULL: none */
 } pow_plan;
-
-ALWAYS_INLINE bool pow_by_tables(const pow_tables *t, pow_pair x, float sign, uint32_t responses, pow_pair *made) {
-    enum { TO_MIDDLE = 136 - 127, MANTISSA = 0x7fffff, ONE = 0x3f800000, PICK = 0xea /* a & b | c */ };
-    wide_f32 u[POW_PAIR], base[POW_PAIR], scale[POW_PAIR], p[POW_PAIR];
-    uint16_t ordinary = 0xffff;
-    for (int k = 0; k < POW_PAIR; k++) {
-        __m512i bits = (__m512i)x.v[k], moved = _mm512_add_epi32(bits, _mm512_set1_epi32(TO_MIDDLE << 23));
-        wide_i32 places = (wide_i32)_mm512_srli_epi32(bits, 18);
-        wide_f32 m = (wide_f32)_mm512_ternarylogic_epi32(bits, _mm512_set1_epi32(MANTISSA), _mm512_set1_epi32(ONE), PICK);
-        u[k] = wide_fused_less(m, pow_look_up(t->inverse, places), wide_of(1));
-        base[k] = pow_look_up(t->base, places);
-        __m512 high = _mm512_permutexvar_ps(_mm512_srli_epi32(moved, 27), (__m512)t->high);
-        __m512 low = _mm512_permutexvar_ps(_mm512_srli_epi32(moved, 23), (__m512)t->low);
-        scale[k] = (wide_f32)_mm512_mul_ps(high, low);
-        __m512i size = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX));
-        __m512i beyond = _mm512_sub_epi32(size, _mm512_set1_epi32((int32_t)t->least));
-        __mmask16 fits = _mm512_cmplt_epu32_mask(beyond, _mm512_set1_epi32((int32_t)t->span));
-        uint16_t answered;
-        __asm__("vfpclassps $0x9f, %1, %0" : "=Yk"(answered) : "v"(x.v[k])); /* 0, infinity, NaN */
-        ordinary &= fits | answered;
-    }
-    for (int k = 0; k < POW_PAIR; k++) {
-        p[k] = u[k] * t->terms[3] + t->terms[2];
-    }
-    for (int k = 0; k < POW_PAIR; k++) {
-        p[k] = p[k] * u[k] + t->terms[1];
-    }
-    for (int k = 0; k < POW_PAIR; k++) {
-        p[k] = p[k] * u[k] + t->terms[0];
-    }
-    for (int k = 0; k < POW_PAIR; k++) {
-        wide_f32 value = (p[k] * (base[k] * u[k]) + base[k]) * scale[k];
-        __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(value) : "v"(x.v[k]), "v"((wide_i32){0} + (int32_t)responses));
-        made->v[k] = (wide_f32)((wide_i32)value | ((wide_i32)x.v[k] & (int32_t)bits_of_float(sign)));
-    }
-    return ordinary == 0xffff;
-}
 
 /* The elements at `at`, those of `some`; others are 1. */
 ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
@@ -263,9 +175,8 @@ static void pow_number_loop(const pointwise_chunk *c) {
     }
     pow_plan plan = {.kind = y != rintf(y) ? POW_OF_FRACTION : y / 2 != rintf(y / 2) ? POW_OF_ODD : POW_OF_EVEN};
     plan.responses = pow_responses(y, plan.kind == POW_OF_FRACTION);
-    pow_tables tables;
     if (c->n >= LEAST_FOR_TABLES && pow_has_tables(y)) {
-        pow_make_tables(&tables, (double)y);
+        const pow_tables tables = pow_tables_of(y);
         plan.tables = &tables;
         pow_of_kind(c, p, &plan);
         return;
