@@ -67,22 +67,36 @@ static const char *nearest_name(arena *memory, const inputs *set, const char *gl
     return text_nearest(typed, names, n);
 }
 
+static bool matches_any(const inputs *set, const char *glob) {
+    for (size_t i = 0; i < set->n_operators; i++) {
+        if (matches(glob, &set->operators[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All that match nothing are told of at once. */
 static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
                           error *err) {
+    text missing = {0};
+    const char *near = NULL;
+    int count = 0;
     for (size_t g = 0; g < n; g++) {
-        bool found = false;
-        for (size_t i = 0; i < set->n_operators && !found; i++) {
-            found = matches(globs[g], &set->operators[i]);
-        }
-        if (found) {
+        if (matches_any(set, globs[g])) {
             continue;
         }
-        const char *near = nearest_name(memory, set, globs[g]);
-        return fail(err, ASSAY_INVALID, "%s '%s' matches none of the %zu recorded operators%s%s%s", option, globs[g],
-                    set->n_operators, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                    near != NULL ? "'?" : "");
+        text_addf(&missing, "%s'%s'", count++ > 0 ? ", " : "", globs[g]);
+        near = near != NULL ? near : nearest_name(memory, set, globs[g]);
     }
-    return ASSAY_OK;
+    status result = ASSAY_OK;
+    if (count > 0) {
+        result = fail(err, ASSAY_INVALID, "%s %.600s %s none of the %zu recorded operators%s%s%s", option, text_get(&missing),
+                      count == 1 ? "matches" : "match", set->n_operators, near != NULL ? "; did you mean '" : "",
+                      near != NULL ? near : "", near != NULL ? "'?" : "");
+    }
+    text_clear(&missing);
+    return result;
 }
 
 status operators_select(arena *memory, const op_table *table, const inputs *set, const operators_options *options,
