@@ -36,7 +36,7 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--op", "rleu"], ["rleu", "'relu'"]),
     (["operators", "--suite", "embedded", "--op", "aten._softmx*"], ["aten._softmx*", "'aten._softmax'"]),
     (["operators", "--suite", "embedded", "--skip", "nothing*"], ["nothing*"]),
-    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'relu'?"]),
+    (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'ne', 'relu'?"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
     (["list"], ["operators, backends, suites or devices"]),

@@ -79,23 +79,27 @@ static bool matches_any(const inputs *set, const char *glob) {
 /* All that match nothing are told of at once. */
 static status check_globs(arena *memory, const inputs *set, const char *option, const char *const *globs, size_t n,
                           error *err) {
-    text missing = {0};
-    const char *near = NULL;
+    text missing = {0}, nearest = {0};
     int count = 0;
     for (size_t g = 0; g < n; g++) {
         if (matches_any(set, globs[g])) {
             continue;
         }
         text_addf(&missing, "%s'%s'", count++ > 0 ? ", " : "", globs[g]);
-        near = near != NULL ? near : nearest_name(memory, set, globs[g]);
+        const char *near = nearest_name(memory, set, globs[g]);
+        if (near != NULL) {
+            text_addf(&nearest, "%s'%s'", nearest.length > 0 ? ", " : "", near);
+        }
     }
     status result = ASSAY_OK;
     if (count > 0) {
-        result = fail(err, ASSAY_INVALID, "%s %.600s %s none of the %zu recorded operators%s%s%s", option, text_get(&missing),
-                      count == 1 ? "matches" : "match", set->n_operators, near != NULL ? "; did you mean '" : "",
-                      near != NULL ? near : "", near != NULL ? "'?" : "");
+        bool is_near = nearest.length > 0;
+        result = fail(err, ASSAY_INVALID, "%s %.300s %s none of the %zu recorded operators%s%.300s%s", option, text_get(&missing),
+                      count == 1 ? "matches" : "match", set->n_operators, is_near ? "; did you mean " : "", text_get(&nearest),
+                      is_near ? "?" : "");
     }
     text_clear(&missing);
+    text_clear(&nearest);
     return result;
 }
 
