@@ -298,7 +298,8 @@ VECTOR_INLINE int pow_by_tables(const pow_tables *t, pow_pair x, float sign, uin
     wide_f32 u[POW_PAIR], base[POW_PAIR], scale[POW_PAIR], p[POW_PAIR];
     unsigned ordinary = 0xffff;
     for (int k = 0; k < POW_PAIR; k++) {
-        wide_i32 bits = (wide_i32)x.v[k], moved = bits + TO_MIDDLE, places = bits >> 18;
+        wide_i32 bits = (wide_i32)x.v[k], places = bits >> 18;
+        wide_i32 moved = (wide_i32)((wide_u32)bits + TO_MIDDLE);
         wide_f32 m = (wide_f32)((bits & MANTISSA) | ONE);
         wide_i32 beyond = (bits & 0x7fffffff) - t->least;
         uint16_t fits, answered;
