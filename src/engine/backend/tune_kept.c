@@ -3,6 +3,7 @@
 #include "engine/backend/tune_kept.h"
 
 #include "base/file.h"
+#include "device/instructions.h"
 #include "engine/compile/cache.h"
 #include "engine/kernels/identity.h"
 
@@ -31,11 +32,13 @@ static cache_key key_of(const compiled_plan *p) {
     uint64_t written = written_by(p->g);
     char eager[IDENTITY_BYTES]; /* what kernels were compared with: others may be faster or slower */
     kernel_identity(eager, sizeof eager);
+    const char *instructions = isa_name(isa_best()); /* of the processor they take */
     cache_piece pieces[] = {{version, sizeof version},
                             {p->program.source, strlen(p->program.source)},
                             {p->program.dag_text, strlen(p->program.dag_text)},
                             {p->code != NULL ? module_identity(p->code) : "", p->code != NULL ? strlen(module_identity(p->code)) : 0},
                             {eager, strlen(eager)},
+                            {instructions, strlen(instructions)},
                             {&threads, sizeof threads},
                             {&written, sizeof written}};
     return cache_key_of(pieces, countof(pieces));
