@@ -303,14 +303,19 @@ static bool is_in_text(const flow_case *c, const char *word) {
     return is_there;
 }
 
-/* Rows that are read backwards are asked for so: behind the end of one comes the beginning of the row before it. */
+/* Rows that are read backwards, since others are not, are asked for so: behind the end of one comes the beginning of the row before it.
+   Where all are, they are stored backwards instead. */
 static void asks_for_the_next_row(void **state) {
     static const flow_case flipped = {"%x = input(T([8, 64, 1024], f32))\n", "%y = flip(%x, [1])\n", "%y"};
+    static const flow_case both = {"%x = input(T([8, 64, 1024], f32))\n", "%f = flip(%x, [1])\n%y = add.Tensor(%f, %x)\n", "%y"};
     (void)state;
     compile_options *o = &((compiled_backend *)compiled)->options, chosen = *o;
     o->few_stores = o->no_together = true; /* several pages at a time are asked for as they are taken */
-    assert_true(is_in_text(&flipped, " < 512 ? 512 : -1536), "));
+    assert_true(is_in_text(&both, " < 512 ? 512 : -1536), "));
+    assert_true(is_in_text(&flipped, "stream_lines(b1 + 65536 * v0 - 1024 * v1 + v2 + 64512, "));
+    check(&both, DTYPE_AS_RECORDED, 2, NAN);
     check(&flipped, DTYPE_AS_RECORDED, 2, NAN);
+    check(&flipped, DTYPE_BF16, 1, 0);
     *o = chosen;
 }
 

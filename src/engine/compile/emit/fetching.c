@@ -169,7 +169,7 @@ static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     if (m->page_tasks > 0) {
         return ahead;
     }
-    if (m->flow == FLOW_NONE && k->n_phases == 1 && k->n_loops == 0) { /* [64, 512, 1024] flipped in dimension 1: 8.7 -> 7.4 ms */
+    if (m->flow == FLOW_NONE && k->n_phases == 1 && k->n_loops == 0) { /* rows read downwards, large: 8.7 -> 7.4 ms */
         int outer = next == k->vector ? k->n_tasks - 2 : k->n_tasks - 1;
         return outer >= 0 && index_stride(e->at, k->tasks[outer], &stride) && size > ahead ? stride - size + ahead : ahead;
     }

@@ -111,8 +111,8 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* Bytes of cache lines that n steps of dimension d touch, when one touches `inner`. */
 static int64_t touched(const move *m, int d, int64_t n, int64_t inner) {
-    int64_t line = inner > 64 ? inner : 64;
-    return n * least(m->dst_strides[d] > inner ? m->dst_strides[d] : inner, line);
+    int64_t line = inner > 64 ? inner : 64, stride = m->dst_strides[d] < 0 ? -m->dst_strides[d] : m->dst_strides[d];
+    return n * least(stride > inner ? stride : inner, line);
 }
 
 static void set_blocks(move *m) {
@@ -215,6 +215,19 @@ static void order_by_source(move *m) {
     }
 }
 
+/* Rows that come in turned order go from the source's first to its last: memory is asked ahead upwards, while stores past the caches
+   may go either way. */
+static void read_upwards(move *m) {
+    for (int d = 1; d < m->ndim; d++) {
+        if (m->src_strides[d] < 0) {
+            m->src += (m->sizes[d] - 1) * m->src_strides[d];
+            m->dst += (m->sizes[d] - 1) * m->dst_strides[d];
+            m->src_strides[d] = -m->src_strides[d];
+            m->dst_strides[d] = -m->dst_strides[d];
+        }
+    }
+}
+
 void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
     start(m, b, dst);
     size_t size = dtype_size(src->dtype);
@@ -233,6 +246,7 @@ void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
         bool in_step = m->dst_strides[0] == m->src_strides[0] && m->dst_strides[0] == (ptrdiff_t)size;
         m->kind = in_step ? MOVE_ROWS : MOVE_STRIDED;
         if (in_step) {
+            read_upwards(m);
             order_by_source(m);
         }
     }

@@ -36,7 +36,8 @@ typedef enum move_kind {
     MOVE_COMPLEX
 } move_kind;
 
-/* Plain data. Dimension 0 is the innermost; strides count bytes, the source's may be 0 or negative. */
+/* Plain data. Dimension 0 is the innermost; strides count bytes. The source's may be 0 or negative, and where rows are read upwards
+   for that dst's are negative. */
 typedef struct move {
     move_kind kind;
     dtype dst_type, src_type;
