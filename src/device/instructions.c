@@ -54,6 +54,14 @@ bool isa_is_limited(void) {
     return isa_best() < isa_of_cpu();
 }
 
+bool isa_rounds_to_bf16(void) {
+#if defined(__x86_64__)
+    return isa_best() == ISA_AVX512 && __builtin_cpu_supports("avx512bf16") != 0;
+#else
+    return false;
+#endif
+}
+
 status isa_check(error *err) {
     const char *word;
     isa asked = asked_for(&word), has = isa_of_cpu();

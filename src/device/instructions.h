@@ -14,6 +14,8 @@ typedef enum isa { ISA_BASELINE, ISA_AVX2, ISA_AVX512, ISA_COUNT } isa;
 isa isa_best(void);
 /* Whether that is less than the processor has. */
 bool isa_is_limited(void);
+/* Whether, with AVX-512, the processor has instructions for bf16 (AVX512_BF16) as well. A few loads. Threads: any. */
+bool isa_rounds_to_bf16(void);
 /* "baseline", "avx2", "avx512". */
 const char *isa_name(isa i);
 /* INVALID where $ASSAY_ISA is no such name, or names a set that the processor lacks; the others take no notice of it then. */

@@ -77,7 +77,8 @@ static bool begins_line(const void *at) {
 /* A block of n elements as row_halves has it, where that serves it. */
 static bool scan_halves(const along *a, const char *x, char *y, row_wide *total, int64_t n, void *made) {
     bool past = a->halves_stream && begins_line(y), by_block = a->halves_stream && !past;
-    if (a->halves->scan == NULL || !a->halves->scan(by_block ? made : y, x, &total->f, n, past)) {
+    bool (*scan)(void *, const void *, double *, int64_t, bool) = a->halves->scan[isa_rounds_to_bf16()];
+    if (scan == NULL || !scan(by_block ? made : y, x, &total->f, n, past)) {
         return false;
     }
     if (by_block) {

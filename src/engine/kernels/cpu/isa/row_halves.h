@@ -43,8 +43,9 @@ typedef struct row_halves {
     /* As row_loops has it. */
     void (*sums_about)(const void *x, int64_t n, double centre, double *sum, double *squares);
     /* Running sums along ROW_BLOCK elements at most, from *total on; `to` does not touch x. past: whole lines go past the caches, and `to`
-       begins one. False: a sum is not finite in float; *total is as it was, and what is stored means nothing. NULL where there is none. */
-    bool (*scan)(void *to, const void *x, double *total, int64_t n, bool past);
+       begins one. False: a sum is not finite in float; *total is as it was, and what is stored means nothing. The second is for
+       CPUs that isa_rounds_to_bf16. NULL where there is none. */
+    bool (*scan[2])(void *to, const void *x, double *total, int64_t n, bool past);
     /* The same down columns, of SCAN_BLOCK rows and ROW_HALVES_COLUMNS columns at most. past: every row of `to` begins a line. */
     bool (*scan_columns)(void *to, int64_t to_stride, const void *x, int64_t x_stride, double *totals, int64_t rows, int64_t n, bool past);
 } row_halves;

@@ -170,17 +170,30 @@ static const uint16_t turned_from[2][4][PAIR] = {
      {0, 1, 32, 33, 8, 9, 40, 41, 16, 17, 48, 49, 24, 25, 56, 57, 2, 3, 34, 35, 10, 11, 42, 43, 18, 19, 50, 51, 26, 27, 58, 59},
      {4, 5, 36, 37, 12, 13, 44, 45, 20, 21, 52, 53, 28, 29, 60, 61, 6, 7, 38, 39, 14, 15, 46, 47, 22, 23, 54, 55, 30, 31, 62, 63}}};
 
-ALWAYS_INLINE half_bits turned(half_bits a, half_bits b, int which) {
-    return (half_bits)_mm512_permutex2var_epi16((__m512i)a, _mm512_loadu_si512(turned_from[HALF_TYPE == ASSAY_BF16][which]), (__m512i)b);
+ALWAYS_INLINE half_bits turned(half_bits a, half_bits b, int layout, int which) {
+    return (half_bits)_mm512_permutex2var_epi16((__m512i)a, _mm512_loadu_si512(turned_from[layout][which]), (__m512i)b);
+}
+
+/* Numbers of two vectors one behind the other, as f16 has them. by_instruction: of bf16, by the instruction for it, which takes denormals
+   for 0. */
+ALWAYS_INLINE half_bits scan_narrowed(__m512 a, __m512 b, bool by_instruction) {
+    half_bits made;
+    if (!by_instruction) {
+        return half_bits_of(HALF_TYPE, (pair){(pack)a, (pack)b});
+    }
+    __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(made) : "v"(a), "v"(b));
+    return made;
 }
 
 /* SCAN_MANY elements; line: they go past the caches. Of f16 no sum is beyond float. */
-ALWAYS_INLINE void scan_some(uint16_t *to, const uint16_t *x, scan_state *s, bool line) {
+ALWAYS_INLINE void scan_some(uint16_t *to, const uint16_t *x, scan_state *s, bool line, bool by_instruction) {
+    const int back = by_instruction || HALF_TYPE == ASSAY_F16 ? 0 : 1;
     scan_many m;
     __m512 before[SCAN_GROUPS], sum[SCAN_GROUPS];
     SCAN_EACH(g) {
         half_bits a = bits_at(x + g * SCAN_GROUP), b = bits_at(x + g * SCAN_GROUP + PAIR);
-        pair p = float_pair_of(HALF_TYPE, turned(a, b, 0)), q = float_pair_of(HALF_TYPE, turned(a, b, 1));
+        const int layout = HALF_TYPE == ASSAY_BF16;
+        pair p = float_pair_of(HALF_TYPE, turned(a, b, layout, 0)), q = float_pair_of(HALF_TYPE, turned(a, b, layout, 1));
         m.p[g][0] = (__m512)p.a;
         m.p[g][1] = (__m512)p.b;
         m.p[g][2] = (__m512)q.a;
@@ -198,23 +211,22 @@ ALWAYS_INLINE void scan_some(uint16_t *to, const uint16_t *x, scan_state *s, boo
             bool shows = HALF_TYPE == ASSAY_BF16 && k >= 2; /* in the last of four shows what is in the first two */
             s->bad = shows ? _mm512_fmadd_ps(m.p[g][k], _mm512_setzero_ps(), s->bad) : s->bad;
         }
-        half_bits a = half_bits_of(HALF_TYPE, (pair){(pack)m.p[g][0], (pack)m.p[g][1]});
-        half_bits b = half_bits_of(HALF_TYPE, (pair){(pack)m.p[g][2], (pack)m.p[g][3]});
-        scan_set(to + g * SCAN_GROUP, turned(a, b, 2), PAIR, line);
-        scan_set(to + g * SCAN_GROUP + PAIR, turned(a, b, 3), PAIR, line);
+        half_bits a = scan_narrowed(m.p[g][0], m.p[g][1], by_instruction), b = scan_narrowed(m.p[g][2], m.p[g][3], by_instruction);
+        scan_set(to + g * SCAN_GROUP, turned(a, b, back, 2), PAIR, line);
+        scan_set(to + g * SCAN_GROUP + PAIR, turned(a, b, back, 3), PAIR, line);
     }
 }
 
-static bool scan_row(void *at, const void *row, double *total, int64_t n, bool past) {
+ALWAYS_INLINE bool scan_row_by(void *at, const void *row, double *total, int64_t n, bool past, bool by_instruction) {
     const uint16_t *x = row;
     uint16_t *to = at;
     scan_state s = {.run = _mm512_set1_ps((float)*total), .own = _mm512_setzero_ps(), .bad = _mm512_setzero_ps()};
     int64_t i = 0;
     for (; past && i + SCAN_MANY <= n; i += SCAN_MANY) {
-        scan_some(to + i, x + i, &s, true);
+        scan_some(to + i, x + i, &s, true, by_instruction);
     }
     for (; i + SCAN_MANY <= n; i += SCAN_MANY) {
-        scan_some(to + i, x + i, &s, false);
+        scan_some(to + i, x + i, &s, false, by_instruction);
     }
     for (; i < n; i += PAIR) {
         pair p = scan_line(pair_first(x + i, n - i), &s);
@@ -227,7 +239,18 @@ static bool scan_row(void *at, const void *row, double *total, int64_t n, bool p
     *total += (double)added;
     return true;
 }
-#define SCAN_ROW scan_row
+
+static bool scan_row(void *at, const void *row, double *total, int64_t n, bool past) {
+    return scan_row_by(at, row, total, n, past, false);
+}
+
+/* Where the CPU has AVX512_BF16. */
+static bool scan_row_by_instruction(void *at, const void *row, double *total, int64_t n, bool past) {
+    return scan_row_by(at, row, total, n, past, HALF_TYPE == ASSAY_BF16);
+}
+#define SCAN_ROW                scan_row
+#define SCAN_ROW_BY_INSTRUCTION scan_row_by_instruction
 #else
-#define SCAN_ROW NULL
+#define SCAN_ROW                NULL
+#define SCAN_ROW_BY_INSTRUCTION NULL
 #endif

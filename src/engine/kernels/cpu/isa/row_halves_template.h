@@ -461,4 +461,5 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     .fold_short = {fold_short_values, fold_short_squares, fold_short_sizes},                                      \
     .add_rows = {add_values, add_squares, add_sizes},                                                             \
     .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns, \
-    .sums_about = sums_about, .scan = SCAN_ROW, .scan_columns = scan_columns
+    .sums_about = sums_about,                                                                                     \
+    .scan = {SCAN_ROW, SCAN_ROW_BY_INSTRUCTION}, .scan_columns = scan_columns
