@@ -360,13 +360,19 @@ VECTOR_INLINE void pow_block_halves(float *to, const float *x, const float *y, i
 
 VECTOR_INLINE void pow_number_block_halves(float *to, const float *x, float y, int n) {
 #if defined(__AVX512DQ__)
-    const int plain = fabsf(y) < INFINITY && y != 0;
+    const int plain = fabsf(y) < INFINITY && y != 0, by_tables = __builtin_constant_p(y) && pow_has_tables(y);
+    const pow_tables tables = by_tables ? pow_tables_of(y) : (pow_tables){.span = 0};
     const uint32_t responses = pow_responses(y, y != __builtin_rintf(y));
     const pow_pair powers = pow_alike(y);
     for (int l = 0; l < n; l += 32) {
         const pow_pair bases = pow_elements(x + l, n - l);
-        pow_pair exponent, made = near_exp2(powers, near_log2(bases), &exponent);
-        if (plain && pow_answers(bases, pow_sign(y), responses, exponent, &made)) {
+        pow_pair exponent, made;
+        int answered = by_tables && plain && pow_by_tables(&tables, 3, bases, pow_sign(y), responses, &made);
+        if (!by_tables && plain) {
+            made = near_exp2(powers, near_log2(bases), &exponent);
+            answered = pow_answers(bases, pow_sign(y), responses, exponent, &made);
+        }
+        if (answered) {
             pow_keep(to + l, made, n - l);
         } else {
             pow_any_f32(to + l, x + l, (const float *)&powers, n - l < 32 ? n - l : 32);

@@ -95,7 +95,7 @@ ALWAYS_INLINE pow_pair pow_load(const elem *at, uint32_t some) {
 /* 32 elements. False: they want pow_any. */
 ALWAYS_INLINE bool pow_step(pow_operands p, const pow_plan *plan, pow_kind kind, int64_t at, uint32_t some, pow_pair *made) {
     if (p.y_is_number && plan->tables != NULL) {
-        return pow_by_tables(plan->tables, pow_load(p.x + at, some), kind == POW_OF_ODD ? -0.0f : 0, plan->responses, made);
+        return pow_by_tables(plan->tables, 5, pow_load(p.x + at, some), kind == POW_OF_ODD ? -0.0f : 0, plan->responses, made);
     }
     if (p.y_is_number) {
         return wide_pow_number(pow_load(p.x + at, some), *p.y, kind == POW_OF_ODD ? -0.0f : 0, plan->responses, made);

@@ -293,7 +293,8 @@ VECTOR_INLINE pow_tables pow_tables_of(float power) {
 #endif
 
 #if defined(__AVX512DQ__)
-VECTOR_INLINE int pow_by_tables(const pow_tables *t, pow_pair x, float sign, uint32_t responses, pow_pair *made) {
+/* n: of the polynomial's terms, 5; halves have digits for 3 (2e-6). */
+VECTOR_INLINE int pow_by_tables(const pow_tables *t, int n, pow_pair x, float sign, uint32_t responses, pow_pair *made) {
     enum { TO_MIDDLE = (136 - 127) << 23, MANTISSA = 0x7fffff, ONE = 0x3f800000 };
     wide_f32 u[POW_PAIR], base[POW_PAIR], scale[POW_PAIR], p[POW_PAIR];
     unsigned ordinary = 0xffff;
@@ -309,9 +310,9 @@ VECTOR_INLINE int pow_by_tables(const pow_tables *t, pow_pair x, float sign, uin
         __asm__("vpcmpltud %2, %1, %0" : "=Yk"(fits) : "v"(beyond), "v"((wide_i32){0} + t->span));
         __asm__("vfpclassps $0x9f, %1, %0" : "=Yk"(answered) : "v"(x.v[k])); /* 0, infinity, NaN */
         ordinary &= fits | answered;
-        p[k] = u[k] * t->terms[4] + t->terms[3];
+        p[k] = u[k] * t->terms[n - 1] + t->terms[n - 2];
     }
-    for (int i = 2; i >= 0; i--) {
+    for (int i = n - 3; i >= 0; i--) {
         for (int k = 0; k < POW_PAIR; k++) {
             p[k] = p[k] * u[k] + t->terms[i];
         }
@@ -374,7 +375,7 @@ VECTOR_INLINE void pow_number_block_f32(float *to, const float *x, float y, int 
     for (int l = 0; l < n; l += 32) {
         pow_pair made;
         const pow_pair some = pow_elements(x + l, n - l);
-        if (plain && (by_tables ? pow_by_tables(&tables, some, pow_sign(y), responses, &made)
+        if (plain && (by_tables ? pow_by_tables(&tables, 5, some, pow_sign(y), responses, &made)
                                 : wide_pow_number(some, y, pow_sign(y), responses, &made))) {
             pow_keep(to + l, made, n - l);
         } else {
