@@ -427,13 +427,13 @@ static void scans_agree(void **state) {
     for (int round = 0; round < 60 * SCAN_KINDS * n_sets; round++) {
         const halves *h = &all[round % n_sets];
         scanned_kind kind = (scanned_kind)(round / n_sets % SCAN_KINDS);
-        int64_t n = round % 2 == 0 ? lengths[rng_range(&r, 0, UP_TO_BLOCK)] : others[rng_range(&r, 0, LENGTHS)];
-        bool (*scan)(void *, const void *, double *, int64_t, bool) = h->loops->scan[isa_rounds_to_bf16() && round % 4 < 2];
+        int64_t n = rng_range(&r, 0, 2) == 0 ? lengths[rng_range(&r, 0, UP_TO_BLOCK)] : others[rng_range(&r, 0, LENGTHS)];
+        bool (*scan)(void *, const void *, double *, int64_t, bool) = h->loops->scan[isa_rounds_to_bf16() && rng_range(&r, 0, 2) == 0];
         if (scan == NULL) {
             continue;
         }
         block x = block_make(h->type, &r, n), y = block_make(h->type, &r, n + 32);
-        bool past = round % 3 == 0;
+        bool past = rng_range(&r, 0, 3) == 0; /* not by the round, which chooses the set */
         y.at += past ? (-(uintptr_t)y.at & 63) / sizeof *y.at : 0;
         fill_for_scan(&x, &r, n, kind);
         double total = kind == SCAN_LARGE ? 1e6 : 0.25 * (double)(round % 5), before = total, sum = total;
@@ -467,12 +467,12 @@ static void scans_by_columns_agree(void **state) {
     for (int round = 0; round < 30 * SCAN_KINDS * n_sets; round++) {
         const halves *h = &all[round % n_sets];
         scanned_kind kind = (scanned_kind)(round / n_sets % SCAN_KINDS);
-        bool past = round % 3 == 0, made, finite = true;
-        int64_t rows = 1 + rng_range(&r, 0, SCAN_BLOCK), n = 1 + rng_range(&r, 0, round % 8 == 0 ? ROW_HALVES_COLUMNS : 140);
+        bool past = rng_range(&r, 0, 3) == 0, made, finite = true;
+        int64_t rows = 1 + rng_range(&r, 0, SCAN_BLOCK), n = 1 + rng_range(&r, 0, rng_range(&r, 0, 8) == 0 ? ROW_HALVES_COLUMNS : 140);
         int64_t stride = n + rng_range(&r, 0, 40), out = past ? (n + 63) / 32 * 32 : n + 1 + rng_range(&r, 0, 9);
         block x = block_make(h->type, &r, rows * stride), y = block_make(h->type, &r, rows * out + 32);
         y.at += past ? (-(uintptr_t)y.at & 63) / sizeof *y.at : 0;
-        fill_for_scan(&x, &r, rows * stride, kind == SCAN_SMALL ? kind : round % 2 == 0 ? SCAN_LARGE : kind);
+        fill_for_scan(&x, &r, rows * stride, kind == SCAN_SMALL ? kind : rng_range(&r, 0, 2) == 0 ? SCAN_LARGE : kind);
         for (int64_t i = 0; i < n; i++) {
             totals[i] = sums[i] = (double)(i % 7);
         }

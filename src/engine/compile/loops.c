@@ -165,21 +165,24 @@ static void read_upwards(compiler *c, kernel *k) {
         by[v] = down ? index_add(p, index_constant(size - 1), index_scale(p, by[v], -1)) : by[v];
         turns |= down;
     }
-    if (turns && reads_in_order(c, k)) {
+    if (turns) {
         replace_variables(c, k, k->n_variables, by);
     }
 }
 
 static void order_loops(compiler *c, kernel *k) {
     int n = k->n_variables, order[KERNEL_MAX_VARIABLES];
-    double weight_of_stores = reads_in_order(c, k) ? 1e-6 : 1.5;
+    const bool in_order = reads_in_order(c, k);
+    const double weight_of_stores = in_order ? 1e-6 : 1.5;
     double spreads[KERNEL_MAX_VARIABLES];
     for (int i = 0; i < k->n_roots; i++) {
         if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
             return; /* theirs is given */
         }
     }
-    read_upwards(c, k);
+    if (in_order) {
+        read_upwards(c, k);
+    }
     for (int v = 0; v < n; v++) {
         spreads[v] = spread(k, v, weight_of_stores);
         int at = v;
