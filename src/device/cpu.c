@@ -2,27 +2,14 @@
 /* The CPU and meta devices, and the list of all. */
 #include "device/device.h"
 
+#include "base/pages.h"
 #include "base/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { ALIGN_BYTES = 64, PAGE_BYTES = 4096, LARGE_BYTES = 8 << 20 };
-
-/* Pages of 2 MiB where the kernel gives them to who asks: strides through large tensors otherwise spend much of their time
-   on looking pages up, on virtual machines above all. Whole pages only: the block's neighbours are not ours to speak of. */
-static void ask_for_large_pages(char *memory, size_t size_bytes) {
-#if defined(MADV_HUGEPAGE)
-    uintptr_t first = ((uintptr_t)memory + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    uintptr_t end = ((uintptr_t)memory + size_bytes) / PAGE_BYTES * PAGE_BYTES;
-    madvise(memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE); /* advice: refused, nothing is lost */
-#else
-    (void)memory;
-    (void)size_bytes;
-#endif
-}
+enum { ALIGN_BYTES = 64, LARGE_BYTES = 8 << 20 };
 
 /* malloc serves small sizes from a thread's own list in a few instructions, posix_memalign in hundreds: so the alignment is
    made here, and the block's own address kept right before it. */

@@ -41,8 +41,12 @@ static inline __attribute__((always_inline)) chunk numbers_at(const void *at) {
     return chunk_at(row_native, false, at);
 }
 
+/* Pack by pack: gcc 12 puts a chunk together on the stack to move it as one. */
 static inline __attribute__((always_inline)) void numbers_set(void *to, chunk c) {
-    memcpy(to, &c, sizeof c);
+    EACH_PAIR(q) {
+        memcpy((value *)to + q * PAIR, &c.p[q].a, sizeof c.p[q].a);
+        memcpy((value *)to + q * PAIR + PACK, &c.p[q].b, sizeof c.p[q].b);
+    }
 }
 
 static inline __attribute__((always_inline)) chunk chunk_of(value x) {
@@ -107,66 +111,61 @@ static inline __attribute__((always_inline)) pack columns_exp(dtype t, pack p) {
     return exp_shifted_pack(p);
 }
 
-#if !defined(PACK_F16_EXP) /* never asked for */
-typedef pack f16_exp;
-typedef pack f16_exp_top;
+#if !defined(PACK_QUICK_EXP) /* never asked for */
+typedef pack quick_exp;
+typedef pack quick_exp_top;
 
-static inline bool f16_exp_reaches(pack shift) {
+static inline bool quick_exp_reaches(pack shift) {
     (void)shift;
     return false;
 }
 
-static inline pack f16_exp_shift(pack shift) {
+static inline pack quick_exp_shift(pack shift) {
     return shift;
 }
 
-static inline f16_exp f16_exp_by(pack shift) {
+static inline quick_exp quick_exp_by(dtype t, pack shift) {
+    (void)t;
     return shift;
 }
 
-static inline pack f16_exp_pack(const f16_exp *e, pack p, f16_exp_top *top) {
+static inline pack quick_exp_pack(dtype t, const quick_exp *e, pack p, quick_exp_top *top) {
+    (void)t;
     (void)top;
     return p - *e;
 }
 
-static inline bool f16_exp_is_beyond(f16_exp_top top) {
+static inline bool quick_exp_is_beyond(quick_exp_top top) {
     (void)top;
     return false;
 }
 #endif
 
-static inline __attribute__((always_inline)) chunk chunk_exps(dtype t, chunk c, chunk shift) {
-    EACH_PAIR(q) {
-        c.p[q] = (pair){columns_exp(t, c.p[q].a - shift.p[q].a), columns_exp(t, c.p[q].b - shift.p[q].b)};
-    }
-    return c;
-}
-
-/* What exponentials of a chunk's columns are less by, for f16_exp. */
+/* What exponentials of a chunk's columns are less by, for quick_exp. */
 typedef struct chunk_quick {
-    f16_exp a[CHUNK_PAIRS], b[CHUNK_PAIRS];
+    quick_exp a[CHUNK_PAIRS], b[CHUNK_PAIRS];
 } chunk_quick;
 
-static inline __attribute__((always_inline)) chunk chunk_quick_exps(const chunk_quick *quick, chunk c, f16_exp_top *top) {
+static inline __attribute__((always_inline)) chunk chunk_quick_exps(dtype t, const chunk_quick *quick, chunk c, quick_exp_top *top) {
     EACH_PAIR(q) {
-        c.p[q] = (pair){f16_exp_pack(&quick->a[q], c.p[q].a, top), f16_exp_pack(&quick->b[q], c.p[q].b, top)};
+        c.p[q] = (pair){quick_exp_pack(t, &quick->a[q], c.p[q].a, top), quick_exp_pack(t, &quick->b[q], c.p[q].b, top)};
     }
     return c;
 }
 
 static inline __attribute__((always_inline)) bool chunk_is_near(dtype t, chunk shift) {
-    bool reaches = t == ASSAY_F16;
+    bool reaches = row_is_half(t);
     EACH_PAIR(q) {
-        reaches = reaches && f16_exp_reaches(shift.p[q].a) && f16_exp_reaches(shift.p[q].b);
+        reaches = reaches && quick_exp_reaches(shift.p[q].a) && quick_exp_reaches(shift.p[q].b);
     }
     return reaches;
 }
 
-/* A shift that f16_exp can have, where it reaches all. */
+/* A shift that quick_exp can have, where it reaches all. */
 static inline __attribute__((always_inline)) chunk chunk_near_shift(dtype t, chunk shift) {
     const bool reaches = chunk_is_near(t, shift);
     EACH_PAIR(q) {
-        shift.p[q] = reaches ? (pair){f16_exp_shift(shift.p[q].a), f16_exp_shift(shift.p[q].b)} : shift.p[q];
+        shift.p[q] = reaches ? (pair){quick_exp_shift(shift.p[q].a), quick_exp_shift(shift.p[q].b)} : shift.p[q];
     }
     return shift;
 }
@@ -178,23 +177,37 @@ static inline __attribute__((always_inline)) bool chunk_quick_of(dtype t, chunk 
     }
     chunk near = chunk_near_shift(t, shift);
     EACH_PAIR(q) {
-        quick->a[q] = f16_exp_by(shift.p[q].a);
-        quick->b[q] = f16_exp_by(shift.p[q].b);
+        quick->a[q] = quick_exp_by(t, shift.p[q].a);
+        quick->b[q] = quick_exp_by(t, shift.p[q].b);
     }
     return memcmp(&near, &shift, sizeof near) == 0;
 }
 
-/* By the same exponentials as those of the steps, to the last bit: what is taken off their sums again is to leave nothing. */
+static inline __attribute__((always_inline)) chunk chunk_exps(dtype t, chunk c, chunk shift) {
+    EACH_PAIR(q) {
+        c.p[q] = (pair){columns_exp(t, c.p[q].a - shift.p[q].a), columns_exp(t, c.p[q].b - shift.p[q].b)};
+    }
+    return c;
+}
+
+/* One exponential of a number and a shift, whichever loop asks for it, to the last bit: what is taken off their sums again is to leave
+   nothing. */
+static inline __attribute__((always_inline)) chunk chunk_same_exps(dtype t, chunk c, chunk shift) {
+    chunk_quick quick;
+    quick_exp_top top = {0};
+    return chunk_quick_of(t, shift, &quick) ? chunk_quick_exps(t, &quick, c, &top) : chunk_exps(t, c, shift);
+}
+
 static inline __attribute__((always_inline)) void columns_scale_of(dtype t, void *to, const void *x, const void *a, const void *b,
                                                                    int64_t n) {
-    for (int64_t i = 0; i < n; i += PACK) {
-        size_t bytes = (size_t)(n - i < PACK ? n - i : PACK) * sizeof(value);
-        pack factor = {0}, from = {0}, less = {0};
-        memcpy(&factor, (const value *)x + i, bytes);
-        memcpy(&from, (const value *)a + i, bytes);
-        memcpy(&less, (const value *)b + i, bytes);
-        pack scaled = factor * columns_exp(t, from - less);
-        memcpy((value *)to + i, &scaled, bytes);
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        size_t bytes = (size_t)(n - i < CHUNK ? n - i : CHUNK) * sizeof(value);
+        value factor[CHUNK] = {0}, from[CHUNK] = {0}, less[CHUNK] = {0};
+        memcpy(factor, (const value *)x + i, bytes);
+        memcpy(from, (const value *)a + i, bytes);
+        memcpy(less, (const value *)b + i, bytes);
+        numbers_set(from, chunk_product(numbers_at(factor), chunk_same_exps(t, numbers_at(from), numbers_at(less))));
+        memcpy((value *)to + i, from, bytes);
     }
 }
 

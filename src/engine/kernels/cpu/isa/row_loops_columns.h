@@ -236,7 +236,7 @@ typedef struct chunk_places {
 /* What runs on from row to row. */
 typedef struct chunk_totals {
     chunk most, sum, shift;
-    f16_exp_top top;
+    quick_exp_top top;
 } chunk_totals;
 
 /* quick: what exponentials are taken by, or NULL. keeps_tail: what is left of an unfinished line waits before the row's beginning. */
@@ -252,7 +252,7 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
     char *kept = c->kept, *other = c->other, *out_kept = c->out_kept, *to = c->to;
     chunk most = totals->most, total = totals->sum;
     const chunk shift = totals->shift;
-    f16_exp_top top = totals->top;
+    quick_exp_top top = totals->top;
     chunk f = chunk_of(0), less = f;
     if (out_rows > 0) {
         f = numbers_at(factor);
@@ -297,7 +297,9 @@ static inline __attribute__((always_inline)) void pass_rows(const chunk_places *
                 next_other += source.other_stride;
                 other += other_row;
             } else {
-                chunk e = quick != NULL ? chunk_quick_exps(quick, p, &top) : chunk_exps(t, p, shift);
+                chunk e = quick != NULL ? chunk_quick_exps(t, quick, p, &top)
+                          : logarithm   ? chunk_same_exps(t, p, shift)
+                                        : chunk_exps(t, p, shift);
                 total = chunk_plus(total, e);
                 most = logarithm ? chunk_most(most, p) : most;
                 if (!logarithm) {
@@ -332,7 +334,7 @@ static inline __attribute__((always_inline)) void take_totals(const columns_step
         totals->shift = numbers_at((const value *)s->shift + (g - 1) * row + at);
     } else {
         totals->shift = at_least(chunk_at(t, shifted, c->next), s->lowest);
-        totals->shift = kind == COLUMNS_SOFTMAX ? chunk_near_shift(t, totals->shift) : totals->shift;
+        totals->shift = chunk_near_shift(t, totals->shift);
     }
     if (kind == COLUMNS_LOG_SOFTMAX) {
         totals->most = g > 0 ? numbers_at((const value *)s->largest + at) : chunk_of((value)-INFINITY);
@@ -348,7 +350,7 @@ static inline __attribute__((always_inline)) void put_totals(const columns_step 
     EACH_PAIR(q) {
         beyond |= (totals->sum.p[q].a > most_reach) | (totals->sum.p[q].b > most_reach);
     }
-    bool again = kind <= COLUMNS_LOG_SOFTMAX && (f16_exp_is_beyond(totals->top) || pack_any(beyond));
+    bool again = kind <= COLUMNS_LOG_SOFTMAX && (quick_exp_is_beyond(totals->top) || pack_any(beyond));
     numbers_set((value *)s->sum + at, again ? before->sum : totals->sum);
     if (kind <= COLUMNS_LOG_SOFTMAX) {
         numbers_set((value *)s->shift + g * row + at, totals->shift);
@@ -404,7 +406,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
         out_rows = 0;
     }
     bool keeps_tail = shifted && out_at + CHUNK >= s->out_n;
-    chunk_totals totals = {.sum = chunk_of(0), .top = (f16_exp_top){0}};
+    chunk_totals totals = {.sum = chunk_of(0), .top = (quick_exp_top){0}};
     if (reads) {
         take_totals(s, g, at, &c.source, row, kind, t, shifted, &totals);
     }
@@ -412,7 +414,7 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     chunk_quick quick;
     if (rows == most && out_rows == most && keeps_tail) {
         pass_rows(&c, &totals, most, most, kind, t, shifted, true, NULL);
-    } else if (kind == COLUMNS_SOFTMAX && rows == most && out_rows == most && chunk_quick_of(t, totals.shift, &quick)) {
+    } else if (!back && rows == most && out_rows == most && chunk_quick_of(t, totals.shift, &quick)) {
         pass_rows(&c, &totals, most, most, kind, t, shifted, false, &quick);
     } else if (rows == most && out_rows == most) {
         pass_rows(&c, &totals, most, most, kind, t, shifted, false, NULL);
@@ -442,28 +444,42 @@ static inline __attribute__((always_inline)) void columns_stream_with(const colu
     }
 }
 
-static inline __attribute__((always_inline)) void columns_stream_of(const columns_step *s, dtype t) {
-    switch (s->kind) {
-    case COLUMNS_SOFTMAX:
-        columns_stream_with(s, COLUMNS_SOFTMAX, t);
-        break;
-    case COLUMNS_LOG_SOFTMAX:
-        columns_stream_with(s, COLUMNS_LOG_SOFTMAX, t);
-        break;
-    case COLUMNS_SOFTMAX_BACK:
-        columns_stream_with(s, COLUMNS_SOFTMAX_BACK, t);
-        break;
-    default:
-        columns_stream_with(s, COLUMNS_LOG_SOFTMAX_BACK, t);
+/* Functions of their own: in one that had all of them gcc 12 kept less in registers, and how much varied with each change of any. */
+#define COLUMNS_STREAM_OF(name, t)                                                                                                 \
+    static __attribute__((noinline)) void name##_softmax(const columns_step *s) {                                                  \
+        columns_stream_with(s, COLUMNS_SOFTMAX, t);                                                                                \
+    }                                                                                                                              \
+    static __attribute__((noinline)) void name##_log_softmax(const columns_step *s) {                                              \
+        columns_stream_with(s, COLUMNS_LOG_SOFTMAX, t);                                                                            \
+    }                                                                                                                              \
+    static __attribute__((noinline)) void name##_softmax_back(const columns_step *s) {                                             \
+        columns_stream_with(s, COLUMNS_SOFTMAX_BACK, t);                                                                           \
+    }                                                                                                                              \
+    static __attribute__((noinline)) void name##_log_softmax_back(const columns_step *s) {                                         \
+        columns_stream_with(s, COLUMNS_LOG_SOFTMAX_BACK, t);                                                                       \
+    }                                                                                                                              \
+    static void name(const columns_step *s) {                                                                                      \
+        static void (*const of_kind[])(const columns_step *s) = {                                                                  \
+            [COLUMNS_SOFTMAX] = name##_softmax,                                                                                    \
+            [COLUMNS_LOG_SOFTMAX] = name##_log_softmax,                                                                            \
+            [COLUMNS_SOFTMAX_BACK] = name##_softmax_back,                                                                          \
+            [COLUMNS_LOG_SOFTMAX_BACK] = name##_log_softmax_back,                                                                  \
+        };                                                                                                                         \
+        of_kind[s->kind](s);                                                                                                       \
     }
-}
+
+COLUMNS_STREAM_OF(columns_of_native, row_native)
+#if defined(ROW_HALVES)
+COLUMNS_STREAM_OF(columns_of_bf16, ASSAY_BF16)
+COLUMNS_STREAM_OF(columns_of_f16, ASSAY_F16)
+#endif
 
 static void columns_stream(const columns_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        columns_stream_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        columns_stream_of(s, ASSAY_F16);
-    } else {
-        columns_stream_of(s, row_native);
+#if defined(ROW_HALVES)
+    if (row_is_half(s->type)) {
+        (s->type == ASSAY_BF16 ? columns_of_bf16 : columns_of_f16)(s);
+        return;
     }
+#endif
+    columns_of_native(s);
 }

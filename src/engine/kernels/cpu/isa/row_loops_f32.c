@@ -57,25 +57,25 @@ static inline __attribute__((always_inline)) pack exp2_half_pack(dtype t, pack p
     return (pack)(t == ASSAY_BF16 ? exp2_by_scaling_bf16((__m512)p) : exp2_by_scaling_f16((__m512)p));
 }
 
-#define PACK_F16_EXP 1
-typedef __m512i f16_exp_top;
+#define PACK_QUICK_EXP 1
+typedef __m512i quick_exp_top;
 
-/* Whether f16_exp can have exponentials less by such a shift, or by the nearest that it has: whole powers of 2. */
-static inline __attribute__((always_inline)) bool f16_exp_reaches(pack shift) {
+/* Whether quick_exp can have exponentials less by such a shift, or by the nearest that it has: whole powers of 2. */
+static inline __attribute__((always_inline)) bool quick_exp_reaches(pack shift) {
     __m512 size = _mm512_abs_ps((__m512)shift);
-    return _mm512_cmp_ps_mask(size, _mm512_set1_ps(F16_EXP_FARTHEST), _CMP_NLE_UQ) == 0;
+    return _mm512_cmp_ps_mask(size, _mm512_set1_ps(QUICK_EXP_FARTHEST), _CMP_NLE_UQ) == 0;
 }
 
-static inline __attribute__((always_inline)) pack f16_exp_shift(pack shift) {
-    return (pack)f16_exp_powers((__m512)shift) * 0x1.62e43p-1f;
+static inline __attribute__((always_inline)) pack quick_exp_shift(pack shift) {
+    return (pack)quick_exp_powers((__m512)shift) * 0x1.62e43p-1f;
 }
 
-static inline __attribute__((always_inline)) f16_exp f16_exp_by(pack shift) {
-    return f16_exp_less(f16_exp_powers((__m512)shift));
+static inline __attribute__((always_inline)) quick_exp quick_exp_by(dtype t, pack shift) {
+    return quick_exp_less(quick_exp_powers((__m512)shift), t == ASSAY_BF16);
 }
 
-static inline __attribute__((always_inline)) pack f16_exp_pack(const f16_exp *e, pack p, f16_exp_top *top) {
-    return (pack)f16_exp_of(e, (__m512)p, top);
+static inline __attribute__((always_inline)) pack quick_exp_pack(dtype t, const quick_exp *e, pack p, quick_exp_top *top) {
+    return (pack)quick_exp_of(e, (__m512)p, t == ASSAY_BF16, top);
 }
 #endif
 
