@@ -21,14 +21,32 @@ struct arena_block {
    or 4.7 ms, Zen 4, 2026-11). */
 enum { BLOCK_BYTES = 16 * 1024 - sizeof(struct arena_block), LARGE_ALIGN = 64, SMALL_ALIGN = 16, LARGE_BLOCK_BYTES = 256 << 10 };
 
+static size_t page_of(size_t room) {
+    return room >= LARGE_BLOCK_BYTES ? LARGE_PAGE_BYTES : PAGE_BYTES;
+}
+
+static size_t block_bytes(size_t room) {
+    size_t page = page_of(room);
+    return (sizeof(arena_block) + room + page - 1) / page * page;
+}
+
 static arena_block *new_block(size_t room) {
-    size_t page = room >= LARGE_BLOCK_BYTES ? LARGE_PAGE_BYTES : PAGE_BYTES;
-    size_t all = (sizeof(arena_block) + room + page - 1) / page * page;
+    size_t page = page_of(room), all = block_bytes(room);
     arena_block *block = aligned_alloc(page, all);
     if (block != NULL && page == LARGE_PAGE_BYTES) {
         ask_for_large_pages((char *)block, all);
     }
     return block;
+}
+
+static size_t room_for(size_t size_bytes) {
+    size_t room = size_bytes + LARGE_ALIGN;
+    return room > BLOCK_BYTES ? room : BLOCK_BYTES;
+}
+
+size_t arena_needs(size_t size_bytes) {
+    size_t room = room_for(size_bytes);
+    return block_bytes(room) + page_of(room); /* of which aligned_alloc may give back what lies before and behind */
 }
 
 void arena_clear(arena *a) {
@@ -55,7 +73,7 @@ void *arena_make(arena *a, size_t count, size_t size_bytes) {
     size_t align = bytes >= LARGE_ALIGN ? LARGE_ALIGN : SMALL_ALIGN;
     arena_block *block = a->head;
     if (block == NULL || padding(block, align) + bytes > block->size_bytes - block->used_bytes) {
-        size_t room = bytes + LARGE_ALIGN > BLOCK_BYTES ? bytes + LARGE_ALIGN : BLOCK_BYTES;
+        size_t room = room_for(bytes);
         block = new_block(room);
         if (block == NULL) {
             return NULL;

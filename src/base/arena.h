@@ -22,6 +22,9 @@ void arena_clear(arena *a);
    overflows. A zero size gives a valid pointer to nothing. */
 void *arena_make(arena *a, size_t count, size_t size_bytes);
 
+/* The most that is asked of the system for a request of so many bytes, at most SIZE_MAX / 4. */
+size_t arena_needs(size_t size_bytes);
+
 /* A copy of the n bytes at text with a NUL behind them; NULL when memory is out. */
 char *arena_text(arena *a, const char *text, size_t n);
 

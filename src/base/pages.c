@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Advice to the kernel; see pages.h. */
 #include "base/pages.h"
 
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPERANDS = 4 };
+enum { MAX_OPERANDS = 4, MEMORY_TAIL = 64 /* bytes behind a memory */ };
 
 /* One operand as the caller has it and as the primitive wants it: the same, or joined by a reorder. */
 typedef struct operand {
@@ -104,7 +104,7 @@ static status no_memory(size_t bytes, error *err) {
 
 /* Memory of our own for a descriptor. */
 static status make_memory(onednn *o, const dnnl_memory_desc_t *md, arena *memory, dnnl_memory_t *out, error *err) {
-    size_t bytes = dnnl_memory_desc_get_size(md) + 64;
+    size_t bytes = dnnl_memory_desc_get_size(md) + MEMORY_TAIL;
     void *data = arena_make(memory, bytes, 1);
     if (data == NULL) {
         return no_memory(bytes, err);
@@ -432,12 +432,16 @@ typedef struct conv_operand {
     const dnnl_memory_desc_t *user;
 } conv_operand;
 
+static size_t memory_bytes(const dnnl_memory_desc_t *md) {
+    return arena_needs(dnnl_memory_desc_get_size(md) + MEMORY_TAIL);
+}
+
 /* Whether all of it fits, before any is taken: what an arena has given stays taken, and another algorithm may be asked for next. */
 static status check_room(const conv_operand *operands, int n, const_dnnl_primitive_desc_t pd, error *err) {
-    size_t bytes = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
+    size_t bytes = memory_bytes(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
     for (int i = 0; i < n; i++) {
         const dnnl_memory_desc_t *inner = dnnl_primitive_desc_query_md(pd, operands[i].query, 0);
-        bytes += dnnl_memory_desc_equal(operands[i].user, inner) ? 0 : dnnl_memory_desc_get_size(inner);
+        bytes += dnnl_memory_desc_equal(operands[i].user, inner) ? 0 : memory_bytes(inner);
     }
     void *room = malloc(bytes + 1);
     free(room);
