@@ -209,6 +209,20 @@ static void test_nesting_is_limited(void **state) {
     free(deep);
 }
 
+/* A string is compared with words by its length as well: what holds a NUL has no place behind the word's end to look at. */
+static void test_strings_hold_nuls(void **state) {
+    (void)state;
+    const char source[] = "('u8\0\0\0\0\0\0\0\0', 'u8')";
+    arena a = {0};
+    const literal *value = NULL;
+    assert_int_equal(literal_parse(&a, source, sizeof source - 1, 1, 1, &value, NULL), ASSAY_OK);
+    assert_int_equal(value->list.n_items, 2);
+    assert_int_equal(value->list.items[0].kind, LITERAL_STRING);
+    assert_int_equal(value->list.items[0].string.length, 10);
+    assert_int_equal(value->list.items[1].kind, LITERAL_DTYPE);
+    arena_clear(&a);
+}
+
 static void test_keys_are_limited(void **state) {
     (void)state;
     for (int n = LITERAL_MAX_KEYS; n <= LITERAL_MAX_KEYS + 1; n++) {
@@ -421,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_round_trips),        cmocka_unit_test(test_normal_forms),
         cmocka_unit_test(test_contents),           cmocka_unit_test(test_errors_have_positions),
         cmocka_unit_test(test_nesting_is_limited), cmocka_unit_test(test_keys_are_limited),
+        cmocka_unit_test(test_strings_hold_nuls),
         cmocka_unit_test(test_elements),           cmocka_unit_test(test_any_value_round_trips),
         cmocka_unit_test(test_damage_is_met),
     };

@@ -41,7 +41,7 @@ static const char *const known_words[] = {
 static const dtype_word *find_dtype(const char *name, size_t length) {
     for (size_t i = 0; i < countof(dtype_words); i++) {
         const char *word = dtype_words[i].name;
-        if (strncmp(word, name, length) == 0 && word[length] == '\0') {
+        if (strlen(word) == length && memcmp(word, name, length) == 0) { /* the name may hold NULs */
             return &dtype_words[i];
         }
     }

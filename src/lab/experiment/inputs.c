@@ -101,7 +101,7 @@ static size_t find_operator(const inputs *set, const char *name, size_t length) 
     size_t probe = 0, position = 0;
     while (inputs_index_next(&set->operator_index, hash, &probe, &position)) {
         const char *other = set->operators[position].name;
-        if (strncmp(other, current, length) == 0 && other[length] == '\0') {
+        if (strlen(other) == length && memcmp(other, current, length) == 0) {
             return position;
         }
     }
@@ -130,8 +130,8 @@ static input *find_input(const reading *r, const char *source, size_t length, ui
     size_t probe = 0, position = 0;
     while (inputs_index_next(&r->set->input_index, hash, &probe, &position)) {
         input *candidate = r->set->all[position];
-        if (candidate->operator_position == r->operator_position && strncmp(candidate->text, source, length) == 0 &&
-            candidate->text[length] == '\0') {
+        if (candidate->operator_position == r->operator_position && strlen(candidate->text) == length &&
+            memcmp(candidate->text, source, length) == 0) {
             return candidate;
         }
     }

@@ -251,18 +251,24 @@ static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halve
 static void run_rows(tiled *p, const tile *t, blocks *b) {
     const int64_t *out_strides = p->nest.strides[0];
     pointwise_chunk c = {.n = t->n0, .s = p->s, .is_fault = &p->is_fault};
-    for (int64_t r = 0; r < t->n1; r++) {
-        char *out = p->nest.data[0] + t->offset[0] + r * out_strides[1];
-        for (int k = 0; k < p->n; k++) {
-            const source *in = &p->in[k];
-            c.in[k] = in->slot == CONSTANT ? b->in[k]
-                      : in->is_row ? p->nest.data[in->slot] + t->offset[in->slot] + r * p->nest.strides[in->slot][1]
-                                   : b->in[k] + r * (in->is_number ? 1 : t->n0) * pointwise_classes[in->class].size;
-        }
+    char *out = p->nest.data[0] + t->offset[0];
+    int64_t step[POINTWISE_INPUTS]; /* from row to row */
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        bool is_there = in->slot != CONSTANT && in->is_row;
+        c.in[k] = is_there ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
+        step[k] = in->slot == CONSTANT ? 0
+                  : in->is_row         ? p->nest.strides[in->slot][1]
+                                       : (in->is_number ? 1 : t->n0) * pointwise_classes[in->class].size;
+    }
+    for (int64_t r = 0; r < t->n1; r++, out += out_strides[1]) {
         c.out = p->out_is_row ? out : b->out;
         call_loop(p, &c, p->out_is_row);
         if (!p->out_is_row) {
             put(p, out, out_strides[0], b->out, b->raw, t->n0);
+        }
+        for (int k = 0; k < p->n; k++) {
+            c.in[k] = (const char *)c.in[k] + step[k];
         }
     }
 }
