@@ -4,7 +4,6 @@
 #ifndef ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 #define ENGINE_KERNELS_CPU_ISA_POINTWISE_LOOPS_H
 
-#include "engine/kernels/cpu/isa/registers.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
 
@@ -23,9 +22,6 @@ enum { STREAM_BLOCK = 64 /* elements */, AHEAD_BYTES = 2048 };
 ALWAYS_INLINE int64_t in_blocks(const pointwise_chunk *c) {
     return POINTWISE_STREAMS ? c->n / STREAM_BLOCK * STREAM_BLOCK : 0;
 }
-
-/* Rows that have a number of their own are short: their elements go two registers at a time. */
-enum { TWO_LANES = 2 * REGISTER_BYTES / sizeof(elem) };
 
 /* A block of an operand further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
 ALWAYS_INLINE void fetch_ahead(const void *x, size_t bytes) {
@@ -109,12 +105,6 @@ ALWAYS_INLINE void unary_with(const pointwise_chunk *c, elem (*f)(elem x, elem p
             made[i] = f(x[from + i], p, q, r);
         }
         stream_lines(out + from, made, sizeof made);
-    }
-    for (; blocks + TWO_LANES <= c->n; blocks += TWO_LANES) {
-#pragma omp simd
-        for (int64_t i = blocks; i < blocks + TWO_LANES; i++) {
-            out[i] = f(x[i], p, q, r);
-        }
     }
 #pragma omp simd
     for (int64_t i = blocks; i < c->n; i++) {
