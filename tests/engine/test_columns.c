@@ -202,9 +202,10 @@ static void extremes_are_compared_as_numbers(void **state) {
     static const char *const types[] = {"bf16", "f16", "f32"};
     op_table *table;
     assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
-    for (size_t i = 0; i < 2 * countof(types); i++) {
-        check_extremes(table, types[i / 2], i % 2 == 0);
+    for (size_t i = 0; i < countof(types); i++) {
+        check_extremes(table, types[i], true);
     }
+    check_extremes(table, "f32", false);
     for (size_t i = 0; i < countof(extremes); i++) {
         char source[CASE_SOURCE_BYTES];
         snprintf(source, sizeof source, "graph places\n%%x = input(T([%s], bf16))\n%%v, %%i = max.dim(%%x, %s)\nreturn %%v, %%i\n",

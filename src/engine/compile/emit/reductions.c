@@ -204,7 +204,7 @@ static void emit_lanes_in_halves(emitter *m, int i) {
 }
 
 /* Lanes of a place to lane 0: by halves as long as these are even, then one by one. */
-static void emit_places_together(emitter *m, int i) {
+static void emit_places_by_halves(emitter *m, int i) {
     const root *r = &m->k->roots[i];
     char a[32], at[32], x[48], p[48];
     int64_t n = m->k->lanes;
@@ -229,6 +229,20 @@ static void emit_places_together(emitter *m, int i) {
     emit_take_place(m, r, false, false, a, at, x, p);
     m->depth--;
     emit_line(m, "}");
+}
+
+static void emit_places_together(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    bool by_function = r->dtype == ASSAY_F32 && m->k->lanes == 64 && strcmp(emit_place_type(m, r), "int32_t") == 0;
+    if (by_function) {
+        emit_line(m, "if (!%s_place_of_64_f32(a%d, p%d)) {", r->how == RED_ARGMAX ? "largest" : "smallest", i, i);
+        m->depth++;
+    }
+    emit_places_by_halves(m, i);
+    if (by_function) {
+        m->depth--;
+        emit_line(m, "}");
+    }
 }
 
 /* The number that a key is of, as a float. */
