@@ -78,7 +78,7 @@ void *arena_make(arena *a, size_t count, size_t size_bytes) {
         if (block == NULL) {
             return NULL;
         }
-        *block = (arena_block){.next = a->head, .size_bytes = room, .used_bytes = 0};
+        *block = (arena_block){.next = a->head, .size_bytes = block_bytes(room) - sizeof *block, .used_bytes = 0};
         a->head = block;
     }
     size_t pad = padding(block, align);
