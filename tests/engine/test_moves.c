@@ -37,6 +37,8 @@ static void check_movers(kit *k, tensor *x) {
               6);
     kit_check(k, "slice_backward", (arg[]){self, INTS(2, 3, 18, 43), arg_int(3), arg_int(1), arg_int(43), arg_int(2)}, 6);
     kit_check(k, "slice_backward", (arg[]){self, INTS(2, 3, 18, 64), arg_int(3), arg_int(1), arg_int(64), arg_int(3)}, 6);
+    kit_check(k, "slice_backward", (arg[]){self, INTS(2, 8, 18, 21), arg_int(1), arg_int(2), arg_int(8), arg_int(2)}, 6);
+    kit_check(k, "slice_backward", (arg[]){self, INTS(2, 9, 18, 21), arg_int(1), arg_int(1), arg_int(8), arg_int(3)}, 6);
     kit_check(k, "slice_backward",
               (arg[]){self, INTS(2, 3, 18, 30), arg_int(-1), arg_int(-21), arg_int(INT64_MAX), arg_int(1)}, 6);
     kit_check(k, "slice_backward", (arg[]){self, INTS(2, 3, 18, 21), arg_int(0), arg_int(0), arg_int(2), arg_int(1)},

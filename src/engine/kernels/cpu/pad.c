@@ -111,10 +111,14 @@ static void pad_rows(const pad_state *s, const char *src, int64_t plane, int64_t
     }
     fill_rest(s, to, inner);
     const int64_t some = s->width < GROUP_BYTES ? GROUP_BYTES / s->width : 1, gap = s->width - s->n;
-    for (int64_t r = first; r < end; r += some) { /* gaps while their rows' last lines are at hand */
+    const bool is_narrow = gap <= (int64_t)sizeof s->value && s->width >= (int64_t)sizeof s->value && !s->past;
+    for (int64_t r = first; r < end; r += some) {
         int64_t rows = end - r < some ? end - r : some, gaps = r + rows < end ? rows : rows - 1;
+        for (int64_t k = 0; k < gaps && is_narrow; k++) { /* what is too much is overwritten by the row behind */
+            memcpy(inner + k * s->width + s->n, s->value, sizeof s->value);
+        }
         (s->past ? s->copies->stream_rows : s->copies->rows)(inner, from, (size_t)s->n, rows, s->width, s->row_step);
-        for (int64_t k = 0; k < gaps; k++) {
+        for (int64_t k = 0; k < gaps && !is_narrow; k++) { /* while their rows' last lines are at hand */
             char *behind = inner + k * s->width + s->n;
             if (gap < LONG_GAP && !s->past) {
                 fill_gap(behind, s->value, gap);

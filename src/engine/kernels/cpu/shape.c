@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/move_plan.h"
 #include "engine/kernels/cpu/pad.h"
+#include "engine/kernels/cpu/stepped_rows.h"
 
 #include <string.h>
 
@@ -72,7 +73,7 @@ static int64_t clamp_bound(int64_t bound, int64_t size) {
     return bound < 0 ? 0 : bound > size ? size : bound;
 }
 
-/* A slice with steps: short rows one by one, or four boxes that do not overlap: its elements; the gaps between them, which take a dimension
+/* A slice with steps: rows one by one, or four boxes that do not overlap: its elements; the gaps between them, which take a dimension
    more; what lies before and behind. */
 static status prepare_stepped(kernel_plan *plan, int dim, int64_t start, int64_t n, int64_t step, error *err) {
     const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
@@ -87,6 +88,10 @@ static status prepare_stepped(kernel_plan *plan, int dim, int64_t start, int64_t
     const padded apart = {dst, grad, dst->ndim, dst->sizes, from, sizes, strides, 0, step, number_of_int(0)};
     if (dim == dst->ndim - 1 && pad_takes(&apart)) {
         return pad_prepare(plan, &apart, err);
+    }
+    const stepped_rows rows = {dst, grad, dim, start, n, step};
+    if (stepped_rows_take(&rows)) {
+        return stepped_rows_prepare(plan, &rows, err);
     }
     if (dst->ndim == TENSOR_MAX_DIMS) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: steps need less than %d dimensions", plan->call->op->signature.full,
