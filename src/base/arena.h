@@ -22,7 +22,7 @@ void arena_clear(arena *a);
    overflows. A zero size gives a valid pointer to nothing. */
 void *arena_make(arena *a, size_t count, size_t size_bytes);
 
-/* The most that is asked of the system for a request of so many bytes, at most SIZE_MAX / 4. */
+/* The most bytes that arena_make asks the system for, of a request of so many: no more than SIZE_MAX / 4. */
 size_t arena_needs(size_t size_bytes);
 
 /* A copy of the n bytes at text with a NUL behind them; NULL when memory is out. */
