@@ -19,7 +19,8 @@ static int64_t least(int64_t a, int64_t b) {
 static void run_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
     size_t row_bytes = (size_t)n0 << m->dst_log2;
     bool past = m->stream && row_bytes >= MOVE_STREAM_ROW;
-    (past ? loops->stream_rows : loops->rows)(dst, src, row_bytes, n1, m->dst_strides[1], m->src_strides[1]);
+    ptrdiff_t next = n1 == 1 && n0 < m->sizes[0] ? (ptrdiff_t)row_bytes : m->src_strides[1]; /* a piece's: the rest of its row */
+    (past ? loops->stream_rows : loops->rows)(dst, src, row_bytes, n1, m->dst_strides[1], next);
 }
 
 static void run_fill(const move *m, const copy_loops *loops, char *dst, int64_t n0, int64_t n1) {
