@@ -2,7 +2,7 @@
 /* grid_sampler_2d and its gradients where all of it is f32 vector code: linear or nearest sampling of dense planes, padded
    by zeros or the border. Points are worked out once per image; planes are shared out among threads, by GRID_LANES if there are
    enough: then a tap is a load of as many side by side, for which planes are turned round, and not a gather. Where an image has fewer
-   such groups than there are threads, images are shared out. */
+   such groups than there are threads, images are shared out. Few planes of f32 that are only read are shared out by rows of the grid. */
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/resample.h"
@@ -18,6 +18,7 @@ typedef struct quick_state {
     convert_fn *to, *from;  /* halves to f32 and back; NULL for f32 */
     int64_t size, area, channels, rows, columns; /* rows, columns: of the grid */
     int threads;
+    bool by_rows;           /* of the grid, all planes: each thread's points are its own, so none waits for another's */
     bool by_image;          /* each thread has images of its own, and tables of points */
     bool alone;             /* in such a thread's copy */
     int lanes;              /* planes worked on together: 1 or GRID_LANES */
@@ -83,7 +84,7 @@ static void one_plane(const quick_state *s, int64_t n, int64_t c, float *work, f
     const float *image = plane_of(s, s->x, n, c, s->area, plane);
     if (s->grad == NULL) {
         float *out = s->from != NULL ? made : (float *)(void *)to;
-        s->loops->grid_quick(&s->q, image, out);
+        s->loops->grid_quick(&s->q, image, out, 0, points);
         if (s->from != NULL) {
             s->from(to, out, points);
         }
@@ -166,12 +167,27 @@ static void write_grid_gradient(const quick_state *s, int64_t n, int team, float
     }
 }
 
+/* Rows of the grid of image n, shared out among the running team, in all planes. */
+static void some_rows(const quick_state *s, int64_t n, float *row) {
+    int64_t from, to;
+    fill_points(s, n, row);
+    share(s, s->rows, 1, &from, &to);
+    for (int64_t c = 0; c < s->channels; c++) {
+        char *at = tensor_data(s->out) + (n * s->out->strides[0] + c * s->out->strides[1]) * s->size;
+        s->loops->grid_quick(&s->q, plane_of(s, s->x, n, c, s->area, NULL), (float *)(void *)at, from * s->columns, to * s->columns);
+    }
+}
+
 /* Image n by thread `self` of a team, or by one alone. */
 static void one_image(const quick_state *s, int64_t n, int self, int team) {
     float *work = s->work + self * s->work_floats, *row = work + s->work_floats - 2 * s->columns;
     float *x = s->x_sums != NULL ? s->x_sums + self * s->q.points : NULL;
     float *y = s->x_sums != NULL ? s->y_sums + self * s->q.points : NULL;
     int64_t from, to;
+    if (s->by_rows) {
+        some_rows(s, n, row);
+        return;
+    }
     fill_points(s, n, row);
     if (x != NULL) {
         memset(x, 0, (size_t)s->q.points * sizeof *x);
@@ -295,7 +311,9 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
     s->q.points = s->rows * s->columns;
     s->lanes = s->q.taps == GRID_TAPS && s->channels >= GRID_LANES ? GRID_LANES : 1;
     s->threads = parallel_threads((double)s->q.points * (double)s->channels * s->q.taps * 8);
-    s->by_image = s->threads > 1 && s->x->sizes[0] > 1 && (s->channels + s->lanes - 1) / s->lanes < s->threads;
+    s->by_rows = grad == NULL && s->lanes == 1 && !is_half && s->rows >= s->threads;
+    bool is_split = s->by_rows ? s->x->sizes[0] % s->threads != 0 : (s->channels + s->lanes - 1) / s->lanes >= s->threads;
+    s->by_image = s->threads > 1 && s->x->sizes[0] > 1 && !is_split;
     plan->state = s;
     plan->run = run;
     return make_tables(plan, s, err);

@@ -2,6 +2,7 @@
 /* resample_template.h for its two types. */
 #include "engine/kernels/cpu/isa/resample_loops.h"
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/isa/gather.h"
 
@@ -41,17 +42,43 @@ static inline float tap(const float *plane, int32_t offset) {
     return value;
 }
 
-static void grid_quick_f32(const grid_quick *q, const float *plane, float *restrict out) {
+/* As many of four taps each as there are whole vectors, by gathers, which on Intel's processors take less than single loads. Answers where
+   they end. */
+static int64_t grid_gathered(const grid_quick *q, const float *plane, float *restrict out, int64_t from, int64_t to) {
+    typedef int32_t lanes __attribute__((vector_size(4 * GATHER_LANES)));
+    const int64_t n = q->points;
+    for (; from + GATHER_LANES <= to; from += GATHER_LANES) {
+        gather_lanes product[GRID_TAPS];
+        for (int k = 0; k < GRID_TAPS; k++) {
+            lanes at, outside;
+            gather_lanes weight;
+            int32_t inside[GATHER_LANES];
+            memcpy(&at, q->offset + k * n + from, sizeof at);
+            memcpy(&weight, q->weight + k * n + from, sizeof weight);
+            outside = at >> 31;
+            at &= ~outside;
+            memcpy(inside, &at, sizeof at);
+            gather_f32(&product[k], plane, inside);
+            product[k] = (gather_lanes)((lanes)product[k] & ~outside) * weight;
+        }
+        product[0] = (product[0] + product[1]) + (product[2] + product[3]);
+        memcpy(out + from, &product[0], sizeof product[0]);
+    }
+    return from;
+}
+
+static void grid_quick_f32(const grid_quick *q, const float *plane, float *restrict out, int64_t from, int64_t to) {
     int64_t n = q->points;
     const int32_t *o = q->offset;
     const float *w = q->weight;
     if (q->taps == 1) {
-        for (int64_t p = 0; p < n; p++) { /* single loads: 1.4 times as fast as gathers where nothing else is to do */
+        for (int64_t p = from; p < to; p++) { /* single loads: 1.4 times as fast as gathers where nothing else is to do */
             out[p] = o[p] < 0 ? 0 : plane[o[p]];
         }
         return;
     }
-    for (int64_t p = 0; p < n; p++) {
+    from = cpu_is_intel() ? grid_gathered(q, plane, out, from, to) : from;
+    for (int64_t p = from; p < to; p++) {
         out[p] = (w[p] * tap(plane, o[p]) + w[n + p] * tap(plane, o[n + p])) +
                  (w[2 * n + p] * tap(plane, o[2 * n + p]) + w[3 * n + p] * tap(plane, o[3 * n + p]));
     }

@@ -91,7 +91,8 @@ typedef struct grid_quick_axis {
 typedef void grid_points_fn(const grid_quick *q, const grid_quick_axis axes[2], const float *xy, int64_t from, int64_t n);
 
 /* out[p] = the sum of point p's taps in a plane of f32. */
-typedef void grid_quick_fn(const grid_quick *q, const float *plane, float *out);
+typedef void grid_quick_fn(const grid_quick *q, const float *plane, float *out, int64_t from, int64_t to); /* points [from, to) */
+typedef void grid_lanes_fn(const grid_quick *q, const float *planes, float *out);
 /* Adds grad[p] times the weights to sums (or not: NULL), and each point's own gradient to x and y. */
 typedef void grid_quick_back_fn(const grid_quick *q, const float *plane, const float *grad, float *sums, float *x, float *y);
 
@@ -110,7 +111,7 @@ typedef struct resample_loops {
     /* m planes of n elements, `row` apart, to [element][lane] (lanes behind m are left) and back. */
     void (*to_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
     void (*from_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
-    grid_quick_fn *grid_lanes;
+    grid_lanes_fn *grid_lanes;
     grid_quick_back_fn *grid_lanes_back; /* sums: never NULL */
 } resample_loops;
 
