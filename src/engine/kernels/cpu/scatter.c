@@ -92,6 +92,7 @@ struct scatter_state {
     const copy_loops *copies;
     int log2;             /* of src's elements */
     bool has_src;
+    int beside_fill;      /* threads that fill the target, and scatter to it where they did; 0: not so */
     alignas(16) char value[16];       /* scatter.value: repeated */
     convert_fn *widen;    /* src to the target's type, or NULL */
     add_fn *add;          /* NULL: write */
@@ -202,7 +203,7 @@ static status scatter_run(kernel_plan *plan) {
     }
     /* Where only the places could be shared one thread takes them all: asking of each index whose it is would cost more (a
        mispredicted branch at every other one) than adding. */
-    int threads = s->split >= 0 ? parallel_threads(s->bytes) : 1;
+    int threads = s->split < 0 ? 1 : s->beside_fill > 1 ? s->beside_fill : parallel_threads(s->bytes);
     if (!lines_run(&s->lines, s->split, threads, scatter_use, s)) {
         return lines_fail(&s->lines, plan->err);
     }
@@ -236,6 +237,18 @@ static status make_target(kernel_plan *plan, scatter_state *s, tensor *target, e
     return ASSAY_OK;
 }
 
+/* A target that several threads fill is in their caches: each scatters to its own part, as far as the outermost dimension goes, even where
+   so few elements would not be worth a second thread. [16, 196, 100] f32 with 1600 of them took 31 us, 18 so (two cores of a Granite
+   Rapids, 2026-11). */
+static void go_beside_fill(scatter_state *s, int64_t elements, double bytes) {
+    enum { LEAST_ELEMENTS = 256 };
+    int threads = s->fills && elements >= LEAST_ELEMENTS ? parallel_threads(bytes) : 1;
+    if (s->split >= 0 && threads > 1 && !s->lines.is_indexed[0] && s->lines.sizes[0] >= threads) {
+        s->split = 0;
+        s->beside_fill = threads;
+    }
+}
+
 static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const tensor *src, bool adds, error *err) {
     const tensor *out = &plan->out->items[0];
     scatter_state *s = arena_make(plan->memory, 1, sizeof *s);
@@ -267,6 +280,7 @@ static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const 
     int widest = lines_widest(&s->lines, false);
     s->split = widest >= 0 && s->lines.sizes[widest] >= omp_get_max_threads() && tensor_is_dense(&target) ? widest : -1;
     s->bytes = (8 + 3 * (double)size) * (double)tensor_numel(index);
+    go_beside_fill(s, tensor_numel(index), (double)tensor_numel(&target) * (double)dtype_size(target.dtype));
     return ASSAY_OK;
 }
 
