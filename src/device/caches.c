@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose processor this is. */
+/* Whose processor this is, and what follows from it. */
 #include "device/caches.h"
 
 bool cpu_is_intel(void) {
@@ -9,4 +9,8 @@ bool cpu_is_intel(void) {
 #else
     return false;
 #endif
+}
+
+int64_t stream_norm_bytes(void) {
+    return cpu_is_intel() ? STREAM_MIDDLING_BYTES : 2 * STREAM_MIDDLING_BYTES;
 }

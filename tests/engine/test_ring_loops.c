@@ -54,16 +54,37 @@ static void near(double made, double expected, double eps, double scale, const c
     }
 }
 
+static ring_numbers numbers_of(int64_t row) {
+    double more = (double)row / 4;
+    return (ring_numbers){.factor = 1.5 + more, .plus = -0.25, .mean = 0.5, .a = 0.75, .b = -0.125, .c = 2 + more};
+}
+
+/* What a row makes of an element. */
+static double finished(int64_t row, bool backward, double dy, double x) {
+    ring_numbers f = numbers_of(row);
+    return backward ? dy * f.a + ((x - f.mean) * f.b + f.c) : x * f.factor + f.plus;
+}
+
+/* Rows that are kept, one or several side by side, some places apart in what is kept and as far, or further, elsewhere. */
 static void check_round(dtype t, rng *r, int round, bool backward) {
     static row_set s;
     const row_loops *l = row_loops_for(t);
     double eps = t == ASSAY_BF16 ? 0x1p-8 : t == ASSAY_F16 ? 0x1p-11 : 1e-5;
-    int64_t n = rng_range(r, 1, MOST);
-    fill(t, r, n, &s);
+    int64_t rows = rng_range(r, 1, RING_ROWS + 1), n = rng_range(r, 1, MOST / rows), kept = rng_range(r, n, MOST / rows);
+    int64_t apart = rng_range(r, n, MOST / rows), size = (int64_t)dtype_size(t), last = rows - 1;
+    fill(t, r, MOST, &s);
     bool finishes = round % 5 != 0, reads = round % 7 != 0;
-    ring_step step = {.type = t, .n = n, .rows = 1, .kept = s.at[0], .kept_dy = s.at[1], .from = s.at[0], .from_dy = s.at[1],
-                      .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75, .b = -0.125, .c = 2, .centre = 0.875};
-    double guard = get(t, s.at[4], n), kept_guard = get(t, s.at[0], n), sum = 0, products = 0;
+    ring_step step = {.type = t, .n = n, .rows = rows, .x_step = apart * size, .dy_step = apart * size, .to_step = apart * size,
+                      .kept_step = kept * size, .kept = reads ? s.at[0] : NULL, .kept_dy = reads ? s.at[1] : NULL, .from = s.at[0],
+                      .from_dy = s.at[1], .centre = 0.875};
+    for (int64_t k = 0; k < rows; k++) {
+        step.finish[k] = numbers_of(k);
+    }
+    double before[MOST], sum = 0, products = 0;
+    for (int64_t i = 0; i < MOST; i++) {
+        before[i] = get(t, s.at[4], i);
+    }
+    double guard = get(t, s.at[4], MOST), kept_guard = get(t, s.at[0], MOST);
     step.to = finishes ? s.at[4] : NULL;
     step.next = reads ? s.at[2] : NULL;
     step.next_dy = reads ? s.at[3] : NULL;
@@ -71,23 +92,25 @@ static void check_round(dtype t, rng *r, int round, bool backward) {
     step.after_dy = step.next_dy;
     (backward ? l->ring_backward : l->ring_forward)(&step);
     l->settle();
-    for (int64_t i = 0; i < n; i++) {
-        double x = s.kept[i], made = backward ? s.kept_dy[i] * 0.75 + ((x - 0.5) * -0.125 + 2) : x * 1.5 - 0.25;
-        if (finishes) {
-            near(get(t, s.at[4], i), made, eps, 1, "finished", round);
-        }
-        near(get(t, s.at[0], i), reads ? s.next[i] : x, 0, 0, "kept", round);
-        if (backward) {
-            near(get(t, s.at[1], i), reads ? s.next_dy[i] : s.kept_dy[i], 0, 0, "kept dy", round);
-        }
-        double off = s.next[i] - 0.875;
-        sum += reads ? (backward ? s.next_dy[i] : off) : 0;
-        products += reads ? (backward ? s.next_dy[i] : off) * off : 0;
+    for (int64_t i = 0; i < MOST; i++) {
+        int64_t row = i / apart, at = i % apart, from = row * kept + at;
+        bool is_of_row = finishes && row <= last && at < n;
+        near(get(t, s.at[4], i), is_of_row ? finished(row, backward, s.kept_dy[from], s.kept[from]) : before[i], is_of_row ? eps : 0, 1,
+             "finished", round);
     }
-    near(step.sum, sum, 1e-5, (double)n, "sum", round);
-    near(step.products, products, 1e-5, (double)n, "products", round);
-    assert_true(get(t, s.at[4], n) == guard);
-    assert_true(get(t, s.at[0], n) == kept_guard);
+    for (int64_t i = 0; i < MOST; i++) {
+        int64_t row = i / kept, at = i % kept, from = row * apart + at;
+        bool is_of_row = reads && row <= last && at < n;
+        near(get(t, s.at[0], i), is_of_row ? s.next[from] : s.kept[i], 0, 0, "kept", round);
+        near(get(t, s.at[1], i), is_of_row && backward ? s.next_dy[from] : s.kept_dy[i], 0, 0, "kept dy", round);
+        double off = is_of_row ? s.next[from] - 0.875 : 0, dy = is_of_row ? s.next_dy[from] : 0;
+        sum += backward ? dy : off;
+        products += (backward ? dy : off) * off;
+    }
+    near(step.sum, sum, 1e-5, (double)(rows * n), "sum", round);
+    near(step.products, products, 1e-5, (double)(rows * n), "products", round);
+    assert_true(get(t, s.at[4], MOST) == guard);
+    assert_true(get(t, s.at[0], MOST) == kept_guard);
     clear(&s);
 }
 
@@ -104,7 +127,7 @@ static void check_rows(dtype t, rng *r, int round, bool backward) {
     (backward ? l->ring_backward : l->ring_forward)(&step);
     ring_step finish = {.type = t, .n = n, .rows = rows, .from = s.at[0] + last * size, .from_dy = s.at[1] + last * size,
                         .to = s.at[4] + last * size, .x_step = -apart * size, .dy_step = -apart * size, .to_step = -apart * size,
-                        .factor = 1.5, .plus = -0.25, .mean = 0.5, .a = 0.75, .b = -0.125, .c = 2};
+                        .finish = {numbers_of(0)}};
     double before[MOST], sum = 0, products = 0;
     for (int64_t i = 0; i < MOST; i++) {
         before[i] = get(t, s.at[4], i);
@@ -117,7 +140,7 @@ static void check_rows(dtype t, rng *r, int round, bool backward) {
             continue;
         }
         double x = s.kept[i], dy = s.kept_dy[i];
-        near(get(t, s.at[4], i), backward ? dy * 0.75 + ((x - 0.5) * -0.125 + 2) : x * 1.5 - 0.25, eps, 1, "finished", round);
+        near(get(t, s.at[4], i), finished(0, backward, dy, x), eps, 1, "finished", round);
         sum += backward ? dy : x - 0.875;
         products += (backward ? dy : x - 0.875) * (x - 0.875);
     }

@@ -7,12 +7,14 @@
 
 #include "engine/kernels/cpu/streaming.h"
 
+#include <math.h>
 #include <stdalign.h>
 #include <string.h>
 
-/* A piece of a row of the units at hand. */
+/* A piece of a row of the units at hand, or of several rows: batch norm's lie in as many samples, group norm's in as many channels. */
 typedef struct piece {
     int64_t sample, channel; /* from the unit's first ones */
+    int64_t rows;
     int64_t from, n;         /* of the row */
     char *x, *dy;            /* where the ring keeps it */
 } piece;
@@ -110,18 +112,14 @@ static void merge_rows(const channel_norm *s, channel_moment *m, const ring_step
     }
 }
 
-void channel_step_to(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c, ring_step *step) {
+ring_numbers channel_step_to(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c) {
     int64_t stat = channel_stat(s, sample, c);
     if (s->is_backward) {
         channel_factors f = gradient_of(s, u, sample, c);
-        step->mean = f.mean;
-        step->a = f.a;
-        step->b = f.b;
-        step->c = f.c;
-    } else {
-        step->factor = s->weights[c] * s->rstd[stat];
-        step->plus = s->biases[c] - s->mean[stat] * step->factor;
+        return (ring_numbers){.mean = f.mean, .a = f.a, .b = f.b, .c = f.c};
     }
+    double factor = s->weights[c] * s->rstd[stat];
+    return (ring_numbers){.factor = factor, .plus = s->biases[c] - s->mean[stat] * factor};
 }
 
 channel_moment *channel_step_from(const channel_norm *s, int64_t sample, int64_t c, ring_step *step) {
@@ -142,13 +140,35 @@ void channel_step_run(const channel_norm *s, ring_step *step, channel_moment *m)
     }
 }
 
+/* Near the mean of rows of which none was read before: that of a few elements, as the computing type has it. */
+static double centre_of(const channel_norm *s, const ring_step *step) {
+    enum { FEW = 16 };
+    alignas(64) char few[FEW * sizeof(double)];
+    double mean, m2;
+    s->l->load(few, step->next, step->type, (int64_t)dtype_size(step->type), step->n < FEW ? step->n : FEW);
+    s->l->moments(few, step->n < FEW ? step->n : FEW, &mean, &m2);
+    mean = isfinite(mean) ? mean : 0;
+    return s->l->type == ASSAY_F32 ? (double)(float)mean : mean;
+}
+
 static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
     channel_moment *m = NULL;
-    ring_step step = {.type = s->type[NORM_X], .n = p->n, .rows = 1, .past = true};
+    const int64_t *strides = s->v.is_batch ? s->n_stride : s->c_stride;
+    ring_step step = {.type = s->type[NORM_X],
+                      .n = p->n,
+                      .rows = p->rows,
+                      .past = true,
+                      .x_step = strides[NORM_X],
+                      .dy_step = strides[NORM_DY],
+                      .to_step = strides[NORM_OUT],
+                      .kept_step = (s->v.is_batch ? s->block : 1) * s->S * s->ring_size};
     if (r->finishes && has_piece(&r->finishing, p)) {
         const channel_unit *u = &r->finishing;
-        channel_step_to(s, u, u->n_from + p->sample, u->c_from + p->channel, &step);
+        for (int64_t i = 0; i < p->rows; i++) {
+            step.finish[i] = s->v.is_batch ? channel_step_to(s, u, u->n_from + p->sample + i, u->c_from + p->channel)
+                                           : channel_step_to(s, u, u->n_from + p->sample, u->c_from + p->channel + i);
+        }
         step.from = p->x;
         step.from_dy = p->dy;
         step.to = operand_at(s, NORM_OUT, u, p);
@@ -164,6 +184,8 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
             step.kept_dy = p->dy;
             step.next_dy = operand_at(s, NORM_DY, u, p);
             step.after_dy = asks ? operand_at(s, NORM_DY, u, next) : step.next_dy;
+        } else if (p->rows > 1 && m->n == 0) {
+            step.centre = centre_of(s, &step);
         }
     }
     channel_step_run(s, &step, m);
@@ -171,19 +193,30 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
 
 /* --- a thread's units ------------------------------------------------------------------------------------------------------ */
 
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* The unit's first piece. */
+static piece first_piece(const channel_norm *s, int64_t samples) {
+    int64_t rows = s->v.is_batch ? samples : s->C / s->groups;
+    return (piece){.rows = least_of(rows, s->ring_rows), .n = least_of(s->S, s->ring_piece)};
+}
+
 /* The piece behind p; false when p is the last. Letters as in channel_norm. */
 static bool next_piece(const channel_norm *s, int64_t samples, piece *p) {
     int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
     p->from += p->n;
     if (p->from == s->S) {
         p->from = 0;
-        p->channel++;
+        p->channel += s->v.is_batch ? 1 : p->rows;
     }
     if (p->channel == width) {
         p->channel = 0;
-        p->sample++;
+        p->sample += s->v.is_batch ? p->rows : 1;
     }
-    p->n = s->S - p->from < s->ring_piece ? s->S - p->from : s->ring_piece;
+    p->rows = least_of(s->v.is_batch ? samples - p->sample : width - p->channel, s->ring_rows);
+    p->n = least_of(s->S - p->from, s->ring_piece);
     return p->sample < samples;
 }
 
@@ -233,7 +266,7 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
             channel_start_unit(s, &r.reading);
         }
         int64_t samples = s->v.is_batch ? s->N : 1;
-        piece at = {.n = s->S < s->ring_piece ? s->S : s->ring_piece}, behind;
+        piece at = first_piece(s, samples), behind;
         for (bool more = true; more; at = behind) {
             piece p = place(s, kept, at);
             behind = at;

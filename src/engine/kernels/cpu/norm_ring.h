@@ -13,7 +13,7 @@ void channel_start_unit(const channel_norm *s, const channel_unit *u);
 void channel_end_unit(const channel_norm *s, channel_unit *u);
 
 /* A step's numbers that finish channel c of a sample, and those that read it; the latter answers where its sums go. */
-void channel_step_to(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c, ring_step *step);
+ring_numbers channel_step_to(const channel_norm *s, const channel_unit *u, int64_t sample, int64_t c);
 channel_moment *channel_step_from(const channel_norm *s, int64_t sample, int64_t c, ring_step *step);
 /* Runs a step, and adds what it read to *m; NULL: it read nothing. */
 void channel_step_run(const channel_norm *s, ring_step *step, channel_moment *m);

@@ -46,7 +46,7 @@ static void finish_strip(const channel_norm *s, const channel_unit *u, const str
                       .x_step = -s->n_stride[NORM_X],
                       .dy_step = -s->n_stride[NORM_DY],
                       .to_step = -s->n_stride[NORM_OUT]};
-    channel_step_to(s, u, last, p->c, &step);
+    step.finish[0] = channel_step_to(s, u, last, p->c);
     channel_step_run(s, &step, NULL);
 }
 

@@ -142,20 +142,25 @@ typedef struct columns_step {
 } columns_step;
 
 /* n <= ROW_RING elements of rows of a norm with channels apart: one row is finished, and another is read, to be kept in a place that may
-   be the first's own; or several are finished or read, each kept where it lies. All rows, what is kept included, are of one type:
+   be the first's own; or so for several rows, which come from memory side by side; or several are finished or read, each kept where it
+   lies. All rows, what is kept included, are of one type:
    the computing type or, for float, f16 or bf16. */
-enum { ROW_RING = 2 * ROW_BLOCK };
+enum { ROW_RING = 2 * ROW_BLOCK, RING_ROWS = 4 };
+typedef struct ring_numbers {
+    double factor, plus; /* to = x factor + plus */
+    double mean, a, b, c; /* gradients: as channel_grad */
+} ring_numbers;
 typedef struct ring_step {
     dtype type;
     int64_t n;
-    int64_t rows;                      /* 1 where something is kept */
+    int64_t rows;                      /* RING_ROWS at most where something is kept */
     const void *from, *from_dy;        /* what is finished: x, and gradients' dy */
     void *to;                          /* NULL: nothing is finished */
     bool past;                         /* it goes past the caches */
-    double factor, plus;               /* to = x factor + plus; gradients: as channel_grad */
-    double mean, a, b, c;
+    ring_numbers finish[RING_ROWS];    /* each row's; of rows that are finished where they lie, the first's are all rows' */
     const void *next, *next_dy;        /* NULL: nothing is read */
-    int64_t x_step, dy_step, to_step;  /* bytes from row to row of what is read or finished, and of where that goes */
+    int64_t x_step, dy_step, to_step;  /* bytes from row to row of what is read, or finished where it lies, and of where that goes */
+    int64_t kept_step;                 /* of what is kept, and of what was and is finished; 0: nothing ever is */
     void *kept, *kept_dy;              /* where what is read is kept; NULL: nowhere */
     const void *after, *after_dy;      /* what is read after that: memory is asked for it, where next ends, and something is kept */
     double centre;                     /* near next's mean; gradients: the mean */

@@ -33,6 +33,46 @@ static inline __attribute__((always_inline)) pair ring_centred(pair p, value cen
     return (pair){p.a - centre, p.b - centre};
 }
 
+static inline __attribute__((always_inline)) const void *ring_further(const void *at, int64_t bytes) {
+    return at != NULL ? (const char *)at + bytes : NULL;
+}
+
+static inline __attribute__((always_inline)) void *ring_place(void *at, int64_t bytes) {
+    return at != NULL ? (char *)at + bytes : NULL;
+}
+
+/* One of a step's rows. */
+typedef struct ring_row {
+    const void *from, *from_dy, *next, *next_dy, *after, *after_dy;
+    void *to, *kept, *kept_dy;
+    int64_t head; /* elements in front of the first that begins a line of memory where it is finished to */
+    value numbers[6]; /* as ring_numbers */
+} ring_row;
+
+/* A step's rows. Answers the elements of every one that are finished and read in whole blocks: what is finished runs ahead of what is
+   read over it, to where lines begin. */
+static inline __attribute__((always_inline)) int64_t ring_rows_of(dtype t, const ring_step *s, ring_row *row, bool past) {
+    int64_t most = 0;
+    for (int64_t r = 0; r < s->rows; r++) {
+        int64_t x = r * s->x_step, dy = r * s->dy_step, kept = r * s->kept_step;
+        const ring_numbers *f = &s->finish[r];
+        row[r] = (ring_row){.from = ring_further(s->from, kept),
+                            .from_dy = ring_further(s->from_dy, kept),
+                            .next = ring_further(s->next, x),
+                            .next_dy = ring_further(s->next_dy, dy),
+                            .after = ring_further(s->after, x),
+                            .after_dy = ring_further(s->after_dy, dy),
+                            .to = ring_place(s->to, r * s->to_step),
+                            .kept = ring_place(s->kept, kept),
+                            .kept_dy = ring_place(s->kept_dy, kept),
+                            .numbers = {row_number(f->factor), row_number(f->plus), row_number(f->mean), row_number(f->a),
+                                        row_number(f->b), row_number(f->c)}};
+        row[r].head = s->to != NULL ? row_head(t, row[r].to, s->n, past) : 0;
+        most = row[r].head > most ? row[r].head : most;
+    }
+    return (s->n - most) / RING_BLOCK * RING_BLOCK;
+}
+
 /* What a row that is read adds up to. */
 typedef struct ring_sums {
     pair sum, products;
@@ -66,40 +106,49 @@ static inline void ring_finish_rest(dtype t, void *to, const void *from, value f
 }
 
 static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
-    const void *from = s->from, *next = s->next;
-    void *kept = s->kept, *to = s->to;
-    const value factor = row_number(s->factor), offset = row_number(s->plus), centre = (value)s->centre;
-    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
+    ring_row row[RING_ROWS];
+    const value centre = (value)s->centre;
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
     const row_asking asking = row_asks();
+    const bool finishes = s->to != NULL;
     ring_sums sums = {pair_of(0), pair_of(0)};
-    /* What is finished runs ahead of what is read over it, to where lines begin. */
-    int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_finish_rest(t, to, from, factor, offset, 0, head, past);
     s->sum = s->products = 0;
-    for (; i < whole; i += RING_BLOCK) {
-        if (reads && i > 0 && i % SUM_BLOCK == 0) {
+    for (int64_t r = 0; finishes && r < rows; r++) {
+        const ring_row *w = &row[r];
+        ring_finish_rest(t, w->to, w->from, w->numbers[0], w->numbers[1], 0, w->head, past);
+    }
+    for (int64_t i = 0, summed = 0; i < whole; i += RING_BLOCK) {
+        if (reads && summed >= SUM_BLOCK) {
             ring_sums_end(&sums, s);
+            summed = 0;
         }
-        for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
-            int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_scaled(row_pair(t, from, at), factor, offset), past);
-        }
-        if (reads && keeps) {
-            ring_ask(t, next, s->after, i, n, far, asking);
-        }
-        for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
-            ring_add(&sums, ring_centred(row_pair(t, next, i + k), centre));
-            if (keeps) {
-                ring_keep(t, kept, next, i + k, PAIR);
+        summed += rows * RING_BLOCK;
+        for (int64_t r = 0; r < rows; r++) {
+            const ring_row *w = &row[r];
+            for (int k = 0; finishes && k < RING_BLOCK; k += PAIR) {
+                int64_t at = w->head + i + k;
+                row_set_pair(t, w->to, at, ring_scaled(row_pair(t, w->from, at), w->numbers[0], w->numbers[1]), past);
+            }
+            if (reads && keeps) {
+                ring_ask(t, w->next, w->after, i, n, far, asking);
+            }
+            for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
+                ring_add(&sums, ring_centred(row_pair(t, w->next, i + k), centre));
+                if (keeps) {
+                    ring_keep(t, w->kept, w->next, i + k, PAIR);
+                }
             }
         }
     }
-    ring_finish_rest(t, to, from, factor, offset, to != NULL ? head + whole : n, n, past);
-    for (int64_t m; reads && i < n; i += m) {
-        m = n - i < PAIR ? n - i : PAIR;
-        ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0));
-        if (keeps) {
-            ring_keep(t, kept, next, i, m);
+    for (int64_t r = 0; r < rows; r++) {
+        const ring_row *w = &row[r];
+        ring_finish_rest(t, w->to, w->from, w->numbers[0], w->numbers[1], finishes ? w->head + whole : n, n, past);
+        for (int64_t m, i = whole; reads && i < n; i += m) {
+            m = n - i < PAIR ? n - i : PAIR;
+            ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0));
+            if (keeps) {
+                ring_keep(t, w->kept, w->next, i, m);
+            }
         }
     }
     ring_sums_end(&sums, s);
@@ -107,16 +156,12 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
 
 /* --- backward --------------------------------------------------------------------------------------------------------------- */
 
-/* What finishes a row of gradients. */
-typedef struct ring_gradient {
-    value mean, a, b, c;
-} ring_gradient;
-
-static inline __attribute__((always_inline)) pair ring_gradient_pair(const ring_gradient *f, pair dy, pair x) {
-    return (pair){dy.a * f->a + ((x.a - f->mean) * f->b + f->c), dy.b * f->a + ((x.b - f->mean) * f->b + f->c)};
+static inline __attribute__((always_inline)) pair ring_gradient_pair(const value *f, pair dy, pair x) {
+    const value mean = f[0], a = f[1], b = f[2], c = f[3];
+    return (pair){dy.a * a + ((x.a - mean) * b + c), dy.b * a + ((x.b - mean) * b + c)};
 }
 
-static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, const void *from, const ring_gradient *f, int64_t i,
+static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, const void *from, const value *f, int64_t i,
                                       int64_t end, bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
@@ -132,44 +177,53 @@ static inline __attribute__((always_inline)) void ring_add_products(ring_sums *s
 }
 
 static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
-    const void *from = s->from, *from_dy = s->from_dy, *next = s->next, *next_dy = s->next_dy;
-    void *kept = s->kept, *kept_dy = s->kept_dy, *to = s->to;
-    const ring_gradient f = {row_number(s->mean), row_number(s->a), row_number(s->b), row_number(s->c)};
+    ring_row row[RING_ROWS];
     const value centre = (value)s->centre;
-    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n);
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
     const row_asking asking = row_asks();
+    const bool finishes = s->to != NULL;
     ring_sums sums = {pair_of(0), pair_of(0)};
-    int64_t head = to != NULL ? row_head(t, to, n, past) : 0, i = 0, whole = (n - head) / RING_BLOCK * RING_BLOCK;
-    ring_gradient_rest(t, to, from_dy, from, &f, 0, head, past);
     s->sum = s->products = 0;
-    for (; i < whole; i += RING_BLOCK) {
-        if (reads && i > 0 && i % SUM_BLOCK == 0) {
+    for (int64_t r = 0; finishes && r < rows; r++) {
+        const ring_row *w = &row[r];
+        ring_gradient_rest(t, w->to, w->from_dy, w->from, w->numbers + 2, 0, w->head, past);
+    }
+    for (int64_t i = 0, summed = 0; i < whole; i += RING_BLOCK) {
+        if (reads && summed >= SUM_BLOCK) {
             ring_sums_end(&sums, s);
+            summed = 0;
         }
-        for (int k = 0; to != NULL && k < RING_BLOCK; k += PAIR) {
-            int64_t at = head + i + k;
-            row_set_pair(t, to, at, ring_gradient_pair(&f, row_pair(t, from_dy, at), row_pair(t, from, at)), past);
-        }
-        if (reads && keeps) {
-            ring_ask(t, next, s->after, i, n, far, asking);
-            ring_ask(t, next_dy, s->after_dy, i, n, far, asking);
-        }
-        for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
-            ring_add_products(&sums, row_pair(t, next_dy, i + k), ring_centred(row_pair(t, next, i + k), centre));
-            if (keeps) {
-                ring_keep(t, kept, next, i + k, PAIR);
-                ring_keep(t, kept_dy, next_dy, i + k, PAIR);
+        summed += rows * RING_BLOCK;
+        for (int64_t r = 0; r < rows; r++) {
+            const ring_row *w = &row[r];
+            for (int k = 0; finishes && k < RING_BLOCK; k += PAIR) {
+                int64_t at = w->head + i + k;
+                row_set_pair(t, w->to, at, ring_gradient_pair(w->numbers + 2, row_pair(t, w->from_dy, at), row_pair(t, w->from, at)), past);
+            }
+            if (reads && keeps) {
+                ring_ask(t, w->next, w->after, i, n, far, asking);
+                ring_ask(t, w->next_dy, w->after_dy, i, n, far, asking);
+            }
+            for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
+                ring_add_products(&sums, row_pair(t, w->next_dy, i + k), ring_centred(row_pair(t, w->next, i + k), centre));
+                if (keeps) {
+                    ring_keep(t, w->kept, w->next, i + k, PAIR);
+                    ring_keep(t, w->kept_dy, w->next_dy, i + k, PAIR);
+                }
             }
         }
     }
-    ring_gradient_rest(t, to, from_dy, from, &f, to != NULL ? head + whole : n, n, past);
-    for (int64_t m; reads && i < n; i += m) {
-        m = n - i < PAIR ? n - i : PAIR;
-        pair x = pair_first(t, ring_centred(row_pair_first(t, next, i, m), centre), m, 0);
-        ring_add_products(&sums, row_pair_first(t, next_dy, i, m), x);
-        if (keeps) {
-            ring_keep(t, kept, next, i, m);
-            ring_keep(t, kept_dy, next_dy, i, m);
+    for (int64_t r = 0; r < rows; r++) {
+        const ring_row *w = &row[r];
+        ring_gradient_rest(t, w->to, w->from_dy, w->from, w->numbers + 2, finishes ? w->head + whole : n, n, past);
+        for (int64_t m, i = whole; reads && i < n; i += m) {
+            m = n - i < PAIR ? n - i : PAIR;
+            pair x = pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0);
+            ring_add_products(&sums, row_pair_first(t, w->next_dy, i, m), x);
+            if (keeps) {
+                ring_keep(t, w->kept, w->next, i, m);
+                ring_keep(t, w->kept_dy, w->next_dy, i, m);
+            }
         }
     }
     ring_sums_end(&sums, s);
@@ -185,20 +239,19 @@ static inline __attribute__((always_inline)) void ring_with(ring_step *s, dtype 
     }
 }
 
-static inline const void *ring_further(const void *at, int64_t bytes) {
-    return at != NULL ? (const char *)at + bytes : NULL;
-}
-
-/* Row by row, where nothing is kept. */
+/* Row by row, where nothing is kept: what is finished was, or lies where it was read. */
 static inline __attribute__((always_inline)) void ring_rows(ring_step *s, dtype t, bool backward, bool reads) {
+    const bool was_kept = s->kept_step != 0;
     double sum = 0, products = 0;
     for (int64_t r = 0; r < s->rows; r++) {
         ring_step row = *s;
+        row.rows = 1;
         row.next = ring_further(s->next, r * s->x_step);
         row.next_dy = ring_further(s->next_dy, r * s->dy_step);
-        row.from = ring_further(s->from, r * s->x_step);
-        row.from_dy = ring_further(s->from_dy, r * s->dy_step);
-        row.to = s->to != NULL ? (char *)s->to + r * s->to_step : NULL;
+        row.from = ring_further(s->from, r * (was_kept ? s->kept_step : s->x_step));
+        row.from_dy = ring_further(s->from_dy, r * (was_kept ? s->kept_step : s->dy_step));
+        row.finish[0] = s->finish[was_kept ? r : 0];
+        row.to = ring_place(s->to, r * s->to_step);
         ring_with(&row, t, backward, reads, false);
         sum += row.sum;
         products += row.products;
