@@ -11,6 +11,6 @@ bool cpu_is_intel(void) {
 #endif
 }
 
-int64_t stream_norm_bytes(void) {
-    return cpu_is_intel() ? STREAM_MIDDLING_BYTES : 2 * STREAM_MIDDLING_BYTES;
+bool streams_norm(double results, size_t size, size_t computed) {
+    return cpu_is_intel() ? results * (double)size >= STREAM_MIDDLING_BYTES : results * (double)computed >= 2 * STREAM_MIDDLING_BYTES;
 }

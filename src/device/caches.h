@@ -4,7 +4,7 @@
 #define DEVICE_CACHES_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 enum {
     /* From this size on a result is stored past the caches: it would push everything out of them, itself included, and a
@@ -25,9 +25,10 @@ enum {
    in what that costs while stores pass the caches. Threads: any. */
 bool cpu_is_intel(void);
 
-/* From how many bytes of results on, as wide as they are computed, what reads more than one number for each stores them past the caches.
-   On a Zen 4 that takes a third longer below, and half the time from 12 MiB on; two cores of a Granite Rapids, whose last cache gives
-   them as much as memory does, take 347 us instead of 517 for the gradient of softmax of 6 MiB, 249 instead of 329 for batch norm. */
-int64_t stream_norm_bytes(void);
+/* Whether what reads more than one number for each of so many results stores them past the caches. size: a result's bytes; computed: as
+   it is computed. On a Zen 4 that takes a third longer below 8 MiB as computed, and half the time from 12 MiB on; two cores of a Granite
+   Rapids, whose last cache gives them as much as memory does, take 347 us instead of 517 for the gradient of softmax of 6 MiB, 249
+   instead of 329 for batch norm, but more for halves that are fewer bytes. */
+bool streams_norm(double results, size_t size, size_t computed);
 
 #endif

@@ -412,7 +412,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
     bool dense = is_dense(s, n_operands);
-    s->streams = dense && s->v.n_stats * s->v.per_stat * (int64_t)s->l->size >= stream_norm_bytes(); /* too large for caches */
+    s->streams = dense && streams_norm((double)s->v.n_stats * (double)s->v.per_stat, dtype_size(s->type[OUT]), s->l->size);
     s->in_flight = dense && can_fly(s, n_operands) && (s->streams || is_backward || s->v.per_stat >= LEAST_KEPT);
     s->short_lines = dense && !s->in_flight && s->v.per_stat > 0 && s->v.per_stat <= SHORT_LINE;
     s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;

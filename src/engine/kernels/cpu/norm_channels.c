@@ -125,7 +125,7 @@ static bool has_short_rows(const channel_norm *s, int n_operands) {
 
 /* More than cores' own caches hold, as wide as it is computed. */
 static bool is_middling(const channel_norm *s) {
-    return (double)s->N * (double)s->C * (double)s->S * (double)s->l->size >= stream_norm_bytes();
+    return streams_norm((double)s->N * (double)s->C * (double)s->S, dtype_size(s->type[NORM_OUT]), s->l->size);
 }
 
 /* Whether results go past the caches: types as computed in, positions dense, all of one stride from channel to channel. */
