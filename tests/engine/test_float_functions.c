@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops in f32 whose arithmetic serves ordinary numbers by whole blocks and others by another way: powers, erf, sin, cos, quotients
-   and rests, against double. Any length, results in place, in caches and past them, one operand a number, special numbers anywhere
+/* Loops in f32 whose arithmetic serves ordinary numbers by whole blocks and others by another way: powers, erf, sin, cos, quotients,
+   rests and roots, against double. Any length, results in place, in caches and past them, one operand a number, special numbers anywhere
    in a block, by all instruction sets that this CPU has. */
 #include "unit.h"
 
@@ -39,6 +39,16 @@ static double cos_of(double x, double y) {
     return cos(x);
 }
 
+static double sqrt_of(double x, double y) {
+    (void)y;
+    return sqrt(x);
+}
+
+static double rsqrt_of(double x, double y) {
+    (void)y;
+    return 1 / sqrt(x);
+}
+
 /* Python's rule, in float as ATen has it: a rest of the other sign than the divisor's is rounded once more. */
 static double remainder_of(double x, double y) {
     double rest = fmod(x, y);
@@ -63,7 +73,8 @@ static const function functions[] = {
     {"pow", PW_POW, 2, pow, 4},             {"erf", PW_ERF, 1, erf_of, 3},
     {"sin", PW_SIN, 1, sin_of, 2.5},        {"cos", PW_COS, 1, cos_of, 2.5},
     {"fmod", PW_FMOD, 2, fmod, 0},          {"remainder", PW_REMAINDER, 2, remainder_of, 0},
-    {"floor", PW_DIV_FLOOR, 2, floor_of, 0},
+    {"floor", PW_DIV_FLOOR, 2, floor_of, 0}, {"sqrt", PW_SQRT, 1, sqrt_of, 0},
+    {"rsqrt", PW_RSQRT, 1, rsqrt_of, 1.5},
 };
 
 typedef struct room {
@@ -79,6 +90,9 @@ static float draw(rng *r, const function *f, kinds kind, int operand) {
         return specials[rng_range(r, 0, countof(specials))];
     }
     double sign = rng_range(r, 0, 2) == 0 ? -1 : 1;
+    if (f->id == PW_SQRT || f->id == PW_RSQRT) {
+        return (float)exp((rng_uniform(r) - 0.5) * (kind == WIDE ? 170 : 12));
+    }
     if (f->id == PW_POW) {
         bool is_whole = rng_range(r, 0, 4) == 0;
         double exponent = is_whole ? (double)rng_range(r, -9, 10) : (rng_uniform(r) * 12 - 6) * (kind == WIDE ? 9 : 1);

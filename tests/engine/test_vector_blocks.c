@@ -61,6 +61,7 @@ typedef struct function {
 static const function functions[] = {
     {FN_EXP, ASSAY_F32, exp, 1.5, 0, PLAIN, NULL},
     {FN_EXP, ASSAY_F32, exp, 1.5, 0, BELOW_0, NULL},
+    {FN_RSQRT, ASSAY_F32, rsqrt_exact, 1.5, 0, PLAIN, NULL},
     {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, PLAIN, NULL},
     {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, DIVIDED, NULL},
     {FN_TANH, ASSAY_F32, tanh, 3, 0, PLAIN, NULL},

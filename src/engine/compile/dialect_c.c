@@ -18,6 +18,7 @@ extern const char compile_prelude_winograd[];
 extern const char compile_vector_math[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
+extern const char compile_vector_root[];
 extern const char compile_vector_pow[];
 extern const char compile_vector_halves[];
 extern const char compile_vector_half_normal[];
@@ -162,7 +163,7 @@ bool dialect_has_quick(scalar_function f, dtype t) {
 
 /* Functions of f32 that are cheaper for a block of lanes than for each: with all digits, with those of f16 and with those of bf16. */
 static const char *const block_forms[FN_COUNT][3] = {
-    [FN_RSQRT] = {NULL, "rsqrt_block_halves", "rsqrt_block_halves"},
+    [FN_RSQRT] = {"rsqrt_block_f32", "rsqrt_block_halves", "rsqrt_block_halves"},
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_EXPM1] = {NULL, "expm1_block_halves", "expm1_block_halves"},
     [FN_LOG2] = {NULL, "log2_block_halves", "log2_block_halves"},
@@ -459,6 +460,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude_quotients, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_vector_erf, list, n);
+    n = paragraphs_of(compile_vector_root, list, n);
     n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
     n = paragraphs_of(compile_vector_half_normal, list, n);

@@ -5,10 +5,12 @@
 
 typedef float elem;
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
 #include "engine/kernels/cpu/isa/vector_erf.h"
 #include "engine/kernels/cpu/isa/vector_gelu.h"
+#include "engine/kernels/cpu/isa/vector_root.h"
 
 #include "engine/kernels/cpu/isa/elementary_f32.h"
 #include "engine/kernels/cpu/isa/pointwise_convert.h"

@@ -79,6 +79,31 @@ static void real_gelu_loop(const pointwise_chunk *c) {
     unary_lanes(c, gelu_by_table);
 }
 
+ALWAYS_INLINE __m512 root_lanes(__m512 x) {
+    return (__m512)wide_sqrt((wide_f32)x);
+}
+
+ALWAYS_INLINE __m512 divider_root_lanes(__m512 x) {
+    return _mm512_sqrt_ps(x);
+}
+
+/* Elsewhere (Zen 4) the divider is as fast as the arithmetic that would save it. */
+static void root_loop(const pointwise_chunk *c) {
+    if (cpu_is_intel()) {
+        unary_lanes(c, root_lanes);
+    } else {
+        unary_lanes(c, divider_root_lanes);
+    }
+}
+
+ALWAYS_INLINE __m512 reciprocal_root_lanes(__m512 x) {
+    return (__m512)wide_rsqrt((wide_f32)x);
+}
+
+static void reciprocal_root_loop(const pointwise_chunk *c) {
+    unary_lanes(c, reciprocal_root_lanes);
+}
+
 ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
     return (__m512)wide_erf((wide_f32)x);
 }

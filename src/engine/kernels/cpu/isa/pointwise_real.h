@@ -32,6 +32,7 @@ static void reciprocal_loop(const pointwise_chunk *c) {
     unary(c, reciprocal);
 }
 
+#if !defined(POINTWISE_LANES)
 static void root_loop(const pointwise_chunk *c) {
     unary(c, root);
 }
@@ -39,6 +40,7 @@ static void root_loop(const pointwise_chunk *c) {
 static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary(c, reciprocal_root);
 }
+#endif
 
 static void real_log2_loop(const pointwise_chunk *c) {
     unary(c, real_log2);
