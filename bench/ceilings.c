@@ -198,6 +198,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_ceilings: %s\n", argc < 2 ? "usage: bench_ceilings INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
+    if (set.n_bad_lines > 0) {
+        fprintf(stderr, "bench_ceilings: left out %zu lines of %s; `assay operators --dry-run --inputs` says what is wrong with them\n",
+                set.n_bad_lines, argv[1]);
+    }
     printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "", "", "read", "copy", "eager", "of", "", "compiled", "of", "");
     printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "operator", "MiB", "GB/s", "GB/s", "us", "least", "median", "us", "least",
            "median");

@@ -244,6 +244,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_onednn: %s\n", argc < 2 ? "usage: bench_onednn INPUTS [THREADS] [DTYPE]" : err.message);
         return 1;
     }
+    if (set.n_bad_lines > 0) {
+        fprintf(stderr, "bench_onednn: left out %zu lines of %s; `assay operators --dry-run --inputs` says what is wrong with them\n",
+                set.n_bad_lines, argv[1]);
+    }
     printf("%-24s %-5s %-26s %10s %10s %10s %10s %9s\n", "operator", "type", "oneDNN's code", "GFLOP/s", "eager us", "own us", "alone us",
            "of own");
     for (size_t i = 0; i < set.n_all; i++) {
