@@ -87,7 +87,7 @@ ALWAYS_INLINE __m512 divider_root_lanes(__m512 x) {
     return _mm512_sqrt_ps(x);
 }
 
-/* Elsewhere (Zen 4) the divider is as fast as the arithmetic that would save it. */
+/* Not measured on other processors, whose divider may be as fast as the arithmetic that saves it. */
 static void root_loop(const pointwise_chunk *c) {
     if (cpu_is_intel()) {
         unary_lanes(c, root_lanes);

@@ -42,8 +42,8 @@ static inline float tap(const float *plane, int32_t offset) {
     return value;
 }
 
-/* As many of four taps each as there are whole vectors, by gathers, which on Intel's processors take less than single loads. Answers where
-   they end. */
+/* As many of four taps each as there are whole vectors, by gathers, for Intel's processors: three planes of [96, 96] take 19 us instead of
+   44 (two cores of a Granite Rapids, 2026-11); not tried on others. Answers where they end. */
 static int64_t grid_gathered(const grid_quick *q, const float *plane, float *restrict out, int64_t from, int64_t to) {
     typedef int32_t lanes __attribute__((vector_size(4 * GATHER_LANES)));
     const int64_t n = q->points;
