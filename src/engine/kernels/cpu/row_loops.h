@@ -106,14 +106,14 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
    What follows in brackets is of gradients. What has one number a column stands in rows of `room` elements, each `margin`
    elements behind the row before it: rows of kept, kept_other, shift, and factor, finish_shift, sum and largest alone. Without a margin
    kept and kept_other are in an order of their own. */
-enum { COLUMNS_GROUP = 32, COLUMNS_GROUP_BACK = 16, /* rows, at most: gradients read twice as many */
+enum { COLUMNS_GROUP = 32, /* rows, at most */
        COLUMNS_CHUNK_BYTES = 128 };
 
 typedef struct columns_step {
     dtype type;       /* of what is read and stored: the computing type or, for float, f16 or bf16 */
     columns_kind kind;
     int64_t rows;
-    int64_t group;    /* rows: COLUMNS_GROUP [COLUMNS_GROUP_BACK] or fewer */
+    int64_t group;    /* rows: COLUMNS_GROUP or fewer */
     int64_t room;     /* a multiple of COLUMNS_CHUNK_BYTES of the computing type, at least n and out_n */
     int64_t margin;   /* COLUMNS_CHUNK_BYTES of it, where a row of the output may begin within a line; else 0, and all of them are on
                          lines. What has one number a column is in any order within chunks of so many columns then */
@@ -134,6 +134,7 @@ typedef struct columns_step {
     const void *next, *next_other; /* [next_other: the output] */
     int64_t next_stride, other_stride;
     int64_t ahead;    /* as many rows further on, memory is asked for */
+    int64_t ahead_bytes; /* or, unless it is 0, as many bytes further on in a group's rows and, behind their end, in the next group's */
     bool asks_far;    /* for L2 */
     double lowest;    /* the lowest number that is finite */
     void *largest;    /* answer, for the logarithm: NaN aside */

@@ -365,6 +365,15 @@ static inline __attribute__((always_inline)) void put_totals(const columns_step 
     }
 }
 
+/* How many bytes further on than a row of the chunk at column `at` memory is asked for; stride: the rows', in bytes. */
+static inline __attribute__((always_inline)) int64_t asks_at(const columns_step *s, dtype t, int64_t at, int64_t stride) {
+    if (s->ahead_bytes == 0) {
+        return s->ahead * stride;
+    }
+    int64_t all = s->n * row_size(t), on = s->ahead_bytes < all ? s->ahead_bytes : all;
+    return at * row_size(t) + on < all ? on : s->group * stride + on - all;
+}
+
 /* Reads the chunk at column `at` of group g while the one behind it is finished: were it the same one, loads would wait for
    stores as far into another page, which the CPU tells apart late. What runs on from row to row stays in registers. Most groups are
    full, and a loop that counts to a constant leaves more of the CPU's time to memory. */
@@ -376,12 +385,12 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     bool same_group = at + CHUNK < widest, reads = at >= 0 && at < s->n;
     int64_t out_at = same_group ? at + CHUNK : 0, out_g = same_group ? g : g + 1;
     int64_t rows = reads ? rows_of_group(s, g) : 0, out_rows = out_at < s->out_n ? rows_of_group(s, out_g) : 0;
-    const int64_t most = back ? COLUMNS_GROUP_BACK : COLUMNS_GROUP, all = s->group, from = g * all, out_from = out_g * all;
+    const int64_t all = s->group, from = g * all, out_from = out_g * all;
     const int64_t stride = s->next_stride * row_size(t), other_stride = s->other_stride * row_size(t);
     const int64_t kept = kept_place(s, g, at, shifted), out_kept = kept_place(s, out_g, out_at, shifted);
     chunk_places c = {.source = {row_at(t, s->next, from * s->next_stride + at),
                                  back ? row_at(t, s->next_other, from * s->other_stride + at) : NULL, stride, other_stride,
-                                 s->ahead * stride, s->ahead * other_stride},
+                                 asks_at(s, t, at, stride), asks_at(s, t, at, other_stride)},
                       .kept = row_to(k, s->kept, kept),
                       .other = row_to(t, s->kept_other, kept),
                       .out_kept = row_to(k, s->kept, out_kept),
@@ -412,12 +421,12 @@ static inline __attribute__((always_inline)) void step_chunk(const columns_step 
     }
     const chunk_totals before = totals;
     chunk_quick quick;
-    if (rows == most && out_rows == most && keeps_tail) {
-        pass_rows(&c, &totals, most, most, kind, t, shifted, true, NULL);
-    } else if (!back && rows == most && out_rows == most && chunk_quick_of(t, totals.shift, &quick)) {
-        pass_rows(&c, &totals, most, most, kind, t, shifted, false, &quick);
-    } else if (rows == most && out_rows == most) {
-        pass_rows(&c, &totals, most, most, kind, t, shifted, false, NULL);
+    if (rows == out_rows && keeps_tail) {
+        pass_rows(&c, &totals, rows, rows, kind, t, shifted, true, NULL);
+    } else if (!back && rows == out_rows && chunk_quick_of(t, totals.shift, &quick)) {
+        pass_rows(&c, &totals, rows, rows, kind, t, shifted, false, &quick);
+    } else if (rows == out_rows) {
+        pass_rows(&c, &totals, rows, rows, kind, t, shifted, false, NULL);
     } else {
         pass_rows(&c, &totals, rows, out_rows, kind, t, shifted, keeps_tail, NULL);
     }
