@@ -15,7 +15,7 @@ extern const char compile_prelude_lanes[];
 extern const char compile_prelude_places[];
 extern const char compile_prelude_product[];
 extern const char compile_prelude_winograd[];
-extern const char compile_vector_math[];
+extern const char compile_vector_math[], compile_vector_doubles[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
 extern const char compile_vector_root[];
@@ -102,32 +102,6 @@ static const spelling spellings[FN_COUNT] = {
     [FN_SELECT] = {"$a ? $b : $c", "$a ? $b : $c", "$a ? $b : $c", "$a ? $b : $c"},
 };
 
-/* f64 takes libm's functions where f32 has its own. */
-static const char *double_spelling(scalar_function f) {
-    switch (f) {
-    case FN_EXP:
-        return "__builtin_exp($a)";
-    case FN_EXPM1:
-        return "__builtin_expm1($a)";
-    case FN_LOG:
-        return "__builtin_log($a)";
-    case FN_LOG2:
-        return "__builtin_log2($a)";
-    case FN_SIN:
-        return "__builtin_sin($a)";
-    case FN_COS:
-        return "__builtin_cos($a)";
-    case FN_TANH:
-        return "__builtin_tanh($a)";
-    case FN_ERF:
-        return "__builtin_erf($a)";
-    case FN_POW:
-        return "__builtin_pow($a, $b)";
-    default:
-        return NULL;
-    }
-}
-
 /* Functions that hold nearly everywhere without a branch or a call, and where they do not. */
 typedef struct quick_form {
     const char *form;
@@ -151,8 +125,17 @@ static const quick_form quick_forms[FN_COUNT] = {
     [FN_FLOOR_DIV] = {"floor_div_quick_f32($a, $b)", "quotient_is_large($a, $b)"},
 };
 
+static const quick_form quick_double_forms[FN_COUNT] = {
+    [FN_SIN] = {"sin_f64($a)", "angle_is_large_f64($a)"},
+    [FN_COS] = {"cos_f64($a)", "angle_is_large_f64($a)"},
+    [FN_FMOD] = {"fmod_near_f64($a, $b)", "quotient_is_far_f64($a, $b)"},
+    [FN_REMAINDER] = {"remainder_near_f64($a, $b)", "quotient_is_far_f64($a, $b)"},
+    [FN_FLOOR_DIV] = {"floor_div_near_f64($a, $b)", "quotient_is_far_f64($a, $b)"},
+};
+
 static quick_form quick_form_of(scalar_function f, dtype t) {
     return t == ASSAY_F32                       ? quick_forms[f]
+           : t == ASSAY_F64                     ? quick_double_forms[f]
            : t == ASSAY_I64 || t == ASSAY_I32 ? quick_integral_forms[f]
                                                 : (quick_form){NULL, NULL};
 }
@@ -266,7 +249,7 @@ bool dialect_function(text *out, scalar_function f, dtype t, const char *const *
                        : dtype_is_complex(t)   ? s->of_complex
                        : t == ASSAY_B8         ? s->boolean
                                                : s->integral;
-    form = t == ASSAY_F64 && double_spelling(f) != NULL ? double_spelling(f) : form;
+    form = t == ASSAY_F64 && f == FN_POW ? "__builtin_pow($a, $b)" : form; /* f32 has its own */
     if ((t == ASSAY_F16 || t == ASSAY_BF16) && (f == FN_ABS || f == FN_NEG)) { /* in bits: nothing else is done to stored halves */
         form = f == FN_ABS ? "(uint16_t)($a & 0x7fff)" : "(uint16_t)($a ^ 0x8000)";
     }
@@ -456,6 +439,7 @@ static const char prelude_held[] = "#if defined(__GNUC__) && !defined(__clang__)
 void dialect_prelude(text *out, const char *body) {
     paragraph list[MOST_PARAGRAPHS];
     int n = paragraphs_of(compile_vector_math, list, 0);
+    n = paragraphs_of(compile_vector_doubles, list, n);
     n = paragraphs_of(compile_prelude, list, n);
     n = paragraphs_of(compile_prelude_quotients, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);

@@ -115,6 +115,18 @@ VECTOR_INLINE float cosine_f32(float x) {
     return angle_is_large(x) ? __builtin_cosf(x) : cos_f32(x);
 }
 
+VECTOR_INLINE uint32_t angle_is_large_f64(double x) {
+    return !(fabs(x) <= TRIGONOMETRY_LIMIT_F64);
+}
+
+VECTOR_INLINE double sine_f64(double x) {
+    return angle_is_large_f64(x) ? __builtin_sin(x) : sin_f64(x);
+}
+
+VECTOR_INLINE double cosine_f64(double x) {
+    return angle_is_large_f64(x) ? __builtin_cos(x) : cos_f64(x);
+}
+
 VECTOR_INLINE float normal_cdf_f32(float x) {
     float size = normal_size(x), tail = normal_tail(size, exp_half_square(size));
     return x > 0 ? 1.0f - tail : tail;
@@ -122,18 +134,6 @@ VECTOR_INLINE float normal_cdf_f32(float x) {
 
 VECTOR_INLINE float normal_slope_f32(float x) {
     return gelu_slope_f32(x);
-}
-
-VECTOR_INLINE double normal_cdf_f64(double x) {
-    return 0.5 * __builtin_erfc(x * -0.707106781186547524401);
-}
-
-VECTOR_INLINE double normal_slope_f64(double x) {
-    return normal_cdf_f64(x) + x * (__builtin_exp(-0.5 * x * x) * 0.398942280401432677940);
-}
-
-VECTOR_INLINE double sigmoid_f64(double x) {
-    return 1 / (1 + __builtin_exp(-x));
 }
 
 /* By squaring; a negative exponent leaves 1, -1 or 0. */

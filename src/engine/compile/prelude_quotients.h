@@ -50,16 +50,30 @@ VECTOR_INLINE float turned_f32(float a, float b) {
     return float_of_bits(bits_of_float(a) ^ (bits_of_float(b) & 0x80000000u));
 }
 
-/* The same; the product's digits beyond a double's are kept by a fused subtraction. */
+/* The same of doubles, for quotients below 2^49. */
+VECTOR_INLINE double nearest_quotient_f64(double a, double b) {
+    return __builtin_rint(__builtin_constant_p(b) ? a * (1 / b) : a / b);
+}
+
+VECTOR_INLINE double fmod_near_f64(double a, double b) {
+    double size = fabs(b), rest = __builtin_fma(-nearest_quotient_f64(fabs(a), size), size, fabs(a));
+    return __builtin_copysign(rest < 0 ? rest + size : rest, a);
+}
+
+/* Where that does not hold, or costs a call for the fused product. */
+VECTOR_INLINE uint32_t quotient_is_far_f64(double a, double b) {
+#if defined(__FMA__) || defined(__aarch64__)
+    double size = fabs(b);
+    return !((fabs(a) < 0x1p49 * size) & (size < 0x1p900) & (size > 0x1p-900));
+#else
+    (void)a;
+    (void)b;
+    return 1;
+#endif
+}
+
 VECTOR_INLINE double fmod_f64(double a, double b) {
-    double quotient = __builtin_trunc(a / b);
-    if (fabs(quotient) < 0x1p52) {
-        double rest = quotient == 0 ? a : __builtin_fma(-quotient, b, a);
-        double more = a < 0 ? -fabs(b) : fabs(b);
-        rest = rest != 0 && (rest < 0) != (a < 0) ? rest + more : rest;
-        return __builtin_copysign(rest, a);
-    }
-    return __builtin_fmod(a, b);
+    return quotient_is_far_f64(a, b) ? __builtin_fmod(a, b) : fmod_near_f64(a, b);
 }
 
 /* The remainder with the divisor's sign. */
@@ -89,14 +103,27 @@ VECTOR_INLINE float remainder_quick_f32(float a, float b) {
 #endif
 }
 
-VECTOR_INLINE double remainder_f64(double a, double b) {
-    double rest = fmod_f64(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+VECTOR_INLINE double turned_f64(double a, double b) {
+    return double_of_bits(bits_of_double(a) ^ (bits_of_double(b) & 0x8000000000000000u));
 }
 
-/* The floor of the exact quotient, by the remainder: rounding a / b first can be off by one. */
+VECTOR_INLINE double remainder_near_f64(double a, double b) {
+    double rest = __builtin_fma(-nearest_quotient_f64(a, b), b, a);
+    double made = turned_f64(rest, b) < 0 ? rest + b : rest;
+    return rest == 0 ? __builtin_copysign(0, a) : made;
+}
+
+VECTOR_INLINE double remainder_f64(double a, double b) {
+    if (quotient_is_far_f64(a, b)) {
+        double rest = __builtin_fmod(a, b);
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+    return remainder_near_f64(a, b);
+}
+
+/* The floor of the exact quotient, by what fmod leaves, as ATen has it: rounding a / b first can be off by one. */
 VECTOR_INLINE float floor_div_by_rest(float a, float b, float rest) {
-    float whole = (a - rest) / b;
+    float whole = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0) ? 1.0f : 0.0f);
     float near = __builtin_floorf(whole);
     near = whole - near > 0.5f ? near + 1 : near;
     return b == 0 ? a / b : whole == 0 ? __builtin_copysignf(0, a / b) : near;
@@ -107,7 +134,7 @@ VECTOR_INLINE float floor_div_near_f32(float a, float b) {
 }
 
 VECTOR_INLINE float floor_div_f32(float a, float b) {
-    return quotient_is_far(a, b) ? floor_div_by_rest(a, b, with_sign_of_divisor(__builtin_fmodf(a, b), b)) : floor_div_near_f32(a, b);
+    return quotient_is_far(a, b) ? floor_div_by_rest(a, b, __builtin_fmodf(a, b)) : floor_div_near_f32(a, b);
 }
 
 VECTOR_INLINE float floor_div_quick_f32(float a, float b) {
@@ -119,11 +146,20 @@ VECTOR_INLINE float floor_div_quick_f32(float a, float b) {
 #endif
 }
 
-VECTOR_INLINE double floor_div_f64(double a, double b) {
-    double whole = (a - remainder_f64(a, b)) / b;
+VECTOR_INLINE double floor_div_near_f64(double a, double b) {
+    double whole = nearest_quotient_f64(a, b), rest = __builtin_fma(-whole, b, a);
+    return turned_f64(rest, b) < 0 ? whole - 1 : whole;
+}
+
+VECTOR_INLINE double floor_div_by_rest_f64(double a, double b, double rest) {
+    double whole = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0) ? 1.0 : 0.0);
     double near = __builtin_floor(whole);
     near = whole - near > 0.5 ? near + 1 : near;
     return b == 0 ? a / b : whole == 0 ? __builtin_copysign(0, a / b) : near;
+}
+
+VECTOR_INLINE double floor_div_f64(double a, double b) {
+    return quotient_is_far_f64(a, b) ? floor_div_by_rest_f64(a, b, __builtin_fmod(a, b)) : floor_div_near_f64(a, b);
 }
 
 /* Whole numbers: a divisor of 0 answers 0, and the one quotient that does not fit wraps. */

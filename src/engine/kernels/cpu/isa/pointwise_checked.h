@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotients and angles in f32, a template, part of pointwise_f32.c: a few lines of arithmetic serve all but large arguments. A block of
-   elements is looked through first, while it is brought into L1 for what follows; one that has such an argument goes another way. */
+/* Quotients and angles of real numbers, a template: a few lines of arithmetic serve all but large arguments. A block of elements is
+   looked through first, while it is brought into L1 for what follows; one that has such an argument goes another way. The including file
+   defines `elem`, real_abs, real_turned(x, y), which is x with its sign turned where y is negative, and
+     OF_ELEM(name)     what the C library calls a function for it,
+     ANGLES_MOST       up to which real_sin and real_cos hold,
+     QUOTIENTS_MOST    2^(digits - 4),
+     DIVISORS_MOST     well within the range of `elem`, as is 1 over it,
+     QUOTIENTS_BY_DOUBLE  for float: double has digits to spare. */
 
 enum { CHECKED_BLOCK = 512 };
 
@@ -20,12 +26,12 @@ static bool angles_fit(const elem *x, int64_t n) {
     int fits = 1;
 #pragma omp simd reduction(& : fits)
     for (int64_t i = 0; i < n; i++) {
-        fits &= !(fabsf(x[i]) > TRIGONOMETRY_LIMIT);
+        fits &= !(real_abs(x[i]) > ANGLES_MOST);
     }
     return fits != 0;
 }
 
-ALWAYS_INLINE void of_angles(const pointwise_chunk *c, elem (*f)(elem x), float (*slow)(float x)) {
+ALWAYS_INLINE void of_angles(const pointwise_chunk *c, elem (*f)(elem x), elem (*slow)(elem x)) {
     for (int64_t from = 0; from < c->n; from += CHECKED_BLOCK) {
         pointwise_chunk part = block_of(c, from, true);
         const elem *x = part.in[0];
@@ -41,11 +47,11 @@ ALWAYS_INLINE void of_angles(const pointwise_chunk *c, elem (*f)(elem x), float 
 }
 
 static void sin_loop(const pointwise_chunk *c) {
-    of_angles(c, sin_f32, sinf);
+    of_angles(c, real_sin, OF_ELEM(sin));
 }
 
 static void cos_loop(const pointwise_chunk *c) {
-    of_angles(c, cos_f32, cosf);
+    of_angles(c, real_cos, OF_ELEM(cos));
 }
 
 /* --- quotients --- */
@@ -55,7 +61,7 @@ ALWAYS_INLINE elem with_divisors_sign(elem rest, elem y) {
 }
 
 static elem slow_remainder(elem x, elem y) {
-    return with_divisors_sign(fmodf(x, y), y);
+    return with_divisors_sign(OF_ELEM(fmod)(x, y), y);
 }
 
 /* As ATen's div_floor, after CPython's float_divmod. */
@@ -63,13 +69,14 @@ static elem slow_divide_floor(elem x, elem y) {
     if (y == 0) {
         return x / y;
     }
-    elem rest = fmodf(x, y);
+    elem rest = OF_ELEM(fmod)(x, y);
     elem quotient = (x - rest) / y;
     quotient -= ((rest != 0) & ((y < 0) != (rest < 0))) ? 1 : 0;
-    elem down = floorf(quotient);
-    return quotient == 0 ? copysignf(0, x / y) : quotient - down > 0.5f ? down + 1 : down;
+    elem down = OF_ELEM(floor)(quotient);
+    return quotient == 0 ? OF_ELEM(copysign)(0, x / y) : quotient - down > (elem)0.5 ? down + 1 : down;
 }
 
+#if QUOTIENTS_BY_DOUBLE
 /* By double: a quotient of floats that is not whole lies at least 2^-48 of itself away from the next whole number, as long as it
    stays below 2^24. */
 #define QUOTIENTS_OF_DOUBLE 0x1p24f
@@ -89,33 +96,30 @@ ALWAYS_INLINE elem double_divide_floor(elem x, elem y) {
     return copysignf((elem)(whole - ((double)whole > quotient)), (elem)quotient); /* of 0, too */
 }
 
-#if defined(__FMA__) || defined(__aarch64__)
-/* Without double, by the whole number nearest to the rounded quotient: below 2^20 that is off by an eighth at most, so that what
-   remains is at most 5/8 of the divisor and the fused product has it exactly; and so has the sum where it is on the wrong side of
-   0. */
-#define QUOTIENTS_OF_FLOAT 0x1p20f
+#endif
 
-ALWAYS_INLINE elem turned(elem x, elem y) {
-    return float_of_bits(bits_of_float(x) ^ (bits_of_float(y) & 0x80000000u));
-}
+#if defined(__FMA__) || defined(__aarch64__)
+/* By the whole number nearest to the rounded quotient: below this that is off by an eighth at most, so that what remains is at most 5/8 of
+   the divisor and the fused product has it exactly; and so has the sum where it is on the wrong side of 0. */
+#define QUOTIENTS_QUICK QUOTIENTS_MOST
 
 ALWAYS_INLINE elem quick_fmod(elem x, elem y, elem ratio) {
-    elem size = fabsf(y), rest = fmaf(-rintf(fabsf(ratio)), size, fabsf(x));
-    return copysignf(rest < 0 ? rest + size : rest, x);
+    elem size = real_abs(y), rest = OF_ELEM(fma)(-OF_ELEM(rint)(real_abs(ratio)), size, real_abs(x));
+    return OF_ELEM(copysign)(rest < 0 ? rest + size : rest, x);
 }
 
 ALWAYS_INLINE elem quick_remainder(elem x, elem y, elem ratio) {
-    elem rest = fmaf(-rintf(ratio), y, x);
-    elem made = turned(rest, y) < 0 ? rest + y : rest;
-    return rest == 0 ? copysignf(0, x) : made; /* as fmod has it */
+    elem rest = OF_ELEM(fma)(-OF_ELEM(rint)(ratio), y, x);
+    elem made = real_turned(rest, y) < 0 ? rest + y : rest;
+    return rest == 0 ? OF_ELEM(copysign)(0, x) : made; /* as fmod has it */
 }
 
 ALWAYS_INLINE elem quick_divide_floor(elem x, elem y, elem ratio) {
-    elem whole = rintf(ratio), rest = fmaf(-whole, y, x);
-    return turned(rest, y) < 0 ? whole - 1 : whole;
+    elem whole = OF_ELEM(rint)(ratio), rest = OF_ELEM(fma)(-whole, y, x);
+    return real_turned(rest, y) < 0 ? whole - 1 : whole;
 }
-#else
-#define QUOTIENTS_OF_FLOAT QUOTIENTS_OF_DOUBLE
+#elif QUOTIENTS_BY_DOUBLE
+#define QUOTIENTS_QUICK QUOTIENTS_OF_DOUBLE
 
 ALWAYS_INLINE elem quick_fmod(elem x, elem y, elem ratio) {
     (void)ratio;
@@ -130,6 +134,23 @@ ALWAYS_INLINE elem quick_remainder(elem x, elem y, elem ratio) {
 ALWAYS_INLINE elem quick_divide_floor(elem x, elem y, elem ratio) {
     (void)ratio;
     return double_divide_floor(x, y);
+}
+#else
+#define QUOTIENTS_QUICK 0 /* none is below */
+
+ALWAYS_INLINE elem quick_fmod(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return OF_ELEM(fmod)(x, y);
+}
+
+ALWAYS_INLINE elem quick_remainder(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return slow_remainder(x, y);
+}
+
+ALWAYS_INLINE elem quick_divide_floor(elem x, elem y, elem ratio) {
+    (void)ratio;
+    return slow_divide_floor(x, y);
 }
 #endif
 
@@ -160,82 +181,92 @@ ALWAYS_INLINE elem number_divide_floor(elem x, elem y, elem inverse, elem unused
     return quick_divide_floor(x, y, x * inverse);
 }
 
-/* How an operator is worked out: quickly, by two operands and with the second one's inverse; by double; by libm. */
+/* How an operator is worked out: quickly, by two operands and with the second one's inverse; of floats by double; by libm. */
 typedef struct quotient_ways {
     elem (*quick)(elem x, elem y);
     elem (*quick_number)(elem x, elem y, elem inverse, elem unused);
-    elem (*by_double)(elem x, elem y);
     elem (*slow)(elem x, elem y);
+    elem (*by_double)(elem x, elem y); /* or NULL */
 } quotient_ways;
 
 ALWAYS_INLINE bool quotients_fit(const pointwise_chunk *c, bool y_is_number, elem most) {
     const elem *x = c->in[0], *y = c->in[1];
     int fits = 1;
     if (y_is_number) {
-        elem size = fabsf(*y), limit = size < 0x1p100f && size > 0x1p-100f ? size * most : 0;
+        elem size = real_abs(*y), limit = size < DIVISORS_MOST && size > 1 / DIVISORS_MOST ? size * most : 0;
 #pragma omp simd reduction(& : fits)
         for (int64_t i = 0; i < c->n; i++) {
-            fits &= fabsf(x[i]) < limit;
+            fits &= real_abs(x[i]) < limit;
         }
         return fits != 0;
     }
 #pragma omp simd reduction(& : fits)
     for (int64_t i = 0; i < c->n; i++) {
-        elem size = fabsf(y[i]);
-        fits &= (fabsf(x[i]) < size * most) & (size < 0x1p100f) & (size > 0x1p-100f);
+        elem size = real_abs(y[i]);
+        fits &= (real_abs(x[i]) < size * most) & (size < DIVISORS_MOST) & (size > 1 / DIVISORS_MOST);
     }
     return fits != 0;
 }
 
-ALWAYS_INLINE void float_quotients(const pointwise_chunk *c, bool y_is_number, quotient_ways ways) {
+ALWAYS_INLINE void quotients_of(const pointwise_chunk *c, bool y_is_number, quotient_ways ways) {
     for (int64_t from = 0; from < c->n; from += CHECKED_BLOCK) {
         pointwise_chunk part = block_of(c, from, y_is_number);
         const elem *x = part.in[0], *y = part.in[1];
         elem *out = part.out;
         int64_t step = y_is_number ? 0 : 1;
-        if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_FLOAT)) {
+        if (quotients_fit(&part, y_is_number, QUOTIENTS_QUICK)) {
             if (y_is_number) {
                 unary_with(&part, ways.quick_number, *y, 1 / *y, 0);
             } else {
                 binary(&part, ways.quick);
             }
-        } else if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_DOUBLE)) {
+            continue;
+        }
+#if QUOTIENTS_BY_DOUBLE
+        if (quotients_fit(&part, y_is_number, QUOTIENTS_OF_DOUBLE)) {
 #pragma omp simd
             for (int64_t i = 0; i < part.n; i++) {
                 out[i] = ways.by_double(x[i], y[i * step]);
             }
-        } else {
-            for (int64_t i = 0; i < part.n; i++) {
-                out[i] = ways.slow(x[i], y[i * step]);
-            }
+            continue;
+        }
+#endif
+        for (int64_t i = 0; i < part.n; i++) {
+            out[i] = ways.slow(x[i], y[i * step]);
         }
     }
 }
 
-static const quotient_ways fmod_ways = {pair_fmod, number_fmod, double_fmod, fmodf};
-static const quotient_ways remainder_ways = {pair_remainder, number_remainder, double_remainder, slow_remainder};
-static const quotient_ways divide_floor_ways = {pair_divide_floor, number_divide_floor, double_divide_floor, slow_divide_floor};
+#if QUOTIENTS_BY_DOUBLE
+#define BY_DOUBLE(f) f
+#else
+#define BY_DOUBLE(f) NULL
+#endif
+
+static const quotient_ways fmod_ways = {pair_fmod, number_fmod, OF_ELEM(fmod), BY_DOUBLE(double_fmod)};
+static const quotient_ways remainder_ways = {pair_remainder, number_remainder, slow_remainder, BY_DOUBLE(double_remainder)};
+static const quotient_ways divide_floor_ways = {pair_divide_floor, number_divide_floor, slow_divide_floor, BY_DOUBLE(double_divide_floor)};
 
 static void fmod_loop(const pointwise_chunk *c) {
-    float_quotients(c, false, fmod_ways);
+    quotients_of(c, false, fmod_ways);
 }
 
 static void remainder_loop(const pointwise_chunk *c) {
-    float_quotients(c, false, remainder_ways);
+    quotients_of(c, false, remainder_ways);
 }
 
 static void divide_floor_loop(const pointwise_chunk *c) {
-    float_quotients(c, false, divide_floor_ways);
+    quotients_of(c, false, divide_floor_ways);
 }
 
 static void fmod_number_loop(const pointwise_chunk *c) {
-    float_quotients(c, true, fmod_ways);
+    quotients_of(c, true, fmod_ways);
 }
 
 static void remainder_number_loop(const pointwise_chunk *c) {
-    float_quotients(c, true, remainder_ways);
+    quotients_of(c, true, remainder_ways);
 }
 
 static void divide_floor_number_loop(const pointwise_chunk *c) {
-    float_quotients(c, true, divide_floor_ways);
+    quotients_of(c, true, divide_floor_ways);
 }

@@ -15,6 +15,23 @@ typedef float elem;
 #include "engine/kernels/cpu/isa/elementary_f32.h"
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
+ALWAYS_INLINE elem real_sin(elem x) {
+    return sin_f32(x);
+}
+
+ALWAYS_INLINE elem real_cos(elem x) {
+    return cos_f32(x);
+}
+
+ALWAYS_INLINE elem real_turned(elem x, elem y) {
+    return float_of_bits(bits_of_float(x) ^ (bits_of_float(y) & 0x80000000u));
+}
+
+#define OF_ELEM(name) name##f
+#define ANGLES_MOST TRIGONOMETRY_LIMIT
+#define QUOTIENTS_MOST 0x1p20f
+#define DIVISORS_MOST 0x1p100f
+#define QUOTIENTS_BY_DOUBLE 1
 #include "engine/kernels/cpu/isa/pointwise_checked.h"
 #include "engine/kernels/cpu/isa/pointwise_pow.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise loops in f64. Elementary functions are libm's, one call an element. */
+/* Element-wise loops in f64. Powers are libm's, one call an element. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,6 +8,7 @@ typedef double elem;
 
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
+#include "engine/kernels/cpu/isa/vector_doubles.h"
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
@@ -20,23 +21,23 @@ ALWAYS_INLINE elem real_sqrt(elem x) {
 }
 
 ALWAYS_INLINE elem real_exp(elem x) {
-    return exp(x);
+    return exp_f64(x);
 }
 
 ALWAYS_INLINE elem real_exp_negative(elem x) {
-    return exp(x);
+    return exp_negative_f64(x);
 }
 
 ALWAYS_INLINE elem real_expm1_negative(elem x) {
-    return expm1(x);
+    return expm1_negative_f64(x);
 }
 
 ALWAYS_INLINE elem real_log2(elem x) {
-    return log2(x);
+    return log2_f64(x);
 }
 
 ALWAYS_INLINE elem real_erf(elem x) {
-    return erf(x);
+    return erf_f64(x);
 }
 
 ALWAYS_INLINE elem real_floor(elem x) {
@@ -48,43 +49,43 @@ ALWAYS_INLINE elem real_round(elem x) {
 }
 
 ALWAYS_INLINE elem real_tanh(elem x) {
-    return tanh(x);
+    return tanh_f64(x);
 }
 
 ALWAYS_INLINE elem real_sigmoid(elem x) {
-    elem e = exp(-fabs(x));
-    return (x < 0 ? e : 1) / (1 + e);
+    return sigmoid_f64(x);
 }
 
 ALWAYS_INLINE elem real_gelu(elem x) {
-    return x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * M_SQRT1_2);
+    return gelu_f64(x);
 }
 
 ALWAYS_INLINE elem real_gelu_backward(elem g, elem x) {
-    elem clipped = fabs(x) > 60 ? 0 : x; /* infinity times a density of 0 */
-    return g * (0.5 * erfc(-x * M_SQRT1_2) + clipped * exp(-0.5 * x * x) * (0.5 * M_2_SQRTPI * M_SQRT1_2));
+    return g * normal_slope_f64(x);
 }
 
 ALWAYS_INLINE elem divide_trunc(elem x, elem y) {
     return trunc(x / y);
 }
 
-ALWAYS_INLINE elem remainder_of(elem x, elem y) {
-    elem rest = fmod(x, y);
-    return ((rest != 0) & ((rest < 0) != (y < 0))) ? rest + y : rest;
+ALWAYS_INLINE elem real_sin(elem x) {
+    return sin_f64(x);
 }
 
-/* As ATen's div_floor, after CPython's float_divmod. */
-ALWAYS_INLINE elem divide_floor(elem x, elem y) {
-    if (y == 0) {
-        return x / y;
-    }
-    elem rest = fmod(x, y);
-    elem quotient = (x - rest) / y;
-    quotient -= ((rest != 0) & ((y < 0) != (rest < 0))) ? 1 : 0;
-    elem down = floor(quotient);
-    return quotient == 0 ? copysign(0, x / y) : quotient - down > 0.5 ? down + 1 : down;
+ALWAYS_INLINE elem real_cos(elem x) {
+    return cos_f64(x);
 }
+
+ALWAYS_INLINE elem real_turned(elem x, elem y) {
+    return double_of_bits(bits_of_double(x) ^ (bits_of_double(y) & 0x8000000000000000u));
+}
+
+#define OF_ELEM(name) name
+#define ANGLES_MOST TRIGONOMETRY_LIMIT_F64
+#define QUOTIENTS_MOST 0x1p49
+#define DIVISORS_MOST 0x1p900
+#define QUOTIENTS_BY_DOUBLE 0
+#include "engine/kernels/cpu/isa/pointwise_checked.h"
 
 static void pow_loop(const pointwise_chunk *c) {
     binary(c, pow);
@@ -106,31 +107,12 @@ static void real_gelu_backward_loop(const pointwise_chunk *c) {
     binary(c, real_gelu_backward);
 }
 
-static void fmod_loop(const pointwise_chunk *c) {
-    binary(c, fmod);
-}
-
-static void remainder_loop(const pointwise_chunk *c) {
-    binary(c, remainder_of);
-}
-
-static void divide_floor_loop(const pointwise_chunk *c) {
-    binary(c, divide_floor);
-}
-
-static void sin_loop(const pointwise_chunk *c) {
-    unary(c, sin);
-}
-
-static void cos_loop(const pointwise_chunk *c) {
-    unary(c, cos);
-}
-
 #if POINTWISE_STREAMS
 #define REAL_LOOPS ISA_SYMBOL(pointwise_f64_streaming)
 #else
 #define REAL_LOOPS ISA_SYMBOL(pointwise_f64)
 #endif
-#define OWN_NUMBER_LOOPS [PW_POW] = NULL
+#define OWN_NUMBER_LOOPS                                                                                                  \
+    [PW_POW] = NULL, [PW_FMOD] = fmod_number_loop, [PW_REMAINDER] = remainder_number_loop, [PW_DIV_FLOOR] = divide_floor_number_loop
 #define OWN_NUMBER_FIRST_LOOPS [PW_POW] = NULL
 #include "engine/kernels/cpu/isa/pointwise_real.h"
