@@ -18,11 +18,11 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
 
 #include "engine/kernels/cpu/isa/row_loops_common.h"
 
-static inline double exp_of(double x) {
+VECTOR_INLINE double exp_of(double x) {
     return exp_f64(x);
 }
 
-static inline double log_of(double x) {
+VECTOR_INLINE double log_of(double x) {
     return log_f64(x);
 }
 
@@ -30,8 +30,8 @@ static inline double log_beyond_1_of(double x) {
     return log1p(x);
 }
 
-static inline double exp_shifted_of(double x) {
-    return exp_of(x);
+VECTOR_INLINE double exp_shifted_of(double x) {
+    return exp_negative_f64(x);
 }
 
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n) {
