@@ -95,9 +95,9 @@ static int64_t whole_of(number n) {
     return n.category <= CATEGORY_INTEGRAL ? n.i : (int64_t)n.f;
 }
 
-#if !POINTWISE_STREAMS /* what follows stores as ever */
 #include "engine/kernels/cpu/isa/pointwise_quotients.h"
 
+#if !POINTWISE_STREAMS /* what follows stores as ever */
 static void add_scaled_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
@@ -264,15 +264,15 @@ const pointwise_loops INTEGER_LOOPS = {
             [PW_COPY] = copy_loop,
             [PW_FLOOR] = copy_loop,
             [PW_ROUND] = copy_loop,
-            [PW_DIV_TRUNC] = quotient_trunc_loop,
-            [PW_DIV_FLOOR] = quotient_floor_loop,
-            [PW_REMAINDER] = rest_floor_loop,
-            [PW_FMOD] = rest_of_loop,
             [PW_HARDTANH] = hardtanh_loop,
             [PW_ADD_SCALED] = add_scaled_loop,
             [PW_THRESHOLD_BACKWARD] = threshold_backward_loop,
             [PW_ADDCMUL] = addcmul_loop,
 #endif
+            [PW_DIV_TRUNC] = quotient_trunc_loop,
+            [PW_DIV_FLOOR] = quotient_floor_loop,
+            [PW_REMAINDER] = rest_floor_loop,
+            [PW_FMOD] = rest_of_loop,
             [PW_NEG] = neg_loop,
             [PW_ABS] = absolute_loop,
             [PW_SGN] = sgn_loop,
@@ -305,12 +305,10 @@ const pointwise_loops INTEGER_LOOPS = {
     .number =
         {
             NUMBER_LOOPS,
-#if !POINTWISE_STREAMS
             [PW_DIV_TRUNC] = quotient_trunc_number_loop,
             [PW_DIV_FLOOR] = quotient_floor_number_loop,
             [PW_REMAINDER] = rest_floor_number_loop,
             [PW_FMOD] = rest_of_number_loop,
-#endif
         },
     .number_first = {NUMBER_FIRST_LOOPS},
     .load = load,

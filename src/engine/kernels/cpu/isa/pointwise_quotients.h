@@ -34,29 +34,51 @@ static bool fit_double(const elem *x, int64_t n) {
     return beyond == 0;
 }
 
-enum { QUOTIENT_BLOCK = 256 };
+enum { QUOTIENT_BLOCK = POINTWISE_STREAMS ? STREAM_BLOCK : 256 };
+
+/* Where a block is made: in its place, or beside it to be stored past the caches. */
+ALWAYS_INLINE elem *target_of(elem *out, elem *beside, int64_t n) {
+    return POINTWISE_STREAMS && n == QUOTIENT_BLOCK ? beside : out;
+}
+
+ALWAYS_INLINE void put_target(elem *out, const elem *made) {
+    if (made != out) {
+        stream_lines(out, made, QUOTIENT_BLOCK * sizeof *out);
+    }
+}
+
+ALWAYS_INLINE void ask_ahead(const elem *x) {
+    if (POINTWISE_STREAMS) {
+        fetch_ahead(x, QUOTIENT_BLOCK * sizeof *x);
+    }
+}
 
 /* A block at a time. */
 ALWAYS_INLINE void quotients(const pointwise_chunk *c, quotient_kind kind) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
     int zeros = 0;
-    for (int64_t from = 0; from < c->n; from += QUOTIENT_BLOCK) {
-        int64_t to = c->n - from < QUOTIENT_BLOCK ? c->n : from + QUOTIENT_BLOCK;
-        bool is_wide = sizeof(elem) == 8 && !(fit_double(x + from, to - from) && fit_double(y + from, to - from));
-        for (int64_t i = is_wide ? from : to; i < to; i++) {
+    for (int64_t at = 0; at < c->n; at += QUOTIENT_BLOCK, out += QUOTIENT_BLOCK, x += QUOTIENT_BLOCK, y += QUOTIENT_BLOCK) {
+        int64_t n = c->n - at < QUOTIENT_BLOCK ? c->n - at : QUOTIENT_BLOCK;
+        _Alignas(STREAM_LINE) elem beside[QUOTIENT_BLOCK];
+        elem *made = target_of(out, beside, n);
+        ask_ahead(x);
+        ask_ahead(y);
+        bool is_wide = sizeof(elem) == 8 && !(fit_double(x, n) && fit_double(y, n));
+        for (int64_t i = is_wide ? 0 : n; i < n; i++) {
             zeros |= y[i] == 0;
-            out[i] = of_quotient(quotient_trunc(x[i], y[i]), rest_of(x[i], y[i]), y[i], kind);
+            made[i] = of_quotient(quotient_trunc(x[i], y[i]), rest_of(x[i], y[i]), y[i], kind);
         }
 #pragma omp simd reduction(| : zeros)
-        for (int64_t i = is_wide ? to : from; i < to; i++) {
+        for (int64_t i = is_wide ? n : 0; i < n; i++) {
             int is_zero = y[i] == 0;
             double dividend = (double)x[i], divisor = (double)(y[i] + is_zero), quotient = dividend / divisor;
             quotient = kind.floors ? floor(quotient) : trunc(quotient);
-            double made = kind.rests ? dividend - quotient * divisor : quotient; /* the product is exact */
+            double answer = kind.rests ? dividend - quotient * divisor : quotient; /* the product is exact */
             zeros |= is_zero;
-            out[i] = is_zero ? 0 : (elem)(int64_t)made;
+            made[i] = is_zero ? 0 : (elem)(int64_t)answer;
         }
+        put_target(out, made);
     }
     if (zeros != 0) {
 #pragma omp atomic write
@@ -132,17 +154,21 @@ ALWAYS_INLINE void quotients_of_number(const pointwise_chunk *c, quotient_kind k
     bool is_long = sizeof(elem) == 8;
     bool may_fit = !is_long || (LONGS_CONVERT && fit_double(&y, 1));
     inverse by = is_long ? inverse_of((int64_t)y) : (inverse){0};
-    for (int64_t from = 0; from < c->n; from += QUOTIENT_BLOCK) {
-        int64_t to = c->n - from < QUOTIENT_BLOCK ? c->n : from + QUOTIENT_BLOCK;
-        if (may_fit && (!is_long || fit_double(x + from, to - from))) {
-            small_over_number(out + from, x + from, (double)y, to - from, kind);
-            continue;
+    for (int64_t at = 0; at < c->n; at += QUOTIENT_BLOCK, out += QUOTIENT_BLOCK, x += QUOTIENT_BLOCK) {
+        int64_t n = c->n - at < QUOTIENT_BLOCK ? c->n - at : QUOTIENT_BLOCK;
+        _Alignas(STREAM_LINE) elem beside[QUOTIENT_BLOCK];
+        elem *made = target_of(out, beside, n);
+        ask_ahead(x);
+        bool fits = may_fit && (!is_long || fit_double(x, n));
+        if (fits) {
+            small_over_number(made, x, (double)y, n, kind);
         }
-        for (int64_t i = from; i < to; i++) {
+        for (int64_t i = fits ? n : 0; i < n; i++) {
             int64_t quotient = divide_by_inverse((int64_t)x[i], by);
             elem rest = (elem)((uint64_t)x[i] - (uint64_t)quotient * (uint64_t)y);
-            out[i] = of_quotient((elem)quotient, rest, y, kind);
+            made[i] = of_quotient((elem)quotient, rest, y, kind);
         }
+        put_target(out, made);
     }
 }
 
