@@ -4,7 +4,7 @@
    made by fused multiplications, which other parts of the CPU do than those that add and turn. */
 
 #if defined(__AVX512F__)
-enum { SCAN_EIGHTS = 4, SCAN_SOME = 8 * SCAN_EIGHTS };
+enum { SCAN_EIGHTS = 4, SCAN_SOME = 8 * SCAN_EIGHTS, SCAN_AHEAD = 2048 /* bytes: the CPU reads ahead by itself within a page */ };
 
 /* x of the places before, so many of them, and zeros. n: a constant. */
 #define doubles_before(x, n) _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(x), _mm512_setzero_si512(), 8 - (n)))
@@ -41,6 +41,9 @@ static inline __attribute__((always_inline)) int64_t scan_many(float *y, const f
     __m256 made[SCAN_EIGHTS];
     int64_t i = 0;
     for (; i + SCAN_SOME <= n; i += SCAN_SOME) {
+        for (int at = 0; at < SCAN_SOME && line; at += 16) {
+            __builtin_prefetch((const char *)(x + i + at) + SCAN_AHEAD);
+        }
         scan_eights(made, x + i, &before);
         for (int k = 0; k < SCAN_EIGHTS && !line; k++) {
             _mm256_storeu_ps(y + i + 8 * k, made[k]);
