@@ -136,6 +136,10 @@ static const flow_case scans[] = {
     {"%x = input(T([23, 331], f32))\n", "%y = cumsum(%x, 1)\n%h = _to_copy(%y, dtype=f16)\n", "%h"},
     {"%x = input(T([23, 384], f32))\n", "%y = cumsum(%x, 1)\n%h = _to_copy(%y, dtype=bf16)\n%z = relu(%y)\n", "%h, %z"},
     {"%x = input(T([40, 300], f32, stride=(1, 40)))\n", "%y = cumsum(%x, 1)\n", "%y"},
+    {"%x = input(T([3, 17, 1024], f32))\n", "%y = cumsum(%x, 1)\n", "%y"},
+    {"%x = input(T([3, 17, 203], f32))\n%z = input(T([203], f32))\n", "%a = mul.Tensor(%x, %z)\n%y = cumsum(%a, 1)\n%b = exp(%a)\n", "%y, %b"},
+    {"%x = input(T([2, 9, 2100], f32))\n", "%y = cumsum(%x, 1)\n%z = cumsum(%y, 2)\n", "%y, %z"},
+    {"%x = input(T([70, 5, 80], f64))\n", "%y = cumsum(%x, 0)\n", "%y"},
 };
 
 #define COPY "%y = clone(%x, memory_format=torch.contiguous_format)\n"

@@ -167,7 +167,7 @@ static void emit_after_block(emitter *m, bool passes) {
         if (!m->staged[i]) {
             continue;
         }
-        if (r->kind == ROOT_SCAN) {
+        if (r->kind == ROOT_SCAN && emit_scans_along(m)) {
             emit_scanned_block(m, i);
             continue;
         }

@@ -108,8 +108,13 @@ bool emit_scans_along(const emitter *m) {
     return m->k->n_roots > 0 && m->k->roots[0].kind == ROOT_SCAN && m->k->vector >= 0 && !m->rows;
 }
 
+/* Running sums down rows of lanes, each of which may go past the caches when it is made. */
+bool emit_scans_past(const emitter *m, const root *r) {
+    return r->kind == ROOT_SCAN && m->rows && r->store_dtype == r->dtype && !m->c->options->few_stores;
+}
+
 bool emit_is_streamed(const emitter *m, const root *r) {
-    return (r->kind == ROOT_STORE || emit_scans_along(m)) && emit_in_loops(m, r) && emit_is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
+    return (r->kind == ROOT_STORE || emit_scans_along(m) || emit_scans_past(m, r)) && emit_in_loops(m, r) && emit_is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
            r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
            m->c->buffers[r->buffer].part_elems == 0 && !emit_reads_memory_of(m, r->buffer);
 }
@@ -208,7 +213,7 @@ bool emit_streams(const emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (r->phase == phase && emit_in_loops(m, r)) {
-            if (r->kind != ROOT_STORE && r->kind != ROOT_COLUMNS && !emit_scans_along(m)) {
+            if (r->kind != ROOT_STORE && r->kind != ROOT_COLUMNS && !emit_scans_along(m) && !emit_scans_past(m, r)) {
                 return false;
             }
             any |= emit_is_streamed(m, r);

@@ -131,7 +131,10 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
     if (walks_rows(m, phase)) {
         int64_t row = k->lanes * size;
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
-        return apart ? stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1) : 0;
+        if (!apart) { /* the CPU reads on by itself unless it stores past the caches meanwhile */
+            return m->streams ? AHEAD_BYTES / size : 0;
+        }
+        return stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1);
     }
     if (m->flow != FLOW_NONE) {
         return (asks_far(m) ? FLOW_FAR_BYTES : FLOW_AHEAD_BYTES) / (m->turns_rows ? EMIT_PAGES : 1) / size;

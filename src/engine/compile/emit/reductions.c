@@ -364,10 +364,12 @@ void emit_root(emitter *m, int i) {
         text_clear(&position);
     } else if (emit_is_held(m, i) && !emit_goes_past_held(m, strcmp(m->lane, "l") != 0)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
-    } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && !m->staged[i])) {
+    } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && (!m->staged[i] || emit_scans_past(m, r)))) {
         emit_take(m, r, a, text_get(&value));
     }
-    if (m->staged[i]) {
+    if (m->staged[i] && emit_scans_past(m, r)) {
+        emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), a);
+    } else if (m->staged[i]) {
         text_reset(&value);
         emit_name(m, &value, emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr);
         emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), text_get(&value));
