@@ -14,7 +14,7 @@ enum {
     ROWS_AHEAD = 16,          /* where each is a line or two */
     FLOW_AHEAD_BYTES = 4096,  /* while one task is read another is stored, line for line */
     FLOW_FAR_BYTES = 16384,   /* and where it is asked for to come to L2 */
-    GROUP_AHEAD_LANES = 128,  /* of the rows of a group */
+    GROUP_AHEAD_BYTES = 256,  /* of the rows of a group */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
     NEXT_BYTES = 256 << 10,   /* of the next task, beside the one at hand */
 };
@@ -123,7 +123,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         return index_stride(e->at, k->loops[k->n_loops - 1], &stride) ? stride * m->group_rows : 0;
     }
     if (m->by_groups) {
-        return k->lanes < GROUP_AHEAD_LANES ? k->lanes : GROUP_AHEAD_LANES;
+        return k->lanes * size < GROUP_AHEAD_BYTES ? k->lanes : GROUP_AHEAD_BYTES / size;
     }
     if (emit_takes_turns(m, phase)) {
         return index_stride(e->at, k->loops[k->n_loops - 1], &stride) ? stride * EMIT_PAGES : 0;
