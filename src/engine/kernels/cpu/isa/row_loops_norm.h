@@ -27,11 +27,18 @@ static inline value block_distances(const value *x, value c, int64_t n) {
     return sums_total(&s);
 }
 
-/* Adds the sums of x - c and of its squares over one block. */
-static inline void block_sums_about(const value *x, int64_t n, value c, double *sum, double *squares) {
+/* Intel's processors read ahead within a page only; asked for what lies 2 KiB further on they are faster than a plain loop over memory: variances by channels of
+   [256, 64, 56, 56] take 5.9 ms instead of 8.0 (two cores of a Granite Rapids). Others are asked for what is read anyway. */
+enum { SUMS_AHEAD = 2048 };
+
+/* Adds the sums of x - c and of its squares over one block. ahead: bytes, at which memory is asked for. */
+static inline void block_sums_about(const value *x, int64_t n, value c, uintptr_t ahead, double *sum, double *squares) {
     partial_sums s = {.rest = 0}, t = {.rest = 0};
     int64_t i = 0;
     for (; i + 4 * PACK <= n; i += 4 * PACK) {
+        for (size_t at = 0; at < 4 * sizeof(pack); at += STREAM_LINE_BYTES) {
+            __builtin_prefetch((const char *)((uintptr_t)(x + i) + ahead + at)); /* it may lie outside */
+        }
         pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
         pack r = pack_at(x + i + 2 * PACK) - c, u = pack_at(x + i + 3 * PACK) - c;
         s.a += p;
@@ -63,8 +70,9 @@ static inline void block_sums_about(const value *x, int64_t n, value c, double *
 
 static void sums_about(const void *row, int64_t n, double centre, double *sum, double *squares) {
     const value *x = row;
+    const uintptr_t ahead = cpu_is_intel() ? SUMS_AHEAD : 0;
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
-        block_sums_about(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (value)centre, sum, squares);
+        block_sums_about(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (value)centre, ahead, sum, squares);
     }
 }
 
