@@ -17,6 +17,7 @@ enum {
     GROUP_AHEAD_BYTES = 256,  /* of the rows of a group */
     FETCHED_BYTES = 1 << 20,  /* smaller operands are near anyway */
     NEXT_BYTES = 256 << 10,   /* of the next task, beside the one at hand */
+    LONG_ROW_BYTES = 256 << 10,
 };
 
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
@@ -66,12 +67,32 @@ static bool asks_for_next(const emitter *m) {
     return m->c->options->asks_far && !m->streams && k->has_classes && k->n_phases > 1 && k->n_loops > 0 && !m->rows && bytes <= NEXT_BYTES;
 }
 
+/* Whether a phase that only reads along rows asks for what lies further on: a processor that reads ahead within a page only is faster so than
+   a plain loop over memory is (two cores of a Granite Rapids, 128 MiB: deviations along rows 4.1 ms instead of 5.1, sums of bf16 1.9 instead
+   of 3.3 for half as much). Floats and longer numbers in rows of many pages are as fast by themselves (largest of all 3.5 ms, not 3.8). */
+static bool reads_along(const emitter *m, int phase) {
+    const kernel *k = m->k;
+    if (m->c->options->asks_far || m->streams || phase != 0 || m->flow != FLOW_NONE || m->rows || k->vector < 0 || k->turns_lines ||
+        !k->has_classes || k->is_product || m->page_tasks > 0) {
+        return false;
+    }
+    const int64_t n = k->variables[k->vector].size;
+    bool much = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t size = (int64_t)dtype_size(e->dtype);
+        bool is_large = emit_is_dense_load(m, e) && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
+        much |= is_large && n * size >= AHEAD_BYTES / 2 && (size < (int64_t)sizeof(float) || n * size < LONG_ROW_BYTES);
+    }
+    return much;
+}
+
 /* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
    work on what the first has read leave memory idle, so those that stream nothing ask for the next task's part; where there
    are none, the streaming ones do. */
 bool emit_fetches_in(const emitter *m, int phase) {
     const kernel *k = m->k;
-    if (m->flow != FLOW_NONE || walks_rows(m, phase) || emit_takes_turns(m, phase)) {
+    if (m->flow != FLOW_NONE || walks_rows(m, phase) || emit_takes_turns(m, phase) || reads_along(m, phase)) {
         return phase == 0;
     }
     if (asks_for_next(m)) {
@@ -136,6 +157,9 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         }
         return stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1);
     }
+    if (reads_along(m, phase)) {
+        return AHEAD_BYTES / size;
+    }
     if (m->flow != FLOW_NONE) {
         return (asks_far(m) ? FLOW_FAR_BYTES : FLOW_AHEAD_BYTES) / (m->turns_rows ? EMIT_PAGES : 1) / size;
     }
@@ -159,7 +183,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
 }
 
 /* The same where the row ends before that: what comes next of the one behind it. */
-static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
+static int64_t jump_of(const emitter *m, const expr *e, int phase, int64_t ahead) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size, stride;
     int next = k->n_loops > 0 ? k->loops[k->n_loops - 1] : k->n_tasks > 0 ? k->tasks[k->n_tasks - 1] : -1;
@@ -171,6 +195,10 @@ static int64_t jump_of(const emitter *m, const expr *e, int64_t ahead) {
     }
     if (m->page_tasks > 0) {
         return ahead;
+    }
+    if (reads_along(m, phase)) {
+        bool goes_on = next >= 0 && index_stride(e->at, next, &stride) && stride > size && size > ahead;
+        return goes_on ? stride - size + ahead : ahead;
     }
     if (m->flow == FLOW_NONE && k->n_phases == 1 && k->n_loops == 0) { /* rows read downwards, large: 8.7 -> 7.4 ms */
         int outer = next == k->vector ? k->n_tasks - 2 : k->n_tasks - 1;
@@ -218,7 +246,7 @@ void emit_fetches(emitter *m, int phase) {
         }
         int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
         int64_t first = lines * before / turns, last = lines * (before + share) / turns;
-        int64_t jump = jump_of(m, e, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
+        int64_t jump = jump_of(m, e, phase, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];
         if (m->by_groups && jump != ahead && k->lanes > ahead) {
             snprintf(after, sizeof after, " + (block < %lld ? %lld : %lld), %lld);", (long long)(k->lanes - ahead), (long long)ahead,
