@@ -232,6 +232,32 @@ static void quick_quotients_are_exact(void **state) {
     }
 }
 
+/* The form for all operands: what is finite over an infinity is -1 or 0, by the signs. */
+static void floors_over_infinity_follow_aten(void **state) {
+    (void)state;
+    static const char *const words[] = {"x[l]", "y[l]"};
+    text body = {0};
+    text_add(&body, "_Bool probe(void *const *buffers, int64_t first, int64_t last) {\n    float *const out = buffers[0];\n"
+                    "    const float *const x = buffers[1], *const y = buffers[2];\n"
+                    "    for (int64_t l = first; l < last; l++) {\n        out[l] = ");
+    dialect_function(&body, FN_FLOOR_DIV, ASSAY_F32, words);
+    text_add(&body, ";\n    }\n    return 1;\n}\n");
+    for (int plain = 0; plain < 2; plain++) {
+        module *m = build(text_get(&body), plain != 0);
+        float x[LANES], y[LANES], out[LANES];
+        for (int l = 0; l < LANES; l++) {
+            x[l] = l == 0 ? 0 : (l % 2 == 0 ? 1.0f : -1.0f) * near_one();
+            y[l] = l % 4 < 2 ? INFINITY : -INFINITY;
+        }
+        module_find(m, "probe")((void *[]){out, x, y}, 0, LANES);
+        for (int l = 0; l < LANES; l++) {
+            assert_true(out[l] == (x[l] != 0 && (x[l] < 0) != (y[l] < 0) ? -1.0f : 0.0f));
+        }
+        module_free(m);
+    }
+    text_clear(&body);
+}
+
 /* --- running sums --- */
 
 /* Whole numbers, whose sums are exact, then what is no number: each sum behind it is none either. */
@@ -262,6 +288,7 @@ static void running_sums_are_exact(void **state) {
 int main(void) {
     srand(20261123);
     const struct CMUnitTest tests[] = {cmocka_unit_test(powers_follow_c), cmocka_unit_test(powers_to_constants_follow_c),
-                                       cmocka_unit_test(quick_quotients_are_exact), cmocka_unit_test(running_sums_are_exact)};
+                                       cmocka_unit_test(quick_quotients_are_exact), cmocka_unit_test(floors_over_infinity_follow_aten),
+                                       cmocka_unit_test(running_sums_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,8 +114,8 @@ bool emit_scans_past(const emitter *m, const root *r) {
 }
 
 bool emit_is_streamed(const emitter *m, const root *r) {
-    return (r->kind == ROOT_STORE || emit_scans_along(m) || emit_scans_past(m, r)) && emit_in_loops(m, r) && emit_is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 &&
-           r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
+    return (r->kind == ROOT_STORE || emit_scans_along(m) || emit_scans_past(m, r)) && emit_in_loops(m, r) &&
+           emit_is_dense(m, r->at) && dtype_size(r->store_dtype) <= 8 && r->buffer >= 0 && (m->c->options->streams_all || r->streams) &&
            m->c->buffers[r->buffer].part_elems == 0 && !emit_reads_memory_of(m, r->buffer);
 }
 
