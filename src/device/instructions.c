@@ -7,6 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 static const char *const names[ISA_COUNT] = {"baseline", "avx2", "avx512"};
 
@@ -59,6 +62,21 @@ bool isa_rounds_to_bf16(void) {
     return isa_best() == ISA_AVX512 && __builtin_cpu_supports("avx512bf16") != 0;
 #else
     return false;
+#endif
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx"))) static void clear_upper_halves(void) {
+    _mm256_zeroupper();
+}
+#endif
+
+void instructions_clear_upper_halves(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx")) {
+#pragma omp parallel
+        clear_upper_halves();
+    }
 #endif
 }
 

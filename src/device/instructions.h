@@ -18,6 +18,10 @@ bool isa_is_limited(void);
 bool isa_rounds_to_bf16(void);
 /* "baseline", "avx2", "avx512". */
 const char *isa_name(isa i);
+/* On x86-64 with AVX, sets the upper halves of the vector registers to zero, on the calling thread and its OpenMP team. Code that
+   leaves something in them, as some libraries do, makes each later change between instructions with and without VEX prefixes cost
+   a hundred nanoseconds on some of Intel's processors, on which it is for the next user of the thread to pay. Does not fail. */
+void instructions_clear_upper_halves(void);
 /* INVALID where $ASSAY_ISA is no such name, or names a set that the processor lacks; the others take no notice of it then. */
 status isa_check(error *err);
 

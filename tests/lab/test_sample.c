@@ -6,6 +6,9 @@
 
 #include <math.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 /* A subject that takes cost_ns of fake time, drifts, and fails when told; all subjects write one common log. */
 typedef struct toy {
@@ -141,6 +144,73 @@ static void warm_samples_begin_with_a_run_not_timed(void **state) {
     assert_string_equal(log + strlen(log) - 12, "AABBBBAAAABB");
     arena_clear(&a);
 }
+
+#if defined(__x86_64__)
+enum { UPPER_HALVES_IN_USE = 1 << 2 };
+
+static unsigned states_in_use(void) {
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return low;
+}
+
+/* Whether the processor has AVX and says which register states are in use (XGETBV with 1), also that upper halves no longer are. */
+static bool state_can_be_asked(void) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__builtin_cpu_supports("avx") || __get_cpuid_count(0xd, 1, &a, &b, &c, &d) == 0 || (a & 1 << 2) == 0) {
+        return false;
+    }
+    __asm__ volatile("vcmptrueps %%ymm5, %%ymm5, %%ymm5\n\tvzeroupper" ::: "xmm5");
+    return (states_in_use() & UPPER_HALVES_IN_USE) == 0;
+}
+
+typedef struct halves {
+    fake_clock *clock;
+    int runs, in_use;
+} halves;
+
+static status leave_upper_halves(void *arg, error *err) {
+    (void)err;
+    halves *h = arg;
+#pragma omp parallel
+    __asm__ volatile("vcmptrueps %%ymm5, %%ymm5, %%ymm5" ::: "xmm5");
+    h->runs++;
+    clock_fake_advance(h->clock, 1000);
+    h->in_use += (states_in_use() & UPPER_HALVES_IN_USE) != 0;
+    return ASSAY_OK;
+}
+
+static status find_upper_halves(void *arg, error *err) {
+    (void)err;
+    halves *h = arg;
+    int in_use = 0;
+#pragma omp parallel reduction(+ : in_use)
+    in_use += (states_in_use() & UPPER_HALVES_IN_USE) != 0;
+    h->runs++;
+    h->in_use += in_use;
+    clock_fake_advance(h->clock, 1000);
+    return ASSAY_OK;
+}
+
+static void nobody_pays_for_upper_halves_of_others(void **state) {
+    (void)state;
+    if (!state_can_be_asked()) {
+        print_message("skipped: this processor does not say which register states are in use\n");
+        skip();
+    }
+    fake_clock clock = {.step_ns = 0};
+    halves leaver = {.clock = &clock}, finder = {.clock = &clock};
+    sample_subject subjects[] = {{.name = "leaver", .run = leave_upper_halves, .arg = &leaver},
+                                 {.name = "finder", .run = find_upper_halves, .arg = &finder}};
+    sample_options options = {.repeats = 5, .clock = clock_fake(&clock)};
+    sample_series series[2];
+    arena a = {0};
+    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_true(leaver.in_use > 0 && finder.runs > 0);
+    assert_int_equal(finder.in_use, 0);
+    arena_clear(&a);
+}
+#endif
 
 static void inputs_are_restored_before_every_run(void **state) {
     (void)state;
@@ -394,6 +464,9 @@ int main(void) {
         cmocka_unit_test(least_time_is_spread_over_the_samples),
         cmocka_unit_test(subjects_take_turns),
         cmocka_unit_test(warm_samples_begin_with_a_run_not_timed),
+#if defined(__x86_64__)
+        cmocka_unit_test(nobody_pays_for_upper_halves_of_others),
+#endif
         cmocka_unit_test(inputs_are_restored_before_every_run),
         cmocka_unit_test(restored_runs_are_looped_too),
         cmocka_unit_test(a_failing_subject_leaves_the_others_alone),

@@ -2,6 +2,8 @@
 /* Candidates in turns, and what their runs write as it was before. */
 #include "engine/backend/race.h"
 
+#include "device/instructions.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -106,6 +108,7 @@ static status fastest_turn(candidate_fn *run, void *self, int candidate, const s
 }
 
 status race_all(candidate_fn *run, void *self, int n, int n_cold, int rounds, const saved_inputs *saved, double *best_s, error *err) {
+    instructions_clear_upper_halves();
     for (int i = 0; i < n; i++) {
         best_s[i] = 1e30;
         race_restore(saved);
@@ -221,6 +224,7 @@ status race_finals(candidate_fn *run, void *self, const int *chosen, const bool 
     enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
     double took_s[RACE_FINALISTS][RACE_ROUNDS + RACE_LATER_ROUNDS];
     assert(n <= RACE_FINALISTS);
+    instructions_clear_upper_halves();
     int rounds[2] = {0, 0};
     for (int time = 0; time < 2; time++) {
         int most = time == 0 ? RACE_ROUNDS : rounds[0] / 2;

@@ -2,6 +2,7 @@
 /* The interleaved measurer: warm-up, inner loop counts, rounds, and what makes the result doubtful. */
 #include "lab/measure/sample.h"
 
+#include "device/instructions.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
@@ -80,6 +81,7 @@ static status take(const sample_subject *subject, const sample_options *options,
     int64_t times = timed_alone(subject, options) ? loops : 1;
     double sum_ns = 0;
     status result = ASSAY_OK;
+    instructions_clear_upper_halves(); /* what the subject before this one left there is not for this one to pay */
     for (int64_t i = 0; i < times && result == ASSAY_OK; i++) {
         double one_ns = 0;
         restore(subject);
