@@ -9,11 +9,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BLOCK = 512, MAX_SLOT_DIMS = TENSOR_MAX_DIMS };
+enum { BLOCK = 512, NARROW = 256, MAX_SLOT_DIMS = TENSOR_MAX_DIMS };
 
 /* How sums run: the accumulator's type and conversions to and from it. */
 typedef struct sums {
     add_row_fn *add;
+    void (*rows)(float *acc, const row_list *rows, int64_t n); /* a slot's slices in one call; NULL for some types */
     convert_fn *to, *from; /* NULL: the accumulator is the type itself */
     dtype part;            /* the type of one number: a complex element has two */
     int parts;
@@ -56,6 +57,7 @@ static bool sums_init(sums *s, dtype t) {
     s->part = dtype_real(t);
     s->parts = dtype_is_complex(t) ? 2 : 1;
     s->add = index_loops_best()->add_row[s->part];
+    s->rows = index_loops_best()->sum_rows[s->part];
     bool is_floating = dtype_is_floating(s->part), is_double = s->part == ASSAY_F64;
     s->acc_bytes = is_floating && !is_double ? 4 : 8;
     bool native = s->part == ASSAY_F32 || s->part == ASSAY_F64 || s->part == ASSAY_I64;
@@ -261,6 +263,19 @@ static void sort(put *p) {
     }
 }
 
+/* A slot's row of n numbers, NARROW at most, = the sum of its slices, all contiguous: kept in registers until it is written. */
+static void sum_new_row(const put *p, char *dst, const char *values, int64_t slot, int64_t n) {
+    float acc[NARROW];
+    const sums *s = &p->sums;
+    int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
+    float by = p->options.by_count ? 1.0F / (float)count : (float)p->options.alpha;
+    row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = &by};
+    s->rows(s->from == NULL ? (float *)(void *)dst : acc, &rows, n);
+    if (s->from != NULL) {
+        s->from(dst, acc, n);
+    }
+}
+
 /* acc = dst (or 0) + the slices' numbers [from, from + n) of one slot. */
 static void sum_block(const put *p, char *dst, const char *values, int64_t slot, int64_t from, int64_t n) {
     char acc[BLOCK * sizeof(double)], picked[BLOCK * sizeof(double)];
@@ -319,6 +334,10 @@ static void write_slot(const put *p, char *dst, const char *values, int64_t slot
         return;
     }
     int64_t n = p->run_n * p->sums.parts;
+    if (p->options.mode == PUT_SUM && p->is_run && n <= NARROW && p->sums.rows != NULL) { /* wider ones are faster slice by slice */
+        sum_new_row(p, dst, values, slot, n);
+        return;
+    }
     for (int64_t from = 0; from < n; from += BLOCK) {
         sum_block(p, dst, values, slot, from, n - from < BLOCK ? n - from : BLOCK);
     }
