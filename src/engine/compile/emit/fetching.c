@@ -87,16 +87,16 @@ static bool reads_along(const emitter *m, int phase) {
     return much;
 }
 
-/* Whether a loop writes much where it reads, through the caches, on a processor that reads ahead within a page only. */
-static bool writes_along(const emitter *m) {
+/* Whether a loop reads much and stores through the caches, little or where it reads, on a processor that reads ahead within a page only. */
+static bool reads_much(const emitter *m) {
     const kernel *k = m->k;
     bool much = false;
-    for (int i = 0; i < k->n_roots; i++) {
-        const root *r = &k->roots[i];
-        much |= r->kind == ROOT_STORE && r->buffer >= 0 && (m->c->options->streams_all || r->streams) && emit_is_dense(m, r->at) &&
-                emit_reads_memory_of(m, r->buffer);
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        much |= emit_is_dense_load(m, e) && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
     }
-    return much && !m->c->options->asks_far && k->n_phases == 1 && k->vector >= 0 && k->n_loops == 0 && m->flow == FLOW_NONE && !k->is_product;
+    return much && !m->c->options->asks_far && k->n_phases == 1 && k->vector >= 0 && k->n_loops == 0 && m->flow == FLOW_NONE &&
+           !k->is_product;
 }
 
 /* Whether a phase asks for what is read soon: stores past the caches keep the CPU from reading ahead by itself. Phases that
@@ -110,7 +110,7 @@ bool emit_fetches_in(const emitter *m, int phase) {
     if (asks_for_next(m)) {
         return phase > 0;
     }
-    if (writes_along(m)) {
+    if (!m->streams && reads_much(m)) {
         return true;
     }
     if (!m->streams || (k->n_phases > 1 && phase == 0)) {
