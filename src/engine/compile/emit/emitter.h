@@ -9,6 +9,9 @@
 /* Whether tasks go on side by side: all phases of as many tasks, or only the last phase of one and the first of the next. */
 typedef enum flow_kind { FLOW_NONE, FLOW_ALL, FLOW_ENDS } flow_kind;
 
+/* Of tasks in the order of memory: what is written of a task just now. All of it; its row within loops that are open; what it comes to. */
+typedef enum row_order { ORDER_NONE, ORDER_ROWS, ORDER_TOTALS } row_order;
+
 /* Lanes of a block, unless other numbers are better; pages of memory that are read and stored in turns. */
 enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
 
@@ -50,6 +53,10 @@ typedef struct emitter {
     /* Several pages at a time (together.c). */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */
     int together_lanes; /* of a block then */
+
+    /* Rows of neighbours (ordered.c). */
+    int ordered_tasks;  /* tasks whose rows are read in the order of memory; 0: each one's rows by themselves */
+    row_order order;
 
     /* Short rows (abreast.c). */
     int n_abreast;      /* so many tasks go through each phase together; 1: one after the other */

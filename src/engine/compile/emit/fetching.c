@@ -212,6 +212,9 @@ static int64_t jump_of(const emitter *m, const expr *e, int phase, int64_t ahead
     if (m->page_tasks > 0) {
         return ahead;
     }
+    if (m->order == ORDER_ROWS) { /* the next task's row follows */
+        return ahead;
+    }
     if (reads_along(m, phase)) {
         bool goes_on = next >= 0 && index_stride(e->at, next, &stride) && stride > size && size > ahead;
         return goes_on ? stride - size + ahead : ahead;

@@ -86,6 +86,18 @@ static int kept_form(const emitter *m, int i) {
     return found;
 }
 
+/* What only led to something that is kept as well, such as an index to an element, is not. */
+static void forget_unread(emitter *m) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        bool is_read = m->saved_in[i] < 0;
+        for (int phase = m->saved_in[i] + 1; phase < m->k->n_phases && !is_read; phase++) {
+            emit_want_all(m, phase);
+            is_read = m->wanted[i];
+        }
+        m->saved_in[i] = is_read ? m->saved_in[i] : -1;
+    }
+}
+
 /* What the first phase reads and a later one reads again is kept. */
 static void keep_loads(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
@@ -99,6 +111,7 @@ static void keep_loads(emitter *m) {
             m->saved_in[kept] = first;
         }
     }
+    forget_unread(m);
 }
 
 /* Bytes that are kept, all versions of them; counts the versions. */

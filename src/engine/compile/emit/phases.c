@@ -10,6 +10,7 @@
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/turned.h"
@@ -110,7 +111,8 @@ void emit_loops(emitter *m, int phase) {
         return;
     }
     emit_turned(m);
-    for (int i = 0; i < k->n_loops; i++) {
+    const int n_loops = m->order == ORDER_ROWS ? 0 : k->n_loops; /* those are open */
+    for (int i = 0; i < n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
     }
     if (k->vector < 0) {
@@ -143,7 +145,7 @@ void emit_loops(emitter *m, int phase) {
         }
         emit_drop_unasked(m, before, named);
     }
-    for (int i = 0; i < k->n_loops; i++) {
+    for (int i = 0; i < n_loops; i++) {
         m->depth--;
         emit_line(m, "}");
     }
@@ -295,16 +297,34 @@ int emit_tasks(emitter *m, definition *made) {
     return n;
 }
 
-/* Sums of elements and of squares of their deviations together (deviations.c). What is named on the way is forgotten. */
-static void emit_near_phase(emitter *m, int phase) {
-    emit_line(m, "float r%d_%d;", m->guessed, phase);
-    emit_guess(m, phase);
-    emit_open_nearing(m);
+void emit_row_alone(emitter *m, int phase) {
     want_alone(m, phase);
     name_wanted(m, phase);
     emit_want_phase(m, phase);
-    emit_accumulators(m, phase);
-    emit_loops(m, phase);
+}
+
+/* Sums of elements and of squares of their deviations together (deviations.c). What is named on the way is forgotten. */
+static void emit_near_phase(emitter *m, int phase) {
+    if (m->order == ORDER_TOTALS) {
+        emit_ordered_guess(m);
+        emit_ordered_accumulators(m);
+    } else {
+        emit_line(m, "float r%d_%d;", m->guessed, phase);
+        emit_guess(m, phase);
+    }
+    emit_open_nearing(m);
+    emit_row_alone(m, phase);
+    if (m->order == ORDER_TOTALS) { /* the first sums are there */
+        emit_line(m, "if (again) {");
+        m->depth++;
+        emit_starts(m, phase);
+        emit_loops(m, phase);
+        m->depth--;
+        emit_line(m, "}");
+    } else {
+        emit_accumulators(m, phase);
+        emit_loops(m, phase);
+    }
     emit_close_nearing(m, phase);
     memset(m->named, 0, (size_t)m->k->n_exprs);
     memset(m->kept, 0, (size_t)m->k->n_exprs);
@@ -340,8 +360,12 @@ void emit_phases(emitter *m) {
         }
         if (emit_has_loops(m, phase)) {
             emit_want_phase(m, phase);
-            emit_accumulators(m, phase);
-            emit_loops(m, phase);
+            if (phase == 0 && m->order == ORDER_TOTALS) {
+                emit_ordered_accumulators(m);
+            } else {
+                emit_accumulators(m, phase);
+                emit_loops(m, phase);
+            }
             emit_results(m, phase);
         }
         emit_end_phase(m, phase);

@@ -10,6 +10,8 @@
 int emit_tasks(emitter *m, definition *made);
 /* All phases of a task. */
 void emit_phases(emitter *m);
+/* What a row needs for a phase and for no other, and marks what its loops need: to be forgotten after them. */
+void emit_row_alone(emitter *m, int phase);
 /* The loops of one, which emit_want_phase has marked. */
 void emit_loops(emitter *m, int phase);
 /* Takes conditions out that were given names, other than those, from that place in the text on, before lanes that ask none of them. */

@@ -11,6 +11,7 @@
 #include "engine/compile/emit/frame.h"
 #include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/joined.h"
+#include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/product.h"
 #include "engine/compile/emit/saved.h"
@@ -50,6 +51,10 @@ static void emit_all_tasks(emitter *m, definition *made) {
     }
     if (m->page_tasks > 0) {
         emit_together(m);
+        return;
+    }
+    if (m->ordered_tasks > 0) {
+        emit_ordered(m, made);
         return;
     }
     if (k->is_product && k->product.has_windows) {
@@ -118,6 +123,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     emit_choose_flow(m);
     emit_choose_together(m);
     emit_choose_abreast(m);
+    emit_choose_ordered(m);
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;

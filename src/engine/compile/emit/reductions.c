@@ -72,7 +72,7 @@ static void emit_take_place(emitter *m, const root *r, bool in_order, bool has_k
     emit_line(m, "%s = wins ? %s : %s;", at, p, at);
 }
 
-static const char *type_of_accumulator(const emitter *m, int i) {
+const char *emit_accumulator_type(const emitter *m, int i) {
     return emit_is_keyed(m, i) ? "int16_t" : dialect_type(m->k->roots[i].dtype);
 }
 
@@ -122,7 +122,7 @@ void emit_accumulators(emitter *m, int phase) {
         if (!m->rows && emit_is_held(m, i)) {
             emit_line(m, "held_f32 held%d;", i);
         } else {
-            emit_line(m, "%s a%d[%lld];", type_of_accumulator(m, i), i, (long long)m->k->lanes);
+            emit_line(m, "%s a%d[%lld];", emit_accumulator_type(m, i), i, (long long)m->k->lanes);
         }
         if (emit_is_place(r->how)) {
             emit_line(m, "%s p%d[%lld];", emit_place_type(m, r), i, (long long)m->k->lanes);

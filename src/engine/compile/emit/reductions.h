@@ -8,6 +8,7 @@
 /* A phase's accumulators, what they begin with, what one element does to them, what they come to, one of them or all but the one
    that is guessed, and where that is written. */
 void emit_accumulators(emitter *m, int phase);
+const char *emit_accumulator_type(const emitter *m, int i);
 void emit_starts(emitter *m, int phase);
 void emit_root_result(emitter *m, int i);
 void emit_root(emitter *m, int i);

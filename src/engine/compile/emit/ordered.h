@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks whose rows lie one behind the other, read in the order of memory. */
+#ifndef ENGINE_COMPILE_EMIT_ORDERED_H
+#define ENGINE_COMPILE_EMIT_ORDERED_H
+
+#include "engine/compile/emit/writing.h"
+
+/* Decides it: m->ordered_tasks. The loops over tasks, then; made: room for what a task defines. */
+void emit_choose_ordered(emitter *m);
+void emit_ordered(emitter *m, definition *made);
+/* The accumulators of the task at hand where they lie among those of all; the number that its sums are about. */
+void emit_ordered_accumulators(emitter *m);
+void emit_ordered_guess(emitter *m);
+
+#endif
