@@ -41,6 +41,23 @@ static void sums_agree(void **state) {
     kit_close(&k);
 }
 
+/* Too large for the caches, of rows that are runs here and there: some processors take neighbours together, run by run. */
+static void sums_of_large_channels_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{260, 7, 5003}, {900, 131, 160}}, ends[] = {0, 2};
+    kit k;
+    kit_open(&k, 73);
+    for (int i = 0; i < 2 * (int)countof(sizes); i++) {
+        int64_t n[3] = {sizes[i / 2][0], sizes[i / 2][1], sizes[i / 2][2]};
+        n[2] = i % 2 == 0 ? n[2] : 2 * n[2];
+        arg self = arg_tensor(kit_tensor(&k, i % 2 == 0 ? ASSAY_F32 : ASSAY_BF16, 3, n, NULL));
+        kit_check(&k, "sum.dim_IntList", (const arg[]){self, arg_ints(ends, 2)}, 2);
+        kit_check(&k, "norm.ScalarOpt_dim", (const arg[]){self, arg_number(number_of_int(1)), arg_ints(ends, 2)}, 3);
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* Short rows keep what is not finite to themselves, also in what is less than a register. */
 static void odd_values_keep_to_their_rows(void **state) {
     (void)state;

@@ -3,6 +3,7 @@
    here, by columns in reduce_columns.c. */
 #include "engine/kernels/cpu/reduce.h"
 
+#include "device/caches.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/reduce_columns.h"
@@ -128,6 +129,58 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
     }
 }
 
+/* Whether rows are runs here and there, each with the next row's right behind it, as those of channels are: neighbours are then taken
+   together, run by run, in the order of memory. Sums of [256, 64, 56, 56] by channels take 6.8 ms so, else 7.7 (two cores of a Granite
+   Rapids, 2026-11). */
+static bool runs_follow(const reduction *r) {
+    enum { LEAST_RUN_BYTES = 1024, LEAST_ROWS = 4 };
+    const loop *l = &r->s.reduced, *kept = &r->s.kept;
+    int64_t size = (int64_t)dtype_size(r->s.in), bytes = l->sizes[0] * size;
+    bool is_direct = r->s.halves != NULL || r->s.in == r->s.l->type;
+    return cpu_is_intel() && is_direct && l->ndim > 1 && l->strides[0][0] == size && bytes >= LEAST_RUN_BYTES && kept->strides[0][0] == bytes &&
+           kept->sizes[0] >= LEAST_ROWS && l->strides[0][1] >= LEAST_ROWS * bytes && kept->numel * l->numel * size >= STREAM_MIN_BYTES;
+}
+
+/* A run of n elements, while what lies further on is asked for. */
+static void fold_run(const reduction *r, const char *at, int64_t n, row_wide *total) {
+    enum { PIECE_BYTES = 4096, AHEAD_BYTES = 2048, LINE_BYTES = 64 };
+    void (*fold)(row_wide *, const void *, int64_t) = (r->s.halves != NULL ? r->s.halves->fold : r->s.l->fold)[r->kind];
+    const int64_t size = (int64_t)dtype_size(r->s.in), pieces = (n * size + PIECE_BYTES - 1) / PIECE_BYTES;
+    const int64_t most = (n / pieces + LINE_BYTES) / LINE_BYTES * LINE_BYTES; /* elements, about as many in each */
+    for (int64_t done = 0; done < n; done += most) {
+        const int64_t m = n - done < most ? n - done : most;
+        for (int64_t line = 0; line < m * size; line += LINE_BYTES) {
+            __builtin_prefetch((const char *)((uintptr_t)(at + done * size) + AHEAD_BYTES + (uintptr_t)line)); /* it may lie outside */
+        }
+        fold(total, at + done * size, m);
+    }
+}
+
+static void run_rows_in_order(const reduction *r, int64_t from, int64_t to) {
+    enum { ROWS = 128 };
+    const loop *kept = &r->s.kept, *l = &r->s.reduced;
+    row_wide totals[ROWS];
+    while (from < to) {
+        int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+        loop_seek(kept, from, index, offset);
+        int64_t n = kept->sizes[0] - index[0];
+        n = n < to - from ? n : to - from;
+        n = n < ROWS ? n : ROWS;
+        for (int64_t k = 0; k < n; k++) {
+            totals[k] = r->s.l->start[r->kind];
+        }
+        int64_t place[TENSOR_MAX_DIMS], at[LOOP_MAX_OPERANDS];
+        for (int64_t run = 0; run < l->numel; run += l->sizes[0]) {
+            loop_seek(l, run, place, at);
+            for (int64_t k = 0; k < n; k++) {
+                fold_run(r, kept->data[0] + offset[0] + at[0] + k * kept->strides[0][0], l->sizes[0], &totals[k]);
+            }
+        }
+        reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
+        from += n;
+    }
+}
+
 static void share_rows(const void *context) {
     const reduction *r = context;
     const loop *kept = &r->s.kept;
@@ -136,6 +189,9 @@ static void share_rows(const void *context) {
     bool has_runs = has_short_runs(r);
     if (has_short_rows(r)) {
         run_short_rows(r, from, to);
+        from = to;
+    } else if (!has_runs && runs_follow(r)) {
+        run_rows_in_order(r, from, to);
         from = to;
     }
     for (int64_t i = from; i < to; i++) {
