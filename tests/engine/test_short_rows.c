@@ -422,7 +422,8 @@ static void phases_and_turned_rows_go_together(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_agree),  cmocka_unit_test(odd_values_keep_to_their_rows),
+        cmocka_unit_test(sums_agree), cmocka_unit_test(sums_of_large_channels_agree),
+        cmocka_unit_test(odd_values_keep_to_their_rows),
         cmocka_unit_test(places_agree), cmocka_unit_test(moves_agree),
         cmocka_unit_test(masks_agree), cmocka_unit_test(windows_agree),
         cmocka_unit_test(images_agree), cmocka_unit_test(long_columns_agree),
