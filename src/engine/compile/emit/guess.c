@@ -261,6 +261,10 @@ void emit_guess(emitter *m, int phase) {
     emit_line(m, "}");
 }
 
+void emit_ordered_guess(emitter *m) {
+    emit_line(m, "float r%d_0 = near%d_of[task - group];", m->guessed, m->guessed);
+}
+
 void emit_guess_columns(emitter *m, int phase) {
     const kernel *k = m->k;
     definition made[KERNEL_MAX_VARIABLES];

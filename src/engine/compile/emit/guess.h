@@ -16,5 +16,7 @@ void emit_guess(emitter *m, int phase);
 void emit_guess_columns(emitter *m, int phase);
 void emit_open_redo(emitter *m, int phase);
 void emit_close_redo(emitter *m, int phase);
+/* Of tasks in the order of memory (ordered.c): the number that was found for the task at hand. */
+void emit_ordered_guess(emitter *m);
 
 #endif

@@ -81,18 +81,6 @@ static bool is_accumulated(const emitter *m, int i) {
     return m->k->roots[i].phase == 0;
 }
 
-void emit_ordered_accumulators(emitter *m) {
-    for (int i = 0; i < m->k->n_roots; i++) {
-        if (is_accumulated(m, i)) {
-            emit_line(m, "%s *const a%d = all%d[task - group];", emit_accumulator_type(m, i), i, i);
-        }
-    }
-}
-
-void emit_ordered_guess(emitter *m) {
-    emit_line(m, "float r%d_0 = near%d_of[task - group];", m->guessed, m->guessed);
-}
-
 /* Between the array of all tasks' and one of the task at hand, which compilers keep in registers. */
 static void emit_copies(emitter *m, bool back) {
     const long long lanes = (long long)m->k->lanes;

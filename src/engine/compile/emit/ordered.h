@@ -8,8 +8,5 @@
 /* Decides it: m->ordered_tasks. The loops over tasks, then; made: room for what a task defines. */
 void emit_choose_ordered(emitter *m);
 void emit_ordered(emitter *m, definition *made);
-/* The accumulators of the task at hand where they lie among those of all; the number that its sums are about. */
-void emit_ordered_accumulators(emitter *m);
-void emit_ordered_guess(emitter *m);
 
 #endif

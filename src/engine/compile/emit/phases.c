@@ -10,7 +10,6 @@
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/lane_loops.h"
-#include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/turned.h"

@@ -109,6 +109,14 @@ void emit_starts(emitter *m, int phase) {
     }
 }
 
+void emit_ordered_accumulators(emitter *m) {
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (m->k->roots[i].phase == 0) {
+            emit_line(m, "%s *const a%d = all%d[task - group];", emit_accumulator_type(m, i), i, i);
+        }
+    }
+}
+
 void emit_accumulators(emitter *m, int phase) {
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
