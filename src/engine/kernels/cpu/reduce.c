@@ -21,13 +21,35 @@ enum { SHORT_BLOCK = 2 * ROW_BLOCK, SHORT_HALVES = 128 };
 
 /* --- by rows ---------------------------------------------------------------------------------------------------------------- */
 
+typedef void fold_fn(row_wide *total, const void *x, int64_t n);
+
+/* A run of n elements of so many bytes, while what lies further on is asked for. */
+static void fold_ahead(fold_fn *fold, row_wide *total, const char *at, int64_t n, int64_t size) {
+    enum { PIECE_BYTES = 4096, AHEAD_BYTES = 2048, LINE_BYTES = 64 };
+    const int64_t pieces = (n * size + PIECE_BYTES - 1) / PIECE_BYTES;
+    const int64_t most = pieces > 0 ? (n / pieces + LINE_BYTES) / LINE_BYTES * LINE_BYTES : 0; /* elements, about as many in each */
+    for (int64_t done = 0; done < n; done += most) {
+        const int64_t m = n - done < most ? n - done : most;
+        for (int64_t line = 0; line < m * size; line += LINE_BYTES) {
+            __builtin_prefetch((const char *)((uintptr_t)(at + done * size) + AHEAD_BYTES + (uintptr_t)line)); /* it may lie outside */
+        }
+        fold(total, at + done * size, m);
+    }
+}
+
 /* Bytes that are all 0 are words that are: folds the aligned words at the start of n bytes, says how many bytes it did. */
 static int64_t fold_bytes(const row_loops *l, row_wide *total, const char *at, int64_t n) {
+    enum { LONG_BYTES = 1 << 20 };
+    const int64_t words = n / (int64_t)sizeof(int64_t);
     if ((uintptr_t)at % sizeof(int64_t) != 0) {
         return 0;
     }
-    l->fold[ROW_NONZERO](total, at, n / (int64_t)sizeof(int64_t));
-    return n / (int64_t)sizeof(int64_t) * (int64_t)sizeof(int64_t);
+    if (n >= LONG_BYTES && cpu_is_intel()) { /* any of 128 MiB takes 0.93 of the time so (Granite Rapids) */
+        fold_ahead(l->fold[ROW_NONZERO], total, at, words, (int64_t)sizeof(int64_t));
+    } else {
+        l->fold[ROW_NONZERO](total, at, words);
+    }
+    return words * (int64_t)sizeof(int64_t);
 }
 
 /* Folds elements [from, to) of the reduced nest behind `in`. */
@@ -141,19 +163,8 @@ static bool runs_follow(const reduction *r) {
            kept->sizes[0] >= LEAST_ROWS && l->strides[0][1] >= LEAST_ROWS * bytes && kept->numel * l->numel * size >= STREAM_MIN_BYTES;
 }
 
-/* A run of n elements, while what lies further on is asked for. */
 static void fold_run(const reduction *r, const char *at, int64_t n, row_wide *total) {
-    enum { PIECE_BYTES = 4096, AHEAD_BYTES = 2048, LINE_BYTES = 64 };
-    void (*fold)(row_wide *, const void *, int64_t) = (r->s.halves != NULL ? r->s.halves->fold : r->s.l->fold)[r->kind];
-    const int64_t size = (int64_t)dtype_size(r->s.in), pieces = (n * size + PIECE_BYTES - 1) / PIECE_BYTES;
-    const int64_t most = (n / pieces + LINE_BYTES) / LINE_BYTES * LINE_BYTES; /* elements, about as many in each */
-    for (int64_t done = 0; done < n; done += most) {
-        const int64_t m = n - done < most ? n - done : most;
-        for (int64_t line = 0; line < m * size; line += LINE_BYTES) {
-            __builtin_prefetch((const char *)((uintptr_t)(at + done * size) + AHEAD_BYTES + (uintptr_t)line)); /* it may lie outside */
-        }
-        fold(total, at + done * size, m);
-    }
+    fold_ahead((r->s.halves != NULL ? r->s.halves->fold : r->s.l->fold)[r->kind], total, at, n, (int64_t)dtype_size(r->s.in));
 }
 
 static void run_rows_in_order(const reduction *r, int64_t from, int64_t to) {
