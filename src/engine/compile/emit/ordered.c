@@ -12,7 +12,6 @@
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/reductions.h"
-#include "engine/compile/emit/wants.h"
 
 #include <string.h>
 

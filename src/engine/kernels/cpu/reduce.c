@@ -152,7 +152,7 @@ static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
 }
 
 /* Whether rows are runs here and there, each with the next row's right behind it, as those of channels are: neighbours are then taken
-   together, run by run, in the order of memory. Sums of [256, 64, 56, 56] by channels take 6.8 ms so, else 7.7 (two cores of a Granite
+   together, run by run, in the order of memory. Sums of [256, 64, 56, 56] by channels take 6.9 ms so, else 7.7 (two cores of a Granite
    Rapids, 2026-11). */
 static bool runs_follow(const reduction *r) {
     enum { LEAST_RUN_BYTES = 1024, LEAST_ROWS = 4 };
