@@ -14,8 +14,10 @@ struct device {
     const char *name;      /* "cpu", "meta" */
     const char *doc;       /* one sentence for `assay list devices` */
     bool has_memory;       /* meta has none: its tensors are shapes only */
-    /* size_bytes of memory at a 64-byte boundary, contents undefined; NULL when there is none left. */
-    void *(*alloc)(const device *d, size_t size_bytes);
+    /* size_bytes of memory at a 64-byte boundary, contents undefined; NULL when there is none left. Of tensors that one loop reads and
+       writes, each should have a `place` of its own, from 0 on: how far into a page they begin then differs, and is the same in every
+       process. Where a load lies as far into a page as a store before it the processor waits for that store. */
+    void *(*alloc)(const device *d, size_t size_bytes, int place);
     void (*free)(const device *d, void *memory, size_t size_bytes);
 };
 

@@ -311,7 +311,7 @@ static status run_kernel(const assay_session *session, const op_call *call, outp
 static status compute(const assay_session *session, const op_call *call, outputs *out, bool *can_rebind, error *err) {
     for (int i = 0; i < out->n; i++) {
         if (out->items[i].storage == NULL && out->items[i].sparse == NULL) {
-            TRY(tensor_allocate(&out->items[i], &device_cpu, err));
+            TRY(tensor_allocate_at(&out->items[i], &device_cpu, i + 1, err));
         }
     }
     return call->op->row->is_view ? ASSAY_OK : run_kernel(session, call, out, can_rebind, err);

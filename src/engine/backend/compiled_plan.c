@@ -31,7 +31,7 @@ static status make_shared(compiled_plan *p, error *err) {
             tensor_share(&p->memories[m], &p->tensors[of->output]);
         } else {
             TRY(tensor_init(&p->memories[m], ASSAY_U8, 1, &of->bytes, err));
-            TRY(tensor_allocate(&p->memories[m], &device_cpu, err));
+            TRY(tensor_allocate_at(&p->memories[m], &device_cpu, p->g->n_outputs + 1 + m, err));
         }
     }
     return ASSAY_OK;
@@ -50,13 +50,13 @@ static status make_memory(const output_memory *m, compiled_plan *p, int i, error
     case BUFFER_WORK:
         TRY(tensor_init(t, b->dtype, 1, &b->n_elems, err));
         if (shared_by(p, i) == NULL) {
-            return tensor_allocate(t, &device_cpu, err);
+            return tensor_allocate_at(t, &device_cpu, p->g->n_outputs + 1 + i, err);
         }
         lay_in(t, shared_by(p, i));
         return ASSAY_OK;
     case BUFFER_OUTPUT:
         tensor_share(t, b->tensor);
-        return t->storage != NULL ? ASSAY_OK : output_memory_take(m, b->output, t, err);
+        return t->storage != NULL ? ASSAY_OK : output_memory_take(m, b->output, 0, t, err);
     case BUFFER_CALL:
         return ASSAY_OK; /* when its step is prepared */
     }
@@ -177,7 +177,7 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
     for (int i = 0; i < s->out.n; i++) {
         tensor *t = &s->out.items[i];
         if (t->storage == NULL && t->sparse == NULL && !lies_in_shared(p, index, i, t)) {
-            TRY(output_memory_take(b->base.outputs, output_of_call(p, index, i), t, err));
+            TRY(output_memory_take(b->base.outputs, output_of_call(p, index, i), p->g->n_outputs + 1 + index, t, err));
         }
     }
     for (int i = 0; i < p->program.n_buffers; i++) {

@@ -33,8 +33,8 @@ static status allocate_outputs(const eager_backend *b, const graph *g, int node,
     for (int i = 0; i < s->out.n; i++) {
         tensor *t = &s->out.items[i];
         if (t->storage == NULL && t->sparse == NULL) {
-            int output = b->base.outputs != NULL ? output_memory_find(g, &g->nodes[node].out->items[i]) : -1;
-            TRY(output_memory_take(b->base.outputs, output, t, err));
+            int output = output_memory_find(g, &g->nodes[node].out->items[i]);
+            TRY(output_memory_take(b->base.outputs, output, g->n_outputs + 1 + node, t, err));
         }
     }
     return ASSAY_OK;

@@ -18,7 +18,7 @@ status output_memory_make(output_memory *m, const graph *g, error *err) {
         if (like.storage != NULL || like.sparse != NULL) {
             continue;
         }
-        status result = tensor_allocate(&like, &device_cpu, err);
+        status result = tensor_allocate_at(&like, &device_cpu, i + 1, err);
         if (result != ASSAY_OK) {
             output_memory_clear(&made);
             return result;
@@ -50,12 +50,12 @@ void output_memory_clear(output_memory *m) {
     *m = (output_memory){0};
 }
 
-status output_memory_take(const output_memory *m, int i, tensor *t, error *err) {
+status output_memory_take(const output_memory *m, int i, int place, tensor *t, error *err) {
     tensor held = *t;
     held.storage = m != NULL && i >= 0 && i < m->n ? m->of[i] : NULL;
     size_t needed = (size_t)(t->offset + tensor_span(t)) * dtype_size(t->dtype);
     if (held.storage == NULL || held.storage->size_bytes < needed) {
-        return tensor_allocate(t, &device_cpu, err);
+        return tensor_allocate_at(t, &device_cpu, i >= 0 ? i + 1 : place, err);
     }
     tensor_share(t, &held);
     return ASSAY_OK;

@@ -23,8 +23,9 @@ void output_memory_adopt(output_memory *m, int i, const tensor *t);
 void output_memory_clear(output_memory *m);
 
 /* Gives t, which is to be output i (-1: none), that output's memory where there is some and it is large enough, else memory
-   of its own. m may be NULL. OUT_OF_MEMORY. */
-status output_memory_take(const output_memory *m, int i, tensor *t, error *err);
+   of its own: an output's at place i + 1 (device.h), as output_memory_make has it, what is none at `place`. m may be NULL.
+   OUT_OF_MEMORY. */
+status output_memory_take(const output_memory *m, int i, int place, tensor *t, error *err);
 
 /* Which output of g the value is, or -1. */
 int output_memory_find(const graph *g, const tensor *value);

@@ -248,9 +248,10 @@ static status run(plan *base, error *err) {
 }
 
 /* A tensor over memory that the plug-in keeps: the storage frees nothing. */
-static void *borrow_nothing(const device *d, size_t size_bytes) {
+static void *borrow_nothing(const device *d, size_t size_bytes, int place) {
     (void)d;
     (void)size_bytes;
+    (void)place;
     return NULL;
 }
 
@@ -336,7 +337,7 @@ static status make_outputs(plugin_plan *p, error *err) {
         TRY(outputs_next(&p->own, &t, err));
         tensor_share(t, p->g->outputs[i]);
         if (p->table->output == NULL && t->storage == NULL && t->sparse == NULL) {
-            TRY(tensor_allocate(t, &device_cpu, err));
+            TRY(tensor_allocate_at(t, &device_cpu, i + 1, err));
         }
     }
     return ASSAY_OK;

@@ -226,7 +226,7 @@ static status allocate_beside(tensor *t, size_t bytes, error *err) {
     return ASSAY_OK;
 }
 
-status tensor_allocate(tensor *t, const device *d, error *err) {
+status tensor_allocate_at(tensor *t, const device *d, int place, error *err) {
     if (!d->has_memory || t->sparse != NULL) {
         return ASSAY_OK;
     }
@@ -235,7 +235,7 @@ status tensor_allocate(tensor *t, const device *d, error *err) {
         return allocate_beside(t, bytes, err);
     }
     storage *s = malloc(sizeof *s);
-    void *data = s != NULL ? d->alloc(d, bytes) : NULL;
+    void *data = s != NULL ? d->alloc(d, bytes, place) : NULL;
     if (data == NULL) {
         free(s);
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes on %s", bytes, d->name);
@@ -243,6 +243,10 @@ status tensor_allocate(tensor *t, const device *d, error *err) {
     *s = (storage){.refs = 1, .device = d, .data = data, .size_bytes = bytes};
     t->storage = s;
     return ASSAY_OK;
+}
+
+status tensor_allocate(tensor *t, const device *d, error *err) {
+    return tensor_allocate_at(t, d, 0, err);
 }
 
 void tensor_share(tensor *out, const tensor *t) {

@@ -64,6 +64,8 @@ status tensor_init_sparse(tensor *out, int ndim, const int64_t *sizes, const ten
 
 /* Gives the tensor memory of its own for its whole span, contents undefined. On meta this does nothing. */
 status tensor_allocate(tensor *t, const device *d, error *err);
+/* The same at a place, as device.h has it; tensor_allocate takes 0, as inputs do. */
+status tensor_allocate_at(tensor *t, const device *d, int place, error *err);
 /* A second hold on the same memory, with the same layout. */
 void tensor_share(tensor *out, const tensor *t);
 /* The same hold on the same memory, from now on out's. t keeps its layout. */

@@ -85,7 +85,7 @@ status bandwidth_loops_new(size_t size_bytes, int threads, bandwidth_loops **out
     }
     size_bytes -= size_bytes % (2 * STRIDE_WORDS * sizeof(uint64_t)); /* whole strides of the loops, in both halves */
     bandwidth_loops *b = calloc(1, sizeof *b);
-    char *memory = device_cpu.alloc(&device_cpu, size_bytes); /* as tensors lie, large pages and all */
+    char *memory = device_cpu.alloc(&device_cpu, size_bytes, 0); /* as tensors lie, large pages and all */
     if (b == NULL || memory == NULL) {
         free(b);
         device_cpu.free(&device_cpu, memory, size_bytes);
