@@ -115,6 +115,21 @@ static void test_long_lines(void **state) {
     }
 }
 
+/* Many rows far shorter than a page, which threads take in parts: their number divides by none, rows stand apart or in another order. */
+static void test_sums_of_parts(void **state) {
+    kit *k = *state;
+    static const dtype types[] = {ASSAY_I64, ASSAY_F64, ASSAY_F32, ASSAY_I32};
+    static const int64_t sizes[][2] = {{701, 40}, {2050, 9}, {90, 512}, {300, 130}};
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t i = 0; i < countof(sizes); i++) {
+            int64_t apart[] = {sizes[i][1] + 3, 1};
+            check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, types[t], 2, sizes[i], NULL)), arg_int(0)}, 2);
+            check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, types[t], 2, sizes[i], apart)), arg_int(0)}, 2);
+        }
+        kit_reset(k);
+    }
+}
+
 static void test_one_dim(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
@@ -375,6 +390,7 @@ int main(void) {
         KIT_TEST(test_dims, &seed),
         KIT_TEST(test_whole, &seed),
         KIT_TEST(test_result_types, &seed),
+        KIT_TEST(test_sums_of_parts, &seed),
         KIT_TEST(test_one_dim, &seed),
         KIT_TEST(test_long_lines, &seed),
         KIT_TEST(test_softmax, &seed),
