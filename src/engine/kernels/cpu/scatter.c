@@ -103,19 +103,30 @@ struct scatter_state {
     double bytes;
 };
 
+/* In one process of nine a loop of one load takes half as long again, for as long as it runs: 965 sums of 54862 numbers 31 or 50 us (Granite
+   Rapids, 2026-11; neither large pages nor a fixed stack nor one processor change that). With eight 30 or 40. */
+#ifdef __clang__
+#define SEVERAL_LOADS _Pragma("clang loop unroll_count(8)")
+#else
+#define SEVERAL_LOADS _Pragma("GCC unroll 8")
+#endif
+
 static void add_f32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         *(float *)(void *)(far + offsets[i] + i * step) += ((const float *)src)[i];
     }
 }
 
 static void add_f64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         *(double *)(void *)(far + offsets[i] + i * step) += ((const double *)src)[i];
     }
 }
 
 static void add_c64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         float *to = (float *)(void *)(far + offsets[i] + i * step);
         to[0] += ((const float *)src)[2 * i];
@@ -124,6 +135,7 @@ static void add_c64(char *far, ptrdiff_t step, const int64_t *offsets, const voi
 }
 
 static void add_c128(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         double *to = (double *)(void *)(far + offsets[i] + i * step);
         to[0] += ((const double *)src)[2 * i];
@@ -132,6 +144,7 @@ static void add_c128(char *far, ptrdiff_t step, const int64_t *offsets, const vo
 }
 
 static void add_8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         uint8_t *to = (uint8_t *)far + offsets[i] + i * step;
         *to = (uint8_t)(*to + ((const uint8_t *)src)[i]);
@@ -139,12 +152,14 @@ static void add_8(char *far, ptrdiff_t step, const int64_t *offsets, const void 
 }
 
 static void add_b8(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         far[offsets[i] + i * step] |= ((const char *)src)[i] != 0;
     }
 }
 
 static void add_16(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         uint16_t *to = (uint16_t *)(void *)(far + offsets[i] + i * step);
         *to = (uint16_t)(*to + ((const uint16_t *)src)[i]);
@@ -152,12 +167,14 @@ static void add_16(char *far, ptrdiff_t step, const int64_t *offsets, const void
 }
 
 static void add_32(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         *(uint32_t *)(void *)(far + offsets[i] + i * step) += ((const uint32_t *)src)[i];
     }
 }
 
 static void add_64(char *far, ptrdiff_t step, const int64_t *offsets, const void *src, int64_t n) {
+    SEVERAL_LOADS
     for (int64_t i = 0; i < n; i++) {
         *(uint64_t *)(void *)(far + offsets[i] + i * step) += ((const uint64_t *)src)[i];
     }
