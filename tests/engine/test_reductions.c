@@ -115,7 +115,7 @@ static void test_long_lines(void **state) {
     }
 }
 
-/* Many rows far shorter than a page, which threads take in parts: their number divides by none, rows stand apart or in another order. */
+/* Many rows far shorter than a page, which threads take in parts: as many as no number of threads divides, dense and with gaps. */
 static void test_sums_of_parts(void **state) {
     kit *k = *state;
     static const dtype types[] = {ASSAY_I64, ASSAY_F64, ASSAY_F32, ASSAY_I32};

@@ -50,7 +50,7 @@ static status make_memory(const output_memory *m, compiled_plan *p, int i, error
     case BUFFER_WORK:
         TRY(tensor_init(t, b->dtype, 1, &b->n_elems, err));
         if (shared_by(p, i) == NULL) {
-            return tensor_allocate_at(t, &device_cpu, p->g->n_outputs + 1 + i, err);
+            return tensor_allocate_at(t, &device_cpu, p->g->n_outputs + 1 + p->program.n_memories + i, err);
         }
         lay_in(t, shared_by(p, i));
         return ASSAY_OK;
