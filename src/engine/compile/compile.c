@@ -148,21 +148,9 @@ static int product_of(const compiler *c, const compiler_step *s) {
     return -1;
 }
 
-static const storage *storage_of(const compiler *c, int buffer) {
-    const compile_buffer *b = &c->buffers[buffer];
-    return (b->role == BUFFER_INPUT || b->role == BUFFER_OUTPUT) && b->tensor != NULL ? b->tensor->storage : NULL;
-}
-
 /* Whether kernel k finds in this buffer, which it writes, what it has left there. */
 static bool rewrites(const compiler *c, const kernel *k, const root *r) {
-    bool found = r->kind == ROOT_SCATTER;
-    const storage *written = storage_of(c, r->buffer);
-    for (int e = 0; e < k->n_exprs && !found; e++) {
-        bool loads = k->exprs[e].kind == EXPR_LOAD;
-        found = loads && ((written != NULL && storage_of(c, k->exprs[e].buffer) == written) ||
-                          in_one_memory(c, k->exprs[e].buffer, r->buffer));
-    }
-    return found;
+    return r->kind == ROOT_SCATTER || reads_memory_of(c, k, r->buffer);
 }
 
 static void list_rewritten(compiler *c, const compiler_step *s, compile_step *out) {
@@ -336,6 +324,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }
     TRY(verify_memory(c, n_chains, chains, "sharing memory", err));
+    share_scans(c);
+    TRY(verify_loops(c, "sharing out running sums", err));
     bool any = false;
     for (int s = 0; s < c->n_steps; s++) {
         any |= c->steps[s].kernel != NULL;

@@ -24,6 +24,7 @@ typedef struct compile_options {
     bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool divides;     /* quotients are computed as such, beside which the processor multiplies; not by inverses */
+    bool scans_in_parts; /* running sums down narrow rows in parts of the rows, not of the columns */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;
 

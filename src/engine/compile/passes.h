@@ -138,6 +138,9 @@ typedef struct product_form {
     windows_form windows;
 } product_form;
 
+/* Rows of a running sum are shared by so many tasks at most. */
+enum { SCAN_MOST_PARTS = 4 };
+
 typedef struct kernel {
     int n_variables;
     loop_variable variables[KERNEL_MAX_VARIABLES];
@@ -158,6 +161,8 @@ typedef struct kernel {
     bool turns_lines;   /* what runs across the lanes is read a few lines of memory of each at a time, and stored past the caches */
     int64_t n_task_items;
     int64_t column_parts; /* tasks are handed out in so many parts, each of which sums columns of its own; 0: one by one */
+    int scan_parts;       /* tasks are parts of the rows that running sums go down, each of which adds up what lies before it; 0: of lanes */
+    int64_t part_starts[SCAN_MOST_PARTS + 1]; /* the row that each begins with, and the end */
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
     const int *buffers; /* those it names, in order of its parameters */
@@ -249,8 +254,12 @@ bool threads_share(const compiler *c, int64_t n);
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 /* Lets buffers that are never in use at the same time lie in one memory. False when memory is out. */
 bool share_memory(compiler *c, int n_chains, const chain *chains);
+/* Gives threads parts of the rows where running sums go down narrow ones. Comes after it: no task may read what another has written. */
+void share_scans(compiler *c);
 /* Whether two buffers have come to lie in one. */
 bool in_one_memory(const compiler *c, int a, int b);
+/* Whether a kernel reads from the memory of a buffer. */
+bool reads_memory_of(const compiler *c, const kernel *k, int buffer);
 /* Sees a matrix product in a kernel whose loops are split, ordered and joined, and gives it its tasks; false: it is none, or has too few
    terms (not where blocks_all). */
 bool arrange_product(compiler *c, kernel *k, pairs_way pairs);

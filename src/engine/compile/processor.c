@@ -19,6 +19,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->divides = !cpu_is_intel();
     /* Four pages at a time take three quarters of the time on Sapphire Rapids, up to twice as long on Zen 4 (emit/together.c). */
     o->no_together = !cpu_is_intel();
+    /* What threads read ahead takes lines from each other on Granite Rapids (scan_parts.c). */
+    o->scans_in_parts = cpu_is_intel();
 }
 
 #if defined(__x86_64__)

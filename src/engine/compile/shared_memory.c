@@ -167,6 +167,22 @@ bool in_one_memory(const compiler *c, int a, int b) {
     return c->buffers[a].memory != 0 && c->buffers[a].memory == c->buffers[b].memory;
 }
 
+bool reads_memory_of(const compiler *c, const kernel *k, int buffer) {
+    const tensor *to = c->buffers[buffer].tensor;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        if (e->kind != EXPR_LOAD) {
+            continue;
+        }
+        const tensor *from = c->buffers[e->buffer].tensor;
+        if (e->buffer == buffer || in_one_memory(c, e->buffer, buffer) ||
+            (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool share_memory(compiler *c, int n_chains, const chain *chains) {
     lifetime *of = lifetimes(c, n_chains, chains);
     memory *list = arena_make(c->memory, (size_t)c->n_buffers, sizeof *list);

@@ -69,6 +69,8 @@ typedef struct emitter {
     bool *wanted;    /* those that it needs */
     bool *turned;    /* loads that an array holds, turned round */
 
+    bool before;     /* rows before a task's own part are added up (scan_parts) */
+
     /* The block of lanes at hand. */
     const char *block; /* the lane that it begins with */
     const char *lane;  /* of the loop over lanes at hand: what counts them */

@@ -80,18 +80,7 @@ bool emit_is_dense_load(const emitter *m, const expr *e) {
 }
 
 bool emit_reads_memory_of(const emitter *m, int buffer) {
-    const tensor *to = m->c->buffers[buffer].tensor;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        if (e->kind != EXPR_LOAD) {
-            continue;
-        }
-        const tensor *from = m->c->buffers[e->buffer].tensor;
-        if (e->buffer == buffer || in_one_memory(m->c, e->buffer, buffer) || (from != NULL && to != NULL && from->storage != NULL && from->storage == to->storage)) {
-            return true;
-        }
-    }
-    return false;
+    return reads_memory_of(m->c, m->k, buffer);
 }
 
 bool emit_may_repeat(const emitter *m, int phase) {
@@ -110,7 +99,7 @@ bool emit_scans_along(const emitter *m) {
 
 /* Running sums down rows of lanes, each of which may go past the caches when it is made. */
 bool emit_scans_past(const emitter *m, const root *r) {
-    return r->kind == ROOT_SCAN && m->rows && r->store_dtype == r->dtype && !m->c->options->few_stores;
+    return r->kind == ROOT_SCAN && m->rows && m->k->scan_parts == 0 && r->store_dtype == r->dtype && !m->c->options->few_stores;
 }
 
 bool emit_is_streamed(const emitter *m, const root *r) {

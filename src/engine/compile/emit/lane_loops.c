@@ -64,7 +64,10 @@ void emit_body(emitter *m, int phase, bool before) {
 
 void emit_open_loop(emitter *m, int v) {
     const loop_variable *loop = &m->k->variables[v];
-    if (loop->tile > 0 && loop->limit % loop->tile != 0) {
+    if (m->k->scan_parts > 0) {
+        emit_line(m, m->before ? "for (int64_t v%d = 0; v%d < parts[task]; v%d++) {"
+                               : "for (int64_t v%d = parts[task]; v%d < parts[task + 1]; v%d++) {", v, v, v);
+    } else if (loop->tile > 0 && loop->limit % loop->tile != 0) {
         emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
                   (long long)loop->tile, loop->block, v, (long long)loop->limit, v);
     } else {

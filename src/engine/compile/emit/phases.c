@@ -271,6 +271,10 @@ int emit_tasks(emitter *m, definition *made) {
     const kernel *k = m->k;
     int n = 0;
     int64_t below = k->n_task_items;
+    if (k->scan_parts > 0) { /* of whole rows */
+        emit_define(m, &made[n++], "const int64_t ", "first_lane = 0");
+        return n;
+    }
     for (int i = 0; i < k->n_tasks; i++) {
         int v = k->tasks[i];
         bool blocks = v == k->vector;
@@ -363,6 +367,11 @@ void emit_phases(emitter *m) {
                 emit_ordered_accumulators(m);
             } else {
                 emit_accumulators(m, phase);
+                m->before = k->scan_parts > 0;
+                if (m->before) {
+                    emit_loops(m, phase);
+                    m->before = false;
+                }
                 emit_loops(m, phase);
             }
             emit_results(m, phase);

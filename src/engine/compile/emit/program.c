@@ -106,6 +106,17 @@ static void emit_open_part(emitter *m) {
     }
 }
 
+/* The rows at which tasks begin, where they are parts of a running sum's. */
+static void emit_part_starts(emitter *m) {
+    text starts = {0};
+    for (int p = 0; p <= m->k->scan_parts; p++) {
+        text_addf(&starts, p == 0 ? "%lld" : ", %lld", (long long)m->k->part_starts[p]);
+    }
+    emit_line(m, "static const int64_t parts[] = {%s};", text_get(&starts));
+    m->out.failed |= starts.failed;
+    text_clear(&starts);
+}
+
 static void emit_kernel(emitter *m, const char *symbol) {
     const kernel *k = m->k;
     emit_line(m, "/* %s */", k->title != NULL ? k->title : "");
@@ -140,6 +151,9 @@ static void emit_kernel(emitter *m, const char *symbol) {
     }
     if (k->column_parts > 0) {
         emit_open_part(m);
+    }
+    if (k->scan_parts > 0) {
+        emit_part_starts(m);
     }
     emit_all_tasks(m, made + k->n_buffers);
     if (k->column_parts > 0) {

@@ -375,7 +375,9 @@ void emit_root(emitter *m, int i) {
     } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && (!m->staged[i] || emit_scans_past(m, r)))) {
         emit_take(m, r, a, text_get(&value));
     }
-    if (m->staged[i] && emit_scans_past(m, r)) {
+    if (m->before) {
+        /* nothing is stored */
+    } else if (m->staged[i] && emit_scans_past(m, r)) {
         emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), a);
     } else if (m->staged[i]) {
         text_reset(&value);
