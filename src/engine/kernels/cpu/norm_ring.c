@@ -5,6 +5,7 @@
    a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. */
 #include "engine/kernels/cpu/norm_ring.h"
 
+#include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ typedef struct piece {
 
 typedef struct ring {
     const channel_norm *s;
+    const channel_norm *whole; /* the same, with the sums of all threads */
     channel_unit reading, finishing;
     bool reads, finishes;
     alignas(64) char made[STREAM_PIECE * sizeof(double)], raw[STREAM_PIECE * sizeof(double)];
@@ -74,7 +76,7 @@ static void finish_piece(ring *r, const piece *p) {
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]), sample = u->n_from + p->sample, c = u->c_from + p->channel;
     const char *made = r->made;
     if (s->is_backward) {
-        channel_factors f = gradient_of(s, u, sample, c);
+        channel_factors f = gradient_of(r->whole, u, sample, c);
         s->l->channel_grad(r->made, p->dy, p->x, f.mean, f.a, f.b, f.c, p->n);
     } else {
         int64_t stat = channel_stat(s, sample, c);
@@ -166,8 +168,8 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
     if (r->finishes && has_piece(&r->finishing, p)) {
         const channel_unit *u = &r->finishing;
         for (int64_t i = 0; i < p->rows; i++) {
-            step.finish[i] = s->v.is_batch ? channel_step_to(s, u, u->n_from + p->sample + i, u->c_from + p->channel)
-                                           : channel_step_to(s, u, u->n_from + p->sample, u->c_from + p->channel + i);
+            step.finish[i] = s->v.is_batch ? channel_step_to(r->whole, u, u->n_from + p->sample + i, u->c_from + p->channel)
+                                           : channel_step_to(r->whole, u, u->n_from + p->sample, u->c_from + p->channel + i);
         }
         step.from = p->x;
         step.from_dy = p->dy;
@@ -252,9 +254,32 @@ void channel_end_unit(const channel_norm *s, channel_unit *u) {
     }
 }
 
+/* The unit that is finished, if any, while the one behind it, if any, is read into its place. */
+static void turn_ring(ring *r, char *kept) {
+    const channel_norm *s = r->s;
+    const channel_unit *u = r->reads ? &r->reading : &r->finishing;
+    int64_t samples = u->n_to - u->n_from;
+    piece at = first_piece(s, samples), behind;
+    for (bool more = true; more; at = behind) {
+        piece p = place(s, kept, at);
+        behind = at;
+        more = next_piece(s, samples, &behind);
+        if (s->ring_steps) {
+            step_piece(r, &p, more ? &behind : NULL);
+            continue;
+        }
+        if (r->finishes && has_piece(&r->finishing, &p)) {
+            finish_piece(r, &p);
+        }
+        if (r->reads && has_piece(&r->reading, &p)) {
+            read_piece(r, &p, more ? &behind : NULL);
+        }
+    }
+}
+
 void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept) {
     ring r;
-    r.s = s;
+    r.s = r.whole = s;
     for (int64_t u = from; from < to && u <= to; u++) {
         r.reads = u < to;
         r.finishes = u > from;
@@ -265,25 +290,50 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
             r.reading = channel_unit_at(s, u);
             channel_start_unit(s, &r.reading);
         }
-        int64_t samples = s->v.is_batch ? s->N : 1;
-        piece at = first_piece(s, samples), behind;
-        for (bool more = true; more; at = behind) {
-            piece p = place(s, kept, at);
-            behind = at;
-            more = next_piece(s, samples, &behind);
-            if (s->ring_steps) {
-                step_piece(&r, &p, more ? &behind : NULL);
-                continue;
-            }
-            if (r.finishes && has_piece(&r.finishing, &p)) {
-                finish_piece(&r, &p);
-            }
-            if (r.reads && has_piece(&r.reading, &p)) {
-                read_piece(&r, &p, more ? &behind : NULL);
-            }
-        }
+        turn_ring(&r, kept);
         if (r.reads) {
             channel_end_unit(s, &r.reading);
+        }
+    }
+}
+
+/* All threads' sums of a unit's channels, in the threads' order. */
+static void join_sums(const channel_norm *s, const channel_unit *u, channel_moment *whole) {
+    for (int64_t c = u->c_from; c < u->c_to; c++) {
+        channel_moment m = {0};
+        for (int t = 0; t < s->threads; t++) {
+            m.mean += s->partials[t * s->C + c].mean;
+            m.m2 += s->partials[t * s->C + c].m2;
+        }
+        whole[c] = m;
+    }
+}
+
+/* What a thread has written of its sums when all have read a unit nobody writes again, so that one barrier a unit is enough. */
+void channel_ring_share(const channel_norm *s, char *kept) {
+    int self = omp_get_thread_num();
+    channel_norm reads = *s, whole = *s;
+    ring r;
+    reads.moments = s->partials + self * s->C;
+    whole.moments = self == 0 ? s->moments : s->partials + (s->threads + self) * s->C; /* the plan's own are read after the run */
+    r.s = &reads;
+    r.whole = &whole;
+    int64_t units = (s->C + s->block - 1) / s->block;
+    for (int64_t u = 0; u <= units; u++) {
+        r.reads = u < units;
+        r.finishes = u > 0;
+        if (r.finishes) {
+            r.finishing = r.reading;
+        }
+        if (r.reads) {
+            r.reading = channel_unit_at(s, u);
+            parallel_share(s->N, 1, &r.reading.n_from, &r.reading.n_to);
+            channel_start_unit(&reads, &r.reading);
+        }
+        turn_ring(&r, kept);
+        if (r.reads) {
+#pragma omp barrier
+            join_sums(s, &r.reading, whole.moments);
         }
     }
 }

@@ -231,7 +231,10 @@ static void share_units(const void *context) {
     if (s->twice) {
         channel_twice_run(s, from, to);
         from = to;
-    } else if (s->ring != NULL) {
+    } else if (s->ring != NULL && s->shares_units && omp_get_num_threads() == s->threads) {
+        channel_ring_share(s, s->ring + omp_get_thread_num() * s->ring_bytes);
+        from = to;
+    } else if (s->ring != NULL && !s->shares_units) {
         channel_ring_run(s, from, to, s->ring + omp_get_thread_num() * s->ring_bytes);
         from = to;
     }

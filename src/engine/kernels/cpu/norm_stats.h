@@ -42,11 +42,12 @@ typedef struct channel_norm {
     int64_t ring_piece; /* elements of a row taken at a time there */
     int64_t ring_rows;  /* rows taken at a time, which come from memory side by side */
     int64_t ring_size;  /* bytes of an element there */
+    bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
     bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
-    channel_moment *partials; /* by columns: [threads][C] */
+    channel_moment *partials; /* by columns: [threads][C]; where threads share units as well, and behind them as many for whole sums */
     char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */
     int64_t columns_bytes;
 } channel_norm;
