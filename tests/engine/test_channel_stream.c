@@ -4,6 +4,7 @@
 #include "call_kit.h"
 
 #include <math.h>
+#include <omp.h>
 
 /* Group norm: groups > 0. */
 typedef struct big {
@@ -16,6 +17,8 @@ static const big shapes[] = {
     {ASSAY_F32, 64, 128, 1100, 0},  {ASSAY_F32, 400, 8, 3136, 0},    {ASSAY_F32, 900, 11, 1031, 0}, {ASSAY_F32, 40, 12, 20003, 0},
     {ASSAY_F64, 300, 7, 2051, 0},   {ASSAY_BF16, 1500, 11, 1033, 0}, {ASSAY_F16, 150, 12, 9999, 0}, {ASSAY_F32, 3, 24, 130001, 3},
     {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32},
+    /* and what threads share where L2 is of 2 MiB: several channels at a time, samples that no two threads have as many of */
+    {ASSAY_F32, 37, 41, 9001, 0},   {ASSAY_BF16, 131, 47, 1500, 0},  {ASSAY_F64, 27, 30, 5003, 0},
     /* what caches hold */
     {ASSAY_F32, 3, 5, 1031, 0},     {ASSAY_BF16, 3, 5, 1031, 0},     {ASSAY_F16, 2, 7, 700, 0},      {ASSAY_F64, 2, 5, 1100, 0},
     {ASSAY_BF16, 2, 12, 900, 3},    {ASSAY_F16, 1, 4, 5003, 2},
@@ -117,8 +120,17 @@ static void check_channel(const big *b, const terms *t, const tensor *bias, cons
     }
 }
 
-static void channels_agree(void **state) {
-    kit *k = *state;
+/* The sums that are weight's and bias's gradients, and where the running statistics, which were 0 and 1, have moved. */
+static void check_params(const big *b, const terms *t, const outputs *backward, tensor *const running[2], const unit *u, int64_t c) {
+    double n = (double)b->n * (double)b->s, var = 1 / (u->rstd * u->rstd) - 1e-5, near = b->type == ASSAY_F64 ? 1e-11 : 1e-4;
+    double w = load(t->weight, c);
+    check_number(b, "weight's gradient", c, 0, load(&backward->items[1], c) * w, n * u->gx * u->rstd, near * n);
+    check_number(b, "bias's gradient", c, 0, load(&backward->items[2], c) * w, n * u->g, near * n);
+    check_number(b, "running mean", c, 0, load(running[0], c), 0.1 * u->mean, near * (1 + fabs(u->mean)));
+    check_number(b, "running variance", c, 0, load(running[1], c), 0.9 + 0.1 * var * n / (n - 1), near * (1 + var));
+}
+
+static void check_channels(kit *k) {
     for (size_t case_at = 0; case_at < countof(shapes); case_at++) {
         const big *b = &shapes[case_at];
         bool is_batch = b->groups == 0;
@@ -133,10 +145,15 @@ static void channels_agree(void **state) {
         }
         arg none = {.kind = ARG_NONE}, eps = arg_float(1e-5), n = arg_int(b->n), c = arg_int(b->c), s = arg_int(b->s);
         arg mask = {.kind = ARG_BOOLS, .bools = (const bool[]){true, true, true}, .n = 3}, group = arg_int(b->groups);
+        tensor *running[2] = {vector(k, wide, b->c), vector(k, wide, b->c)};
+        for (int64_t i = 0; i < 2 * b->c; i++) {
+            element_store(wide, tensor_data(running[i / b->c]) + i % b->c * (int64_t)dtype_size(wide), (double)(i / b->c));
+        }
         outputs forward, backward;
         if (is_batch) {
             run(k, "native_batch_norm",
-                (arg[]){arg_tensor(x), arg_tensor(weight), arg_tensor(bias), none, none, arg_bool(true), arg_float(0.1), eps}, 8, &forward);
+                (arg[]){arg_tensor(x), arg_tensor(weight), arg_tensor(bias), arg_tensor(running[0]), arg_tensor(running[1]),
+                        arg_bool(true), arg_float(0.1), eps}, 8, &forward);
             run(k, "native_batch_norm_backward",
                 (arg[]){arg_tensor(dy), arg_tensor(x), arg_tensor(weight), none, none, arg_tensor(&forward.items[1]),
                         arg_tensor(&forward.items[2]), arg_bool(true), eps, mask}, 10, &backward);
@@ -162,6 +179,9 @@ static void channels_agree(void **state) {
             check_number(b, "rstd", channel, 0, load(&forward.items[2], stat), u.rstd, 100 * near * u.rstd);
             check_channel(b, &t, bias, &forward, &backward, &u, u.n_from, channel);
             check_channel(b, &t, bias, &forward, &backward, &u, u.n_to - 1, channel);
+            if (is_batch) {
+                check_params(b, &t, &backward, running, &u, channel);
+            }
         }
         outputs_clear(&forward);
         outputs_clear(&backward);
@@ -169,11 +189,24 @@ static void channels_agree(void **state) {
     }
 }
 
+static void channels_agree(void **state) {
+    check_channels(*state);
+}
+
+/* Threads that share channels' samples. */
+static void channels_of_more_threads_agree(void **state) {
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(3);
+    check_channels(*state);
+    omp_set_num_threads(threads);
+}
+
 static uint64_t seed = 21;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         KIT_TEST(channels_agree, &seed),
+        KIT_TEST(channels_of_more_threads_agree, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,10 @@ static bool make_memory(channel_norm *s, arena *memory) {
     if (made && s->shares_units) {
         s->partials = arena_make(memory, 2 * (size_t)s->threads * (size_t)s->C, sizeof *s->partials);
         made = s->partials != NULL;
+        if (made && !s->is_backward) {
+            s->own_stats = arena_make(memory, 2 * (size_t)s->threads * (size_t)s->C, sizeof *s->own_stats);
+            made = s->own_stats != NULL;
+        }
     }
     if (made && s->by_columns) {
         s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * 64;
@@ -150,6 +154,10 @@ static int64_t block_channels(const channel_norm *s) {
     return block > 1 ? block : 1;
 }
 
+static int64_t least_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 static int64_t l2_bytes(void) {
 #if defined(_SC_LEVEL2_CACHE_SIZE)
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -172,7 +180,7 @@ static int64_t rows_side_by_side(const channel_norm *s) {
 /* Whether threads may go over each unit together: half of a channel stays in a core's own cache where a whole one, beside what is read
    meanwhile, does not. Two cores of a Granite Rapids, the gradient of batch norm of [64, 256, 56, 56]: see docs/ceilings.md. */
 static bool may_share_units(const channel_norm *s) {
-    return cpu_is_intel() && s->v.is_batch && s->is_backward && s->threads > 1 && s->N >= (int64_t)s->threads * RING_ROWS;
+    return cpu_is_intel() && s->v.is_batch && s->threads > 1 && s->N >= (int64_t)s->threads * RING_ROWS;
 }
 
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, and
@@ -202,19 +210,20 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     }
     s->ring_size = steps ? (int64_t)dtype_size(s->type[NORM_X]) : (int64_t)s->l->size;
     int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * s->ring_size * (s->is_backward ? 2 : 1);
-    /* Of all samples of a unit, or of a thread's where threads share units. */
-    const int64_t fits = l2_bytes() / 8 * 7, samples = (s->N + s->threads - 1) / s->threads;
-    s->shares_units = steps && may_share_units(s) && channel > l2_bytes() / 2 && channel / s->N * samples <= fits;
-    int64_t most = s->shares_units ? 1 : fits / channel, width = s->v.is_batch ? s->block : s->C / s->groups;
+    const int64_t fits = l2_bytes() / 8 * 7, width = s->v.is_batch ? s->block : s->C / s->groups;
+    int64_t most = fits / channel;
+    if (steps && may_share_units(s) && least_of(most > 1 ? most : 1, s->block) * channel > l2_bytes() / 2) {
+        const int64_t own = channel / s->N * ((s->N + s->threads - 1) / s->threads); /* of a thread's samples */
+        s->shares_units = own <= fits;
+        channel = s->shares_units ? own : channel;
+        most = s->shares_units ? (own <= l2_bytes() / 2 ? l2_bytes() / 2 / own : 1) : most;
+    }
     if (most < (s->v.is_batch ? 1 : width)) {
         s->twice = steps;
         s->block = steps ? 1 : s->block;
         return;
     }
-    s->block = most < s->block ? most : s->block;
-    if (s->shares_units) {
-        channel = channel / s->N * samples;
-    }
+    s->block = least_of(most, s->block);
     s->ring_steps = steps;
     s->ring_piece = s->ring_steps ? ROW_RING : STREAM_PIECE;
     s->ring_rows = s->ring_steps ? rows_side_by_side(s) : 1;

@@ -297,25 +297,38 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
     }
 }
 
-/* All threads' sums of a unit's channels, in the threads' order. */
-static void join_sums(const channel_norm *s, const channel_unit *u, channel_moment *whole) {
+/* What all threads have read of a unit's channels, in the threads' order. */
+static void join_threads(const channel_norm *s, const channel_unit *u, const channel_norm *whole) {
     for (int64_t c = u->c_from; c < u->c_to; c++) {
-        channel_moment m = {0};
+        channel_moment all = {0};
         for (int t = 0; t < s->threads; t++) {
-            m.mean += s->partials[t * s->C + c].mean;
-            m.m2 += s->partials[t * s->C + c].m2;
+            channel_moment m = s->partials[t * s->C + c];
+            if (s->is_backward) {
+                all.mean += m.mean;
+                all.m2 += m.m2;
+            } else {
+                channel_merge(&all, m.n, m.mean, m.m2);
+            }
         }
-        whole[c] = m;
+        whole->moments[c] = all;
+        if (!s->is_backward) {
+            (whole->mean == s->mean ? channel_finish_stat : channel_take_stat)(whole, c);
+        }
     }
 }
 
-/* What a thread has written of its sums when all have read a unit nobody writes again, so that one barrier a unit is enough. */
+/* What a thread has written of its sums when all have read a unit nobody writes again, so that one barrier a unit is enough. Of what all
+   come to each has its own copy, the first thread the plan's. */
 void channel_ring_share(const channel_norm *s, char *kept) {
     int self = omp_get_thread_num();
     channel_norm reads = *s, whole = *s;
     ring r;
     reads.moments = s->partials + self * s->C;
-    whole.moments = self == 0 ? s->moments : s->partials + (s->threads + self) * s->C; /* the plan's own are read after the run */
+    if (self > 0) {
+        whole.moments = s->partials + (s->threads + self) * s->C;
+        whole.mean = s->is_backward ? s->mean : s->own_stats + 2 * self * s->C;
+        whole.rstd = s->is_backward ? s->rstd : whole.mean + s->C;
+    }
     r.s = &reads;
     r.whole = &whole;
     int64_t units = (s->C + s->block - 1) / s->block;
@@ -333,7 +346,7 @@ void channel_ring_share(const channel_norm *s, char *kept) {
         turn_ring(&r, kept);
         if (r.reads) {
 #pragma omp barrier
-            join_sums(s, &r.reading, whole.moments);
+            join_threads(s, &r.reading, &whole);
         }
     }
 }

@@ -8,7 +8,7 @@
 /* Units [from, to), each read once; kept: ring_bytes. */
 void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kept);
 
-/* All units, each read once, by a team of s->threads in which each thread has some samples of every unit: batch norm's gradient. */
+/* All units, each read once, by a team of s->threads in which each thread has some samples of every unit: batch norm. */
 void channel_ring_share(const channel_norm *s, char *kept);
 
 /* What a unit begins and ends with: its sums at 0; what follows of them. */

@@ -10,10 +10,15 @@ static void move_running(const tensor *t, int64_t i, double value, double moment
     }
 }
 
-void channel_finish_stat(const channel_norm *s, int64_t i) {
+void channel_take_stat(const channel_norm *s, int64_t i) {
     channel_moment m = s->moments[i];
     s->mean[i] = m.mean;
     s->rstd[i] = 1 / sqrt(m.m2 / m.n + s->v.eps); /* of nothing: NaN */
+}
+
+void channel_finish_stat(const channel_norm *s, int64_t i) {
+    channel_moment m = s->moments[i];
+    channel_take_stat(s, i);
     norm_write(s->mean_out, i, s->mean[i]);
     norm_write(s->rstd_out, i, s->rstd[i]);
     if (s->v.is_batch) {

@@ -43,6 +43,7 @@ typedef struct channel_norm {
     int64_t ring_rows;  /* rows taken at a time, which come from memory side by side */
     int64_t ring_size;  /* bytes of an element there */
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
+    double *own_stats;     /* forward then: [threads][2][C], each thread's mean and rstd */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
     bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
@@ -84,7 +85,10 @@ static inline channel_unit channel_unit_at(const channel_norm *s, int64_t u) {
     return (channel_unit){.n_from = u / s->groups, .n_to = u / s->groups + 1, .c_from = c, .c_to = c + width};
 }
 
-/* Mean, inverse deviation and, for batch norm, running statistics, from the moments of statistic i. */
+/* Mean and inverse deviation from the moments of statistic i. */
+void channel_take_stat(const channel_norm *s, int64_t i);
+
+/* The same, which are results as well and, for batch norm, move the running ones. */
 void channel_finish_stat(const channel_norm *s, int64_t i);
 
 /* grad_input = dy a + (x - mean) b + c for sample n, channel c, once the sums are known. */
