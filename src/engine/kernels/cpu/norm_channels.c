@@ -216,7 +216,7 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
         const int64_t own = channel / s->N * ((s->N + s->threads - 1) / s->threads); /* of a thread's samples */
         s->shares_units = own <= fits;
         channel = s->shares_units ? own : channel;
-        most = s->shares_units ? (own <= l2_bytes() / 2 ? l2_bytes() / 2 / own : 1) : most;
+        most = s->shares_units ? (own <= l2_bytes() / 4 ? l2_bytes() / 4 / own : 1) : most;
     }
     if (most < (s->v.is_batch ? 1 : width)) {
         s->twice = steps;
