@@ -2,12 +2,23 @@
 /* Whose processor this is, and what follows from it. */
 #include "device/caches.h"
 
+#include <unistd.h>
+
 bool cpu_is_intel(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     return __builtin_cpu_is("intel");
 #else
     return false;
+#endif
+}
+
+int64_t cpu_l2_bytes(void) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? bytes : 1 << 20;
+#else
+    return 1 << 20;
 #endif
 }
 

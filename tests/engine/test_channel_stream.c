@@ -201,12 +201,23 @@ static void channels_of_more_threads_agree(void **state) {
     omp_set_num_threads(threads);
 }
 
+/* Within someone's parallel region there are fewer threads than were planned for. */
+static void channels_of_one_thread_agree(void **state) {
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(2);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    check_channels(*state);
+    omp_set_num_threads(threads);
+}
+
 static uint64_t seed = 21;
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         KIT_TEST(channels_agree, &seed),
         KIT_TEST(channels_of_more_threads_agree, &seed),
+        KIT_TEST(channels_of_one_thread_agree, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include "engine/kernels/cpu/streaming.h"
 
 #include <math.h>
-#include <unistd.h>
 
 /* --- a run --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -158,15 +157,6 @@ static int64_t least_of(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t l2_bytes(void) {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return bytes > 0 ? bytes : 1 << 20;
-#else
-    return 1 << 20;
-#endif
-}
-
 /* How many rows at a time come from memory, from as many places. On two cores of a Granite Rapids batch norm of [64, 256, 56, 56] takes
    12.5 ms by one, 10.6 by two and 9.2 by four, its gradient 20.4, 19.3 and 19.4, group norm 10.8, 9.4 and 9.5 to 10.1 (2026-11). On
    other processors more than one was not measured; the gradient of group norm has sums of its own for each channel. */
@@ -210,13 +200,13 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     }
     s->ring_size = steps ? (int64_t)dtype_size(s->type[NORM_X]) : (int64_t)s->l->size;
     int64_t channel = (s->v.is_batch ? s->N : 1) * s->S * s->ring_size * (s->is_backward ? 2 : 1);
-    const int64_t fits = l2_bytes() / 8 * 7, width = s->v.is_batch ? s->block : s->C / s->groups;
+    const int64_t l2 = cpu_l2_bytes(), fits = l2 / 8 * 7, width = s->v.is_batch ? s->block : s->C / s->groups;
     int64_t most = fits / channel;
-    if (steps && may_share_units(s) && least_of(most > 1 ? most : 1, s->block) * channel > l2_bytes() / 2) {
+    if (steps && may_share_units(s) && least_of(most > 1 ? most : 1, s->block) * channel > l2 / 2) {
         const int64_t own = channel / s->N * ((s->N + s->threads - 1) / s->threads); /* of a thread's samples */
         s->shares_units = own <= fits;
         channel = s->shares_units ? own : channel;
-        most = s->shares_units ? (own <= l2_bytes() / 4 ? l2_bytes() / 4 / own : 1) : most;
+        most = s->shares_units ? (own <= l2 / 4 ? l2 / 4 / own : 1) : most;
     }
     if (most < (s->v.is_batch ? 1 : width)) {
         s->twice = steps;

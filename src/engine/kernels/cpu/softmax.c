@@ -240,9 +240,17 @@ static void backward_columns(const softmax *s, int64_t from, int64_t to, char *w
 
 static void share_softmax(const void *context) {
     const softmax *s = context;
+    char *work = s->work + omp_get_thread_num() * s->work_bytes;
     int64_t from, to;
-    parallel_share(s->units, 1, &from, &to);
-    s->run_units(s, from, to, s->work + omp_get_thread_num() * s->work_bytes);
+    if (s->found_bytes > 0 && omp_get_num_threads() == s->threads) {
+        s->run_units(s, 0, s->units, work);
+    } else if (s->found_bytes > 0) { /* fewer threads than were asked for: their room holds fewer rows than theirs are */
+        parallel_share(s->lines.numel, 1, &from, &to);
+        (s->columns_kind > COLUMNS_LOG_SOFTMAX ? backward_lines : forward_long_lines)(s, from, to, work);
+    } else {
+        parallel_share(s->units, 1, &from, &to);
+        s->run_units(s, from, to, work);
+    }
     s->l->settle();
 }
 
@@ -309,11 +317,17 @@ static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands
     }
     /* An exponential costs about as much as moving four times its bytes. */
     s->threads = parallel_threads(4 * bytes);
+    const int64_t least_bytes = 3 * ROW_BLOCK * (int64_t)s->l->size; /* of any way */
     s->threads = s->units < s->threads ? (s->units > 0 ? (int)s->units : 1) : s->threads;
+    if (s->found_bytes > 0) {
+        s->threads = omp_get_max_threads();
+        s->found = arena_make(plan->memory, (size_t)s->threads, (size_t)s->found_bytes);
+        s->work_bytes = s->work_bytes > least_bytes ? s->work_bytes : least_bytes;
+    }
     s->work_bytes = (s->work_bytes + 4095) / 4096 * 4096 + 64; /* threads' buffers keep to their own pages and sets */
     s->work_bytes = (s->work_bytes + 63) / 64 * 64;
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_bytes);
-    if (s->work == NULL) {
+    if (s->work == NULL || (s->found_bytes > 0 && s->found == NULL)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d threads' lines", s->threads);
     }
     plan->state = s;

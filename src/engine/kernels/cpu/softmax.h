@@ -30,7 +30,9 @@ struct softmax {
     softmax_run_fn *run_units;
     int threads;
     char *work;
-    int64_t work_bytes; /* a thread's */
+    int64_t work_bytes;  /* a thread's */
+    char *found;
+    int64_t found_bytes; /* > 0: threads share all units, and leave so much of each for the others (softmax_columns.c) */
 };
 
 /* Sets the way to run a call whose lines are taken in turns, whether its result goes past the caches, its units and a thread's
