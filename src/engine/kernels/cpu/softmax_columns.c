@@ -236,25 +236,6 @@ static bool is_on_lines(const softmax *s) {
     return places % STREAM_LINE_BYTES == 0;
 }
 
-static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *work) {
-    softmax own = *plan, *s = &own;
-    s->columns_margin = !s->past || is_on_lines(s) ? 0 : plan->columns_margin;
-    columns_room room = room_of(s, work);
-    fill_margins(s, &room);
-    for (int64_t u = from; u <= to && from < to; u++) {
-        block *now = &room.blocks[u % 2], *before = &room.blocks[(u + 1) % 2];
-        now->n = 0;
-        now->lags = false;
-        if (u < to) {
-            start_block(s, u, from, to, now);
-        }
-        step_block(s, now, before, &room);
-        if (u < to) {
-            finish_sums(s, now, &room);
-        }
-    }
-}
-
 /* --- rows that threads share ------------------------------------------------------------------------------------------- */
 
 /* What a thread has found of a block in its rows, for all to read: of exponentials the sums and what these are less by; of logarithms what
@@ -360,6 +341,34 @@ static void finish_joined(const softmax *s, int64_t u, const block *b, const col
     }
 }
 
+/* --- units ---------------------------------------------------------------------------------------------------------------- */
+
+/* Each unit is read while the one before it is finished. */
+static void go_over(const softmax *s, int64_t from, int64_t to, columns_room *room) {
+    for (int64_t u = from; u <= to && from < to; u++) {
+        block *now = &room->blocks[u % 2], *before = &room->blocks[(u + 1) % 2];
+        now->n = 0;
+        now->lags = false;
+        if (u < to) {
+            start_block(s, u, from, to, now);
+        }
+        step_block(s, now, before, room);
+        if (u < to && s->found_bytes > 0) {
+            finish_joined(s, u, now, room);
+        } else if (u < to) {
+            finish_sums(s, now, room);
+        }
+    }
+}
+
+static void stream_columns(const softmax *plan, int64_t from, int64_t to, char *work) {
+    softmax own = *plan, *s = &own;
+    s->columns_margin = !s->past || is_on_lines(s) ? 0 : plan->columns_margin;
+    columns_room room = room_of(s, work);
+    fill_margins(s, &room);
+    go_over(s, from, to, &room);
+}
+
 /* All units, of each of which this thread of the team takes a part of the rows. */
 static void share_rows(const softmax *plan, int64_t from, int64_t to, char *work) {
     softmax own = *plan, *s = &own;
@@ -371,18 +380,7 @@ static void share_rows(const softmax *plan, int64_t from, int64_t to, char *work
         s->lines.data[k] += s->lines.data[k] != NULL ? first * s->stride[k] : 0;
     }
     columns_room room = room_of(s, work);
-    for (int64_t u = from; u <= to; u++) {
-        block *now = &room.blocks[u % 2], *before = &room.blocks[(u + 1) % 2];
-        now->n = 0;
-        now->lags = false;
-        if (u < to) {
-            start_block(s, u, from, to, now);
-        }
-        step_block(s, now, before, &room);
-        if (u < to) {
-            finish_joined(s, u, now, &room);
-        }
-    }
+    go_over(s, from, to, &room);
 }
 
 /* --- choosing ------------------------------------------------------------------------------------------------------------ */
