@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled running sums down narrow rows, whose tasks are parts of the rows, against the reference in double: as many parts as threads, rows
-   that no part has as many of, rows that begin within lines of memory, infinities and NaN, whole numbers that overflow. In place, where rows
-   are wide and where there are few of them, columns are shared out. */
+   that no part has as many of, rows that begin within lines of memory, infinities and NaN, whole numbers. Where rows are wide, and
+   where there are few of them, columns are shared out. */
 #include "engine/graph_cases.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static void sums_agree(void **state) {
     op_table_free(table);
 }
 
-/* What is written over is not read again by the next part. */
+/* Sums that come to lie where what they are of was: by a copy behind them, as no running sum is stored over what it reads. */
 static void sums_in_place_agree(void **state) {
     (void)state;
     static graph_cases cases;

@@ -43,7 +43,7 @@ typedef struct channel_norm {
     int64_t ring_rows;  /* rows taken at a time, which come from memory side by side */
     int64_t ring_size;  /* bytes of an element there */
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
-    double *own_stats;     /* forward then: [threads][2][C], each thread's mean and rstd */
+    double *own_stats;  /* forward then: [threads][2][C], each thread's mean and rstd */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
     bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
