@@ -38,7 +38,7 @@ typedef struct product_shape {
 static const product_shape shapes[] = {
     {2, 33, 17},   {3, 64, 65},  {4, 8, 200},  {7, 300, 64}, {16, 32, 16}, {17, 31, 130}, {33, 96, 48},
     {48, 257, 33}, {64, 64, 64}, {70, 288, 80}, {193, 64, 72}, {385, 40, 24}, {6, 300, 128}, {13, 260, 192},
-    {2, 9, 520},   {5, 77, 600}, {8, 64, 512},
+    {2, 9, 520},   {5, 77, 600}, {8, 64, 512}, {20, 320, 90},
 };
 
 static const char *const types[] = {"f32", "bf16", "f16"};
@@ -78,6 +78,8 @@ static void what_is_around_them(void **state) {
         "%%y = baddbmm(%%c, %%a, %%b, beta=0.5, alpha=2)\nreturn %%y\n",
         "graph turned\n%%a = input(T([3, 20, 40], %s))\n%%b = input(T([3, 24, 40], %s))\n%%c = input(T([3, 20, 24], %s))\n"
         "%%t = transpose.int(%%b, 1, 2)\n%%p = bmm(%%a, %%t)\n%%y = mul.Tensor(%%p, %%c)\nreturn %%y\n",
+        "graph kept\n%%a = input(T([3, 40, 64], %s))\n%%b = input(T([3, 150, 64], %s))\n%%c = input(T([3, 40, 150], %s))\n"
+        "%%e = exp(%%a)\n%%t = transpose.int(%%b, 1, 2)\n%%p = bmm(%%e, %%t)\n%%y = add.Tensor(%%p, %%c)\nreturn %%y\n",
         "graph behind\n%%a = input(T([34, 64], %s))\n%%b = input(T([48, 64], %s))\n%%c = input(T([48], %s))\n%%t = t(%%b)\n"
         "%%p = addmm(%%c, %%a, %%t)\n%%r = gelu(%%p)\n%%y = add.Tensor(%%r, %%p)\nreturn %%y, %%p\n",
         "graph before\n%%a = input(T([34, 64], %s))\n%%u = input(T([34, 64], %s))\n%%b = input(T([64, 48], %s))\n%%s = silu(%%a)\n"

@@ -134,6 +134,8 @@ typedef struct product_form {
                                  or between rows of bf16 that are paired as they lie; -1 */
     int64_t right_rows;       /* between rows of f32 that the first block of rows reads as they lie; -1 */
     pairs_way pairs;          /* not WIDENED: left and right are bf16 */
+    bool keeps_rows;          /* by tiles: rows are brought into them once for all tasks of a thread that share them, and columns are
+                                 multiplied as they lie along the inner dimension, right_stride words apart */
     bool has_windows;         /* then left is the images, right the weights; row is none */
     windows_form windows;
 } product_form;

@@ -282,18 +282,18 @@ static void multiply_pairs(const uint16_t *left, int64_t left_stride, const uint
     }
 }
 
-/* The shapes of the processor's tiles: eight of 64 bytes a row; the sums' (0 to 3) and the left factor's (4, 5) have so many rows,
-   the right one's (6, 7) have 16. */
-VECTOR_INLINE void shape_tiles(int64_t rows) {
+/* The shapes of the processor's tiles: eight of 64 bytes a row. Sums 0 and 1 and tile 4 of the left factor have so many rows, sums 2 and
+   3 and tile 5 so many as well, those of the right factor (6, 7) 16. */
+VECTOR_INLINE void shape_tiles(int64_t first, int64_t second) {
 #if defined(__AMX_BF16__)
     uint8_t shape[64] = {1};
     for (int t = 0; t < 8; t++) {
         shape[16 + 2 * t] = 64;
-        shape[48 + t] = (uint8_t)(t < 6 ? rows : 16);
+        shape[48 + t] = (uint8_t)(t > 5 ? 16 : t == 2 || t == 3 || t == 5 ? second : first);
     }
     __asm__ volatile("ldtilecfg %0" : : "m"(shape));
 #else
-    (void)rows;
+    (void)first, (void)second;
 #endif
 }
 
@@ -335,7 +335,7 @@ static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint
 #if defined(__AMX_BF16__)
     uint8_t before[64];
     __asm__ volatile("sttilecfg %0" : "=m"(before));
-    shape_tiles(16);
+    shape_tiles(16, 16);
     for (int64_t i = 0; i < n_rows; i += 32) {
         const int64_t rows = n_rows - i, second = rows - 16;
         for (int64_t column = 0; column < n_columns && rows >= 16; column += 32) {
@@ -348,7 +348,7 @@ static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint
         }
         const int64_t rest = rows < 16 ? rows : second < 16 ? second : 0, at = rows < 16 ? i : i + 16;
         if (rest > 0) {
-            shape_tiles(rest);
+            shape_tiles(rest, rest);
         }
         for (int64_t column = 0; column < n_columns && rest > 0; column += 32) {
             multiply_tile(0, left + left_stride * at, left_stride, right + column, n_inner, sums + 64 * at + column, first);
@@ -358,4 +358,113 @@ static void multiply_tiles(const uint16_t *left, int64_t left_stride, const uint
     return;
 #endif
     multiply_pairs(left, left_stride, right, n_rows, n_inner, n_columns, sums, first);
+}
+
+/* Rows of a product that are kept in tiles: 32 rows by 32 inner steps are two tiles of 16 pairs of steps by 16 rows, one behind the
+   other, and behind them are those of the next steps. */
+#define TILES_OF_STEP 32
+
+/* Brings rows there; n_inner is a multiple of 32, and `inner` are all steps. */
+static void tile_rows(uint16_t *kept, int64_t inner, const uint16_t *rows, int64_t stride, int64_t n_rows, int64_t n_inner) {
+    for (int64_t i = 0; i < n_rows; i += 16) {
+        uint16_t *const to = kept + i / 32 * 32 * inner + i % 32 * 32;
+        for (int64_t k = 0; k < n_inner; k += 32) {
+            if (n_rows - i >= 16) {
+                turn_round(to + TILES_OF_STEP * k, 16, rows + stride * i + k, stride / 2, 16, 16, 4);
+            } else {
+                turn_round(to + TILES_OF_STEP * k, 16, rows + stride * i + k, stride / 2, 16, n_rows - i, 4);
+            }
+        }
+    }
+}
+
+/* Sums of 32 kept rows (or of the first 16, without `both`) by 32 columns (without `two` 16), which lie along the inner dimension: the
+   columns are the rows of the sums' tiles. */
+VECTOR_INLINE void multiply_kept_tile(const int two, const int both, const uint16_t *columns, int64_t stride, const uint16_t *kept,
+                                      int64_t n_inner, float *turned, int first) {
+#if defined(__AMX_BF16__)
+    const int64_t line = 64, row = 128, column = 2 * stride;
+    if (first) {
+        __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" : : : "memory");
+    } else {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm0\n\ttileloadd 64(%0,%1,1), %%tmm1" : : "r"(turned), "r"(row) : "memory");
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm2\n\ttileloadd 64(%0,%1,1), %%tmm3" : : "r"(turned + 512), "r"(row) : "memory");
+        }
+    }
+    for (int64_t k = 0; k < n_inner; k += 32) {
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm6" : : "r"(kept + TILES_OF_STEP * k), "r"(line) : "memory");
+        if (both) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm7" : : "r"(kept + TILES_OF_STEP * k + 512), "r"(line) : "memory");
+        }
+        __asm__ volatile("tileloadd (%0,%1,1), %%tmm4\n\ttdpbf16ps %%tmm6, %%tmm4, %%tmm0" : : "r"(columns + k), "r"(column) : "memory");
+        if (both) {
+            __asm__ volatile("tdpbf16ps %%tmm7, %%tmm4, %%tmm1" : : : "memory");
+        }
+        if (two) {
+            __asm__ volatile("tileloadd (%0,%1,1), %%tmm5\n\ttdpbf16ps %%tmm6, %%tmm5, %%tmm2"
+                             : : "r"(columns + 16 * stride + k), "r"(column) : "memory");
+        }
+        if (two && both) {
+            __asm__ volatile("tdpbf16ps %%tmm7, %%tmm5, %%tmm3" : : : "memory");
+        }
+    }
+    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilestored %%tmm1, 64(%0,%1,1)" : : "r"(turned), "r"(row) : "memory");
+    if (two) {
+        __asm__ volatile("tilestored %%tmm2, (%0,%1,1)\n\ttilestored %%tmm3, 64(%0,%1,1)" : : "r"(turned + 512), "r"(row) : "memory");
+    }
+#else
+    (void)two, (void)both, (void)columns, (void)stride, (void)kept, (void)n_inner, (void)turned, (void)first;
+#endif
+}
+
+/* The same of all kept rows, up to 192, by up to 64 columns, each begins `stride` elements behind the one before: sums in rows of 64. */
+static void multiply_kept_rows(const uint16_t *columns, int64_t stride, const uint16_t *kept, int64_t n_rows, int64_t n_inner,
+                               int64_t n_columns, float *sums) {
+#if defined(__AMX_BF16__)
+    float turned[6 * 1024] __attribute__((aligned(64)));
+    uint8_t before[64];
+    __asm__ volatile("sttilecfg %0" : "=m"(before));
+    shape_tiles(16, 16);
+    for (int64_t c = 0; c < n_columns; c += 32) {
+        const int64_t n = n_columns - c < 32 ? n_columns - c : 32;
+        if (n < 32) {
+            shape_tiles(n < 16 ? n : 16, n > 16 ? n - 16 : 16);
+        }
+        for (int64_t k = 0; k < n_inner; k += 256) { /* columns stay in the core's first cache meanwhile */
+            const uint16_t *const from = columns + stride * c + k;
+            const int64_t steps = n_inner - k < 256 ? n_inner - k : 256;
+            for (int64_t i = 0; i < n_rows; i += 32) {
+                const uint16_t *const rows = kept + i * n_inner + TILES_OF_STEP * k;
+                if (n > 16 && n_rows - i > 16) {
+                    multiply_kept_tile(1, 1, from, stride, rows, steps, turned + 32 * i, k == 0);
+                } else if (n > 16) {
+                    multiply_kept_tile(1, 0, from, stride, rows, steps, turned + 32 * i, k == 0);
+                } else {
+                    multiply_kept_tile(0, 1, from, stride, rows, steps, turned + 32 * i, k == 0);
+                }
+            }
+        }
+        for (int64_t i = 0; i < n_rows; i += 32) {
+            if (n == 32 && n_rows - i >= 32) {
+                turn_round(sums + 64 * i + c, 64, turned + 32 * i, 32, 32, 32, 4);
+            } else {
+                turn_round(sums + 64 * i + c, 64, turned + 32 * i, 32, n_rows - i < 32 ? n_rows - i : 32, n, 4);
+            }
+        }
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(before));
+#else
+    for (int64_t i = 0; i < n_rows; i++) { /* by a compiler that knows no tiles */
+        const uint16_t *const row = kept + i / 32 * 32 * n_inner + i / 16 % 2 * 512 + i % 16 * 2;
+        for (int64_t c = 0; c < n_columns; c++) {
+            float sum = 0;
+            for (int64_t k = 0; k < n_inner; k++) {
+                const uint32_t a = columns[stride * c + k], b = row[TILES_OF_STEP * (k / 32 * 32) + k % 32 / 2 * 32 + k % 2];
+                sum += float_of_bits(a << 16) * float_of_bits(b << 16);
+            }
+            sums[64 * i + c] = sum;
+        }
+    }
+#endif
 }

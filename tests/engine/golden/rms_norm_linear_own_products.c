@@ -53,28 +53,33 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const uint16_t *const b2 = buffers[0];
     const uint16_t *const b3 = buffers[1];
     uint16_t *const b4 = buffers[2];
+    uint16_t *const kept = (uint16_t *)((char *)buffers[3] + 0);
+    int64_t tiled = -1; /* the batch and block of rows that are in tiles */
     for (int64_t task = first; task < last; task++) {
         const int64_t first_row = task / 16 % 1 * 128;
         const int64_t n_rows = 128 - first_row < 128 ? 128 - first_row : 128;
         const int64_t first_column = task % 16 * 64;
         const int64_t n_columns = 1024 - first_column < 64 ? 1024 - first_column : 64;
         float sums[8192] __attribute__((aligned(64)));
-        uint32_t right[8192] __attribute__((aligned(64)));
-        for (int64_t first_inner = 0; first_inner < 1024; first_inner += 256) {
-            const int64_t n_inner = 1024 - first_inner < 256 ? 1024 - first_inner : 256;
-            const uint16_t *left_rows;
-            {
-                const int64_t v0 = first_row, v2 = first_inner;
-                left_rows = b3 + 1024 * v0 + v2;
+        if (tiled != task / 16) {
+            tiled = task / 16;
+            for (int64_t first_inner = 0; first_inner < 1024; first_inner += 256) {
+                const int64_t n_inner = 1024 - first_inner < 256 ? 1024 - first_inner : 256;
+                const uint16_t *left_rows;
+                {
+                    const int64_t v0 = first_row, v2 = first_inner;
+                    left_rows = b3 + 1024 * v0 + v2;
+                }
+                tile_rows(kept + TILES_OF_STEP * first_inner, 1024, left_rows, 1024, n_rows, n_inner);
             }
-            const uint16_t *right_columns;
-            {
-                const int64_t v1 = first_column, v2 = first_inner;
-                right_columns = b2 + 1024 * v1 + v2;
-            }
-            turn_round(right, 64, right_columns, 512, n_inner / 2, n_columns, 4);
-            multiply_tiles(left_rows, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0);
         }
+        const int64_t first_inner = 0;
+        const uint16_t *right_columns;
+        {
+            const int64_t v1 = first_column, v2 = first_inner;
+            right_columns = b2 + 1024 * v1 + v2;
+        }
+        multiply_kept_rows(right_columns, 1024, kept, n_rows, 1024, n_columns, sums);
         for (int64_t i = 0; i < n_rows; i++) {
             const int64_t v0 = first_row + i;
             const float *const r0 = sums + 64 * i;

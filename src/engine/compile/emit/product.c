@@ -228,6 +228,9 @@ static void emit_panels(emitter *m) {
     bool pairs = p->pairs != PAIRS_WIDENED;
     long long inner = m->k->variables[p->inner].size;
     emit_line(m, "float sums[%lld] __attribute__((aligned(64)));", (long long)p->row_block * p->columns);
+    if (p->keeps_rows) {
+        return;
+    }
     if (p->left_stride < 0) {
         emit_line(m, "%s left[%lld];", pairs ? "uint16_t" : "float", (long long)p->row_block * p->stretch);
     }
@@ -302,6 +305,39 @@ static void emit_multiply(emitter *m, const char *begins) {
     }
 }
 
+void emit_product_room(emitter *m) {
+    const product_form *p = &m->k->product;
+    int64_t rows = (p->row_block + 31) / 32 * 32;
+    emit_line(m, "uint16_t *const kept = (uint16_t *)((char *)buffers[%d] + %lld);", m->k->n_buffers, (long long)m->room_bytes);
+    m->room_bytes += rows * m->k->variables[p->inner].size * (int64_t)sizeof(uint16_t);
+    emit_line(m, "int64_t tiled = -1; /* the batch and block of rows that are in tiles */");
+}
+
+/* Rows into the tiles of the thread, unless they are there, and what a task's columns come to with them. */
+static void emit_kept(emitter *m) {
+    const product_form *p = &m->k->product;
+    long long inner = m->k->variables[p->inner].size, columns = (m->k->variables[p->column].size + p->columns - 1) / p->columns;
+    emit_line(m, "if (tiled != task / %lld) {", columns);
+    m->depth++;
+    emit_line(m, "tiled = task / %lld;", columns);
+    emit_line(m, "for (int64_t first_inner = 0; first_inner < %lld; first_inner += %d) {", inner, p->stretch);
+    m->depth++;
+    emit_line(m, "const int64_t n_inner = %lld - first_inner < %d ? %lld - first_inner : %d;", inner, p->stretch, inner, p->stretch);
+    if (p->left_stride < 0) {
+        emit_line(m, "uint16_t left[%lld];", (long long)p->row_block * p->stretch);
+    }
+    emit_left(m);
+    emit_line(m, "tile_rows(kept + TILES_OF_STEP * first_inner, %lld, %s, %lld, n_rows, n_inner);", inner,
+              p->left_stride < 0 ? "left" : "left_rows", (long long)(p->left_stride < 0 ? p->stretch : p->left_stride));
+    m->depth--;
+    emit_line(m, "}");
+    m->depth--;
+    emit_line(m, "}");
+    emit_line(m, "const int64_t first_inner = 0;");
+    emit_first(m, "right_columns", p->right, p->column, "first_column");
+    emit_line(m, "multiply_kept_rows(right_columns, %lld, kept, n_rows, %lld, n_columns, sums);", 2 * (long long)p->right_stride, inner);
+}
+
 void emit_product(emitter *m) {
     const product_form *p = &m->k->product;
     long long inner = m->k->variables[p->inner].size;
@@ -309,6 +345,11 @@ void emit_product(emitter *m) {
                        PRODUCT_FLAT_STRETCH == 8 && PRODUCT_FLAT_COLUMNS == 512, "the text above says so");
     emit_place(m);
     emit_panels(m);
+    if (p->keeps_rows) {
+        emit_kept(m);
+        emit_following(m);
+        return;
+    }
     /* Of what is summed over, panels run along one variable. */
     text begins = {0};
     text_add(&begins, "first_inner == 0");

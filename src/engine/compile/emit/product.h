@@ -5,6 +5,8 @@
 
 #include "engine/compile/emit/emitter.h"
 
+/* What all tasks of a thread use. */
+void emit_product_room(emitter *m);
 /* What one task does. */
 void emit_product(emitter *m);
 /* A loop over the lanes l of variable v from `from` on, whose body stores expression e: by `store`, in which %s stands for it. */

@@ -59,6 +59,8 @@ static void emit_all_tasks(emitter *m, definition *made) {
     }
     if (k->is_product && k->product.has_windows) {
         emit_windows_room(m);
+    } else if (k->is_product && k->product.keeps_rows) {
+        emit_product_room(m);
     }
     if (k->has_frame) {
         emit_frame_room(m);
