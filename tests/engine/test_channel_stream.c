@@ -19,6 +19,9 @@ static const big shapes[] = {
     {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32},
     /* and what threads share where L2 is of 2 MiB: several channels at a time, samples that no two threads have as many of */
     {ASSAY_F32, 37, 41, 9001, 0},   {ASSAY_BF16, 131, 47, 1500, 0},  {ASSAY_F64, 27, 30, 5003, 0},
+    /* short rows, several channels at a time, the last ones fewer; shared by threads and not */
+    {ASSAY_F32, 333, 131, 196, 0},  {ASSAY_BF16, 701, 257, 49, 0},   {ASSAY_F64, 150, 140, 225, 0},  {ASSAY_F32, 1201, 37, 200, 0},
+    {ASSAY_F16, 90, 203, 500, 0},   {ASSAY_F32, 60, 640, 225, 32},   {ASSAY_BF16, 50, 960, 196, 16},
     /* what caches hold */
     {ASSAY_F32, 3, 5, 1031, 0},     {ASSAY_BF16, 3, 5, 1031, 0},     {ASSAY_F16, 2, 7, 700, 0},      {ASSAY_F64, 2, 5, 1100, 0},
     {ASSAY_BF16, 2, 12, 900, 3},    {ASSAY_F16, 1, 4, 5003, 2},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch and group norm: which way a call is gone over, and what comes before and behind. */
 #include "engine/kernels/cpu/norm_columns.h"
+#include "engine/kernels/cpu/norm_neighbours.h"
 #include "engine/kernels/cpu/norm_rows.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
@@ -75,6 +76,11 @@ static bool make_memory(channel_norm *s, arena *memory) {
             s->own_stats = arena_make(memory, 2 * (size_t)s->threads * (size_t)s->C, sizeof *s->own_stats);
             made = s->own_stats != NULL;
         }
+    }
+    if (made && s->takes_neighbours) {
+        s->columns_bytes = channel_neighbours_bytes(s) + 7 * 64;
+        s->columns = arena_make(memory, (size_t)s->threads, (size_t)s->columns_bytes);
+        made = s->columns != NULL;
     }
     if (made && s->by_columns) {
         s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * 64;
@@ -174,6 +180,30 @@ static bool may_share_units(const channel_norm *s) {
     return cpu_is_intel() && s->v.is_batch && s->threads > 1 && s->N >= (int64_t)s->threads * RING_ROWS;
 }
 
+/* A ring of short rows: of so many neighbouring channels as L2 holds what is kept of them. Halves are kept as they are where all are of
+   one type. Not measured on processors that read ahead by themselves. */
+static void choose_neighbours(channel_norm *s, int n_operands, arena *memory) {
+    const int64_t fits = cpu_l2_bytes() / 8 * 7, wanted = least_of(NEIGHBOUR_COLUMNS / s->S, s->C);
+    bool is_one = true;
+    for (int k = 0; k < n_operands; k++) {
+        is_one = is_one && s->type[k] == s->type[NORM_X];
+    }
+    s->ring_size = (int64_t)(is_one ? dtype_size(s->type[NORM_X]) : s->l->size);
+    int64_t channel = s->N * s->S * s->ring_size * (s->is_backward ? 2 : 1);
+    if (may_share_units(s) && wanted * channel > fits) {
+        s->shares_units = true;
+        channel = channel / s->N * ((s->N + s->threads - 1) / s->threads);
+    }
+    if (fits < channel) {
+        s->shares_units = false;
+        return;
+    }
+    s->takes_neighbours = true;
+    s->block = least_of(wanted, fits / channel);
+    s->ring_bytes = (s->block * channel + 127) / 128 * 128;
+    s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes);
+}
+
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, and
    where caches hold all, rows of one type are gone over twice where they lie. */
 static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
@@ -191,6 +221,9 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     s->past = is_middling(s);
     bool can = twice && is_dense && !s->by_columns && (steps || s->past) &&
                s->S >= (!steps ? LEAST_CONVERTED_ROW : s->past ? LEAST_ROW : kept);
+    if (!can && cpu_is_intel() && twice && is_dense && s->past && s->v.is_batch && s->short_rows && s->S >= NEIGHBOUR_LEAST_ROW) {
+        choose_neighbours(s, n_operands, memory);
+    }
     if (!can) {
         return;
     }

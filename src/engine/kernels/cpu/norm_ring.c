@@ -297,8 +297,7 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
     }
 }
 
-/* What all threads have read of a unit's channels, in the threads' order. */
-static void join_threads(const channel_norm *s, const channel_unit *u, const channel_norm *whole) {
+void channel_join_threads(const channel_norm *s, const channel_unit *u, const channel_norm *whole) {
     for (int64_t c = u->c_from; c < u->c_to; c++) {
         channel_moment all = {0};
         for (int t = 0; t < s->threads; t++) {
@@ -319,16 +318,21 @@ static void join_threads(const channel_norm *s, const channel_unit *u, const cha
 
 /* What a thread has written of its sums when all have read a unit nobody writes again, so that one barrier a unit is enough. Of what all
    come to each has its own copy, the first thread the plan's. */
-void channel_ring_share(const channel_norm *s, char *kept) {
+void channel_share_start(const channel_norm *s, channel_norm *reads, channel_norm *whole) {
     int self = omp_get_thread_num();
-    channel_norm reads = *s, whole = *s;
-    ring r;
-    reads.moments = s->partials + self * s->C;
+    *reads = *whole = *s;
+    reads->moments = s->partials + self * s->C;
     if (self > 0) {
-        whole.moments = s->partials + (s->threads + self) * s->C;
-        whole.mean = s->is_backward ? s->mean : s->own_stats + 2 * self * s->C;
-        whole.rstd = s->is_backward ? s->rstd : whole.mean + s->C;
+        whole->moments = s->partials + (s->threads + self) * s->C;
+        whole->mean = s->is_backward ? s->mean : s->own_stats + 2 * self * s->C;
+        whole->rstd = s->is_backward ? s->rstd : whole->mean + s->C;
     }
+}
+
+void channel_ring_share(const channel_norm *s, char *kept) {
+    channel_norm reads, whole;
+    ring r;
+    channel_share_start(s, &reads, &whole);
     r.s = &reads;
     r.whole = &whole;
     int64_t units = (s->C + s->block - 1) / s->block;
@@ -346,7 +350,7 @@ void channel_ring_share(const channel_norm *s, char *kept) {
         turn_ring(&r, kept);
         if (r.reads) {
 #pragma omp barrier
-            join_threads(s, &r.reading, &whole);
+            channel_join_threads(s, &r.reading, &whole);
         }
     }
 }

@@ -11,6 +11,11 @@ void channel_ring_run(const channel_norm *s, int64_t from, int64_t to, char *kep
 /* All units, each read once, by a team of s->threads in which each thread has some samples of every unit: batch norm. */
 void channel_ring_share(const channel_norm *s, char *kept);
 
+/* A thread of a team that shares units: where it adds up what it reads, and where what all have read. Behind a barrier it joins the latter,
+   in the threads' order, for a unit's channels. */
+void channel_share_start(const channel_norm *s, channel_norm *reads, channel_norm *whole);
+void channel_join_threads(const channel_norm *s, const channel_unit *u, const channel_norm *whole);
+
 /* What a unit begins and ends with: its sums at 0; what follows of them. */
 void channel_start_unit(const channel_norm *s, const channel_unit *u);
 void channel_end_unit(const channel_norm *s, channel_unit *u);

@@ -4,6 +4,7 @@
    cache if it fits. Accumulators: rows in float (double for f64) by blocks, rows together in double. */
 #include "engine/kernels/cpu/norm_rows.h"
 
+#include "engine/kernels/cpu/norm_neighbours.h"
 #include "engine/kernels/cpu/norm_ring.h"
 #include "engine/kernels/cpu/norm_short.h"
 #include "engine/kernels/cpu/norm_twice.h"
@@ -231,6 +232,11 @@ static void share_units(const void *context) {
     if (s->twice) {
         channel_twice_run(s, from, to);
         from = to;
+    } else if (s->takes_neighbours && s->ring != NULL && (!s->shares_units || omp_get_num_threads() == s->threads)) {
+        channel_neighbours_run(s);
+        from = to;
+    } else if (s->takes_neighbours) {
+        /* without memory for a ring, or with fewer threads than were planned for: unit by unit, as below */
     } else if (s->ring != NULL && s->shares_units && omp_get_num_threads() == s->threads) {
         channel_ring_share(s, s->ring + omp_get_thread_num() * s->ring_bytes);
         from = to;

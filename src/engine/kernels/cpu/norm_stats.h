@@ -44,12 +44,13 @@ typedef struct channel_norm {
     int64_t ring_size;  /* bytes of an element there */
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
     double *own_stats;  /* forward then: [threads][2][C], each thread's mean and rstd */
+    bool takes_neighbours; /* short rows of a unit are one row of columns there (norm_neighbours.c) */
     bool twice;         /* by rows: each unit is read twice where it lies (norm_twice.c) */
     bool past;          /* its result goes past the caches */
     bool ring_steps;    /* it finishes and reads in one loop: rows are of one type, as the ring keeps them */
     bool short_rows; /* by rows: a channel's positions lie together and channels one behind the other, several to a block */
     channel_moment *partials; /* by columns: [threads][C]; where threads share units as well, and behind them as many for whole sums */
-    char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type */
+    char *columns;            /* by columns: a thread's rows of factors, 4 C in the computing type; of neighbours as well */
     int64_t columns_bytes;
 } channel_norm;
 

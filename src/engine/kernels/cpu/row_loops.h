@@ -303,6 +303,8 @@ typedef struct row_loops {
                                  const void *c, int64_t n);
     /* sums += dy, products += dy (x - mean), by columns. */
     void (*channel_sums_columns)(void *sums, void *products, const void *dy, const void *x, const void *mean, int64_t n);
+    /* sums += x - centre, squares += (x - centre)^2, by columns. */
+    void (*channel_squares_columns)(void *sums, void *squares, const void *x, const void *centre, int64_t n);
     void (*square_difference)(void *to, const void *x, const void *y, int64_t n);
     /* factor (x - y) g; g may be NULL for 1 */
     void (*scaled_difference)(void *to, const void *g, const void *x, const void *y, double factor, int64_t n);

@@ -394,6 +394,17 @@ static void channel_grad_columns(void *to, const void *grad, const void *row, co
     }
 }
 
+static void channel_squares_columns(void *sums, void *squares, const void *row, const void *centres, int64_t n) {
+    value *s = sums, *q = squares;
+    const value *x = row, *centre = centres;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        value off = x[i] - centre[i];
+        s[i] += off;
+        q[i] += off * off;
+    }
+}
+
 static void channel_sums_columns(void *sums, void *products, const void *grad, const void *row, const void *means, int64_t n) {
     value *s = sums, *p = products;
     const value *dy = grad, *x = row, *mean = means;
