@@ -5,22 +5,28 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     uint16_t *const b3 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a0[l] = 0;
-        }
+        held_f32 held0;
+        start_held_f32(&held0, 0);
         for (int64_t lane = 0; lane < 1024; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const uint16_t t0 = b0[1024 * v0 + v1];
-                const float t1 = f32_of_bf16(t0);
-                const float t2 = t1 * t1;
-                a0[l] += t2;
+            {
+                float wide1[64];
+                {
+                    const int64_t v1 = lane;
+                    f32s_of_bf16_pairs(wide1, b0 + 1024 * v0 + v1);
+                }
+                {
+                    float taken0[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const float t1 = wide1[l];
+                        const float t2 = t1 * t1;
+                        taken0[l] = t2;
+                    }
+                    add_held_f32(&held0, taken0, 64);
+                }
             }
         }
-        const float a0_1_0 = sum_of_64_f32(a0);
-        const float r0 = a0_1_0;
+        const float r0 = sum_of_held_f32(&held0);
         const float t5 = r0 * 0.0009765625f;
         const float t7 = t5 + 9.999999974752427e-07f;
         const float t8 = (1 / __builtin_sqrtf(t7));

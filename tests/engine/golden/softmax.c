@@ -31,10 +31,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0 = largest_of_64_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
-        float a1[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1[l] = 0;
-        }
+        held_f32 held1;
+        start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 960; lane += 64) {
             {
                 float wide4[64];
@@ -47,27 +45,37 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     wide4[l] = t3;
                 }
                 exp_below_block_f32(wide4, wide4, 64);
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v1 = lane + l;
-                    const float t4 = wide4[l];
-                    saved4[v1] = t4;
-                    a1[l] += t4;
+                {
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = lane + l;
+                        const float t4 = wide4[l];
+                        saved4[v1] = t4;
+                        taken1[l] = t4;
+                    }
+                    add_held_f32(&held1, taken1, 64);
                 }
             }
         }
-        INDEPENDENT
-        for (int64_t l = 0; l < 40; l++) {
-            const int64_t v1 = 960 + l;
-            const uint16_t t0 = b0[1000 * v0 + v1];
-            const float t1 = f32_of_bf16(t0);
-            const float t3 = t1 - r0;
-            const float t4 = exp_below_f32(t3);
-            saved4[v1] = t4;
-            a1[l] += t4;
+        {
+            float taken1[64];
+            for (int64_t l = 0; l < 64; l++) {
+                taken1[l] = 0;
+            }
+            INDEPENDENT
+            for (int64_t l = 0; l < 40; l++) {
+                const int64_t v1 = 960 + l;
+                const uint16_t t0 = b0[1000 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                const float t3 = t1 - r0;
+                const float t4 = exp_below_f32(t3);
+                saved4[v1] = t4;
+                taken1[l] = t4;
+            }
+            add_held_f32(&held1, taken1, 64);
         }
-        const float a1_1_0 = sum_of_64_f32(a1);
-        const float r1 = a1_1_0;
+        const float r1 = sum_of_held_f32(&held1);
         const float t7 = 1.0f / r1;
         for (int64_t lane = 0; lane < 960; lane += 64) {
             {

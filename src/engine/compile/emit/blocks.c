@@ -176,7 +176,7 @@ static void emit_after_block(emitter *m, bool passes) {
             emit_halves_store(m, r, i, passes);
             continue;
         }
-        if (narrowed && m->c->options->few_stores && !emit_is_joined(m, i)) {
+        if (narrowed && m->spares_stores && !emit_is_joined(m, i)) {
             char before[48];
             snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, m->pairs));
             snprintf(after, sizeof after, ", made%d);", i);

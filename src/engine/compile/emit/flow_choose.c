@@ -65,7 +65,7 @@ static bool is_of_task(const emitter *m, int i) {
    bf16 are kept as they are, which takes half the room as well: batch norm's gradient takes 0.84 of the time so (Zen 4, 2026-11). */
 static int kept_form(const emitter *m, int i) {
     int found = i;
-    if (m->c->options->few_stores && m->k->exprs[i].dtype == ASSAY_BF16) {
+    if (m->spares_stores && m->k->exprs[i].dtype == ASSAY_BF16) {
         return i;
     }
     for (int e = 0; e < m->k->n_exprs; e++) {
@@ -257,6 +257,7 @@ void emit_choose_flow(emitter *m) {
         }
     }
     if (m->flow == FLOW_NONE) {
+        m->spares_stores &= m->c->options->few_stores || !m->rows; /* deviations down rows of bf16 take a third longer on a Granite Rapids */
         choose_one_reading(m);
         k = m->k;
     }

@@ -15,7 +15,7 @@ bool emit_is_held(const emitter *m, int i) {
     const kernel *k = m->k;
     const root *r = &k->roots[i];
     bool is_known = r->how == RED_SUM || (r->how == RED_MAX && i == m->guessed && r->buffer < 0); /* the largest of what is no NaN */
-    if (!m->c->options->few_stores || r->kind != ROOT_REDUCE || r->dtype != ASSAY_F32 || !is_known || m->twins || k->beside != 0 ||
+    if (!m->spares_stores || r->kind != ROOT_REDUCE || r->dtype != ASSAY_F32 || !is_known || m->twins || k->beside != 0 ||
         k->vector < 0 || k->variables[k->vector].tile != 0) {
         return false;
     }

@@ -74,6 +74,7 @@ void emit_choose_ordered(emitter *m) {
     }
     const int64_t fit = MOST_BYTES / bytes;
     m->ordered_tasks = fit < LEAST_TASKS ? 0 : fit < MOST_TASKS ? (int)fit : MOST_TASKS;
+    m->spares_stores &= m->ordered_tasks == 0; /* accumulators are all tasks' */
 }
 
 static bool is_accumulated(const emitter *m, int i) {

@@ -57,7 +57,7 @@ static bool goes_anywhere(const emitter *m, int i) {
 static bool takes_any_order(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
-    if (!m->c->options->few_stores || m->rows) {
+    if (!m->spares_stores || m->rows) {
         return false;
     }
     for (int i = 0; i < k->n_roots; i++) {

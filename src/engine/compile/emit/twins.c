@@ -12,7 +12,7 @@
 #include <string.h>
 
 void emit_choose_twins(emitter *m, bool has_room) {
-    m->twins = !m->c->options->no_twins && m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
+    m->twins = !m->c->options->no_twins && !m->spares_stores && m->flow == FLOW_ALL && has_room && !m->rows && !m->in_room && !m->turns_rows;
     for (int i = 0; i < m->k->n_roots; i++) { /* the last task may be done twice */
         m->twins &= m->k->roots[i].kind != ROOT_COLUMNS && (m->k->roots[i].buffer < 0 || !emit_reads_memory_of(m, m->k->roots[i].buffer));
     }
