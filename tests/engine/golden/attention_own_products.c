@@ -103,10 +103,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0b = largest_of_64_f32(a0b);
         const float r0b = nan0b ? __builtin_nan("") : a0_1_0b;
-        float a1[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1[l] = 0;
-        }
+        held_f32 held1;
+        start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 128; lane += 64) {
             {
                 float wide7[64];
@@ -121,21 +119,22 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     wide7[l] = t6;
                 }
                 exp_below_block_f32(wide7, wide7, 64);
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
-                    const float t7 = wide7[l];
-                    saved7[v2] = t7;
-                    a1[l] += t7;
+                {
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t7 = wide7[l];
+                        saved7[v2] = t7;
+                        taken1[l] = t7;
+                    }
+                    add_held_f32(&held1, taken1, 64);
                 }
             }
         }
-        const float a1_1_0 = sum_of_64_f32(a1);
-        const float r1 = a1_1_0;
-        float a1b[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1b[l] = 0;
-        }
+        const float r1 = sum_of_held_f32(&held1);
+        held_f32 held1b;
+        start_held_f32(&held1b, 0);
         for (int64_t lane = 0; lane < 128; lane += 64) {
             {
                 float wide7[64];
@@ -150,17 +149,20 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     wide7[l] = t6b;
                 }
                 exp_below_block_f32(wide7, wide7, 64);
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2b = lane + l;
-                    const float t7b = wide7[l];
-                    saved7b[v2b] = t7b;
-                    a1b[l] += t7b;
+                {
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2b = lane + l;
+                        const float t7b = wide7[l];
+                        saved7b[v2b] = t7b;
+                        taken1[l] = t7b;
+                    }
+                    add_held_f32(&held1b, taken1, 64);
                 }
             }
         }
-        const float a1_1_0b = sum_of_64_f32(a1b);
-        const float r1b = a1_1_0b;
+        const float r1b = sum_of_held_f32(&held1b);
         const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
             INDEPENDENT
@@ -206,10 +208,8 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         }
         const float a0_1_0 = largest_of_64_f32(a0);
         const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
-        float a1[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1[l] = 0;
-        }
+        held_f32 held1;
+        start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 128; lane += 64) {
             {
                 float wide7[64];
@@ -224,17 +224,20 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                     wide7[l] = t6;
                 }
                 exp_below_block_f32(wide7, wide7, 64);
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
-                    const float t7 = wide7[l];
-                    saved7[v2] = t7;
-                    a1[l] += t7;
+                {
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t7 = wide7[l];
+                        saved7[v2] = t7;
+                        taken1[l] = t7;
+                    }
+                    add_held_f32(&held1, taken1, 64);
                 }
             }
         }
-        const float a1_1_0 = sum_of_64_f32(a1);
-        const float r1 = a1_1_0;
+        const float r1 = sum_of_held_f32(&held1);
         const float t10 = 1.0f / r1;
         for (int64_t lane = 0; lane < 128; lane += 64) {
             INDEPENDENT

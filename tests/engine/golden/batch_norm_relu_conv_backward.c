@@ -11,56 +11,72 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task;
         const float t13 = b1[v1];
         const float t16 = b2[v1];
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a0[l] = 0;
-        }
+        held_f32 held0;
+        start_held_f32(&held0, 0);
         for (int64_t v0 = 0; v0 < 2; v0++) {
             for (int64_t lane = 0; lane < 768; lane += 64) {
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
-                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    a0[l] += t0;
+                {
+                    float taken0[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                        taken0[l] = t0;
+                    }
+                    add_held_f32(&held0, taken0, 64);
                 }
             }
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v2 = 768 + l;
-                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                a0[l] += t0;
+            {
+                float taken0[64];
+                for (int64_t l = 0; l < 64; l++) {
+                    taken0[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 768 + l;
+                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                    taken0[l] = t0;
+                }
+                add_held_f32(&held0, taken0, 64);
             }
         }
-        const float a0_1_0 = sum_of_64_f32(a0);
-        const float r0 = a0_1_0;
+        const float r0 = sum_of_held_f32(&held0);
         b12[v1] = r0;
         const float t3 = r0 * 0.0006377550889737904f;
-        float a1[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1[l] = 0;
-        }
+        held_f32 held1;
+        start_held_f32(&held1, 0);
         for (int64_t v0 = 0; v0 < 2; v0++) {
             for (int64_t lane = 0; lane < 768; lane += 64) {
-                INDEPENDENT
+                {
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                        const float t4 = t0 - t3;
+                        const float t5 = t4 * t4;
+                        taken1[l] = t5;
+                    }
+                    add_held_f32(&held1, taken1, 64);
+                }
+            }
+            {
+                float taken1[64];
                 for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
+                    taken1[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 768 + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
                     const float t4 = t0 - t3;
                     const float t5 = t4 * t4;
-                    a1[l] += t5;
+                    taken1[l] = t5;
                 }
-            }
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v2 = 768 + l;
-                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                const float t4 = t0 - t3;
-                const float t5 = t4 * t4;
-                a1[l] += t5;
+                add_held_f32(&held1, taken1, 64);
             }
         }
-        const float a1_1_0 = sum_of_64_f32(a1);
-        const float r1 = a1_1_0;
+        const float r1 = sum_of_held_f32(&held1);
         const float t8 = r1 * 0.0006377550889737904f;
         const float t10 = t8 + 9.999999747378752e-06f;
         const float t11 = __builtin_sqrtf(t10);
@@ -113,19 +129,45 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
         const float t9 = t7 * 0.0006377550889737904f;
         const float t11 = b7[v1];
         const float t20 = b8[v1];
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a0[l] = 0;
-        }
-        float a1[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a1[l] = 0;
-        }
+        held_f32 held0;
+        start_held_f32(&held0, 0);
+        held_f32 held1;
+        start_held_f32(&held1, 0);
         for (int64_t v0 = 0; v0 < 2; v0++) {
             for (int64_t lane = 0; lane < 768; lane += 64) {
-                INDEPENDENT
+                {
+                    float taken0[64];
+                    float taken1[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t0 = b14[50176 * v0 + 784 * v1 + v2];
+                        const uint8_t t2 = t0 <= 0.0f;
+                        const float t3 = b5[50176 * v0 + 784 * v1 + v2];
+                        const float t4 = t2 ? 0.0f : t3;
+                        const float t6 = b0[50176 * v0 + 784 * v1 + v2];
+                        const float t10 = t6 - t9;
+                        const float t12 = t10 * t11;
+                        const float t13 = t4 * t12;
+                        taken0[l] = t4;
+                        taken1[l] = t13;
+                    }
+                    add_held_f32(&held0, taken0, 64);
+                    add_held_f32(&held1, taken1, 64);
+                }
+            }
+            {
+                float taken0[64];
                 for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
+                    taken0[l] = 0;
+                }
+                float taken1[64];
+                for (int64_t l = 0; l < 64; l++) {
+                    taken1[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 768 + l;
                     const float t0 = b14[50176 * v0 + 784 * v1 + v2];
                     const uint8_t t2 = t0 <= 0.0f;
                     const float t3 = b5[50176 * v0 + 784 * v1 + v2];
@@ -134,29 +176,15 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                     const float t10 = t6 - t9;
                     const float t12 = t10 * t11;
                     const float t13 = t4 * t12;
-                    a0[l] += t4;
-                    a1[l] += t13;
+                    taken0[l] = t4;
+                    taken1[l] = t13;
                 }
-            }
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v2 = 768 + l;
-                const float t0 = b14[50176 * v0 + 784 * v1 + v2];
-                const uint8_t t2 = t0 <= 0.0f;
-                const float t3 = b5[50176 * v0 + 784 * v1 + v2];
-                const float t4 = t2 ? 0.0f : t3;
-                const float t6 = b0[50176 * v0 + 784 * v1 + v2];
-                const float t10 = t6 - t9;
-                const float t12 = t10 * t11;
-                const float t13 = t4 * t12;
-                a0[l] += t4;
-                a1[l] += t13;
+                add_held_f32(&held0, taken0, 64);
+                add_held_f32(&held1, taken1, 64);
             }
         }
-        const float a0_1_0 = sum_of_64_f32(a0);
-        const float r0 = a0_1_0;
-        const float a1_1_0 = sum_of_64_f32(a1);
-        const float r1 = a1_1_0;
+        const float r0 = sum_of_held_f32(&held0);
+        const float r1 = sum_of_held_f32(&held1);
         b11[v1] = r0;
         b10[v1] = r1;
         const float t15 = r0 * 0.0006377550889737904f;

@@ -5,56 +5,72 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v1 = task;
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a0[l] = 0;
-        }
+        held_f32 held0;
+        start_held_f32(&held0, 0);
         for (int64_t v0 = 0; v0 < 4; v0++) {
             for (int64_t lane = 0; lane < 768; lane += 64) {
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
-                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    a0[l] += t0;
+                {
+                    float taken0[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                        taken0[l] = t0;
+                    }
+                    add_held_f32(&held0, taken0, 64);
                 }
             }
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v2 = 768 + l;
-                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                a0[l] += t0;
+            {
+                float taken0[64];
+                for (int64_t l = 0; l < 64; l++) {
+                    taken0[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 768 + l;
+                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                    taken0[l] = t0;
+                }
+                add_held_f32(&held0, taken0, 64);
             }
         }
-        const float a0_1_0 = sum_of_64_f32(a0);
-        const float r0 = a0_1_0;
+        const float r0 = sum_of_held_f32(&held0);
         const float t3 = r0 * 0.0003188775444868952f;
         b5[v1] = t3;
-        float a2[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a2[l] = 0;
-        }
+        held_f32 held2;
+        start_held_f32(&held2, 0);
         for (int64_t v0 = 0; v0 < 4; v0++) {
             for (int64_t lane = 0; lane < 768; lane += 64) {
-                INDEPENDENT
+                {
+                    float taken2[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v2 = lane + l;
+                        const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                        const float t4 = t0 - t3;
+                        const float t5 = t4 * t4;
+                        taken2[l] = t5;
+                    }
+                    add_held_f32(&held2, taken2, 64);
+                }
+            }
+            {
+                float taken2[64];
                 for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v2 = lane + l;
+                    taken2[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 16; l++) {
+                    const int64_t v2 = 768 + l;
                     const float t0 = b0[50176 * v0 + 784 * v1 + v2];
                     const float t4 = t0 - t3;
                     const float t5 = t4 * t4;
-                    a2[l] += t5;
+                    taken2[l] = t5;
                 }
-            }
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v2 = 768 + l;
-                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                const float t4 = t0 - t3;
-                const float t5 = t4 * t4;
-                a2[l] += t5;
+                add_held_f32(&held2, taken2, 64);
             }
         }
-        const float a2_1_0 = sum_of_64_f32(a2);
-        const float r2 = a2_1_0;
+        const float r2 = sum_of_held_f32(&held2);
         const float t8 = r2 * 0.0003188775444868952f;
         const float t10 = t8 + 9.999999747378752e-06f;
         const float t11 = __builtin_sqrtf(t10);

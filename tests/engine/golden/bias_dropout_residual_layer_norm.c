@@ -16,10 +16,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task;
         const int64_t t0 = b2[0];
-        float a2[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a2[l] = 0;
-        }
+        held_f32 held2;
+        start_held_f32(&held2, 0);
         for (int64_t lane = 0; lane < 768; lane += 64) {
             {
                 uint32_t random1[64];
@@ -27,47 +25,51 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const int64_t v1 = lane;
                     random_block(random1, t0, 0, 768 * v0 + v1);
                 }
-                INDEPENDENT
-                for (int64_t l = 0; l < 64; l++) {
-                    const int64_t v1 = lane + l;
-                    const int64_t t1 = random1[l];
-                    const uint8_t t3 = t1 < 3865470567;
-                    const float t6 = t3 ? 1.0f : 0.0f;
-                    const float t7 = b3[768 * v0 + v1];
-                    const float t8 = b0[768 * v0 + v1];
-                    const float t9 = b1[v1];
-                    const float t10 = t8 + t9;
-                    const float t11 = t10 * t6;
-                    const float t13 = t11 * 1.1111111640930176f;
-                    const float t14 = t7 + t13;
-                    saved14[v1] = t14;
-                    b8[768 * v0 + v1] = t6;
-                    b7[768 * v0 + v1] = t14;
-                    a2[l] += t14;
+                {
+                    float taken2[64];
+                    INDEPENDENT
+                    for (int64_t l = 0; l < 64; l++) {
+                        const int64_t v1 = lane + l;
+                        const int64_t t1 = random1[l];
+                        const uint8_t t3 = t1 < 3865470567;
+                        const float t6 = t3 ? 1.0f : 0.0f;
+                        const float t7 = b3[768 * v0 + v1];
+                        const float t8 = b0[768 * v0 + v1];
+                        const float t9 = b1[v1];
+                        const float t10 = t8 + t9;
+                        const float t11 = t10 * t6;
+                        const float t13 = t11 * 1.1111111640930176f;
+                        const float t14 = t7 + t13;
+                        saved14[v1] = t14;
+                        b8[768 * v0 + v1] = t6;
+                        b7[768 * v0 + v1] = t14;
+                        taken2[l] = t14;
+                    }
+                    add_held_f32(&held2, taken2, 64);
                 }
             }
         }
-        const float a2_1_0 = sum_of_64_f32(a2);
-        const float r2 = a2_1_0;
+        const float r2 = sum_of_held_f32(&held2);
         const float t17 = r2 * 0.0013020833721384406f;
         b9[v0] = t17;
-        float a4[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a4[l] = 0;
-        }
+        held_f32 held4;
+        start_held_f32(&held4, 0);
         for (int64_t lane = 0; lane < 768; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v1 = lane + l;
-                const float t14 = saved14[v1];
-                const float t18 = t14 - t17;
-                saved18[v1] = t18;
-                const float t19 = t18 * t18;
-                a4[l] += t19;
+            {
+                float taken4[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v1 = lane + l;
+                    const float t14 = saved14[v1];
+                    const float t18 = t14 - t17;
+                    saved18[v1] = t18;
+                    const float t19 = t18 * t18;
+                    taken4[l] = t19;
+                }
+                add_held_f32(&held4, taken4, 64);
             }
         }
-        const float a4_1_0 = sum_of_64_f32(a4);
-        const float r4 = a4_1_0;
+        const float r4 = sum_of_held_f32(&held4);
         const float t21 = r4 * 0.0013020833721384406f;
         const float t23 = t21 + 9.999999747378752e-06f;
         const float t24 = __builtin_sqrtf(t23);

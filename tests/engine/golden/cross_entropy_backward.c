@@ -378,20 +378,21 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b8 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const float t2 = b8[0];
-        float a0[64];
-        for (int64_t l = 0; l < 64; l++) {
-            a0[l] = 0;
-        }
+        held_f32 held0;
+        start_held_f32(&held0, 0);
         for (int64_t lane = 0; lane < 1024; lane += 64) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 64; l++) {
-                const int64_t v0 = lane + l;
-                const float t0 = b3[v0];
-                a0[l] += t0;
+            {
+                float taken0[64];
+                INDEPENDENT
+                for (int64_t l = 0; l < 64; l++) {
+                    const int64_t v0 = lane + l;
+                    const float t0 = b3[v0];
+                    taken0[l] = t0;
+                }
+                add_held_f32(&held0, taken0, 64);
             }
         }
-        const float a0_1_0 = sum_of_64_f32(a0);
-        const float r0 = a0_1_0;
+        const float r0 = sum_of_held_f32(&held0);
         const float t3 = r0 / t2;
         b4[0] = t3;
     }
