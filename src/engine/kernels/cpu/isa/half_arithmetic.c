@@ -2,6 +2,7 @@
 /* Arithmetic and comparisons of f16 and bf16 in one go, a block in registers at a time: with blocks of f32 in L1 between
    (half_blocks.c) it takes up to twice as long as memory. Results are those of f32 rounded to nearest, ties to even. The baseline has
    none of this: without instructions for f16 it does not matter. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/stream.h"
 #include "engine/kernels/cpu/pointwise.h"
@@ -15,7 +16,7 @@ typedef float elem;
 #include "engine/kernels/cpu/isa/elementary_f32.h"
 #include "engine/kernels/cpu/isa/pointwise_real_functions.h"
 
-enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096 };
+enum { STEP = 64 /* elements */, AHEAD_BYTES = 4096, PAGE = 4096 / sizeof(uint16_t), PAGES = 4, GROUP = PAGES * PAGE };
 
 /* An operator. What it is is known where a loop is inlined. */
 typedef struct body {
@@ -97,28 +98,40 @@ ALWAYS_INLINE void step(body f, parameters s, void *out, const uint16_t *const *
 }
 
 /* Asks for what lies further on: the CPU reads ahead by itself within a page of 4 KiB, not into the next. */
-ALWAYS_INLINE void ask_ahead(const uint16_t *x) {
+ALWAYS_INLINE void ask_ahead(const uint16_t *x, int64_t bytes) {
     for (int line = 0; line < STEP * 2; line += STREAM_LINE) {
-        __builtin_prefetch((const char *)((uintptr_t)x + AHEAD_BYTES + (uintptr_t)line)); /* it may lie outside */
+        __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)bytes + (uintptr_t)line)); /* it may lie outside */
     }
 }
 
+/* Where the step is taken that would be at `at` in a row: steps of some pages in turns (half_steps.h). */
+ALWAYS_INLINE int64_t in_turns(int64_t at) {
+    int64_t k = at % GROUP / STEP;
+    return at / GROUP * GROUP + k % PAGES * PAGE + k / PAGES * STEP;
+}
+
 ALWAYS_INLINE void run_with(const pointwise_halves *h, body f, parameters s) {
-    int64_t n = h->chunk.n, whole = n / STEP * STEP;
-    const uint16_t *in[POINTWISE_INPUTS];
+    /* Of one operand: sums of two take as long either way, or a twentieth longer. */
+    const bool turns = h->streams && h->fetches && f.n == 1 && cpu_is_intel();
+    const int64_t n = h->chunk.n, whole = n / STEP * STEP, turned = turns ? n / GROUP * GROUP : 0;
+    const uint16_t *in[POINTWISE_INPUTS], *now[POINTWISE_INPUTS];
     for (int k = 0; k < f.n; k++) {
         in[k] = h->chunk.in[f.number == 0 ? 1 : k];
     }
     char *out = h->chunk.out;
-    for (int64_t at = 0; at < whole; at += STEP) {
-        for (int k = 0; k < f.n && h->fetches; k++) {
-            ask_ahead(in[k]);
-        }
-        step(f, s, out, in, h->streams);
-        out += STEP * h->out_step;
+    for (int64_t row = 0; row < whole; row += STEP) {
+        const int64_t at = row < turned ? in_turns(row) : row;
         for (int k = 0; k < f.n; k++) {
-            in[k] += STEP;
+            now[k] = in[k] + at;
+            if (h->fetches) {
+                ask_ahead(now[k], row < turned ? PAGES * AHEAD_BYTES : AHEAD_BYTES);
+            }
         }
+        step(f, s, out + at * h->out_step, now, h->streams);
+    }
+    out += whole * h->out_step;
+    for (int k = 0; k < f.n; k++) {
+        in[k] += whole;
     }
     if (whole < n) {
         uint16_t rest[POINTWISE_INPUTS][STEP] = {{0}}, made[STEP];
