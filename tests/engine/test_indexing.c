@@ -258,6 +258,12 @@ static void bad_indices_are_named(void **state) {
     assert_int_equal(prepare_and_run(&k, "gather", (const arg[]){s, arg_int(1), q}, 3, &err), ASSAY_INVALID);
     assert_non_null(strstr(err.message, "index -9"));
     assert_int_equal(prepare_and_run(&k, "scatter_add", (const arg[]){s, arg_int(1), q, r}, 4, &err), ASSAY_INVALID);
+    double many[200] = {[177] = 10}; /* to few places, whose sums threads have for themselves */
+    tensor *ten = kit_tensor(&k, ASSAY_F32, 1, (const int64_t[]){10}, NULL), *added = kit_tensor(&k, ASSAY_F32, 1, (const int64_t[]){200}, NULL);
+    tensor *few = kit_values(&k, ASSAY_I64, 1, (const int64_t[]){200}, many);
+    assert_int_equal(prepare_and_run(&k, "scatter_add", (const arg[]){arg_tensor(ten), arg_int(0), arg_tensor(few), arg_tensor(added)}, 4, &err),
+                     ASSAY_INVALID);
+    assert_non_null(strstr(err.message, "index 10"));
     assert_int_equal(prepare_and_run(&k, "index_add", (const arg[]){s, arg_int(0), b, r}, 4, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "index_put", (const arg[]){s, arg_tensors(&bad, 1), r, arg_bool(true)}, 4, &err), ASSAY_INVALID);
     assert_int_equal(prepare_and_run(&k, "embedding", (const arg[]){s, b}, 2, &err), ASSAY_INVALID);

@@ -6,6 +6,7 @@
 #include "engine/kernels/cpu/move.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/put.h"
+#include "engine/kernels/cpu/scatter_tables.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -96,6 +97,7 @@ struct scatter_state {
     alignas(16) char value[16];       /* scatter.value: repeated */
     convert_fn *widen;    /* src to the target's type, or NULL */
     add_fn *add;          /* NULL: write */
+    scatter_tables tables; /* where many numbers go to few places */
     double alpha;
     add_row_fn *scale;    /* applies alpha, or NULL */
     size_t acc_bytes;
@@ -104,7 +106,7 @@ struct scatter_state {
 };
 
 /* In one process of nine a loop of one load takes half as long again, for as long as it runs: 965 sums of 54862 numbers 31 or 50 us (Granite
-   Rapids, 2026-11; neither large pages nor a fixed stack nor one processor change that). With eight 30 or 40. */
+   Rapids, 2026-11; neither large pages nor a fixed stack nor one processor change that), with eight 30 or 40 (scatter_tables.c). */
 #ifdef __clang__
 #define SEVERAL_LOADS _Pragma("clang loop unroll_count(8)")
 #else
@@ -210,7 +212,11 @@ static void scatter_use(void *context, char *own, ptrdiff_t own_stride, char *fa
         s->scale(scaled, src, n, s->alpha);
         src = scaled;
     }
-    s->add(far, far_stride, offsets, src, n);
+    if (s->tables.memory != NULL) {
+        scatter_tables_add(&s->tables, far, offsets, src, n);
+    } else {
+        s->add(far, far_stride, offsets, src, n);
+    }
 }
 
 static status scatter_run(kernel_plan *plan) {
@@ -221,7 +227,9 @@ static status scatter_run(kernel_plan *plan) {
     /* Where only the places could be shared one thread takes them all: asking of each index whose it is would cost more (a
        mispredicted branch at every other one) than adding. */
     int threads = s->split < 0 ? 1 : s->beside_fill > 1 ? s->beside_fill : parallel_threads(s->bytes);
-    if (!lines_run(&s->lines, s->split, threads, scatter_use, s)) {
+    bool good = s->tables.memory != NULL ? scatter_tables_run(&s->tables, &s->lines, scatter_use, s)
+                                         : lines_run(&s->lines, s->split, threads, scatter_use, s);
+    if (!good) {
         return lines_fail(&s->lines, plan->err);
     }
     if (s->restores) {
@@ -297,6 +305,9 @@ static status scatter_prepare_any(kernel_plan *plan, const tensor *index, const 
     int widest = lines_widest(&s->lines, false);
     s->split = widest >= 0 && s->lines.sizes[widest] >= omp_get_max_threads() && tensor_is_dense(&target) ? widest : -1;
     s->bytes = (8 + 3 * (double)size) * (double)tensor_numel(index);
+    if (s->add != NULL && s->lines.ndim == 1 && s->lines.is_indexed[0] && s->lines.far_step == (ptrdiff_t)dtype_size(target.dtype)) {
+        scatter_tables_make(&s->tables, target.dtype, s->lines.far_size, s->lines.sizes[0], s->bytes, plan->memory);
+    }
     go_beside_fill(s, tensor_numel(index), (double)tensor_numel(&target) * (double)dtype_size(target.dtype));
     return ASSAY_OK;
 }
