@@ -31,9 +31,9 @@ typedef struct neighbours {
     bool reads, finishes;
     char *kept;    /* x of all samples, and behind it dy */
     char *columns; /* rows of what is known */
-    channel_moment totals[NEIGHBOUR_COLUMNS / NEIGHBOUR_LEAST_ROW]; /* by channel, of sums and products */
+    channel_moment totals[NEIGHBOUR_COLUMNS / NEIGHBOUR_LEAST_ROW]; /* by channel: sums and products in mean and m2, the centre in n */
     alignas(64) char made[ROW_BLOCK / 2 * sizeof(double)], stored[TOGETHER * sizeof(double)];
-    alignas(64) char wide[TOGETHER * sizeof(double)], wide_dy[TOGETHER * sizeof(double)]; /* of what is kept as it is, in the computing type */
+    alignas(64) char wide[TOGETHER * sizeof(double)], wide_dy[TOGETHER * sizeof(double)]; /* of what is kept in another type */
 } neighbours;
 
 static int64_t least_of(int64_t a, int64_t b) {
@@ -114,9 +114,10 @@ static void flush_sums(neighbours *b) {
 static void ask(const neighbours *b, int k, int64_t n, int64_t from, int64_t to) {
     const channel_norm *s = b->s;
     const channel_unit *u = &b->reading;
-    int64_t columns = channels_of(u) * s->S, size = (int64_t)dtype_size(s->type[k]), at = from + AHEAD_BYTES / size, is_next = at >= columns ? ABREAST : 0;
-    if (n + is_next < u->n_to) {
-        fetch_soon(channel_at(s, k, n + is_next, u->c_from) + (is_next > 0 ? at - columns : at) * size, (size_t)((to - from) * size));
+    int64_t columns = channels_of(u) * s->S, size = (int64_t)dtype_size(s->type[k]), at = from + AHEAD_BYTES / size;
+    int64_t next = at < columns ? n : n + ABREAST;
+    if (next < u->n_to) {
+        fetch_soon(channel_at(s, k, next, u->c_from) + (at < columns ? at : at - columns) * size, (size_t)((to - from) * size));
     }
 }
 
@@ -211,8 +212,8 @@ static void finish_columns(neighbours *b, int64_t n, int64_t from, int64_t to) {
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]), at = from * (int64_t)s->l->size;
     const char *x = fetch(b, NORM_X, u, n, from, to, b->wide), *made = b->made;
     if (s->is_backward) {
-        s->l->channel_grad_columns(b->made, fetch(b, NORM_DY, u, n, from, to, b->wide_dy), x, known(b, MEAN) + at, known(b, A) + at, known(b, B) + at,
-                                   known(b, C) + at, to - from);
+        const char *dy = fetch(b, NORM_DY, u, n, from, to, b->wide_dy);
+        s->l->channel_grad_columns(b->made, dy, x, known(b, MEAN) + at, known(b, A) + at, known(b, B) + at, known(b, C) + at, to - from);
     } else {
         s->l->affine(b->made, x, known(b, FACTOR) + at, known(b, PLUS) + at, to - from);
     }
@@ -228,7 +229,8 @@ static void finish_columns(neighbours *b, int64_t n, int64_t from, int64_t to) {
 /* The k-th part of a sample: it ends with a line of memory of what is finished. */
 static void turn_part(neighbours *b, int64_t n, int64_t k, int64_t made, int64_t read) {
     const channel_norm *s = b->s;
-    int64_t before = b->finishes ? line_before(channel_at(s, NORM_OUT, n, b->finishing.c_from), (int64_t)dtype_size(s->type[NORM_OUT])) : 0;
+    const int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
+    const int64_t before = b->finishes ? line_before(channel_at(s, NORM_OUT, n, b->finishing.c_from), size) : 0;
     int64_t from = k > 0 ? k * TOGETHER - before : 0, to = (k + 1) * TOGETHER - before;
     if (from < made) {
         finish_columns(b, n, from, least_of(to, made));
