@@ -113,20 +113,21 @@ static void least_time_is_spread_over_the_samples(void **state) {
     arena_clear(&a);
 }
 
-/* A B B A A B: with both long enough that no sample begins with an extra run, the log's end shows the order. */
+/* A B C, C B A, B C A, A C B, C A B: with all long enough that no sample begins with an extra run, the log's end shows the order. */
 static void subjects_take_turns(void **state) {
     (void)state;
     fake_clock clock = {.step_ns = 0};
     char log[256] = "";
     toy a_toy = {.clock = &clock, .cost_ns = 20000000, .log = log, .letter = 'A'};
     toy b_toy = {.clock = &clock, .cost_ns = 30000000, .log = log, .letter = 'B'};
-    sample_subject subjects[] = {subject_of(&a_toy), subject_of(&b_toy)};
+    toy c_toy = {.clock = &clock, .cost_ns = 25000000, .log = log, .letter = 'C'};
+    sample_subject subjects[] = {subject_of(&a_toy), subject_of(&b_toy), subject_of(&c_toy)};
     sample_options options = {.repeats = 5, .clock = clock_fake(&clock)};
-    sample_series series[2];
+    sample_series series[3];
     arena a = {0};
-    assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
+    assert_int_equal(sample_all(&a, subjects, 3, &options, series, NULL), ASSAY_OK);
     /* The first sample of each begins with a warm run, because its length is not known before. */
-    assert_string_equal(log + strlen(log) - 12, "AABBBAABBAAB");
+    assert_string_equal(log + strlen(log) - 18, "AABBCC" "CBA" "BCA" "ACB" "CAB");
     arena_clear(&a);
 }
 
@@ -141,7 +142,7 @@ static void warm_samples_begin_with_a_run_not_timed(void **state) {
     sample_series series[2];
     arena a = {0};
     assert_int_equal(sample_all(&a, subjects, 2, &options, series, NULL), ASSAY_OK);
-    assert_string_equal(log + strlen(log) - 12, "AABBBBAAAABB");
+    assert_string_equal(log + strlen(log) - 12, "AABBBBAABBAA");
     arena_clear(&a);
 }
 

@@ -227,11 +227,11 @@ static bool all_enough(const sample_series *series, size_t n, const sample_optio
     return true;
 }
 
-/* One sample of each subject; false when the deadline ended it. */
-static bool take_turns(const sample_subject *subjects, size_t n, const sample_options *options, bool backwards,
+/* One sample of each subject, `first` of them first, or last where it goes backwards; false when the deadline ended it. */
+static bool take_turns(const sample_subject *subjects, size_t n, const sample_options *options, size_t first, bool backwards,
                        sample_series *series) {
     for (size_t turn = 0; turn < n; turn++) {
-        size_t i = backwards ? n - 1 - turn : turn;
+        size_t i = (first + (backwards ? n - 1 - turn : turn)) % n;
         if (past_deadline(options)) {
             return false;
         }
@@ -244,8 +244,9 @@ static bool take_turns(const sample_subject *subjects, size_t n, const sample_op
     return true;
 }
 
-/* Odd rounds go backwards: A B, B A, A B. What drifts linearly then falls on each subject alike. True when the deadline
-   ended it. scratch: room for twice as many numbers. */
+/* Odd rounds go backwards: A B C, C B A. What drifts linearly then falls on each subject alike. Who begins changes every two rounds (then
+   B C A, A C B): where a round turns, a subject follows itself and finds its own in the caches, which one that always did took for 5% of
+   speed, the same code under two names. True when the deadline ended it. scratch: room for twice as many numbers. */
 static bool take_rounds(const sample_subject *subjects, size_t n, const sample_options *options, size_t room,
                         double *scratch, sample_series *series) {
     stop_rule rule = options->stopping.enough != NULL ? options->stopping : stop_at_once();
@@ -256,7 +257,7 @@ static bool take_rounds(const sample_subject *subjects, size_t n, const sample_o
             return false;
         }
         tell_begin(options, SAMPLE_ROUND, round);
-        bool on_time = take_turns(subjects, n, options, round % 2 == 1, series);
+        bool on_time = take_turns(subjects, n, options, round / 2 % n, round % 2 == 1, series);
         tell_end(options, SAMPLE_ROUND, round);
         if (!on_time) {
             return true;

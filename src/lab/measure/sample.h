@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measurer: runs several subjects in turns, A B B A A B ..., so that a clock or a neighbour that drifts hits all of
+/* The measurer: runs several subjects in turns, A B C, C B A, B C A, A C B ..., so that a clock or a neighbour that drifts hits all of
    them alike, and keeps every sample. It knows functions, their arguments and a clock; it has never heard of operators. */
 #ifndef LAB_MEASURE_SAMPLE_H
 #define LAB_MEASURE_SAMPLE_H
