@@ -200,6 +200,10 @@ static void choose_neighbours(channel_norm *s, int n_operands, arena *memory) {
     }
     s->takes_neighbours = true;
     s->block = least_of(wanted, fits / channel);
+    if (!s->shares_units) { /* as many units for each thread, as wide as each other */
+        const int64_t units = (s->C + s->block - 1) / s->block, all = (units + s->threads - 1) / s->threads * s->threads;
+        s->block = (s->C + all - 1) / all;
+    }
     s->ring_bytes = (s->block * channel + 127) / 128 * 128;
     s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes);
 }
