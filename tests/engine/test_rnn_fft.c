@@ -138,7 +138,7 @@ static void many_lines_agree(void **state) {
     (void)state;
     kit k;
     kit_open(&k, 85);
-    const int64_t lengths[] = {6, 8, 9, 10, 15, 16, 20, 24, 27, 40, 45, 50, 64, 77, 96, 133};
+    const int64_t lengths[] = {6, 8, 9, 10, 12, 15, 16, 20, 24, 27, 36, 40, 45, 50, 60, 64, 77, 96, 133, 144};
     const dtype types[] = {ASSAY_C64, ASSAY_C128, ASSAY_C32};
     for (size_t i = 0; i < countof(lengths) * countof(types); i++) {
         int64_t n = lengths[i / countof(types)];

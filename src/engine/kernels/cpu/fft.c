@@ -80,6 +80,21 @@ static int next_radix(int64_t n, bool eights) {
     return 0;
 }
 
+static int count_passes(int64_t n, bool eights) {
+    int passes = 0;
+    while (n > 1) {
+        n /= next_radix(n, eights);
+        passes++;
+    }
+    return passes;
+}
+
+/* Whether twelve at a time, last, spare a pass: 96 as 8 and 12 takes 0.81 of the time of 8, 4 and 3, 768 takes 0.79, but 192 as 4, 4 and 12
+   is no better than 8, 8 and 3 (Granite Rapids, AVX-512, 2026-11). */
+static bool ends_in_twelve(int64_t n, bool eights) {
+    return eights && n % 12 == 0 && count_passes(n / 12, eights) + 1 < count_passes(n, eights);
+}
+
 static bool is_smooth(int64_t n) {
     while (n > 1) {
         int r = next_radix(n, false);
@@ -92,8 +107,9 @@ static bool is_smooth(int64_t n) {
 }
 
 static status make_passes(const fft_state *s, arena *memory, fft_line *line, bool eights, error *err) {
+    const bool twelve = ends_in_twelve(line->n, eights);
     for (int64_t n = line->n; n > 1;) {
-        int radix = next_radix(n, eights);
+        int radix = twelve && n == 12 ? 12 : next_radix(twelve ? n / 12 : n, eights);
         int64_t m = n / radix;
         char *table = arena_make(memory, (size_t)m * (size_t)(radix - 1), 2 * s->part);
         char *roots = arena_make(memory, (size_t)radix, 2 * s->part);
