@@ -56,6 +56,32 @@ static void tasks_of_rows_ask_for_the_next(void **state) {
     assert_false(compile_norm(1, 32, true).asks); /* 512 KiB: near anyway */
 }
 
+/* What the last kernel of a chain reads once more, where its results pass the caches, lets it ask for what the first reads of the next part. */
+static void last_kernels_ask_for_the_next_part(void **state) {
+    (void)state;
+    static const char format[] = "graph back\n%%g = input(T([%d, 64, 64, 64], f32))\n%%x = input(T([%d, 64, 64, 64], f32))\n"
+                                 "%%m = input(T([%d, 4], f32))\n%%r = input(T([%d, 4], f32))\n%%w = input(T([64], f32))\n"
+                                 "%%gx, %%gw, %%gb = native_group_norm_backward(%%g, %%x, %%m, %%r, %%w, %d, 64, 4096, 4, [True, True, True])\n"
+                                 "return %%gx, %%gw, %%gb\n";
+    for (int large = 0; large < 2; large++) {
+        char source[1024];
+        arena memory = {0};
+        error err = {0};
+        graph g;
+        compiled_program program;
+        const int n = large ? 32 : 2;
+        snprintf(source, sizeof source, format, n, n, n, n, n);
+        assert_int_equal(graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err), ASSAY_OK);
+        assert_int_equal(graph_allocate(&g, &device_cpu, &err), ASSAY_OK);
+        assert_int_equal(compile_graph(&memory, &g, &(compile_options){.n_threads = 2}, &program, &err), ASSAY_OK);
+        assert_int_equal(program.n_chains, 1);
+        assert_int_equal(program.chains[0].parts, 4 * n);
+        assert_true((strstr(program.body, "+ 65536, 256)") != NULL) == large); /* 16 channels of 64 x 64 on */
+        graph_clear(&g);
+        arena_clear(&memory);
+    }
+}
+
 /* Sums of squares have no time for it. */
 static void dear_phases_ask_for_the_next(void **state) {
     (void)state;
@@ -67,6 +93,7 @@ int main(void) {
         cmocka_unit_test(large_programs_stream_results_of_chains),
         cmocka_unit_test(tasks_of_rows_ask_for_the_next),
         cmocka_unit_test(dear_phases_ask_for_the_next),
+        cmocka_unit_test(last_kernels_ask_for_the_next_part),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -356,6 +356,39 @@ static void localise(compiler *c, const chain *h) {
     }
 }
 
+/* From one part to the next, in elements, of what is at `at` in part p; 0: that differs from part to part, or it is not of parts. */
+static int64_t step_of_part(const partition *p, index_sum at) {
+    int64_t weight = 0, first = 0, stride;
+    for (int i = p->n - 1; i >= 0; i--) {
+        int64_t run = i == p->n - 1 ? p->run : 1;
+        if (!index_stride(at, p->variables[i], &stride) || (i < p->n - 1 && stride * run != weight)) {
+            return 0;
+        }
+        first = i == p->n - 1 ? stride * run : first;
+        weight = stride * run * p->radix[i];
+    }
+    return first;
+}
+
+/* What an input's elements are read for once more within a part is near by then, and memory idle: the next part's are asked for instead. */
+static void mark_next_parts(compiler *c, const chain *h) {
+    for (int s = h->first + 1; s < h->first + h->n_steps; s++) {
+        for (int v = 0; v < c->steps[s].n_variants; v++) {
+            kernel *k = c->steps[s].variants[v];
+            partition p;
+            bool is_of_parts = k->in_parts && partition_of(k, h->parts, is_base(c, k), &p);
+            for (int e = 0; is_of_parts && e < k->n_exprs; e++) {
+                expr *x = &k->exprs[e];
+                bool again = false;
+                for (int before = h->first; before < s && x->kind == EXPR_LOAD; before++) {
+                    again |= is_loaded(c->steps[before].variants[0], x->buffer);
+                }
+                x->next_part = again && c->buffers[x->buffer].role == BUFFER_INPUT ? step_of_part(&p, x->at) : 0;
+            }
+        }
+    }
+}
+
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
     chain *chains = arena_make(c->memory, (size_t)c->n_steps + 1, sizeof *chains);
     if (chains == NULL) {
@@ -385,6 +418,7 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
             }
             localise(c, &h);
             choose_streams_in_chain(c, &h);
+            mark_next_parts(c, &h);
             chains[n++] = h;
         }
         s += h.n_steps;

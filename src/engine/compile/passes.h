@@ -50,6 +50,7 @@ typedef struct expr {
     const view_bound *bounds;
     uint64_t variables; /* all that it depends on, through its sources too */
     int phase;          /* how many reductions must have finished, one after the other, before it can be computed */
+    int64_t next_part;  /* LOAD of what a kernel before in the chain has read: so many elements on lies that of the next part; else 0 */
     /* As it was asked for: the value and where in it, so that asking again finds it. */
     int value;
     int n_coordinates;

@@ -246,6 +246,13 @@ static int64_t share_of_phase(const emitter *m, int phase) {
     return (int64_t)flops;
 }
 
+/* Whether what a kernel of a chain reads once more lets it ask for the next part's, to come to L2, while its results go to memory: group
+   norm's gradient takes 0.93 of the time so ([8, 512, 56, 56] and two more in f32, two cores of a Granite Rapids, 2026-11). The kernels
+   before had better not: lines that two ask for come in no order, 1.15 of the time. */
+static bool asks_for_next_part(const emitter *m, const expr *e) {
+    return e->next_part != 0 && m->streams && !m->c->options->asks_far && m->k->n_phases == 1 && m->flow == FLOW_NONE;
+}
+
 void emit_fetches(emitter *m, int phase) {
     const kernel *k = m->k;
     int64_t turns = 0, before = 0;
@@ -261,6 +268,13 @@ void emit_fetches(emitter *m, int phase) {
         int64_t ahead = is_one ? ahead_of(m, e, phase) : 0;
         bool is_far = buffer_bytes(m->c, e->buffer) >= FETCHED_BYTES && m->c->buffers[e->buffer].part_elems == 0;
         if (ahead == 0 || index_reads(k, e->at, -1, reads, 0) > 0 || !is_far) {
+            continue;
+        }
+        if (asks_for_next_part(m, e)) {
+            char after[64];
+            snprintf(after, sizeof after, " + %lld, %lld);", (long long)e->next_part,
+                     (long long)emit_block_lanes(m) * (long long)dtype_size(e->dtype));
+            emit_address_call(m, "fetch_far(", e->buffer, e->at, after);
             continue;
         }
         int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
