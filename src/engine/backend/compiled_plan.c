@@ -197,13 +197,25 @@ static status prepare_call(const compiled_backend *b, compiled_plan *p, int inde
 
 /* --- running ------------------------------------------------------------------------------------------------------------------ */
 
+/* Where the threads of the innermost parallel region meet. */
+static void meet(void) {
+#pragma omp barrier
+}
+
+static bool run_shared(const compiled_step *s, int thread, int threads) {
+    s->team_parts[thread][0] = thread;
+    s->team_parts[thread][1] = threads;
+    return s->kernel(s->rooms[thread], 0, s->n_tasks);
+}
+
 static bool run_kernel(const compiled_step *s) {
     int64_t n = s->n_tasks;
     int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
     threads = s->n_rooms > 0 && s->n_rooms < threads ? s->n_rooms : threads;
+    const bool shared = s->described->variants[s->variant].shared;
     if (threads <= 1) {
-        return s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
+        return shared ? run_shared(s, 0, 1) : s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
     }
     const observer *watch = observer_of_thread;
     bool good = true;
@@ -212,7 +224,8 @@ static bool run_kernel(const compiled_step *s) {
         parallel_enter(watch);
         int64_t from, to;
         parallel_share(n, 1, &from, &to);
-        good = s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
+        good = shared ? run_shared(s, omp_get_thread_num(), omp_get_num_threads())
+                      : s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
         parallel_leave(watch);
     }
     return good;
@@ -292,30 +305,39 @@ status compiled_use_variant(compiled_plan *p, int step, int variant, error *err)
     return ASSAY_OK;
 }
 
-/* Each thread's own memory, as much as the variant wants that wants most. */
+/* Each thread's own memory, as much as the variant wants that wants most, and what threads have in common that share tasks. */
 static status make_rooms(compiled_plan *p, compiled_step *s, error *err) {
+    enum { LINE = 64, TEAM_BUFFERS = 3 };
     int64_t most = 0;
+    bool shares = false;
     for (int v = 0; v < s->described->n_variants; v++) {
         int64_t bytes = s->described->variants[v].room_bytes;
         most = bytes > most ? bytes : most;
+        shares |= s->described->variants[v].shared;
     }
     if (most == 0) {
         return ASSAY_OK;
     }
-    enum { LINE = 64 };
     size_t n = (size_t)s->described->n_buffers;
     s->n_rooms = omp_get_max_threads();
     s->rooms = arena_make(&p->memory, (size_t)s->n_rooms, sizeof *s->rooms);
-    for (int t = 0; s->rooms != NULL && t < s->n_rooms; t++) {
+    s->team_parts = arena_make(&p->memory, (size_t)s->n_rooms, sizeof *s->team_parts);
+    char *sums = arena_make(&p->memory, shares ? (size_t)s->n_rooms * 2 * COMPILE_TEAM_SUMS * sizeof(double) + LINE : LINE, 1);
+    void (*meeting)(void) = meet;
+    bool made = s->rooms != NULL && s->team_parts != NULL && sums != NULL;
+    for (int t = 0; made && t < s->n_rooms; t++) {
         char *room = arena_make(&p->memory, (size_t)most + LINE, 1);
-        s->rooms[t] = arena_make(&p->memory, n + 1, sizeof *s->rooms[t]);
-        if (room == NULL || s->rooms[t] == NULL) {
-            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+        s->rooms[t] = arena_make(&p->memory, n + 1 + TEAM_BUFFERS, sizeof *s->rooms[t]);
+        made = room != NULL && s->rooms[t] != NULL;
+        if (made) {
+            memcpy(s->rooms[t], s->buffers, n * sizeof *s->buffers);
+            s->rooms[t][n] = room + (-(uintptr_t)room & (LINE - 1));
+            s->rooms[t][n + 1] = s->team_parts[t];
+            s->rooms[t][n + 2] = sums + (-(uintptr_t)sums & (LINE - 1));
+            memcpy(&s->rooms[t][n + 3], &meeting, sizeof meeting);
         }
-        memcpy(s->rooms[t], s->buffers, n * sizeof *s->buffers);
-        s->rooms[t][n] = room + (-(uintptr_t)room & (LINE - 1));
     }
-    return s->rooms != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    return made ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
 }
 
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {

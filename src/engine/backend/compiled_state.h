@@ -25,7 +25,8 @@ typedef struct compiled_step {
     compiled_kernel_fn *in_parts; /* of the first variant, whose tasks fall into the parts of its chain */
     void **buffers;
     int n_rooms;                /* threads that have one; 0: no variant wants any */
-    void ***rooms;              /* by thread: the buffers and, behind them, the thread's own room */
+    void ***rooms;              /* by thread: the buffers and, behind them, the thread's own room, and what a shared variant takes */
+    int64_t (*team_parts)[2];   /* by thread: of such, its number and how many there are */
     const compile_step *described;
     op_call call; /* with this plan's own tensors */
     outputs out;

@@ -189,7 +189,8 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
                                         .name = choice_name(own->choice),
                                         .other_stores = own->choice == LOOPS_OTHER_STORES,
                                         .in_parts = own->in_parts,
-                                        .room_bytes = own->room_bytes};
+                                        .room_bytes = own->room_bytes,
+                                        .shared = own->shared};
     }
     *out = (compile_step){.n_variants = s->n_variants,
                           .variants = variants,

@@ -25,6 +25,7 @@ typedef struct compile_options {
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool divides;     /* quotients are computed as such, beside which the processor multiplies; not by inverses */
     bool scans_in_parts; /* running sums down narrow rows in parts of the rows, not of the columns */
+    bool shares_tasks; /* threads take parts of the rows of tasks of which a core's own cache does not hold enough */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;
 
@@ -56,6 +57,8 @@ typedef struct compile_operand {
     const int64_t *strides; /* by the argument's dimensions */
 } compile_operand;
 
+enum { COMPILE_TEAM_SUMS = 8 };
+
 /* One way to compute a step; all ways take the same buffers. */
 typedef struct compile_variant {
     const char *symbol; /* of the kernel in the source */
@@ -64,6 +67,9 @@ typedef struct compile_variant {
     bool other_stores;  /* its results pass the caches where the compiler would not have them do so, or the other way round */
     bool in_parts;      /* its tasks can be run by the parts of the chain that the step is in */
     int64_t room_bytes; /* memory that each thread brings for itself, as one buffer more, on a line of memory; 0: none */
+    bool shared;        /* all threads go through all tasks, each a part of every task's rows. Behind the room come three buffers more: two
+                           int64_t, the thread's number and how many there are; room for 2 COMPILE_TEAM_SUMS doubles for each of them, the
+                           same for all; and a void (*)(void) that comes back when all of them have called it */
 } compile_variant;
 
 typedef struct compile_step {

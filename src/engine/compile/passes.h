@@ -174,7 +174,8 @@ typedef struct kernel {
     const char *symbol;
     loop_choice choice;
     bool in_parts;      /* can be run by the parts of its step's chain */
-    int64_t room_bytes; /* set by the emitter: memory of its own that each thread brings */
+    int64_t room_bytes; /* set by the emitter: memory of its own that each thread brings; and that all threads go through all tasks */
+    bool shared;
     bool is_product;
     product_form product;
     bool has_frame;

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, like prelude.h: what tasks that go on side by side call. */
 
+/* Comes back when all threads have come. */
+VECTOR_INLINE void meet(void *where) {
+    void (*all)(void);
+    memcpy(&all, &where, sizeof all);
+    all();
+}
+
+/* Of what threads have left, a line of memory each. */
+VECTOR_INLINE double sum_of_parts(const double *sums, int64_t parts) {
+    double sum = 0;
+    for (int64_t p = 0; p < parts; p++) {
+        sum += sums[8 * p];
+    }
+    return sum;
+}
+
 /* Lines past the caches of what may begin within a line: with what was kept of the bytes before it, it makes whole lines, and what is left is
    kept. Where nothing lies before or behind, what makes no whole line is stored as it is. Before `made` is room for a line. */
 VECTOR_INLINE void stream_joined(void *to, void *made, int64_t bytes, char *kept, _Bool begins, _Bool ends) {

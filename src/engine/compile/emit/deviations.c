@@ -11,6 +11,7 @@
 
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/team.h"
 #include "engine/compile/emit/writing.h"
 
 #include <math.h>
@@ -78,6 +79,9 @@ void emit_open_far(emitter *m, int phase) {
     text far = {0};
     emit_root_result(m, sum);
     emit_root_result(m, squares);
+    if (m->shares) {
+        emit_team_sums(m, phase, false);
+    }
     emit_line(m, "float exact%d = r%d, exact%d = r%d;", sum, sum, squares, squares);
     add_far(m, &far, phase);
     emit_line(m, "if (%s) {", text_get(&far));
@@ -91,6 +95,9 @@ void emit_close_far(emitter *m, int phase) {
     int sum = m->guessed, squares = m->squares;
     emit_root_result(m, sum);
     emit_root_result(m, squares);
+    if (m->shares) {
+        emit_team_sums(m, phase, true);
+    }
     emit_line(m, "exact%d = r%d;", sum, sum);
     emit_line(m, "exact%d = r%d;", squares, squares);
     m->depth--;

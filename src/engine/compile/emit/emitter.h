@@ -44,6 +44,8 @@ typedef struct emitter {
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool turns_rows; /* they take rows of the innermost loop in turns */
     int group_rows;  /* of either: so many rows at a time; 0: they do neither */
+    bool shares;     /* all threads go through all of them, each a part of the rows (team.c) */
+    int team_at;     /* the buffer that says where threads meet then */
     bool twins;      /* they go in pairs, whose texts are each other's but for the names of what is a task's own */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
     int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */

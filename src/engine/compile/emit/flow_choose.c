@@ -8,14 +8,15 @@
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/held.h"
 #include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/team.h"
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/wants.h"
 
 #include <string.h>
 
-/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near. More than a little is no matter for
-   the stack. */
-enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
+/* Of all tasks in flight: half of a core's own cache; most of one where nothing else is near; what threads had better share: all of that
+   goes through the cache beside it. More than a little is no matter for the stack. */
+enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, SHARED_BYTES = 5 << 17, STACK_BYTES = 256 << 10, LEAST_TASKS = 8 };
 
 static bool may_flow(const emitter *m) {
     const kernel *k = m->k;
@@ -173,10 +174,10 @@ static void choose_groups(emitter *m) {
     }
 }
 
-/* Whether its rows of whole blocks lie apart, each from a line of memory on, so that they can be taken in turns. */
+/* Whether its rows lie apart, each from a line of memory on, so that they can be taken in turns; without a whole block they are few lines. */
 static bool turns_rows(emitter *m) {
     const kernel *k = m->k;
-    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size % EMIT_BLOCK_LANES != 0) {
+    if (m->rows || k->n_loops == 0 || k->variables[k->vector].size < EMIT_BLOCK_LANES) {
         return false;
     }
     const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
@@ -225,7 +226,7 @@ static void choose_one_reading(emitter *m) {
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k, *unguessed = k;
     m->flow = FLOW_NONE;
-    m->in_room = m->by_groups = m->joins = m->turns_rows = false;
+    m->in_room = m->by_groups = m->joins = m->turns_rows = m->shares = false;
     m->group_rows = 0;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
@@ -242,7 +243,9 @@ void emit_choose_flow(emitter *m) {
         if (!has_room(m)) {
             m->flow = FLOW_ENDS;
             keep_loads(m);
-            m->flow = count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+            m->shares = count_kept(m) > SHARED_BYTES && emit_may_share(m);
+            m->flow = count_kept(m) / (m->shares ? m->c->options->n_threads : 1) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+            m->shares &= m->flow == FLOW_ENDS;
         }
         choose_groups(m);
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);

@@ -11,6 +11,8 @@
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/wants.h"
 
+#include <stdio.h>
+
 /* --- a task's part of a step --------------------------------------------------------------------------------------------- */
 
 void emit_open_task(emitter *m, int phase, task_scope *s) {
@@ -82,40 +84,52 @@ void emit_piece_behind(emitter *m, int phase, const char *from) {
 
 /* --- rows in groups ------------------------------------------------------------------------------------------------------ */
 
-/* A block of lanes of the row at hand. */
-static void emit_group_piece(emitter *m, int phase) {
-    if (!m->by_groups) {
-        emit_want_phase(m, phase);
+/* Lanes of the row at hand that make no block. */
+typedef struct row_rest {
+    char n[32], from[32];
+} row_rest;
+
+/* A block of lanes of the row at hand; or, not NULL, what is left of it. */
+static void emit_group_piece(emitter *m, int phase, const row_rest *rest) {
+    emit_want_phase(m, phase);
+    if (rest != NULL) {
+        emit_piece(m, phase, rest->n, rest->from);
+    } else if (!m->by_groups) {
         emit_fetch_saved(m, "block");
         emit_piece(m, phase, NULL, "block");
-        return;
+    } else {
+        emit_body(m, phase, true);
+        emit_group_block(m, phase);
     }
-    emit_want_phase(m, phase);
-    emit_body(m, phase, true);
-    emit_group_block(m, phase);
 }
 
-static void emit_group_pieces(emitter *m) {
-    for (int p = m->k->n_phases - 1; p >= 0; p--) {
+static void emit_group_pieces(emitter *m, int only, const row_rest *rest) {
+    for (int p = m->k->n_phases - 1; p >= 0 && only < 0; p--) {
         if (emit_is_side_by_side(m, p)) {
             task_scope s;
             emit_enter_rows(m, p);
             emit_open_task(m, p, &s);
-            emit_group_piece(m, p);
+            emit_group_piece(m, p, rest);
             emit_close_task(m, &s);
         }
+    }
+    if (only >= 0) {
+        emit_group_piece(m, only, rest);
     }
 }
 
 void emit_groups(emitter *m, int only) {
     definition at_place;
+    row_rest left;
     emit_open_groups(m, only, &at_place);
-    if (only >= 0) {
-        emit_group_piece(m, only);
-    } else {
-        emit_group_pieces(m);
+    emit_group_pieces(m, only, NULL);
+    int64_t rest = emit_open_group_rest(m, only, &at_place);
+    if (rest > 0) {
+        snprintf(left.n, sizeof left.n, "%lld", (long long)rest);
+        snprintf(left.from, sizeof left.from, "%lld", (long long)(m->k->variables[m->k->vector].size - rest));
+        emit_group_pieces(m, only, &left);
     }
-    emit_close_groups(m, only, &at_place);
+    emit_close_groups(m, rest, &at_place);
 }
 
 void emit_flow_loops(emitter *m, int phase) {

@@ -7,6 +7,7 @@
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/team.h"
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -78,11 +79,13 @@ static void emit_row_values(emitter *m, int phase) {
             emit_expr(m, i);
         }
     }
+    const size_t from = emit_open_once(m);
     for (int i = 0; i < k->n_roots; i++) {
         if (k->roots[i].phase == phase && !emit_in_loops(m, &k->roots[i])) {
             emit_root(m, i);
         }
     }
+    emit_close_once(m, from);
 }
 
 /* A row's own values that a phase needs, and its stores. */

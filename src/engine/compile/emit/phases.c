@@ -99,7 +99,7 @@ void emit_loops(emitter *m, int phase) {
         emit_want_phase(m, phase);
         emit_body(m, phase, true);
         emit_group_block(m, phase);
-        emit_close_groups(m, phase, &at_place);
+        emit_close_groups(m, emit_open_group_rest(m, phase, &at_place), &at_place);
         memcpy(m->named, named, (size_t)k->n_exprs);
         free(named);
         return;

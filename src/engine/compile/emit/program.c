@@ -15,6 +15,7 @@
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/product.h"
 #include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/team.h"
 #include "engine/compile/emit/together.h"
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/windows.h"
@@ -148,6 +149,9 @@ static void emit_kernel(emitter *m, const char *symbol) {
     emit_twin(m, from);
     emit_copy_abreast(m, from);
     emit_joined_room(m);
+    if (m->shares) {
+        emit_team(m, k->n_buffers + 1);
+    }
     if (k->checks) {
         emit_line(m, "uint64_t bad = 0;");
     }
@@ -221,7 +225,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->reduced = 0;
     m->room_bytes = 0;
     m->page_tasks = m->group_rows = 0;
-    m->turns_rows = m->twins = false;
+    m->turns_rows = m->twins = m->shares = false;
     m->flow_lanes = 0;
     m->guessed = m->squares = -1;
     m->guesses = false;
@@ -249,6 +253,7 @@ char *emit_program(compiler *c, const char **body, const char **lacking) {
             if (memory) {
                 emit_kernel(&m, k->symbol);
                 k->room_bytes = m.room_bytes;
+                k->shared = m.shares;
             }
             if (m.failed) {
                 const expr *e = &k->exprs[m.lacking];

@@ -5,6 +5,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/held.h"
 #include "engine/compile/emit/place_keys.h"
+#include "engine/compile/emit/team.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/writing.h"
 
@@ -206,7 +207,11 @@ static void emit_lanes_in_halves(emitter *m, int i) {
             emit_line(m, "const %s a%d_%lld_%lld = %s;", type, i, (long long)half, (long long)l, text_get(&joined));
         }
     }
-    emit_line(m, extreme ? "const %s r%d = nan%d ? __builtin_nan(\"\") : a%d_1_0;" : "const %s r%d = a%d_1_0;", type, i, i, i);
+    if (extreme) {
+        emit_line(m, "const %s r%d = nan%d ? __builtin_nan(\"\") : a%d_1_0;", type, i, i, i);
+    } else {
+        emit_line(m, "const %s %s%d = a%d_1_0;", type, emit_result_name(m), i, i);
+    }
     m->out.failed |= joined.failed;
     text_clear(&joined);
 }
@@ -310,7 +315,7 @@ void emit_root_result(emitter *m, int i) {
         return;
     }
     if (emit_is_held(m, i)) {
-        emit_line(m, "const float r%d = %s(&held%d);", i, r->how == RED_SUM ? "sum_of_held_f32" : "largest_of_held_f32", i);
+        emit_line(m, "const float %s%d = %s(&held%d);", emit_result_name(m), i, r->how == RED_SUM ? "sum_of_held_f32" : "largest_of_held_f32", i);
         return;
     }
     if (m->k->lanes > 1 && !placed) {
@@ -320,7 +325,7 @@ void emit_root_result(emitter *m, int i) {
     if (m->k->lanes > 1) {
         emit_places_together(m, i);
     }
-    emit_line(m, "const %s r%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), i, placed ? "p" : "a", i);
+    emit_line(m, "const %s %s%d = %s%d[0];", placed ? "int64_t" : dialect_type(r->dtype), emit_result_name(m), i, placed ? "p" : "a", i);
 }
 
 /* Places first, whose values may be others' results. */
@@ -432,5 +437,15 @@ static void emit_kept_results(emitter *m, int phase) {
 
 void emit_results(emitter *m, int phase) {
     emit_lanes_together(m, phase);
+    if (!m->shares) {
+        emit_kept_results(m, phase);
+        return;
+    }
+    if (m->squares >= 0) { /* those are known, and nothing else is summed */
+        return;
+    }
+    emit_team_sums(m, phase, false);
+    const size_t from = emit_open_once(m);
     emit_kept_results(m, phase);
+    emit_close_once(m, from);
 }
