@@ -33,6 +33,7 @@ static const function functions[] = {
     {.name = "gelu_backward", .has_gradient = true},
     {.name = "silu_backward", .has_gradient = true},
     {.name = "gelu_backward", .approximate = "tanh", .has_gradient = true},
+    {.name = "sqrt"},
     {.name = "rsqrt"},
     {.name = "erf"},
     {.name = "log2"},

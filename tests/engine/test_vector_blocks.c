@@ -79,6 +79,8 @@ static const function functions[] = {
     {FN_NORMAL_CDF, ASSAY_F16, normal_cdf_exact, RELATIVE(6e-4), 5e-9, PLAIN, NULL},
     {FN_RSQRT, ASSAY_BF16, rsqrt_exact, RELATIVE(6.2e-5), 0, PLAIN, NULL},
     {FN_RSQRT, ASSAY_F16, rsqrt_exact, RELATIVE(6.2e-5), 0, PLAIN, NULL},
+    {FN_SQRT, ASSAY_BF16, sqrt, RELATIVE(1.2e-7), 1.1e-19, PLAIN, NULL},
+    {FN_SQRT, ASSAY_F16, sqrt, RELATIVE(1.2e-7), 1.1e-19, PLAIN, NULL},
     {FN_ERF, ASSAY_BF16, erf, RELATIVE(1.2e-3), 0, PLAIN, NULL},
     {FN_ERF, ASSAY_F16, erf, RELATIVE(1.3e-4), 0, PLAIN, NULL},
     {FN_LOG2, ASSAY_BF16, log2, RELATIVE(6.5e-6), 0, PLAIN, NULL},

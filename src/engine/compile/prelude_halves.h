@@ -156,6 +156,18 @@ VECTOR_INLINE void log2_block_halves(float *to, const float *from, int n) {
 #endif
 }
 
+VECTOR_INLINE void sqrt_block_halves(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        four_to(to + l, four_sqrt(four_at(from + l, n - l)), n - l);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = __builtin_sqrtf(from[l]);
+    }
+#endif
+}
+
 VECTOR_INLINE void rsqrt_block_halves(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {

@@ -176,9 +176,9 @@ static void emit_after_block(emitter *m, bool passes) {
             emit_halves_store(m, r, i, passes);
             continue;
         }
-        if (narrowed && m->spares_stores && !emit_is_joined(m, i)) {
+        if (emit_scan_narrows(r) || (narrowed && m->spares_stores && !emit_is_joined(m, i))) {
             char before[48];
-            snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, m->pairs));
+            snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, narrowed && m->pairs));
             snprintf(after, sizeof after, ", made%d);", i);
             emit_address_call(m, before, r->buffer, r->at, after);
             continue;

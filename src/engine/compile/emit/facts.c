@@ -97,9 +97,14 @@ bool emit_scans_along(const emitter *m) {
     return m->k->n_roots > 0 && m->k->roots[0].kind == ROOT_SCAN && m->k->vector >= 0 && !m->rows;
 }
 
+bool emit_scan_narrows(const root *r) {
+    return r->kind == ROOT_SCAN && r->dtype == ASSAY_F32 && dialect_narrow(r->store_dtype, false) != NULL;
+}
+
 /* Running sums down rows of lanes, each of which may go past the caches when it is made. */
 bool emit_scans_past(const emitter *m, const root *r) {
-    return r->kind == ROOT_SCAN && m->rows && m->k->scan_parts == 0 && r->store_dtype == r->dtype && !m->c->options->few_stores;
+    return r->kind == ROOT_SCAN && m->rows && m->k->scan_parts == 0 && (r->store_dtype == r->dtype || emit_scan_narrows(r)) &&
+           !m->c->options->few_stores;
 }
 
 bool emit_is_streamed(const emitter *m, const root *r) {

@@ -42,6 +42,8 @@ bool emit_is_dense_load(const emitter *m, const expr *e);
 bool emit_reads_memory_of(const emitter *m, int buffer);
 /* Whether an element of a phase may be computed twice: it is stored, and nothing that is stored is read. */
 bool emit_may_repeat(const emitter *m, int phase);
+/* Whether a running sum of f32 is stored as halves. */
+bool emit_scan_narrows(const root *r);
 /* Whether a root goes past the caches; whether any does; whether a phase's loops do nothing but store, so. */
 bool emit_scans_past(const emitter *m, const root *r);
 bool emit_is_streamed(const emitter *m, const root *r);

@@ -168,6 +168,10 @@ static void rsqrt_loop(const pointwise_halves *h) {
     run_either(h, (function){.one = four_rsqrt}, (function){.one = four_rsqrt});
 }
 
+static void root_loop(const pointwise_halves *h) {
+    run_either(h, (function){.one = four_sqrt}, (function){.one = four_sqrt});
+}
+
 static void erf_loop(const pointwise_halves *h) {
     run_either(h, (function){.one = four_erf_for_bf16}, (function){.one = four_erf_for_f16});
 }
@@ -276,7 +280,7 @@ static void elu_backward_loop(const pointwise_halves *h) {
         [PW_EXP] = exp_loop, [PW_SIGMOID] = sigmoid_loop, [PW_TANH] = tanh_loop, [PW_SILU] = silu_loop,                \
         [PW_GELU] = gelu_loop, [PW_GELU_TANH] = gelu_tanh_loop, [PW_GELU_BACKWARD] = gelu_backward_loop,               \
         [PW_GELU_TANH_BACKWARD] = gelu_tanh_backward_loop, [PW_SILU_BACKWARD] = silu_backward_loop,                    \
-        [PW_RSQRT] = rsqrt_loop, [PW_ERF] = erf_loop, [PW_ELU] = elu_loop, [PW_ELU_BACKWARD] = elu_backward_loop       \
+        [PW_SQRT] = root_loop, [PW_RSQRT] = rsqrt_loop, [PW_ERF] = erf_loop, [PW_ELU] = elu_loop, [PW_ELU_BACKWARD] = elu_backward_loop       \
     }
 #else
 #define LOOPS {NULL}
