@@ -2,7 +2,8 @@
 /* Batch and group norm by rows with results that no cache holds. What shares a statistic is read from memory once and kept,
    in the computing type or, where all tensors are f16 or all bf16, as it is, where L2 holds it. Piece by piece the unit that is kept is finished and stored past the caches, and
    the next unit is read into its place: so memory reads while it writes, and one unit's room is enough. Read where they lie,
-   a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. */
+   a channel's rows would not stay in L2: they lie a power of two apart as often as not, in the same few of its sets. Of a channel that is
+   larger than L2 the first samples are kept, and the others read a second time. */
 #include "engine/kernels/cpu/norm_ring.h"
 
 #include "engine/kernels/cpu/parallel.h"
@@ -155,6 +156,7 @@ static double centre_of(const channel_norm *s, const ring_step *step) {
 
 static void step_piece(const ring *r, const piece *p, const piece *next) {
     const channel_norm *s = r->s;
+    const bool is_kept = p->sample + p->rows <= s->ring_samples;
     channel_moment *m = NULL;
     const int64_t *strides = s->v.is_batch ? s->n_stride : s->c_stride;
     ring_step step = {.type = s->type[NORM_X],
@@ -164,26 +166,26 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
                       .x_step = strides[NORM_X],
                       .dy_step = strides[NORM_DY],
                       .to_step = strides[NORM_OUT],
-                      .kept_step = (s->v.is_batch ? s->block : 1) * s->S * s->ring_size};
+                      .kept_step = is_kept ? (s->v.is_batch ? s->block : 1) * s->S * s->ring_size : 0};
     if (r->finishes && has_piece(&r->finishing, p)) {
         const channel_unit *u = &r->finishing;
         for (int64_t i = 0; i < p->rows; i++) {
             step.finish[i] = s->v.is_batch ? channel_step_to(r->whole, u, u->n_from + p->sample + i, u->c_from + p->channel)
                                            : channel_step_to(r->whole, u, u->n_from + p->sample, u->c_from + p->channel + i);
         }
-        step.from = p->x;
-        step.from_dy = p->dy;
+        step.from = is_kept ? p->x : operand_at(s, NORM_X, u, p);
+        step.from_dy = is_kept ? p->dy : s->is_backward ? operand_at(s, NORM_DY, u, p) : NULL;
         step.to = operand_at(s, NORM_OUT, u, p);
     }
     if (r->reads && has_piece(&r->reading, p)) {
         const channel_unit *u = &r->reading;
         bool asks = next != NULL && has_piece(u, next);
         m = channel_step_from(s, u->n_from + p->sample, u->c_from + p->channel, &step);
-        step.kept = p->x;
+        step.kept = is_kept ? p->x : NULL;
         step.next = operand_at(s, NORM_X, u, p);
         step.after = asks ? operand_at(s, NORM_X, u, next) : step.next;
         if (s->is_backward) {
-            step.kept_dy = p->dy;
+            step.kept_dy = is_kept ? p->dy : NULL;
             step.next_dy = operand_at(s, NORM_DY, u, p);
             step.after_dy = asks ? operand_at(s, NORM_DY, u, next) : step.next_dy;
         } else if (p->rows > 1 && m->n == 0) {

@@ -40,6 +40,7 @@ typedef struct channel_norm {
     char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
     int64_t ring_bytes; /* a thread's */
     int64_t ring_piece; /* elements of a row taken at a time there */
+    int64_t ring_samples; /* of a unit's samples so many are kept, the others read twice */
     int64_t ring_rows;  /* rows taken at a time, which come from memory side by side */
     int64_t ring_size;  /* bytes of an element there */
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
