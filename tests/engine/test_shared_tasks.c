@@ -16,7 +16,7 @@ typedef struct shape {
 static const shape shapes[] = {
     {64, 9, 56, 56, "f32", true, true},  {131, 9, 28, 28, "f32", false, true}, {150, 9, 40, 30, "f32", true, true},
     {47, 11, 64, 64, "f64", false, true}, {200, 9, 32, 32, "bf16", false, true}, {40, 9, 16, 16, "f32", false, false},
-    {64, 9, 55, 57, "f32", true, true},
+    {64, 9, 55, 57, "f32", true, true},  {230, 9, 16, 263, "f32", true, true}, /* of which two threads keep a part */
 };
 
 static op_table *table;
@@ -69,6 +69,11 @@ static void move_first_numbers(const shape *s, graph *g) {
     }
 }
 
+/* Whether some rows are read twice. */
+static bool keeps_part(const plan *p) {
+    return strstr(((const compiled_plan *)p)->program.body, "group = kept_to;") != NULL;
+}
+
 static bool shares(const plan *p) {
     return strstr(((const compiled_plan *)p)->program.body, "meet(buffers[") != NULL;
 }
@@ -92,6 +97,7 @@ static void check(const shape *s, bool backward) {
             print_error("%s shared by %d threads:\n%s", wanted ? "not" : "unexpectedly", counts[i], source);
             assert_true(false);
         }
+        assert_int_equal(keeps_part(p), s->n == 230 && counts[i] > 1 && counts[i] <= (backward ? 3 : 2));
         case_compare_with(&cases.list[0], &expected, p);
         omp_set_num_threads(counts[i] > 2 ? counts[i] - 1 : 1);
         case_compare_with(&cases.list[0], &expected, p);

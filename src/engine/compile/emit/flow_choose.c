@@ -184,6 +184,12 @@ static bool turns_rows(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
+/* Of rows that are taken in turns: how many of a thread's can be kept, whole groups. */
+static int64_t rows_that_fit(emitter *m) {
+    const int64_t rows = m->k->variables[m->k->loops[0]].size;
+    return KEPT_BYTES / (count_kept(m) / rows) / EMIT_PAGES * EMIT_PAGES;
+}
+
 /* A single pass in which each lane takes an element in more than once has more to do with what lanes come to than with memory, unless
    that stays in registers: sums of deviations and of their squares, over the second of [64, 512, 1024] in bf16, take 1.5 ms by four
    rows, and 2.2 row by row (two cores of a Zen 4, 2026-11). */
@@ -226,8 +232,9 @@ static void choose_one_reading(emitter *m) {
 void emit_choose_flow(emitter *m) {
     const kernel *k = m->k, *unguessed = k;
     m->flow = FLOW_NONE;
-    m->in_room = m->by_groups = m->joins = m->turns_rows = m->shares = false;
+    m->in_room = m->by_groups = m->joins = m->turns_rows = m->shares = m->behind_kept = false;
     m->group_rows = 0;
+    m->kept_rows = 0;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
     }
@@ -244,7 +251,10 @@ void emit_choose_flow(emitter *m) {
             m->flow = FLOW_ENDS;
             keep_loads(m);
             m->shares = count_kept(m) > SHARED_BYTES && emit_may_share(m);
-            m->flow = count_kept(m) / (m->shares ? m->c->options->n_threads : 1) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
+            if (count_kept(m) / (m->shares ? m->c->options->n_threads : 1) > KEPT_BYTES) {
+                m->kept_rows = m->shares && turns_rows(m) ? rows_that_fit(m) : 0;
+                m->flow = m->kept_rows > 0 ? FLOW_ENDS : FLOW_NONE;
+            }
             m->shares &= m->flow == FLOW_ENDS;
         }
         choose_groups(m);

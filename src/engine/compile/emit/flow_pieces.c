@@ -118,7 +118,7 @@ static void emit_group_pieces(emitter *m, int only, const row_rest *rest) {
     }
 }
 
-void emit_groups(emitter *m, int only) {
+static void emit_groups_at_hand(emitter *m, int only) {
     definition at_place;
     row_rest left;
     emit_open_groups(m, only, &at_place);
@@ -130,6 +130,26 @@ void emit_groups(emitter *m, int only) {
         emit_group_pieces(m, only, &left);
     }
     emit_close_groups(m, rest, &at_place);
+}
+
+/* Of rows that are not kept every phase reads what it needs. */
+void emit_groups(emitter *m, int only) {
+    int *const saved_in = m->saved_in;
+    emit_groups_at_hand(m, only);
+    if (m->kept_rows == 0) {
+        return;
+    }
+    m->saved_in = arena_make(m->c->memory, (size_t)m->k->n_exprs, sizeof *saved_in);
+    if (m->saved_in != NULL) {
+        for (int i = 0; i < m->k->n_exprs; i++) {
+            m->saved_in[i] = -1;
+        }
+        m->behind_kept = true;
+        emit_groups_at_hand(m, only);
+        m->behind_kept = false;
+    }
+    m->out.failed |= m->saved_in == NULL;
+    m->saved_in = saved_in;
 }
 
 void emit_flow_loops(emitter *m, int phase) {

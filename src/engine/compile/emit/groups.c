@@ -51,7 +51,8 @@ void emit_open_groups(emitter *m, int only, definition *at_place) {
         emit_open_loop(m, k->loops[i]);
     }
     if (m->shares) {
-        emit_line(m, "for (int64_t group = rows_from; group < rows_to; group += %d) {", rows);
+        emit_line(m, "for (int64_t group = %s; group < %s; group += %d) {", m->behind_kept ? "kept_to" : "rows_from",
+                  m->kept_rows > 0 && !m->behind_kept ? "kept_to" : "rows_to", rows);
     } else {
         emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, rows);
     }

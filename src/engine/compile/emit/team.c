@@ -2,7 +2,7 @@
 /* Tasks that all threads go through together, each a part of the rows. What a thread keeps of a task until it is finished is less by as
    much, so that the caches of several cores hold what that of one does not. When all have read their part, and left what it comes to for the
    others, each adds up the same numbers in the same order. One meeting a task is enough: what is left of one is written over two tasks later,
-   when all have been at the next one's. */
+   when all have been at the next one's. Of rows that are more than that holds the first ones are kept (flow_pieces.c). */
 #include "engine/compile/emit/team.h"
 
 #include "engine/compile/emit/facts.h"
@@ -48,6 +48,10 @@ void emit_team(emitter *m, int behind) {
                   (long long)groups);
     } else {
         emit_line(m, "const int64_t rows_to = %lld * (%lld * (part + 1) / parts);", (long long)group, (long long)groups);
+    }
+    if (m->kept_rows > 0) {
+        emit_line(m, "const int64_t kept_to = rows_from + %lld < rows_to ? rows_from + %lld : rows_to;", (long long)m->kept_rows,
+                  (long long)m->kept_rows);
     }
     m->team_at = behind + 2;
 }

@@ -209,8 +209,8 @@ static void choose_neighbours(channel_norm *s, int n_operands, arena *memory) {
 }
 
 /* Whether a ring is worth it that keeps some of a channel's samples, while the others are read twice. Two cores of a Granite Rapids, f32:
-   the gradient of [64, 64, 112, 112] 27.8 -> 22.6 ms, of which 7 of 16 samples are kept; batch norm of [512, 64, 112, 112] 167 -> 111, 1 of
-   7 (2026-11; threads share channels as well, which these were too large for). */
+   the gradient of [64, 64, 112, 112] 27.8 -> 22.6 ms, of which 18 of a thread's 32 samples are kept; batch norm of [512, 64, 112, 112] 167 ->
+   111, 36 of 256 (2026-11; threads share such channels as well then). */
 static bool keeps_part(const channel_norm *s, int64_t fits, int64_t sample) {
     return s->ring_steps && s->v.is_batch && cpu_is_intel() && fits / sample >= s->ring_rows;
 }
