@@ -46,7 +46,7 @@ typedef struct emitter {
     int group_rows;  /* of either: so many rows at a time; 0: they do neither */
     bool shares;     /* all threads go through all of them, each a part of the rows (team.c) */
     int team_at;     /* the buffer that says where threads meet then */
-    int64_t kept_rows; /* of a thread's rows so many are kept then, the others read twice; 0: all */
+    int64_t kept_rows; /* of a thread's rows so many are kept then, the others, if it has more, read twice */
     bool behind_kept;  /* such others are at hand */
     bool twins;      /* they go in pairs, whose texts are each other's but for the names of what is a task's own */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */

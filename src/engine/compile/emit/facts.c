@@ -43,7 +43,9 @@ int64_t emit_group_elems(const emitter *m) {
 
 int64_t emit_saved_elems(const emitter *m) {
     const kernel *k = m->k;
-    int64_t n = m->group_rows > 0 ? emit_group_elems(m) : emit_visited(m);
+    int64_t n = m->shares            ? m->kept_rows * k->variables[k->vector].size
+                : m->group_rows > 0 ? emit_group_elems(m)
+                                    : emit_visited(m);
     for (int i = 0; m->group_rows > 0 && i < k->n_loops - 1; i++) {
         n *= k->variables[k->loops[i]].size;
     }

@@ -184,10 +184,12 @@ static bool turns_rows(emitter *m) {
     return inner->tile == 0 && inner->size >= EMIT_PAGES && emit_is_aligned(m, k->n_phases - 1);
 }
 
-/* Of rows that are taken in turns: how many of a thread's can be kept, whole groups. */
+/* Of rows that threads share: as many as each has, or those that can be kept, in whole groups. */
 static int64_t rows_that_fit(emitter *m) {
-    const int64_t rows = m->k->variables[m->k->loops[0]].size;
-    return KEPT_BYTES / (count_kept(m) / rows) / EMIT_PAGES * EMIT_PAGES;
+    const int64_t rows = m->k->variables[m->k->loops[0]].size, groups = (rows + EMIT_PAGES - 1) / EMIT_PAGES;
+    const int64_t own = (groups + m->c->options->n_threads - 1) / m->c->options->n_threads;
+    const int64_t fit = KEPT_BYTES / (count_kept(m) / rows) / EMIT_PAGES;
+    return EMIT_PAGES * (own < fit ? own : fit);
 }
 
 /* A single pass in which each lane takes an element in more than once has more to do with what lanes come to than with memory, unless
@@ -250,12 +252,9 @@ void emit_choose_flow(emitter *m) {
         if (!has_room(m)) {
             m->flow = FLOW_ENDS;
             keep_loads(m);
-            m->shares = count_kept(m) > SHARED_BYTES && emit_may_share(m);
-            if (count_kept(m) / (m->shares ? m->c->options->n_threads : 1) > KEPT_BYTES) {
-                m->kept_rows = m->shares && turns_rows(m) ? rows_that_fit(m) : 0;
-                m->flow = m->kept_rows > 0 ? FLOW_ENDS : FLOW_NONE;
-            }
-            m->shares &= m->flow == FLOW_ENDS;
+            m->kept_rows = count_kept(m) > SHARED_BYTES && emit_may_share(m) && turns_rows(m) ? rows_that_fit(m) : 0;
+            m->shares = m->kept_rows > 0;
+            m->flow = m->shares || count_kept(m) <= KEPT_BYTES ? FLOW_ENDS : FLOW_NONE;
         }
         choose_groups(m);
         m->in_room = m->flow != FLOW_NONE && (m->joins || count_kept(m) > STACK_BYTES);

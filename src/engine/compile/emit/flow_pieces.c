@@ -136,7 +136,7 @@ static void emit_groups_at_hand(emitter *m, int only) {
 void emit_groups(emitter *m, int only) {
     int *const saved_in = m->saved_in;
     emit_groups_at_hand(m, only);
-    if (m->kept_rows == 0) {
+    if (!m->shares) {
         return;
     }
     m->saved_in = arena_make(m->c->memory, (size_t)m->k->n_exprs, sizeof *saved_in);

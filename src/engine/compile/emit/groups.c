@@ -14,16 +14,17 @@ static void define_place(emitter *m, bool of_rest, definition *made) {
     int inner = k->loops[k->n_loops - 1];
     int64_t row = m->rows ? k->lanes : k->variables[k->vector].size, stride = emit_group_elems(m);
     int64_t others = m->group_rows - 1, rest = row % emit_block_lanes(m);
+    const char *group = m->shares ? "(group - rows_from)" : "group";
     text outer = {0};
     for (int i = k->n_loops - 2; i >= 0; i--) {
         text_addf(&outer, " + %lld * v%d", (long long)stride, k->loops[i]);
         stride *= k->variables[k->loops[i]].size;
     }
     if (of_rest) { /* behind all blocks of the group */
-        emit_define(m, made, "const int64_t ", "place = %lld * group + %lld + %lld * (v%d - group)%s", (long long)row,
+        emit_define(m, made, "const int64_t ", "place = %lld * %s + %lld + %lld * (v%d - group)%s", (long long)row, group,
                     (long long)(others * (row - rest)), (long long)rest, inner, text_get(&outer));
     } else {
-        emit_define(m, made, "const int64_t ", "place = %lld * group + %lld * block + %d * (v%d - group)%s", (long long)row,
+        emit_define(m, made, "const int64_t ", "place = %lld * %s + %lld * block + %d * (v%d - group)%s", (long long)row, group,
                     (long long)others, emit_block_lanes(m), inner, text_get(&outer));
     }
     m->out.failed |= outer.failed;
@@ -52,7 +53,7 @@ void emit_open_groups(emitter *m, int only, definition *at_place) {
     }
     if (m->shares) {
         emit_line(m, "for (int64_t group = %s; group < %s; group += %d) {", m->behind_kept ? "kept_to" : "rows_from",
-                  m->kept_rows > 0 && !m->behind_kept ? "kept_to" : "rows_to", rows);
+                  m->behind_kept ? "rows_to" : "kept_to", rows);
     } else {
         emit_line(m, "for (int64_t group = 0; group < %lld; group += %d) {", (long long)size, rows);
     }

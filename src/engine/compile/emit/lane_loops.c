@@ -67,8 +67,6 @@ void emit_open_loop(emitter *m, int v) {
     if (m->k->scan_parts > 0) {
         emit_line(m, m->before ? "for (int64_t v%d = 0; v%d < parts[task]; v%d++) {"
                                : "for (int64_t v%d = parts[task]; v%d < parts[task + 1]; v%d++) {", v, v, v);
-    } else if (m->shares && v == m->k->loops[0]) {
-        emit_line(m, "for (int64_t v%d = rows_from; v%d < rows_to; v%d++) {", v, v, v);
     } else if (loop->tile > 0 && loop->limit % loop->tile != 0) {
         emit_line(m, "for (int64_t v%d = 0; v%d < %lld && %lld * v%d + v%d < %lld; v%d++) {", v, v, (long long)loop->size,
                   (long long)loop->tile, loop->block, v, (long long)loop->limit, v);

@@ -2,7 +2,8 @@
 /* Tasks that all threads go through together, each a part of the rows. What a thread keeps of a task until it is finished is less by as
    much, so that the caches of several cores hold what that of one does not. When all have read their part, and left what it comes to for the
    others, each adds up the same numbers in the same order. One meeting a task is enough: what is left of one is written over two tasks later,
-   when all have been at the next one's. Of rows that are more than that holds the first ones are kept (flow_pieces.c). */
+   when all have been at the next one's. Of more rows than that holds, or than a thread was planned to have,
+   the first ones are kept, and the others read twice (flow_pieces.c). */
 #include "engine/compile/emit/team.h"
 
 #include "engine/compile/emit/facts.h"
@@ -38,21 +39,17 @@ bool emit_may_share(const emitter *m) {
 }
 
 void emit_team(emitter *m, int behind) {
-    const kernel *k = m->k;
-    int64_t rows = k->variables[k->loops[0]].size, group = m->group_rows > 0 ? m->group_rows : 1, groups = (rows + group - 1) / group;
+    const long long rows = (long long)m->k->variables[m->k->loops[0]].size, group = m->group_rows, groups = (rows + group - 1) / group;
     emit_line(m, "const int64_t part = ((const int64_t *)buffers[%d])[0], parts = ((const int64_t *)buffers[%d])[1];", behind, behind);
     emit_line(m, "double *const sums = buffers[%d];", behind + 1);
-    emit_line(m, "const int64_t rows_from = %lld * (%lld * part / parts);", (long long)group, (long long)groups);
+    emit_line(m, "const int64_t rows_from = %lld * (%lld * part / parts);", group, groups);
     if (rows % group != 0) {
-        emit_line(m, "const int64_t rows_to = part == parts - 1 ? %lld : %lld * (%lld * (part + 1) / parts);", (long long)rows, (long long)group,
-                  (long long)groups);
+        emit_line(m, "const int64_t rows_to = part == parts - 1 ? %lld : %lld * (%lld * (part + 1) / parts);", rows, group, groups);
     } else {
-        emit_line(m, "const int64_t rows_to = %lld * (%lld * (part + 1) / parts);", (long long)group, (long long)groups);
+        emit_line(m, "const int64_t rows_to = %lld * (%lld * (part + 1) / parts);", group, groups);
     }
-    if (m->kept_rows > 0) {
-        emit_line(m, "const int64_t kept_to = rows_from + %lld < rows_to ? rows_from + %lld : rows_to;", (long long)m->kept_rows,
-                  (long long)m->kept_rows);
-    }
+    emit_line(m, "const int64_t kept_to = rows_from + %lld < rows_to ? rows_from + %lld : rows_to;", (long long)m->kept_rows,
+              (long long)m->kept_rows);
     m->team_at = behind + 2;
 }
 

@@ -129,10 +129,14 @@ static inline __attribute__((always_inline)) void NAMED(vec_12)(const REAL *xr, 
             NAMED(vec) i0 = NAMED(get)(xi + at0), i1 = NAMED(get)(xi + at1), i2 = NAMED(get)(xi + at2), i3 = NAMED(get)(xi + at3);
             NAMED(vec) ar = r0 + r2, ai = i0 + i2, br = r0 - r2, bi = i0 - i2, cr = r1 + r3, ci = i1 + i3;
             NAMED(vec) dr = i1 - i3, di = r3 - r1; /* -i times the difference */
-            zr[0][a] = ar + cr, zi[0][a] = ai + ci;
-            zr[1][a] = br + dr, zi[1][a] = bi + di;
-            zr[2][a] = ar - cr, zi[2][a] = ai - ci;
-            zr[3][a] = br - dr, zi[3][a] = bi - di;
+            zr[0][a] = ar + cr;
+            zi[0][a] = ai + ci;
+            zr[1][a] = br + dr;
+            zi[1][a] = bi + di;
+            zr[2][a] = ar - cr;
+            zi[2][a] = ai - ci;
+            zr[3][a] = br - dr;
+            zi[3][a] = bi - di;
         }
 #pragma GCC unroll 4
         for (int b = 0; b < 4; b++) {

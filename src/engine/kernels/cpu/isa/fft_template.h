@@ -252,6 +252,7 @@ static void NAMED(store)(void *dst, int64_t n, int64_t stride, fft_lanes lanes, 
     }
 }
 
+/* In this order. */
 #include "engine/kernels/cpu/isa/fft_steps.h"
 
 #include "engine/kernels/cpu/isa/fft_passes.h"
