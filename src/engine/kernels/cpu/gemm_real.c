@@ -2,6 +2,7 @@
 /* Which code multiplies: oneDNN for f32 and bf16 (f16 in f32), our own tiles for f64 and integers. */
 #include "engine/kernels/cpu/gemm_real.h"
 
+#include "base/pages.h"
 #include "device/caches.h"
 #include "engine/kernels/cpu/isa/gemm_loops.h"
 #include "engine/kernels/cpu/onednn.h"
@@ -101,14 +102,25 @@ static bool is_row(const gemm_shape *s) {
     return (s->batch == 1 || s->summand[0] == 0) && (s->m == 1 || s->summand[1] == 0) && is_unit && !may_be_c && s->beta.f == 1;
 }
 
+/* Whether oneDNN is faster for bringing b to a layout of its own first, in the run. Rows of b that lie a page or more apart halve its
+   speed where it takes them as they are (2048 x 768 x 3072: 128 GFLOP/s, and 230 so; Sapphire Rapids, 2026-11); bringing b there costs
+   about as much as 50 rows of a. Rows of bf16 it pairs anew for every block of rows of a: worth doing once where those are many and b is
+   small (8192 x 128 x 128: 145 us, and 125 so; Granite Rapids, 2026-11). */
+static bool wants_own_layout(const gemm_real *g) {
+    enum { MANY_ROWS = 512, MOST_ROWS = 4096, SMALL_NUMEL = 1 << 16, LEAST_COLUMNS = 32 };
+    const gemm_shape *s = &g->shape;
+    const int64_t *b = g->strides[1];
+    if (s->m >= MANY_ROWS && b[1] * (int64_t)dtype_size(g->compute) >= PAGE_BYTES) {
+        return true;
+    }
+    bool is_small = s->n >= LEAST_COLUMNS && s->k * s->n <= SMALL_NUMEL;
+    return g->compute == ASSAY_BF16 && s->batch == 1 && b[2] == 1 && is_small && s->m >= MOST_ROWS;
+}
+
 static status prepare_library(gemm_real *g, arena *memory, error *err) {
     const gemm_shape *s = &g->shape;
     onednn_matmul m = {.dtype = g->compute, .batch = s->batch, .m = s->m, .n = s->n, .k = s->k, .alpha = s->alpha.f};
-    /* Rows of b that lie a page or more apart halve oneDNN's speed where it takes them as they are (2048 x 768 x 3072: 128
-       GFLOP/s, and 230 with b brought to its own layout first; Sapphire Rapids, 2026-11). Bringing it there costs about
-       as much as 50 rows of a. */
-    enum { PAGE_BYTES = 4096, MANY_ROWS = 512 };
-    m.own_layouts = s->m >= MANY_ROWS && g->strides[1][1] * (int64_t)dtype_size(g->compute) >= PAGE_BYTES;
+    m.own_layouts = wants_own_layout(g);
     m.adds_row = g->adds_row = g->adds_c && is_row(s);
     g->adds_c = m.adds_c = g->adds_c && !g->adds_row;
     memcpy(m.a, g->strides[0], sizeof m.a);
