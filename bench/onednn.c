@@ -109,6 +109,9 @@ static status add_part(onednn_direction direction, const conv_shape *shape, cons
 static status convolution_of(const op_call *call, const outputs *out, char *const *targets, bool own_layouts, arena *memory,
                              own *o, error *err) {
     bool backward = strstr(call->op->signature.name, "backward") != NULL;
+    if (backward && !(call->args[10].bools[0] && call->args[10].bools[1])) {
+        return fail(err, ASSAY_UNSUPPORTED, "this bench knows gradients of both input and weight only");
+    }
     conv_shape *shape = arena_make(memory, 1, sizeof *shape);
     if (shape == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a shape");

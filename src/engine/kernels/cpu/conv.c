@@ -2,10 +2,11 @@
 /* convolution and convolution_backward: the sums of schema/window.h, each by oneDNN or by own loops, with bias and its
    gradient around them. Own loops serve f64 and integers, and in f32 the shapes for which oneDNN's reorders take longer than
    its sums: kernels of one element, channels convolved each by itself, few channels (conv_tiles.h, conv_channels.h,
-   conv_outer.h say which). */
+   conv_outer.h say which). In bf16 kernels of one element are oneDNN's matrix products (conv_products.h). */
 #include "engine/kernels/cpu/conv_channels.h"
 #include "engine/kernels/cpu/conv_outer.h"
 #include "engine/kernels/cpu/conv_own.h"
+#include "engine/kernels/cpu/conv_products.h"
 #include "engine/kernels/cpu/conv_tiles.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/onednn.h"
@@ -26,6 +27,7 @@ typedef struct conv_sum {
     bool staged[N_SIDES];
     stage stages[N_SIDES];
     onednn *library;              /* NULL: one of the others */
+    conv_products *products;
     conv_own *own;
     conv_tiles *tiles;
     conv_channels *channels;
@@ -122,6 +124,26 @@ static void take_bias_apart(conv_sum *c) {
     }
 }
 
+/* The weight's gradient goes through a stage: products leave it in f32. */
+static status prepare_products(conv_sum *c, arena *memory, error *err) {
+    if (!conv_products_takes(&c->spec)) {
+        return ASSAY_UNSUPPORTED;
+    }
+    onednn_conv spec = c->spec;
+    stage sums;
+    bool is_weight = spec.direction == ONEDNN_TO_WEIGHT;
+    if (is_weight) {
+        TRY(stage_prepare(&sums, c->side[WEIGHT], ASSAY_F32, memory, err));
+        five_strides(sums.layout.strides, spec.shape->spatial, spec.weight);
+    }
+    TRY(conv_products_prepare(&spec, memory, &c->products, err));
+    if (is_weight) {
+        c->staged[WEIGHT] = true;
+        c->stages[WEIGHT] = sums;
+    }
+    return ASSAY_OK;
+}
+
 static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     dtype t = c->side[NARROW]->dtype;
     c->is_empty = is_empty(c->spec.shape);
@@ -144,7 +166,10 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
         if (conv_outer_takes(&c->spec)) {
             return conv_outer_prepare(&c->spec, memory, &c->outer, err);
         }
-        status result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
+        status result = prepare_products(c, memory, err);
+        if (result == ASSAY_UNSUPPORTED) {
+            result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
+        }
         if (result != ASSAY_UNSUPPORTED) {
             return result;
         }
@@ -321,6 +346,8 @@ static status sum_run(conv_sum *c, error *err) {
     }
     if (c->library != NULL) {
         TRY(onednn_run(c->library, &data, err));
+    } else if (c->products != NULL) {
+        TRY(conv_products_run(c->products, &data, err));
     } else if (c->channels != NULL) {
         conv_channels_run(c->channels, &data);
     } else if (c->outer != NULL) {
@@ -357,6 +384,7 @@ static void clear(kernel_plan *plan) {
     conv_state *s = plan->state;
     for (int i = 0; s != NULL && i < s->n_sums; i++) {
         onednn_free(s->sums[i].library);
+        conv_products_free(s->sums[i].products);
     }
 }
 
@@ -426,8 +454,9 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-static const char note[] = "bf16 by oneDNN, f32 by oneDNN (windows of 3 x 3 by Winograd's algorithm) or own loops (kernels of one "
-                           "element, depthwise, few channels), f16 converted to f32 for them; f64 and integers by own loops";
+static const char note[] = "bf16 by oneDNN (kernels of one element as matrix products), f32 by oneDNN (windows of 3 x 3 by Winograd's "
+                           "algorithm) or own loops (kernels of one element, depthwise, few channels), f16 converted to f32 for them; "
+                           "f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

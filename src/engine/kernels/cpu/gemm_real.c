@@ -75,10 +75,12 @@ static void operand_tensor(const gemm_shape *s, int which, tensor *t) {
     memcpy(t->strides, strides, 3 * sizeof *strides);
 }
 
-/* oneDNN wants one of the two matrix dimensions to be dense, no overlap, and every batch apart. */
-static bool library_takes(const tensor *t) {
+/* oneDNN wants one of the two matrix dimensions to be dense, no overlap, and every batch apart, or an operand to be the same for all. */
+static bool library_takes(const tensor *t, bool is_output) {
     bool has_unit = t->strides[2] == 1 || t->strides[1] == 1 || t->sizes[1] == 1 || t->sizes[2] == 1;
-    return has_unit && stage_is_disjoint(t);
+    tensor one = *t;
+    one.sizes[0] = t->strides[0] == 0 && !is_output ? 1 : t->sizes[0];
+    return has_unit && stage_is_disjoint(&one);
 }
 
 static status stage_operands(gemm_real *g, bool is_library, arena *memory, error *err) {
@@ -86,7 +88,7 @@ static status stage_operands(gemm_real *g, bool is_library, arena *memory, error
         tensor t;
         operand_tensor(&g->shape, i, &t);
         memcpy(g->strides[i], t.strides, sizeof g->strides[i]);
-        g->staged[i] = t.dtype != g->compute || (is_library && !library_takes(&t));
+        g->staged[i] = t.dtype != g->compute || (is_library && !library_takes(&t, i == 2));
         if (g->staged[i]) {
             TRY(stage_prepare(&g->stages[i], &t, g->compute, memory, err));
             memcpy(g->strides[i], g->stages[i].layout.strides, sizeof g->strides[i]);

@@ -230,7 +230,8 @@ static dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t *md) {
 
 /* --- matrix products -------------------------------------------------------------------------------------------------- */
 
-/* Strides of dimensions of size 1 mean nothing, but oneDNN wants them to look like a matrix's. */
+/* Strides of dimensions of size 1 mean nothing, but oneDNN wants them to look like a matrix's. One matrix for all of a batch has a batch
+   of 1 itself. */
 static status matrix_desc(dnnl_memory_desc_t *md, dtype t, int64_t batch, int64_t rows, int64_t columns,
                           const int64_t *strides, error *err) {
     int64_t row = strides[1], column = strides[2], each = strides[0];
@@ -246,7 +247,7 @@ static status matrix_desc(dnnl_memory_desc_t *md, dtype t, int64_t batch, int64_
         CALL(dnnl_memory_desc_init_by_strides, md, 2, sizes, type_of(t), steps);
         return ASSAY_OK;
     }
-    dnnl_dims_t sizes = {batch, rows, columns}, steps = {each, row, column};
+    dnnl_dims_t sizes = {each != 0 ? batch : 1, rows, columns}, steps = {each != 0 ? each : rows * columns, row, column};
     CALL(dnnl_memory_desc_init_by_strides, md, 3, sizes, type_of(t), steps);
     return ASSAY_OK;
 }
@@ -282,7 +283,7 @@ static status matmul_build(const onednn_matmul *s, arena *memory, onednn *o, dnn
     dnnl_memory_desc_t a, b, c, row;
     TRY(matrix_desc(&a, s->dtype, s->batch, s->m, s->k, s->a, err));
     TRY(matrix_desc(&b, s->dtype, s->batch, s->k, s->n, s->b, err));
-    TRY(matrix_desc(&c, s->dtype, s->batch, s->m, s->n, s->c, err));
+    TRY(matrix_desc(&c, s->sums_f32 ? ASSAY_F32 : s->dtype, s->batch, s->m, s->n, s->c, err));
     dnnl_dims_t row_sizes = {1, s->n, s->n}, row_steps = {s->n, 1, 1};
     row_sizes[1] = s->batch > 1 ? 1 : s->n;
     row_steps[1] = s->batch > 1 ? s->n : 1;

@@ -13,7 +13,8 @@
    omp_get_max_threads() threads. */
 typedef struct onednn onednn;
 
-/* c = alpha * (a b) + summand (+ the old c): f32 or bf16. Strides in elements: batch, row, column. */
+/* c = alpha * (a b) + summand (+ the old c): f32 or bf16. Strides in elements: batch, row, column; a batch's of 0 is the same matrix for
+   all, of a or b. */
 typedef struct onednn_matmul {
     dtype dtype;
     int64_t batch, m, n, k;
@@ -21,6 +22,7 @@ typedef struct onednn_matmul {
     double alpha;
     bool adds_row; /* a row [n] is added to every row, after alpha */
     bool adds_c;   /* what c holds is added */
+    bool sums_f32; /* c is f32 whatever the type */
     bool own_layouts; /* b is brought to a layout of oneDNN's choice, in the run */
 } onednn_matmul;
 
