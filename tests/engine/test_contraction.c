@@ -38,10 +38,42 @@ static void batches_agree(void **state) {
         arg args[2] = {check_tensor(&k, all_types[i], 3, (const int64_t[]){5, 7, 11}, (const int[]){1, 0, 2}),
                        check_tensor(&k, all_types[i], 3, (const int64_t[]){5, 11, 3}, (const int[]){0, 2, 1})};
         check_agrees(&k, "bmm", args, false);
-        memset(args[1].tensor->strides, 0, sizeof(int64_t)); /* one matrix for all batches */
-        check_agrees(&k, "bmm", args, false);
+        for (int side = 1; side >= 0; side--) { /* one matrix for all batches */
+            int64_t step = args[side].tensor->strides[0];
+            args[side].tensor->strides[0] = 0;
+            check_agrees(&k, "bmm", args, false);
+            args[side].tensor->strides[0] = step;
+        }
         check_drop_tensors(&k);
     }
+    check_close(&k);
+}
+
+/* Rows by the thousand of few columns, whose copies are made for some rows at a time, with summands of every kind. */
+static void long_products_agree(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16, ASSAY_I8};
+    static const int64_t rows[] = {8192, 6272, 8190, 4099}, summands[][2] = {{0, 9}, {1, 9}, {0, 1}, {1, 1}}; /* 0: rows */
+    static const int turned[] = {1, 0};
+    int threads = omp_get_max_threads();
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(types) * countof(rows) * countof(summands); i++) {
+        dtype t = types[i / countof(summands) / countof(rows)];
+        int64_t m = rows[i / countof(summands) % countof(rows)];
+        const int64_t *summand = summands[i % countof(summands)];
+        arg args[5] = {check_tensor(&k, t, 2, (const int64_t[]){summand[0] != 0 ? 1 : m, summand[1]}, NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){m, 20}, i % 2 ? turned : NULL),
+                       check_tensor(&k, t, 2, (const int64_t[]){20, 9}, i % 3 ? turned : NULL),
+                       {.kind = ARG_NUMBER, .number = number_of_int(i % 2 ? 1 : 3)},
+                       {.kind = ARG_NUMBER, .number = number_of_int(i % 3 ? 1 : 2)}};
+        omp_set_num_threads(1 + (int)i % 3);
+        check_agrees(&k, "addmm", args, false);
+        check_agrees(&k, "mm", args + 1, false);
+        assert_int_equal(omp_get_max_threads(), 1 + (int)i % 3); /* small products run on one, and leave the others there */
+        check_drop_tensors(&k);
+    }
+    omp_set_num_threads(threads);
     check_close(&k);
 }
 
@@ -168,7 +200,9 @@ static const conv_case convs[] = {
     {3, 2, 16, 16, 5, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 16, 24, 9, 1, 1, 0, 1, 1, 0, true, false},
     {2, 2, 16, 24, 9, 1, 2, 0, 1, 1, 1, true, false},   {2, 9, 17, 50, 17, 1, 1, 0, 1, 1, 0, false, false},
     {2, 8, 40, 16, 5, 1, 1, 0, 1, 2, 0, false, false},  {2, 83, 24, 18, 3, 1, 1, 0, 1, 2, 0, false, false},
-    {2, 23, 8, 9, 17, 1, 1, 0, 1, 1, 0, false, false},
+    {2, 23, 8, 9, 17, 1, 1, 0, 1, 1, 0, false, false},  {2, 2, 63, 20, 12, 1, 1, 0, 1, 1, 0, false, false},
+    {2, 2, 20, 63, 12, 1, 1, 0, 1, 1, 0, false, false}, {1, 2, 16, 19, 63, 1, 1, 0, 1, 1, 0, false, false},
+    {2, 2, 16, 1, 12, 1, 1, 0, 1, 1, 0, false, false},
     /* few channels */
     {2, 2, 3, 17, 33, 7, 2, 3, 1, 1, 0, false, false},  {2, 2, 3, 8, 20, 5, 1, 2, 2, 1, 0, false, false},
     {2, 2, 6, 16, 9, 3, 1, 1, 1, 2, 0, false, false},   {3, 1, 3, 8, 7, 3, 1, 1, 1, 1, 0, false, false},
@@ -329,7 +363,7 @@ static void bad_convolutions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree),          cmocka_unit_test(batches_agree),
-        cmocka_unit_test(parts_of_batches_agree),
+        cmocka_unit_test(parts_of_batches_agree),  cmocka_unit_test(long_products_agree),
         cmocka_unit_test(sums_agree),              cmocka_unit_test(beta_zero_reads_nothing),
         cmocka_unit_test(no_product_leaves_the_summand),
         cmocka_unit_test(bad_products),            cmocka_unit_test(convolutions_agree),

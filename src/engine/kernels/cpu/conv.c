@@ -144,6 +144,55 @@ static status prepare_products(conv_sum *c, arena *memory, error *err) {
     return ASSAY_OK;
 }
 
+/* Of bf16 oneDNN has code for channels each by themselves, which reorders small images in less time than they take to be widened, and
+   gradients of strides; for weights of more than 3 x 3 it takes up to seven times as long (Granite Rapids, 2026-11). */
+static bool library_is_faster(const conv_sum *c) {
+    enum { H = WINDOW_DIMS - 2, W = WINDOW_DIMS - 1, LEAST_POSITIONS = 400, LEAST_TO_WIDE = 196, FEW_TAPS = 9 };
+    const conv_shape *s = c->spec.shape;
+    int64_t positions = s->narrow[H] * s->narrow[W];
+    switch (c->spec.direction) {
+    case ONEDNN_TO_NARROW:
+        return positions < LEAST_POSITIONS;
+    case ONEDNN_TO_WIDE:
+        return positions < LEAST_TO_WIDE || s->stride[H] > 1 || s->stride[W] > 1;
+    default:
+        return s->kernel[H] * s->kernel[W] <= FEW_TAPS;
+    }
+}
+
+/* Channels each by itself, in halves as they are: their copies in f32 would go to memory and back. */
+static status prepare_halves(conv_sum *c, dtype t, arena *memory, error *err) {
+    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && !library_is_faster(c));
+    if (!is_half || c->added != NULL) {
+        return ASSAY_UNSUPPORTED;
+    }
+    c->compute = c->spec.dtype = t;
+    c->spec.bias = c->side[BIAS] != NULL;
+    TRY(stage_sides(c, memory, err));
+    return conv_channels_takes(&c->spec) ? conv_channels_prepare(&c->spec, memory, &c->channels, err) : ASSAY_UNSUPPORTED;
+}
+
+/* The fastest of what sums in f32, or multiplies bf16: UNSUPPORTED where there is nothing for the shape, or no such instructions. */
+static status prepare_in(conv_sum *c, dtype compute, arena *memory, error *err) {
+    c->compute = c->spec.dtype = compute;
+    c->spec.bias = c->side[BIAS] != NULL;
+    TRY(stage_sides(c, memory, err));
+    if (compute == ASSAY_F32 && conv_channels_takes(&c->spec)) {
+        return conv_channels_prepare(&c->spec, memory, &c->channels, err);
+    }
+    if (conv_tiles_takes(&c->spec)) {
+        return conv_tiles_prepare(&c->spec, memory, &c->tiles, err);
+    }
+    if (conv_outer_takes(&c->spec)) {
+        return conv_outer_prepare(&c->spec, memory, &c->outer, err);
+    }
+    status result = prepare_products(c, memory, err);
+    if (result == ASSAY_UNSUPPORTED) {
+        result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
+    }
+    return result == ASSAY_UNSUPPORTED && conv_channels_takes(&c->spec) ? conv_channels_prepare(&c->spec, memory, &c->channels, err) : result;
+}
+
 static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     dtype t = c->side[NARROW]->dtype;
     c->is_empty = is_empty(c->spec.shape);
@@ -151,31 +200,17 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
         take_bias_apart(c);
         return ASSAY_OK;
     }
-    bool is_half = t == ASSAY_F16 || (t == ASSAY_BF16 && (c->added != NULL || !library_takes_bf16(c)));
-    c->compute = is_half ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
-    c->spec.bias = c->side[BIAS] != NULL;
-    if ((c->compute == ASSAY_F32 || c->compute == ASSAY_BF16) && library_takes(c->spec.shape)) {
-        c->spec.dtype = c->compute;
-        TRY(stage_sides(c, memory, err));
-        if (conv_channels_takes(&c->spec)) {
-            return conv_channels_prepare(&c->spec, memory, &c->channels, err);
-        }
-        if (conv_tiles_takes(&c->spec)) {
-            return conv_tiles_prepare(&c->spec, memory, &c->tiles, err);
-        }
-        if (conv_outer_takes(&c->spec)) {
-            return conv_outer_prepare(&c->spec, memory, &c->outer, err);
-        }
-        status result = prepare_products(c, memory, err);
-        if (result == ASSAY_UNSUPPORTED) {
-            result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
-        }
+    bool is_float = t == ASSAY_F32 || t == ASSAY_F16 || t == ASSAY_BF16;
+    if (is_float && library_takes(c->spec.shape)) {
+        bool in_bf16 = t == ASSAY_BF16 && c->added == NULL && library_takes_bf16(c);
+        status result = prepare_halves(c, t, memory, err);
+        result = result == ASSAY_UNSUPPORTED && in_bf16 ? prepare_in(c, ASSAY_BF16, memory, err) : result;
+        result = result == ASSAY_UNSUPPORTED ? prepare_in(c, ASSAY_F32, memory, err) : result;
         if (result != ASSAY_UNSUPPORTED) {
             return result;
         }
     }
-    c->compute = c->compute == ASSAY_BF16 ? ASSAY_F32 : c->compute;
-    c->spec.dtype = c->compute;
+    c->compute = c->spec.dtype = is_float ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
     take_bias_apart(c);
     TRY(stage_sides(c, memory, err));
     return conv_own_prepare(&c->spec, memory, &c->own, err);
@@ -456,7 +491,7 @@ static status prepare_backward(kernel_plan *plan, error *err) {
 
 static const char note[] = "bf16 by oneDNN (kernels of one element as matrix products), f32 by oneDNN (windows of 3 x 3 by Winograd's "
                            "algorithm) or own loops (kernels of one element, depthwise, few channels), f16 converted to f32 for them; "
-                           "f64 and integers by own loops";
+                           "depthwise windows over large images of bf16, f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

@@ -287,7 +287,7 @@ static status matmul_build(const onednn_matmul *s, arena *memory, onednn *o, dnn
     dnnl_dims_t row_sizes = {1, s->n, s->n}, row_steps = {s->n, 1, 1};
     row_sizes[1] = s->batch > 1 ? 1 : s->n;
     row_steps[1] = s->batch > 1 ? s->n : 1;
-    CALL(dnnl_memory_desc_init_by_strides, &row, s->batch > 1 ? 3 : 2, row_sizes, type_of(s->dtype), row_steps);
+    CALL(dnnl_memory_desc_init_by_strides, &row, s->batch > 1 ? 3 : 2, row_sizes, type_of(s->sums_f32 ? ASSAY_F32 : s->dtype), row_steps);
     bool is_bias = s->adds_row && (float)s->alpha == 1;
     dnnl_memory_desc_t inner_b = s->own_layouts ? any_layout(&b) : b;
     dnnl_matmul_desc_t desc;

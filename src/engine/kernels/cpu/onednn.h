@@ -22,7 +22,7 @@ typedef struct onednn_matmul {
     double alpha;
     bool adds_row; /* a row [n] is added to every row, after alpha */
     bool adds_c;   /* what c holds is added */
-    bool sums_f32; /* c is f32 whatever the type */
+    bool sums_f32; /* c and the row are f32 whatever the type */
     bool own_layouts; /* b is brought to a layout of oneDNN's choice, in the run */
 } onednn_matmul;
 

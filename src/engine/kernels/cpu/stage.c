@@ -110,25 +110,29 @@ static void copy_run(const stage *s, char *copy, char *outer, int64_t n, bool lo
     }
 }
 
-static void copy_all(const stage *s, char *outer, bool load) {
-    const loop *l = &s->l;
-    if (l->numel == 0) {
-        return;
-    }
+typedef struct copying {
+    const stage *s;
+    char *outer;
+    bool load;
+} copying;
+
+static void copy_share(const void *context) {
+    const copying *c = context;
+    const loop *l = &c->s->l;
     int64_t row = l->sizes[0], chunks = (row + CHUNK - 1) / CHUNK, rows = l->numel / row;
-    double bytes = (double)l->numel * (double)(dtype_size(s->outer) + dtype_size(s->inner));
-    const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(bytes))
-    {
-        parallel_enter(watch);
-        int64_t from, to, index[TENSOR_MAX_DIMS], offsets[LOOP_MAX_OPERANDS];
-        parallel_share(rows * chunks, 1, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            int64_t start = i % chunks * CHUNK, n = row - start < CHUNK ? row - start : CHUNK;
-            loop_seek(l, i / chunks * row + start, index, offsets);
-            copy_run(s, (char *)s->data + offsets[0], outer + offsets[1], n, load);
-        }
-        parallel_leave(watch);
+    int64_t from, to, index[TENSOR_MAX_DIMS], offsets[LOOP_MAX_OPERANDS];
+    parallel_share(rows * chunks, 1, &from, &to);
+    for (int64_t i = from; i < to; i++) {
+        int64_t start = i % chunks * CHUNK, n = row - start < CHUNK ? row - start : CHUNK;
+        loop_seek(l, i / chunks * row + start, index, offsets);
+        copy_run(c->s, (char *)c->s->data + offsets[0], c->outer + offsets[1], n, c->load);
+    }
+}
+
+static void copy_all(const stage *s, char *outer, bool load) {
+    if (s->l.numel > 0) {
+        double bytes = (double)s->l.numel * (double)(dtype_size(s->outer) + dtype_size(s->inner));
+        parallel_run(parallel_threads(bytes), copy_share, &(copying){s, outer, load});
     }
 }
 
