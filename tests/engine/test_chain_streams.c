@@ -56,6 +56,23 @@ static void tasks_of_rows_ask_for_the_next(void **state) {
     assert_false(compile_norm(1, 32, true).asks); /* 512 KiB: near anyway */
 }
 
+/* Whether a program, which is one chain of so many parts, has those words in it. */
+static bool asks_in_chain(const char *source, int64_t parts, const char *words) {
+    arena memory = {0};
+    error err = {0};
+    graph g;
+    compiled_program program;
+    assert_int_equal(graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, &err), ASSAY_OK);
+    assert_int_equal(compile_graph(&memory, &g, &(compile_options){.n_threads = 2}, &program, &err), ASSAY_OK);
+    assert_int_equal(program.n_chains, 1);
+    assert_int_equal(program.chains[0].parts, parts);
+    bool asks = strstr(program.body, words) != NULL;
+    graph_clear(&g);
+    arena_clear(&memory);
+    return asks;
+}
+
 /* What the last kernel of a chain reads once more, where its results pass the caches, lets it ask for what the first reads of the next part. */
 static void last_kernels_ask_for_the_next_part(void **state) {
     (void)state;
@@ -65,21 +82,16 @@ static void last_kernels_ask_for_the_next_part(void **state) {
                                  "return %%gx, %%gw, %%gb\n";
     for (int large = 0; large < 2; large++) {
         char source[1024];
-        arena memory = {0};
-        error err = {0};
-        graph g;
-        compiled_program program;
         const int n = large ? 32 : 2;
         snprintf(source, sizeof source, format, n, n, n, n, n);
-        assert_int_equal(graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err), ASSAY_OK);
-        assert_int_equal(graph_allocate(&g, &device_cpu, &err), ASSAY_OK);
-        assert_int_equal(compile_graph(&memory, &g, &(compile_options){.n_threads = 2}, &program, &err), ASSAY_OK);
-        assert_int_equal(program.n_chains, 1);
-        assert_int_equal(program.chains[0].parts, 4 * n);
-        assert_true((strstr(program.body, "+ 65536, 256)") != NULL) == large); /* 16 channels of 64 x 64 on */
-        graph_clear(&g);
-        arena_clear(&memory);
+        assert_true(asks_in_chain(source, 4 * n, "+ 65536, 256)") == large); /* 16 channels of 64 x 64 on */
     }
+}
+
+/* Two kernels that read a buffer's one end and its other read nothing twice: the second has memory to wait for itself. */
+static void kernels_of_two_ends_do_not(void **state) {
+    (void)state;
+    assert_false(asks_in_chain("graph turned\n%x = input(T([32, 512, 1024], f32))\n%y = roll(%x, [3], [1])\nreturn %y\n", 32, "fetch_far(b"));
 }
 
 /* Sums of squares have no time for it. */
@@ -94,6 +106,7 @@ int main(void) {
         cmocka_unit_test(tasks_of_rows_ask_for_the_next),
         cmocka_unit_test(dear_phases_ask_for_the_next),
         cmocka_unit_test(last_kernels_ask_for_the_next_part),
+        cmocka_unit_test(kernels_of_two_ends_do_not),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -370,6 +370,20 @@ static int64_t step_of_part(const partition *p, index_sum at) {
     return first;
 }
 
+/* Whether the kernel reads what lies between the same two ends of a buffer. */
+static bool reads_range_of(const kernel *k, const expr *load) {
+    int64_t low, high, other_low, other_high;
+    bool reads = false;
+    index_range(load->at, &low, &high);
+    for (int e = 0; e < k->n_exprs && !reads; e++) {
+        if (k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == load->buffer) {
+            index_range(k->exprs[e].at, &other_low, &other_high);
+            reads = low == other_low && high == other_high;
+        }
+    }
+    return reads;
+}
+
 /* What an input's elements are read for once more within a part is near by then, and memory idle: the next part's are asked for instead. */
 static void mark_next_parts(compiler *c, const chain *h) {
     for (int s = h->first + 1; s < h->first + h->n_steps; s++) {
@@ -381,7 +395,7 @@ static void mark_next_parts(compiler *c, const chain *h) {
                 expr *x = &k->exprs[e];
                 bool again = false;
                 for (int before = h->first; before < s && x->kind == EXPR_LOAD; before++) {
-                    again |= is_loaded(c->steps[before].variants[0], x->buffer);
+                    again |= reads_range_of(c->steps[before].variants[0], x);
                 }
                 x->next_part = again && c->buffers[x->buffer].role == BUFFER_INPUT ? step_of_part(&p, x->at) : 0;
             }
