@@ -134,6 +134,10 @@ static void set_blocks(move *m) {
         width = place_rows(m);
         height = least(m->sizes[1], TURN_PLACE_RUN >> m->dst_log2);
     }
+    if (m->turns_across) {
+        width = place_rows(m);
+        height = least(m->sizes[1], MOVE_REST_COLUMNS);
+    }
     m->block[0] = width > 0 ? width : 1;
     m->block[1] = height > 0 ? height : 1;
     m->units = 1;
@@ -149,7 +153,7 @@ static void start(move *m, const box *b, const tensor *dst) {
     m->dst_log2 = m->src_log2 = log2_of(size);
     m->dst = tensor_data(dst) + b->dst_offset * (int64_t)size;
     m->src = NULL;
-    m->stream = m->turns_in_steps = m->turns_in_place = false;
+    m->stream = m->turns_in_steps = m->turns_in_place = m->turns_across = false;
     m->turn_buffers = NULL;
     m->bytes = (double)sizes_numel(b->ndim, b->sizes) * (double)size;
     if (m->bytes >= 4 << 20) { /* smaller boxes leave their lines where the next operator wants them */
@@ -284,22 +288,27 @@ static bool rows_keep_apart(const move *m) {
     return places * ways >= 2 * place_rows(m);
 }
 
+/* A buffer for each thread; false: there is no room. */
+static bool take(move *m, size_t bytes, arena *memory) {
+    m->turn_threads = parallel_threads(m->bytes);
+    m->turn_bytes = bytes;
+    m->turn_buffers = arena_make(memory, (size_t)m->turn_threads, bytes);
+    return m->turn_buffers != NULL;
+}
+
 void move_take_buffers(move *m, arena *memory) {
-    int threads = parallel_threads(m->bytes);
-    if (m->kind != MOVE_TURN || !can_turn_in_steps(m)) {
+    enum { LEAST_ACROSS = 256 }; /* elements, of either dimension: fewer leave more lines cut than whole */
+    if (m->kind != MOVE_TURN || !m->stream) {
         return;
     }
-    if (m->sizes[1] << m->dst_log2 >= LEAST_PLACE_RUN && rows_keep_apart(m)) {
-        m->turns_in_place = true;
-        set_blocks(m);
-        return;
+    bool apart = rows_keep_apart(m);
+    if (can_turn_in_steps(m)) {
+        m->turns_in_place = m->sizes[1] << m->dst_log2 >= LEAST_PLACE_RUN && apart;
+        m->turns_in_steps = !m->turns_in_place && take(m, MOVE_TURN_BYTES, memory);
+    } else if (apart && m->dst_log2 <= 3 && m->sizes[0] >= LEAST_ACROSS && m->sizes[1] >= LEAST_ACROSS) {
+        m->turns_across = take(m, MOVE_REST_COLUMNS * STREAM_LINE_BYTES, memory);
     }
-    m->turn_buffers = arena_make(memory, (size_t)threads, MOVE_TURN_BYTES);
-    if (m->turn_buffers != NULL) {
-        m->turn_threads = threads;
-        m->turns_in_steps = true;
-        set_blocks(m);
-    }
+    set_blocks(m);
 }
 
 /* --- conversions

@@ -13,8 +13,10 @@
 #include <stdalign.h>
 
 /* MOVE_TURN_EDGE: tiles turned round are at most this many elements long: 64 rows of the source in L1, no page twice in the
-   TLB. MOVE_STREAM_ROW: the shortest rows stored past the caches. */
-enum { MOVE_BUFFER_BYTES = 4096, MOVE_STREAM_ROW = 128, MOVE_TURN_EDGE = 64, MOVE_TURN_BYTES = 2 * TURN_BYTES };
+   TLB. MOVE_STREAM_ROW: the shortest rows stored past the caches.
+   MOVE_REST_COLUMNS: whose ends of lines wait beside what is read next in L2. */
+enum { MOVE_BUFFER_BYTES = 4096, MOVE_STREAM_ROW = 128, MOVE_TURN_EDGE = 64, MOVE_TURN_BYTES = 2 * TURN_BYTES,
+       MOVE_REST_COLUMNS = 1024 };
 
 /* From one type to another by one or two loops. */
 typedef struct converter {
@@ -45,9 +47,11 @@ typedef struct move {
     int ndim;
     bool stream; /* past the caches */
     bool turns_in_steps; /* MOVE_TURN past the caches, tile by tile through buffers: */
-    char *turn_buffers;  /* MOVE_TURN_BYTES for each of turn_threads */
+    char *turn_buffers;  /* turn_bytes for each of turn_threads */
+    size_t turn_bytes;
     int turn_threads;
     bool turns_in_place; /* MOVE_TURN past the caches, without buffers */
+    bool turns_across;   /* MOVE_TURN past the caches where rows of dst begin within lines; ends of lines wait in the buffers */
     char *dst;
     const char *src;
     int64_t sizes[TENSOR_MAX_DIMS];

@@ -187,6 +187,22 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
     }
 }
 
+/* A block of source rows, whose ends of dst's lines wait for the block behind it: none is `first`, or `last`. */
+static void turn_on(const move *m, const copy_loops *loops, char *rest, char *dst, const char *src, int64_t n0, int64_t n1, bool first, bool last) {
+    turn_across step = {.log2 = m->dst_log2,
+                        .rows = n0,
+                        .columns = n1,
+                        .from = src,
+                        .from_stride = m->src_strides[0],
+                        .soon = last ? NULL : src + n0 * m->src_strides[0],
+                        .to = dst,
+                        .to_stride = m->dst_strides[1],
+                        .rest = rest,
+                        .first = first,
+                        .last = last};
+    loops->stream_across(&step);
+}
+
 /* Units [from, to): blocks of dimension 0 fastest, then of dimension 1, then the other dimensions. thread: of this move's own,
    whose buffers are taken. A move on one thread may be made by any thread of its caller's. */
 static void run_units(const move *m, const copy_loops *loops, int thread, int64_t from, int64_t to) {
@@ -203,9 +219,10 @@ static void run_units(const move *m, const copy_loops *loops, int thread, int64_
         at_src += index[d] * m->src_strides[d];
     }
     turning t = {.next = 0, .to = NULL};
+    char *own = m->turns_in_steps || m->turns_across ? m->turn_buffers + (size_t)thread * m->turn_bytes : NULL;
     if (m->turns_in_steps) {
-        t.buffer[0] = m->turn_buffers + (size_t)thread * MOVE_TURN_BYTES;
-        t.buffer[1] = t.buffer[0] + TURN_BYTES;
+        t.buffer[0] = own;
+        t.buffer[1] = own + TURN_BYTES;
     }
     for (int64_t unit = from; unit < to; unit++) {
         int64_t n0 = least(m->block[0], m->sizes[0] - index[0]), n1 = least(m->block[1], m->sizes[1] - index[1]);
@@ -213,6 +230,9 @@ static void run_units(const move *m, const copy_loops *loops, int thread, int64_
             turn_next(&t, m, loops, m->dst + at_dst, m->src + at_src);
         } else if (m->turns_in_place && n0 == m->block[0]) {
             turn_in_place(m, loops, m->dst + at_dst, m->src + at_src, n0, n1);
+        } else if (m->turns_across) {
+            bool first = unit == from || index[0] == 0, last = unit + 1 == to || index[0] + n0 == m->sizes[0];
+            turn_on(m, loops, own, m->dst + at_dst, m->src + at_src, n0, n1, first, last);
         } else {
             run_unit(m, loops, m->dst + at_dst, m->kind == MOVE_FILL ? NULL : m->src + at_src, n0, n1);
         }
@@ -281,7 +301,8 @@ void moves_run(const move *moves, int64_t n, bool together) {
     }
     int threads = parallel_threads(total);
     for (int64_t i = 0; i < n; i++) {
-        threads = moves[i].turns_in_steps && moves[i].turn_threads < threads ? moves[i].turn_threads : threads;
+        bool has_buffers = moves[i].turns_in_steps || moves[i].turns_across;
+        threads = has_buffers && moves[i].turn_threads < threads ? moves[i].turn_threads : threads;
     }
     together = together && n > 1 && fewest >= 4 * threads;
     if (threads == 1) {

@@ -469,6 +469,64 @@ static void stream_turned(const turn_step *s) {
     }
 }
 
+/* A line of which `into` bytes are the last of `rest`, the others the first of `made`. */
+static inline void stream_joined(char *to, const char *rest, const char *made, int64_t into) {
+#if defined(__AVX512BW__)
+    /* As two loads: a line put together in memory would be read before it is there. */
+    __mmask64 before = ((__mmask64)1 << into) - 1;
+    __m512i line = _mm512_maskz_loadu_epi8(before, rest + STREAM_LINE - into);
+    _mm512_stream_si512((__m512i *)(void *)to, _mm512_mask_loadu_epi8(line, ~before, made - into));
+#else
+    _Alignas(STREAM_LINE) char line[STREAM_LINE];
+    memcpy(line, rest + STREAM_LINE - into, (size_t)into);
+    memcpy(line + into, made, (size_t)(STREAM_LINE - into));
+    stream_line(to, line);
+#endif
+}
+
+/* One row of dst, of which these are the next bytes. */
+static inline void store_across(const turn_across *s, int64_t column, const char *made, int64_t bytes) {
+    char *to = s->to + column * s->to_stride, *rest = s->rest + column * STREAM_LINE;
+    int64_t into = (int64_t)((uintptr_t)to % STREAM_LINE), at = 0;
+    if (into > 0) {
+        at = bytes < STREAM_LINE - into ? bytes : STREAM_LINE - into; /* what goes to a line that has begun */
+        if (s->first || at < STREAM_LINE - into) {
+            memcpy(to, made, (size_t)at);
+            if (!s->first) {
+                memcpy(to - into, rest + STREAM_LINE - into, (size_t)into);
+            }
+        } else {
+            stream_joined(to - into, rest, made, into);
+        }
+    }
+    for (; at + STREAM_LINE <= bytes; at += STREAM_LINE) {
+        stream_line(to + at, made + at);
+    }
+    if (s->last) {
+        memcpy(to + at, made + at, (size_t)(bytes - at));
+    } else {
+        memcpy(rest, made + bytes - STREAM_LINE, STREAM_LINE);
+    }
+}
+
+/* Some columns at a time, turned round in L1. */
+static void stream_across(const turn_across *s) {
+    enum { COLUMNS = 64, PITCH = TURN_MOST_BYTES + STREAM_LINE };
+    _Alignas(STREAM_LINE) char made[STREAM_LINE + COLUMNS * PITCH]; /* the first line is read with what comes behind it */
+    for (int64_t j = 0; j < s->columns; j += COLUMNS) {
+        int64_t n = s->columns - j < COLUMNS ? s->columns - j : COLUMNS, run = n << s->log2;
+        for (int64_t i = 0; s->soon != NULL && i < s->rows; i++) {
+            for (int64_t at = 0; at < run; at += STREAM_LINE) { /* it may lie outside */
+                __builtin_prefetch((const char *)((uintptr_t)s->soon + (uintptr_t)(i * s->from_stride + (j << s->log2) + at)), 0, 2);
+            }
+        }
+        transpose(made + STREAM_LINE, s->from + (j << s->log2), s->log2, s->rows, n, PITCH, s->from_stride);
+        for (int64_t k = 0; k < n; k++) {
+            store_across(s, j + k, made + STREAM_LINE + k * PITCH, s->rows << s->log2);
+        }
+    }
+}
+
 static void stream(char *dst, const char *src, size_t n_bytes) {
     stream_bytes(dst, src, n_bytes);
 }
@@ -479,4 +537,4 @@ static void settle(void) {
 
 const copy_loops ISA_SYMBOL(copy_loops) = {
     .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .settle = settle,
-    .stream_rows = stream_rows, .turns = turns, .stream_turned = stream_turned, .fill = fill};
+    .stream_rows = stream_rows, .turns = turns, .stream_turned = stream_turned, .stream_across = stream_across, .fill = fill};

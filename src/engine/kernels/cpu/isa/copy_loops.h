@@ -32,6 +32,20 @@ static inline ptrdiff_t turn_pitch(int64_t run) {
     return (ptrdiff_t)run + 64; /* no power of two */
 }
 
+/* The same where rows of dst begin within lines: what rows of the source leave of a line waits for those that come next. */
+enum { TURN_MOST_BYTES = 256 };
+typedef struct turn_across {
+    int log2;
+    int64_t rows, columns; /* of the source; of all rows but the last ones a line or more, and TURN_MOST_BYTES at most, comes to lie in dst */
+    const char *from;
+    ptrdiff_t from_stride;
+    const char *soon; /* the rows that are read next, to come to L2; NULL: none are known */
+    char *to;         /* on no boundary but elements' own */
+    ptrdiff_t to_stride;
+    char *rest;       /* 64 bytes for each column: what was written last, of the rows before and then of these */
+    bool first, last; /* none are before, are behind */
+} turn_across;
+
 /* Strides count bytes and may be negative or 0. Elements have 1 << log2 bytes, log2 in 0..4. */
 typedef struct copy_loops {
     /* n rows of row_bytes. */
@@ -50,6 +64,7 @@ typedef struct copy_loops {
     /* dst and its stride on 64-byte boundaries; turns: whether there is such a step for elements of this size. */
     int (*turns)(int log2);
     void (*stream_turned)(const turn_step *step);
+    void (*stream_across)(const turn_across *step);
     /* n elements of the one at value (which repeats through its 16 bytes); stream: past the caches. */
     void (*fill)(char *dst, const char value[16], int log2, int64_t n, int stream);
 } copy_loops;
