@@ -511,7 +511,7 @@ static inline void store_across(const turn_across *s, int64_t column, const char
 
 /* Some columns at a time, turned round in L1. */
 static void stream_across(const turn_across *s) {
-    enum { COLUMNS = 64, PITCH = TURN_MOST_BYTES + STREAM_LINE };
+    enum { COLUMNS = 16, PITCH = TURN_MOST_BYTES + STREAM_LINE };
     _Alignas(STREAM_LINE) char made[STREAM_LINE + COLUMNS * PITCH]; /* the first line is read with what comes behind it */
     for (int64_t j = 0; j < s->columns; j += COLUMNS) {
         int64_t n = s->columns - j < COLUMNS ? s->columns - j : COLUMNS, run = n << s->log2;
