@@ -190,7 +190,10 @@ static status prepare_in(conv_sum *c, dtype compute, arena *memory, error *err) 
     if (result == ASSAY_UNSUPPORTED) {
         result = onednn_conv_prepare(&c->spec, memory, &c->library, err);
     }
-    return result == ASSAY_UNSUPPORTED && conv_channels_takes(&c->spec) ? conv_channels_prepare(&c->spec, memory, &c->channels, err) : result;
+    if (result == ASSAY_UNSUPPORTED && conv_channels_takes(&c->spec)) { /* bf16 on a CPU without the instructions */
+        result = conv_channels_prepare(&c->spec, memory, &c->channels, err);
+    }
+    return result;
 }
 
 static status sum_prepare(conv_sum *c, arena *memory, error *err) {
@@ -489,9 +492,10 @@ static status prepare_backward(kernel_plan *plan, error *err) {
     return ASSAY_OK;
 }
 
-static const char note[] = "bf16 by oneDNN (kernels of one element as matrix products), f32 by oneDNN (windows of 3 x 3 by Winograd's "
-                           "algorithm) or own loops (kernels of one element, depthwise, few channels), f16 converted to f32 for them; "
-                           "depthwise windows over large images of bf16, f64 and integers by own loops";
+static const char note[] =
+    "f32 by oneDNN (windows of 3 x 3 by Winograd's algorithm) or own loops (kernels of one element, depthwise, few channels); bf16 by "
+    "oneDNN (kernels of one element as matrix products) or own loops (depthwise windows over large images), in f32 where the "
+    "processor has no instructions for it; f16 converted to f32; f64 and integers by own loops";
 
 static const kernel_row rows[] = {
     {"convolution.default", prepare_forward, note},

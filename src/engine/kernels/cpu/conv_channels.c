@@ -118,7 +118,10 @@ static void narrow(const conv_channels *c, const float *from, const int64_t *siz
 
 /* A number of the caller's. */
 static float number_at(const conv_channels *c, const void *data, int64_t i) {
-    return is_half(&c->spec) ? (float)element_load(c->spec.dtype, (const char *)data + i * (int64_t)sizeof(uint16_t)) : ((const float *)data)[i];
+    if (!is_half(&c->spec)) {
+        return ((const float *)data)[i];
+    }
+    return (float)element_load(c->spec.dtype, (const char *)data + i * (int64_t)sizeof(uint16_t));
 }
 
 /* Where narrow channel n's weight of tap t is. */
@@ -206,7 +209,8 @@ static void slide_channel(const conv_channels *c, const float *in, float *out, c
 }
 
 /* A channel of `in`, and all of `out` that come of it. */
-static void slide(const conv_channels *c, const float *in, float *out, const int64_t *out_steps, int64_t group, const void *bias, float *strip) {
+static void slide(const conv_channels *c, const float *in, float *out, const int64_t *out_steps, int64_t group, const void *bias,
+                  float *strip) {
     bool spreads = c->lines.spread[0] > 1 || c->lines.spread[1] > 1;
     if (spreads && !is_finite(c->weight + group * c->taps, c->taps)) {
         slide_plainly(c, in, out, out_steps, group);
@@ -215,8 +219,8 @@ static void slide(const conv_channels *c, const float *in, float *out, const int
     }
 }
 
-static void slide_halves(const conv_channels *c, const char *in, char *out, const int64_t *in_steps, const int64_t *out_steps, int64_t group,
-                         const void *bias, float *strip) {
+static void slide_halves(const conv_channels *c, const char *in, char *out, const int64_t *in_steps, const int64_t *out_steps,
+                         int64_t group, const void *bias, float *strip) {
     const conv_lines *p = &c->lines;
     float *x = c->planes + omp_get_thread_num() * c->plane_elements, *y = x + c->in_elements;
     int64_t numel = p->out[0] * p->out[1], dense[] = {0, numel, numel, p->out[1], 1};

@@ -51,8 +51,9 @@ bool conv_products_takes(const onednn_conv *spec) {
     bool is_weight = spec->direction == ONEDNN_TO_WEIGHT;
     bool has_rows = spec->weight[1] == 1 || (spec->weight[0] == 1 && !is_weight);
     bool is_long = positions_of(s) >= (spec->direction == ONEDNN_TO_WIDE ? LEAST_TO_WIDE : LEAST_POSITIONS);
-    return spec->dtype == ASSAY_BF16 && s->groups == 1 && has_one_element(s) && is_long && has_rows &&
-           is_matrix(spec->narrow, s->narrow) && is_matrix(spec->wide, s->wide) && depth_of(spec) != BAD_DEPTH && !(is_weight && spec->bias);
+    bool has_matrices = has_rows && is_matrix(spec->narrow, s->narrow) && is_matrix(spec->wide, s->wide);
+    return spec->dtype == ASSAY_BF16 && s->groups == 1 && has_one_element(s) && is_long && has_matrices &&
+           depth_of(spec) != BAD_DEPTH && !(is_weight && spec->bias);
 }
 
 static onednn_matmul product_of(const onednn_conv *spec) {

@@ -188,7 +188,8 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
 }
 
 /* A block of source rows, whose ends of dst's lines wait for the block behind it: none is `first`, or `last`. */
-static void turn_on(const move *m, const copy_loops *loops, char *rest, char *dst, const char *src, int64_t n0, int64_t n1, bool first, bool last) {
+static void turn_on(const move *m, const copy_loops *loops, char *rest, char *dst, const char *src, int64_t n0, int64_t n1, bool first,
+                    bool last) {
     turn_across step = {.log2 = m->dst_log2,
                         .rows = n0,
                         .columns = n1,

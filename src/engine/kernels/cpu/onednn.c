@@ -108,8 +108,9 @@ static size_t memory_bytes(const dnnl_memory_desc_t *md) {
     return dnnl_memory_desc_get_size(md) + MEMORY_TAIL + PAGE_BYTES;
 }
 
-/* Memory of our own for a descriptor. It begins in the middle of a page: tensors begin elsewhere in theirs, and a load does not wait for a
-   store as far into its page (96 products of 512 x 64 x 512 in bf16 took 2.5 ms so, and 3.0 from a page's start; Granite Rapids, 2026-11). */
+/* Memory of our own for a descriptor. It begins in the middle of a page, tensors elsewhere in theirs: a load waits for a store that lies
+   as far into its page (96 products of 512 x 64 x 512 in bf16 took 2.5 ms so, and 3.0 from a page's start; Granite Rapids,
+   2026-11). */
 static status make_memory(onednn *o, const dnnl_memory_desc_t *md, arena *memory, dnnl_memory_t *out, error *err) {
     size_t bytes = memory_bytes(md);
     char *data = arena_make(memory, bytes, 1);
