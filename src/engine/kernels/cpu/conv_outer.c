@@ -7,6 +7,7 @@
 
 #include "engine/kernels/cpu/isa/conv_loops.h"
 #include "engine/kernels/cpu/isa/copy_loops.h"
+#include "engine/kernels/cpu/conv_layout.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <string.h>
@@ -32,10 +33,6 @@ struct conv_outer {
     float *left, *right; /* a thread's blocks, turned round */
 };
 
-static bool is_joined(const int64_t *steps, const int64_t *sizes) {
-    return steps[4] == 1 && (sizes[1] == 1 || steps[3] == sizes[2]) && (sizes[0] == 1 || steps[2] == sizes[1] * sizes[2]);
-}
-
 static int64_t padded(int64_t n, int64_t to) {
     return (n + to - 1) / to * to;
 }
@@ -47,13 +44,10 @@ static int64_t least(int64_t a, int64_t b) {
 bool conv_outer_takes(const onednn_conv *spec) {
     enum { LEAST_IMAGES = 4, LEAST_CHANNELS = 8 }; /* of a thread; of a side */
     const conv_shape *s = spec->shape;
-    bool plain = spec->dtype == ASSAY_F32 && spec->direction == ONEDNN_TO_WEIGHT && !spec->bias;
-    for (int d = 0; d < WINDOW_DIMS; d++) {
-        plain = plain && s->kernel[d] == 1 && s->stride[d] == 1 && s->pad[d] == 0 && s->narrow[d] == s->wide[d];
-    }
+    bool plain = spec->dtype == ASSAY_F32 && spec->direction == ONEDNN_TO_WEIGHT && !spec->bias && conv_is_plain(s);
     int64_t narrow = s->narrow_channels / s->groups, wide = s->wide_channels / s->groups;
     double weight_bytes = (double)s->narrow_channels * (double)wide * (sizeof(float) + sizeof(double));
-    return plain && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide) && narrow >= LEAST_CHANNELS &&
+    return plain && conv_is_joined(spec->narrow, s->narrow) && conv_is_joined(spec->wide, s->wide) && narrow >= LEAST_CHANNELS &&
            wide >= LEAST_CHANNELS && s->batch >= (int64_t)LEAST_IMAGES * omp_get_max_threads() &&
            weight_bytes * omp_get_max_threads() <= MOST_BYTES;
 }

@@ -3,6 +3,7 @@
    images at once. The weight's gradient is the sum over images of narrow x wide^T, in f32. */
 #include "engine/kernels/cpu/conv_products.h"
 
+#include "engine/kernels/cpu/conv_layout.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <string.h>
@@ -25,20 +26,6 @@ static int64_t positions_of(const conv_shape *s) {
     return s->narrow[0] * s->narrow[1] * s->narrow[2];
 }
 
-/* Whether an image's positions follow each other in memory. */
-static bool is_matrix(const int64_t *steps, const int64_t *sizes) {
-    return (sizes[2] == 1 || steps[4] == 1) && (sizes[1] == 1 || steps[3] == sizes[2]) &&
-           (sizes[0] == 1 || steps[2] == sizes[1] * sizes[2]);
-}
-
-static bool has_one_element(const conv_shape *s) {
-    bool one = true;
-    for (int d = 0; d < WINDOW_DIMS; d++) {
-        one = one && s->kernel[d] == 1 && s->stride[d] == 1 && s->pad[d] == 0 && s->narrow[d] == s->wide[d];
-    }
-    return one;
-}
-
 static int64_t depth_of(const onednn_conv *spec) {
     const conv_shape *s = spec->shape;
     return spec->direction == ONEDNN_TO_NARROW ? s->wide_channels
@@ -51,8 +38,8 @@ bool conv_products_takes(const onednn_conv *spec) {
     bool is_weight = spec->direction == ONEDNN_TO_WEIGHT;
     bool has_rows = spec->weight[1] == 1 || (spec->weight[0] == 1 && !is_weight);
     bool is_long = positions_of(s) >= (spec->direction == ONEDNN_TO_WIDE ? LEAST_TO_WIDE : LEAST_POSITIONS);
-    bool has_matrices = has_rows && is_matrix(spec->narrow, s->narrow) && is_matrix(spec->wide, s->wide);
-    return spec->dtype == ASSAY_BF16 && s->groups == 1 && has_one_element(s) && is_long && has_matrices &&
+    bool has_matrices = has_rows && conv_is_joined(spec->narrow, s->narrow) && conv_is_joined(spec->wide, s->wide);
+    return spec->dtype == ASSAY_BF16 && s->groups == 1 && conv_is_plain(s) && is_long && has_matrices &&
            depth_of(spec) != BAD_DEPTH && !(is_weight && spec->bias);
 }
 

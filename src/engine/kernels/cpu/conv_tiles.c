@@ -6,6 +6,7 @@
 #include "engine/kernels/cpu/conv_tiles.h"
 
 #include "device/caches.h"
+#include "engine/kernels/cpu/conv_layout.h"
 #include "engine/kernels/cpu/conv_lines.h"
 #include "engine/kernels/cpu/parallel.h"
 
@@ -54,19 +55,6 @@ static bool is_row_by_row(const int64_t *steps, const int64_t *sizes) {
     return steps[4] == 1 || sizes[2] == 1;
 }
 
-/* Whether an image's positions follow each other in memory. */
-static bool is_joined(const int64_t *steps, const int64_t *sizes) {
-    return steps[4] == 1 && (sizes[1] == 1 || steps[3] == sizes[2]) && (sizes[0] == 1 || steps[2] == sizes[1] * sizes[2]);
-}
-
-static bool is_plain(const conv_shape *s) {
-    bool plain = true;
-    for (int d = 0; d < WINDOW_DIMS; d++) {
-        plain = plain && s->kernel[d] == 1 && s->stride[d] == 1 && s->pad[d] == 0 && s->narrow[d] == s->wide[d];
-    }
-    return plain;
-}
-
 /* Few channels, and windows that conv_lines.h can copy for. */
 static bool is_in_lines(const conv_shape *s) {
     bool is_flat = s->kernel[0] == 1 && s->narrow[0] == 1 && s->wide[0] == 1 && s->pad[0] == 0;
@@ -83,7 +71,7 @@ bool conv_tiles_takes(const onednn_conv *spec) {
         return false;
     }
     if (spec->direction == ONEDNN_TO_WIDE) {
-        return is_plain(s) && wide >= LEAST_ROWS && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
+        return conv_is_plain(s) && wide >= LEAST_ROWS && conv_is_joined(spec->narrow, s->narrow) && conv_is_joined(spec->wide, s->wide);
     }
     return narrow >= LEAST_ROWS && (one || is_in_lines(s));
 }
@@ -148,7 +136,7 @@ status conv_tiles_prepare(const onednn_conv *spec, arena *memory, conv_tiles **o
     c->taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
     c->rows = (c->to_wide ? s->wide_channels : s->narrow_channels) / s->groups;
     c->k = c->to_wide ? s->narrow_channels / s->groups : s->wide_channels / s->groups * c->taps;
-    c->plain = is_plain(s) && is_joined(spec->narrow, s->narrow) && is_joined(spec->wide, s->wide);
+    c->plain = conv_is_plain(s) && conv_is_joined(spec->narrow, s->narrow) && conv_is_joined(spec->wide, s->wide);
     c->positions = s->narrow[0] * s->narrow[1] * s->narrow[2];
     c->run = c->plain ? c->positions : s->narrow[2];
     int64_t width = TILES * c->l->columns;
