@@ -489,12 +489,35 @@ static void refusing_stops_the_builder(void **state) {
     close_case(&c);
 }
 
+/* One result of many elements: parts of them are reduced first, none of which begins within a row where there is a way. */
+static void parts_begin_with_rows(void **state) {
+    (void)state;
+    static const struct {
+        int ndim;
+        int64_t sizes[3], parts; /* 1: in one step */
+    } cases[] = {{3, {64, 512, 1024}, 64}, {3, {127, 1001, 1001}, 127}, {2, {131, 784}, 131},  {3, {16, 7, 1000}, 112},
+                 {2, {13, 9973}, 13},      {2, {7, 20011}, 1},          {2, {2047, 1000}, 89}, {1, {1000000}, 64}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        static view_case c;
+        static grid now;
+        (void)open_case(&c, 5 + i, &now);
+        tensor x;
+        assert_int_equal(tensor_init(&x, ASSAY_F32, cases[i].ndim, cases[i].sizes, NULL), ASSAY_OK);
+        val sum = v_reduce(&c.g, RED_SUM, v_tensor(&c.g, &x), (uint64_t)(1 << cases[i].ndim) - 1, false);
+        const dag_node *whole = dag_at(&c.g, sum), *of = dag_at(&c.g, whole->sources[0]);
+        assert_int_equal(whole->kind, PRIM_REDUCE);
+        assert_int_equal(of->kind == PRIM_REDUCE ? of->sizes[0] : 1, cases[i].parts);
+        tensor_clear(&x);
+        close_case(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_views_are_one_view), cmocka_unit_test(pads_and_gathers_go_together),
         cmocka_unit_test(there_and_back_is_nothing),    cmocka_unit_test(equal_values_are_one),
         cmocka_unit_test(plain_answers_are_folded),     cmocka_unit_test(casts_that_lose_nothing_go),
-        cmocka_unit_test(refusing_stops_the_builder),
+        cmocka_unit_test(refusing_stops_the_builder),   cmocka_unit_test(parts_begin_with_rows),
     };
     print_message("seed %llu\n", (unsigned long long)seed);
     return cmocka_run_group_tests(tests, NULL, NULL);

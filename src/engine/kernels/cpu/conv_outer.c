@@ -5,9 +5,9 @@
    each. */
 #include "engine/kernels/cpu/conv_outer.h"
 
+#include "engine/kernels/cpu/conv_layout.h"
 #include "engine/kernels/cpu/isa/conv_loops.h"
 #include "engine/kernels/cpu/isa/copy_loops.h"
-#include "engine/kernels/cpu/conv_layout.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <string.h>
