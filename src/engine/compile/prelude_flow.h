@@ -32,3 +32,32 @@ VECTOR_INLINE void stream_joined(void *to, void *made, int64_t bytes, char *kept
     }
     memcpy(kept, from + bytes - 64, 64);
 }
+
+/* A row's first bytes up to a whole line, which lie at the end of `edge`: with what the row before it has left there they are a line. Alone:
+   nothing lies before them that is this thread's. */
+VECTOR_INLINE void stream_edge(void *to, const void *edge, int64_t bytes, _Bool alone) {
+    if (alone) {
+        memcpy(to, (const char *)edge + 64 - bytes, bytes);
+    } else if (bytes > 0) {
+        stream_lines((char *)to + bytes - 64, edge, 64);
+    }
+}
+
+/* A row's last bytes, which begin with a line: what makes no line of its own is left in `edge`, or, alone, stored as it is. Behind them is
+   room for a line. */
+VECTOR_INLINE void stream_to_edge(void *to, const void *made, int64_t bytes, void *edge, _Bool alone) {
+    const int64_t whole = bytes & -64;
+    stream_lines(to, made, whole);
+    if (alone) {
+        memcpy((char *)to + whole, (const char *)made + whole, bytes - whole);
+    } else {
+        memcpy(edge, (const char *)made + whole, 64);
+    }
+}
+
+/* The same of rows that others lie between. */
+VECTOR_INLINE void stream_rest(void *to, const void *made, int64_t bytes) {
+    const int64_t whole = bytes & -64;
+    stream_lines(to, made, whole);
+    memcpy((char *)to + whole, (const char *)made + whole, bytes - whole);
+}

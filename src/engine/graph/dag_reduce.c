@@ -83,18 +83,31 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
     }
     /* As many parts as stay in a core's cache, if that leaves many rows to each: their results are written and read again. */
     double bytes = (double)reduced * (double)results * (double)dtype_size(n.dtype);
-    double fit = bytes / (alone && bytes >= GIVEN_LEAST && is_given(g, x) ? GIVEN_BYTES : PART_BYTES);
+    const bool goes_round = alone && bytes >= GIVEN_LEAST && is_given(g, x);
+    double fit = bytes / (goes_round ? GIVEN_BYTES : PART_BYTES);
     int64_t most = fit < (double)reduced / LEAST_LONG_ROWS ? (int64_t)fit : reduced / LEAST_LONG_ROWS;
-    int64_t parts = parts_of(reduced, most > ROW_PARTS ? most : ROW_PARTS);
+    most = most > ROW_PARTS ? most : ROW_PARTS;
+    int64_t parts = parts_of(reduced, most), rest = 0;
+    if (parts == 1 && goes_round && how == RED_SUM) {
+        parts = most;
+        rest = reduced % parts;
+    }
     if (how == RED_ARGMAX || how == RED_ARGMIN || dims >> first != 0 || results <= SPLIT_MAX_RESULTS || parts == 1 ||
         reduced < LEAST_ROWS * parts || reduced * results < 2 * SPLIT_MIN_ELEMENTS || first == n.ndim ||
         n.ndim - first + 2 > TENSOR_MAX_DIMS) {
         return false;
     }
+    val rows = x, left = x;
+    if (rest > 0) { /* 33001 x 1001 floats, two cores of a Zen 4: 3.9 ms, and 10 by threads that each have columns */
+        sizes[1] = reduced;
+        rows = v_reshape(g, x, ndim - 1, sizes + 1);
+        left = reduce_whole(g, how, v_slice(g, rows, 0, reduced - rest, rest, 1), 1);
+        rows = v_slice(g, rows, 0, 0, reduced - rest, 1);
+    }
     sizes[0] = parts;
     sizes[1] = reduced / parts;
-    val in_parts = reduce_whole(g, how, v_reshape(g, x, ndim, sizes), 2);
-    *out = reduce_whole(g, how, in_parts, 1);
+    *out = reduce_whole(g, how, reduce_whole(g, how, v_reshape(g, rows, ndim, sizes), 2), 1);
+    *out = rest > 0 ? v_2(g, FN_ADD, *out, left) : *out;
     return true;
 }
 

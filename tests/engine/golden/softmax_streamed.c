@@ -6,6 +6,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float r0_0 = 0;
     float r1_1 = 0;
     float t7_1 = 0;
+    uint16_t edge2[32];
     for (int64_t step = first; step < last + 1; step++) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 1 && step < last + 1;
@@ -44,13 +45,18 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             if (does1) {
                 const int64_t task = step - 1;
                 const int64_t v0 = task;
+                uint16_t *const made2 = edge2 + 32 - head;
                 INDEPENDENT
                 for (int64_t l = 0; l < head; l++) {
                     const int64_t v1 = 0 + l;
                     const float t4 = saved4[v1];
                     const float t8 = t4 * t7_1;
                     const uint16_t t9 = bf16_of_f32(t8);
-                    b1[1000 * v0 + v1] = t9;
+                    made2[l] = t9;
+                }
+                {
+                    const int64_t v1 = 0;
+                    stream_edge(b1 + 1000 * v0 + v1, edge2, head * 2, task == first);
                 }
             }
             for (int64_t block = 0; block < 896; block += 64) {
@@ -106,13 +112,18 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             if (does1) {
                 const int64_t task = step - 1;
                 const int64_t v0 = task;
+                uint16_t made2[136];
                 INDEPENDENT
                 for (int64_t l = 0; l < 104 - head; l++) {
                     const int64_t v1 = head + 896 + l;
                     const float t4 = saved4[v1];
                     const float t8 = t4 * t7_1;
                     const uint16_t t9 = bf16_of_f32(t8);
-                    b1[1000 * v0 + v1] = t9;
+                    made2[l] = t9;
+                }
+                {
+                    const int64_t v1 = head + 896;
+                    stream_to_edge(b1 + 1000 * v0 + v1, made2, (104 - head) * 2, edge2, task == last - 1);
                 }
             }
             if (does0) {

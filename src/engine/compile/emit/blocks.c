@@ -146,7 +146,7 @@ static void emit_widening(emitter *m) {
 
 static void emit_before_block(emitter *m, int phase) {
     if (emit_fetches_in(m, phase)) {
-        emit_fetches(m, phase);
+        emit_fetches(m, phase, emit_block_lanes(m));
     }
     emit_widening(m);
 }
@@ -389,11 +389,15 @@ static int line_lanes(const emitter *m) {
     return lanes;
 }
 
-bool emit_is_aligned(emitter *m, int phase) {
+int emit_unaligned_root(emitter *m, int phase) {
     (void)choose(m, phase);
-    bool aligned = unaligned_root(m) < 0;
+    int i = unaligned_root(m);
     choose_none(m);
-    return aligned;
+    return i;
+}
+
+bool emit_is_aligned(emitter *m, int phase) {
+    return emit_unaligned_root(m, phase) < 0;
 }
 
 void emit_flow_head(emitter *m, int phase) {

@@ -20,6 +20,8 @@ void emit_group_block(emitter *m, int phase);
 void emit_row_taken(emitter *m, int phase);
 /* `head`: a row's lanes up to the first whole line of what is stored. */
 void emit_flow_head(emitter *m, int phase);
+/* The first root that a phase stores past the caches and whose rows may begin within a line; -1: none. */
+int emit_unaligned_root(emitter *m, int phase);
 /* Whether the rows that a phase stores begin with whole lines, as far as they go past the caches. */
 bool emit_is_aligned(emitter *m, int phase);
 /* Lanes of whole lines of all that is read and stored. */

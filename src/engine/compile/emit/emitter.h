@@ -41,6 +41,7 @@ typedef struct emitter {
     int64_t room_bytes;
     int *versions;   /* of what is saved: for so many tasks in flight */
     bool by_groups;  /* they go down a group of rows a block of lanes at a time */
+    int carried;     /* the root whose rows go on from task to task within a line of memory; -1 (row_ends.c) */
     bool joins;      /* what blocks store makes whole lines with that of the blocks before them */
     bool turns_rows; /* they take rows of the innermost loop in turns */
     int group_rows;  /* of either: so many rows at a time; 0: they do neither */

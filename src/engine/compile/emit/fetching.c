@@ -253,7 +253,7 @@ static bool asks_for_next_part(const emitter *m, const expr *e) {
     return e->next_part != 0 && m->streams && !m->c->options->asks_far && m->k->n_phases == 1 && m->flow == FLOW_NONE;
 }
 
-void emit_fetches(emitter *m, int phase) {
+void emit_fetches(emitter *m, int phase, int64_t lanes) {
     const kernel *k = m->k;
     int64_t turns = 0, before = 0;
     for (int p = k->n_phases > 1 && phase > 0 ? 1 : 0; p < (phase > 0 ? k->n_phases : 1); p++) {
@@ -273,11 +273,11 @@ void emit_fetches(emitter *m, int phase) {
         if (asks_for_next_part(m, e)) {
             char after[64];
             snprintf(after, sizeof after, " + %lld, %lld);", (long long)e->next_part,
-                     (long long)emit_block_lanes(m) * (long long)dtype_size(e->dtype));
+                     (long long)lanes * (long long)dtype_size(e->dtype));
             emit_address_call(m, "fetch_far(", e->buffer, e->at, after);
             continue;
         }
-        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (emit_block_lanes(m) + per_line - 1) / per_line;
+        int64_t per_line = STREAM_LINE_BYTES / (int64_t)dtype_size(e->dtype), lines = (lanes + per_line - 1) / per_line;
         int64_t first = lines * before / turns, last = lines * (before + share) / turns;
         int64_t jump = jump_of(m, e, phase, ahead), bytes = (last - first) * STREAM_LINE_BYTES;
         char after[128];

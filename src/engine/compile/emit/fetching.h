@@ -5,9 +5,9 @@
 
 #include "engine/compile/emit/emitter.h"
 
-/* Whether a phase asks for what is read soon; and it does so, for a block. */
+/* Whether a phase asks for what is read soon; and it does so, for so many lanes. */
 bool emit_fetches_in(const emitter *m, int phase);
-void emit_fetches(emitter *m, int phase);
+void emit_fetches(emitter *m, int phase, int64_t lanes);
 
 /* Whether a phase that only adds up takes rows, which lie apart in memory, in turns: a block of lanes of each of EMIT_PAGES rows, then
    the next block. Each is a place that memory is read from straight on, and the next group's rows are asked for, to come to L2. */

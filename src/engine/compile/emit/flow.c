@@ -15,6 +15,7 @@
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/ranges.h"
 #include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/wants.h"
 
@@ -63,7 +64,7 @@ static void emit_blocks(emitter *m) {
         emit_open_task(m, last, &s);
         emit_flow_head(m, last);
         emit_close_task(m, &s);
-        emit_piece_of(m, last, "head", "0");
+        emit_piece_head(m, last);
         emit_twin(m, from);
     }
     emit_line(m, "for (int64_t block = 0; block < %lld; block += %d) {", (long long)whole, lanes);
@@ -88,7 +89,9 @@ static void emit_blocks(emitter *m) {
         }
         snprintf(n, sizeof n, ahead ? "%lld - head" : "%lld", (long long)(size - begin));
         snprintf(first, sizeof first, ahead ? "head + %lld" : "%lld", (long long)begin);
-        if (ahead || begin < size) {
+        if (ahead) {
+            emit_piece_rest(m, p, n, first, size - begin);
+        } else if (begin < size) {
             emit_piece_of(m, p, n, first);
         }
     }
@@ -190,6 +193,7 @@ void emit_flow(emitter *m) {
         return;
     }
     emit_declare_rows(m);
+    emit_carried_room(m);
     emit_line(m, "for (int64_t step = first; step < last + %d; %s) {", m->twins ? 2 * lags : lags, m->twins ? "step += 2" : "step++");
     m->depth++;
     emit_which(m, lags);

@@ -7,6 +7,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/held.h"
+#include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/team.h"
 #include "engine/compile/emit/twins.h"
@@ -237,6 +238,7 @@ void emit_choose_flow(emitter *m) {
     m->in_room = m->by_groups = m->joins = m->turns_rows = m->shares = m->behind_kept = false;
     m->group_rows = 0;
     m->kept_rows = 0;
+    m->carried = -1;
     for (int i = 0; i < k->n_exprs; i++) {
         m->versions[i] = 1;
     }
@@ -266,6 +268,7 @@ void emit_choose_flow(emitter *m) {
             m->turns_rows = turns_rows(m);
             m->group_rows = m->by_groups ? (m->c->options->asks_far ? FAR_GROUP_ROWS : GROUP_ROWS) : m->turns_rows ? EMIT_PAGES : 0;
             emit_choose_twins(m, 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
+            emit_choose_carried(m);
         }
     }
     if (m->flow == FLOW_NONE) {

@@ -2,16 +2,20 @@
 /* Tasks in flight: a block of lanes of one, and the order in which blocks are taken. */
 #include "engine/compile/emit/flow_pieces.h"
 
+#include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/wants.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* --- a task's part of a step --------------------------------------------------------------------------------------------- */
 
@@ -39,6 +43,17 @@ void emit_close_task(emitter *m, task_scope *s) {
     emit_line(m, "}");
 }
 
+/* What is read soon, of lanes that make no block. */
+static void emit_fetch_rest(emitter *m, int phase, const char *n, const char *from) {
+    if (emit_fetches_in(m, phase)) {
+        block_scope start;
+        m->block = "0";
+        emit_open_scope(m, from, &start);
+        emit_fetches(m, phase, strtoll(n, NULL, 10));
+        emit_close_scope(m, &start);
+    }
+}
+
 /* A phase's lanes of the task at hand: a whole block that begins with `from` where n is NULL, else so many. */
 static void emit_piece(emitter *m, int phase, const char *n, const char *from) {
     emit_want_phase(m, phase);
@@ -46,6 +61,7 @@ static void emit_piece(emitter *m, int phase, const char *n, const char *from) {
     if (n == NULL) {
         emit_block_at(m, phase, "0", from);
     } else {
+        emit_fetch_rest(m, phase, n, from);
         emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
     }
 }
@@ -55,6 +71,26 @@ void emit_piece_of(emitter *m, int phase, const char *n, const char *from) {
     emit_enter_rows(m, phase);
     emit_open_task(m, phase, &s);
     emit_piece(m, phase, n, from);
+    emit_close_task(m, &s);
+}
+
+void emit_piece_head(emitter *m, int phase) {
+    task_scope s;
+    emit_enter_rows(m, phase);
+    emit_open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_row_head(m, phase);
+    emit_close_task(m, &s);
+}
+
+void emit_piece_rest(emitter *m, int phase, const char *n, const char *from, int64_t most) {
+    task_scope s;
+    emit_enter_rows(m, phase);
+    emit_open_task(m, phase, &s);
+    emit_want_phase(m, phase);
+    emit_body(m, phase, true);
+    emit_row_rest(m, phase, n, from, most);
     emit_close_task(m, &s);
 }
 

@@ -15,8 +15,11 @@ typedef struct task_scope {
 /* Begins such a part, and ends it. */
 void emit_open_task(emitter *m, int phase, task_scope *s);
 void emit_close_task(emitter *m, task_scope *s);
-/* Up to a block of lanes of it, of so many elements (NULL: a whole block) from `from` on. */
+/* Up to a block of lanes of it, so many (NULL: a whole block) from `from` on; a number in words, or what is never many. */
 void emit_piece_of(emitter *m, int phase, const char *n, const char *from);
+/* The lanes up to the first whole line of what a phase stores; those behind its last whole block, `most` at most. */
+void emit_piece_head(emitter *m, int phase);
+void emit_piece_rest(emitter *m, int phase, const char *n, const char *from, int64_t most);
 /* A whole block in two parts, where its results pass the caches (false: they do not, and nothing is written): all but the stores, then
    these, which so come after what other tasks read. */
 bool emit_piece_before(emitter *m, int phase, const char *from);
