@@ -162,13 +162,15 @@ static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work)
     char *room = work + 2 * line, *y = NULL, *y_next;
     const char *x = NULL, *x_next;
     double factor = 0, largest = 0, near = 0;
+    row_edge edge = {0};
     loop_seek(&s->lines, from, index, offset);
     x_next = s->lines.data[X] + offset[X];
     y_next = s->lines.data[Y] + offset[Y];
     for (int64_t i = from; i <= to && from < to; i++) {
         char *made = work + i % 2 * line, *made_before = work + (i + 1) % 2 * line;
         softmax_step step = {.type = s->type[X], .logarithm = s->logarithm, .n = s->n, .made = made, .to = y, .factor = factor,
-                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .past = s->past, .shift = near};
+                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .edge = &edge, .past = s->past,
+                             .shift = near};
         if (i < to) {
             step.x = x = x_next;
             y = y_next;
@@ -186,11 +188,13 @@ static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work)
         largest = step.largest;
         factor = s->logarithm ? log_of_sum(step.sum, step.part, step.shift - largest) : 1 / step.sum;
     }
+    row_edge_flush(&edge);
 }
 
 /* --- backward ------------------------------------------------------------------------------------------------------------ */
 
-static double step_lines_backward(const softmax *s, const int64_t *now, const int64_t *before, double sum_before) {
+static double step_lines_backward(const softmax *s, const int64_t *now, const int64_t *before, double sum_before,
+                                  row_edge *edge) {
     softmax_back_step step = {.type = s->type[X],
                               .logarithm = s->logarithm,
                               .n = s->n,
@@ -199,6 +203,7 @@ static double step_lines_backward(const softmax *s, const int64_t *now, const in
                               .from_g = s->lines.data[X] + before[X],
                               .from_y = s->lines.data[G] + before[G],
                               .to = s->lines.data[Y] + before[Y],
+                              .edge = edge,
                               .past = s->past,
                               .finish_sum = sum_before};
     s->l->softmax_back_stream(&step);
@@ -211,13 +216,14 @@ static void stream_lines_backward(const softmax *s, int64_t from, int64_t to, ch
     int64_t piece = STREAM_PIECE * (int64_t)l->size, index[TENSOR_MAX_DIMS], offset[2][LOOP_MAX_OPERANDS];
     char *more = work + piece, *made = more + piece, *raw = made + piece;
     row_wide sum = {.f = 0}, sum_before = sum;
+    row_edge edge = {0};
     for (int64_t i = from; i <= to; i++) {
         int64_t *now = offset[i % 2], *before = offset[(i + 1) % 2];
         if (i < to) {
             loop_seek(&s->lines, i, index, now);
         }
         if (s->in_steps && i > from && i < to) {
-            sum_before.f = step_lines_backward(s, now, before, sum_before.f);
+            sum_before.f = step_lines_backward(s, now, before, sum_before.f, &edge);
             continue;
         }
         sum.f = 0;
@@ -242,6 +248,7 @@ static void stream_lines_backward(const softmax *s, int64_t from, int64_t to, ch
         }
         sum_before = sum;
     }
+    row_edge_flush(&edge);
 }
 
 /* --- choosing ------------------------------------------------------------------------------------------------------------ */

@@ -35,6 +35,7 @@ typedef struct layer_finish {
     layer_scale scale;
     int64_t n;
     bool past;
+    row_edge *edge;
 } layer_finish;
 
 static inline __attribute__((always_inline)) pair layer_pair(dtype t, const layer_finish *f, pair p, const beside *w, const beside *b,
@@ -58,7 +59,7 @@ static inline void layer_rest(dtype t, void *to, const void *from, const layer_f
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
         beside w = beside_from(t, f->weight, f->n, i), b = beside_from(t, f->bias, f->n, i);
-        row_set_first(t, to, i, layer_pair(t, f, row_pair_first(t, from, i, m), &w, &b, 0), m, f->past);
+        row_set_first(t, to, i, layer_pair(t, f, row_pair_first(t, from, i, m), &w, &b, 0), m, f->past, f->edge);
     }
 }
 
@@ -88,7 +89,7 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     const void *x = s->x, *from = s->from;
     void *to = s->to;
     const layer_finish f = {weighs ? s->weight : NULL, shifts ? s->bias : NULL, layer_scale_of(s->mean, s->rstd), s->n,
-                            past};
+                            past, s->edge};
     const value c = (value)s->centre;
     const int64_t n = s->n, head = row_head(t, x, n, past), to_head = row_head(t, to, n, past);
     const int64_t end = (n - layer_larger(head, to_head)) / LAYER_BLOCK * LAYER_BLOCK;
@@ -120,6 +121,9 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     if (stores) {
         layer_rest(t, to, from, &f, 0, to_head);
         layer_rest(t, to, from, &f, to_head + end, n);
+    }
+    if (reads && stores && past) {
+        row_ask_rest(t, x, head + end, n, asking);
     }
     if (reads && (head > 0 || head + end < n)) {
         layer_moments sums = {pair_of(0), pair_of(0)};
@@ -170,12 +174,14 @@ typedef struct layer_gradient {
     value slope, offset; /* the same as g rstd + (x slope + offset) */
     int64_t n;
     bool past;
+    row_edge *edge;
 } layer_gradient;
 
 static inline layer_gradient layer_gradient_of(const layer_back_step *s, const value *weight) {
     double slope = -s->from_rstd * s->from_rstd * s->from_gx;
     return (layer_gradient){weight, row_number(s->from_mean), row_number(s->from_rstd), row_number(s->from_g), row_number(s->from_gx),
-                            row_number(slope), row_number(-s->from_mean * slope - s->from_g * s->from_rstd), s->n, s->past};
+                            row_number(slope), row_number(-s->from_mean * slope - s->from_g * s->from_rstd), s->n, s->past,
+                            s->edge};
 }
 
 static inline __attribute__((always_inline)) pair layer_gradient_pair(dtype t, const layer_gradient *f, pair dy, pair x, const beside *w,
@@ -198,7 +204,7 @@ static inline void layer_gradient_rest(dtype t, void *to, const void *dy, const 
         m = end - i < PAIR ? end - i : PAIR;
         beside w = beside_from(t, f->weight, f->n, i);
         row_set_first(t, to, i, layer_gradient_pair(t, f, row_pair_first(t, dy, i, m), row_pair_first(t, x, i, m), &w, 0), m,
-                      f->past);
+                      f->past, f->edge);
     }
 }
 
@@ -328,6 +334,10 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
         if (stores) {
             layer_gradient_rest(t, to, kept.dy, kept.x, &f, 0, to_head);
             layer_gradient_rest(t, to, kept.dy, kept.x, &f, to_head + end, n);
+        }
+        if (reads && past) {
+            row_ask_rest(t, read.dy, head + end, n, asking);
+            row_ask_rest(t, read.x, head + end, n, asking);
         }
         if (reads) {
             layer_add_rest(t, &read, 0, head, &rest);

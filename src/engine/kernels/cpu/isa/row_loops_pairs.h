@@ -115,6 +115,9 @@ static inline pair pair_first(dtype t, pair p, int64_t m, value rest) {
 
 /* Of a row's end: m <= PAIR elements from place i on, and zeros behind them. */
 static inline pair row_pair_first(dtype t, const void *row, int64_t i, int64_t m) {
+    if (m == PAIR) {
+        return row_pair(t, row, i);
+    }
     value some[PAIR] = {0};
     memcpy(some, row_at(t, row, i), (size_t)(m * row_size(t)));
     return row_pair(t, some, 0);
@@ -125,11 +128,41 @@ static inline __attribute__((always_inline)) bool pairs_have_lines(dtype t) {
     return PAIR * row_size(t) >= STREAM_LINE;
 }
 
-/* m <= PAIR elements of p; past: whole lines among them go past the caches. */
-static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m, bool past) {
-    value some[PAIR];
+/* n bytes, less than a line of memory and all in one: with what waits they make a line, or wait. Behind them is room for a line. */
+static inline void row_edge_put(row_edge *e, char *to, const char *from, int64_t n) {
+    const int64_t at = (int64_t)((uintptr_t)to % STREAM_LINE);
+    if (n == 0) {
+        return;
+    }
+    if (e->line != to - at || e->to != at) {
+        row_edge_flush(e);
+        e->line = to - at;
+        e->from = at;
+    }
+    memcpy(e->bytes + at, from, STREAM_LINE);
+    e->to = at + n;
+    if (e->from == 0 && e->to == STREAM_LINE) {
+        stream_line(e->line, e->bytes);
+        e->line = NULL;
+    }
+}
+
+/* m <= PAIR elements of p; past: whole lines among them go past the caches, and what is none may wait at the edge. */
+static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m, bool past, row_edge *edge) {
+    value some[2 * PAIR];
+    if (m == PAIR && past && (uintptr_t)row_to(t, row, i) % STREAM_LINE == 0 && pairs_have_lines(t)) {
+        row_set_pair(t, row, i, p, true);
+        return;
+    }
     row_set_pair(t, some, 0, p, false);
-    if (past && pairs_have_lines(t)) {
+    if (past && pairs_have_lines(t) && edge != NULL) {
+        char *to = row_to(t, row, i), *from = (char *)some;
+        const int64_t n = m * row_size(t), begin = (int64_t)(-(uintptr_t)to % STREAM_LINE), head = begin < n ? begin : n;
+        const int64_t whole = (n - head) / STREAM_LINE * STREAM_LINE;
+        row_edge_put(edge, to, from, head);
+        stream_lines(to + head, from + head, (size_t)whole);
+        row_edge_put(edge, to + head + whole, from + head + whole, n - head - whole);
+    } else if (past && pairs_have_lines(t)) {
         stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
     } else {
         memcpy(row_to(t, row, i), some, (size_t)(m * row_size(t)));
@@ -177,6 +210,18 @@ enum { ROW_AHEAD_BYTES = 2048, ROW_FAR_BYTES = 16 << 10 };
 
 static inline row_asking row_asks(void) {
     return cpu_is_intel() ? ASK_LINES : ASK_FAR_LINES;
+}
+
+/* Elements [i, end) of the row that lies so far on. */
+static inline void row_ask_rest(dtype t, const void *row, int64_t i, int64_t end, row_asking way) {
+    const uintptr_t last = (uintptr_t)row_at(t, row, end);
+    for (uintptr_t at = (uintptr_t)row_at(t, row, i); at < last; at += STREAM_LINE) {
+        if (way == ASK_FAR_LINES) {
+            __builtin_prefetch((const char *)(at + ROW_FAR_BYTES), 0, 2);
+        } else {
+            __builtin_prefetch((const char *)(at + ROW_AHEAD_BYTES));
+        }
+    }
 }
 
 /* The PAIR elements that lie so far on; it may be outside. */

@@ -101,7 +101,7 @@ static inline void ring_finish_rest(dtype t, void *to, const void *from, value f
                                     bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m, past);
+        row_set_first(t, to, i, ring_scaled(row_pair_first(t, from, i, m), factor, offset), m, past, NULL);
     }
 }
 
@@ -143,6 +143,9 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     for (int64_t r = 0; r < rows; r++) {
         const ring_row *w = &row[r];
         ring_finish_rest(t, w->to, w->from, w->numbers[0], w->numbers[1], finishes ? w->head + whole : n, n, past);
+        for (int64_t i = whole; reads && keeps && i < n; i += RING_BLOCK) {
+            ring_ask(t, w->next, w->after, i, n, far, asking);
+        }
         for (int64_t m, i = whole; reads && i < n; i += m) {
             m = n - i < PAIR ? n - i : PAIR;
             ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0));
@@ -165,7 +168,7 @@ static inline void ring_gradient_rest(dtype t, void *to, const void *from_dy, co
                                       int64_t end, bool past) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m, past);
+        row_set_first(t, to, i, ring_gradient_pair(f, row_pair_first(t, from_dy, i, m), row_pair_first(t, from, i, m)), m, past, NULL);
     }
 }
 
@@ -216,6 +219,10 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     for (int64_t r = 0; r < rows; r++) {
         const ring_row *w = &row[r];
         ring_gradient_rest(t, w->to, w->from_dy, w->from, w->numbers + 2, finishes ? w->head + whole : n, n, past);
+        for (int64_t i = whole; reads && keeps && i < n; i += RING_BLOCK) {
+            ring_ask(t, w->next, w->after, i, n, far, asking);
+            ring_ask(t, w->next_dy, w->after_dy, i, n, far, asking);
+        }
         for (int64_t m, i = whole; reads && i < n; i += m) {
             m = n - i < PAIR ? n - i : PAIR;
             pair x = pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0);

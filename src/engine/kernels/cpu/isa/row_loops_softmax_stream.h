@@ -48,6 +48,7 @@ typedef struct softmax_finish {
     value largest, factor;
     int64_t n;
     bool logarithm, past;
+    row_edge *edge;
 } softmax_finish;
 
 static inline __attribute__((always_inline)) pair softmax_finished(const softmax_finish *f, pair p) {
@@ -62,7 +63,7 @@ static inline void softmax_finish_rest(dtype t, void *to, const softmax_finish *
         m = end - i < PAIR ? end - i : PAIR;
         beside made = beside_from(t, f->from, f->n, i);
         row_set_first(t, to, i, softmax_finished(f, f->logarithm ? row_pair_first(t, f->from, i, m) : beside_pair(t, &made, 0)), m,
-                      f->past);
+                      f->past, f->edge);
     }
 }
 
@@ -152,7 +153,7 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     void *to = s->to, *made = logarithm ? NULL : s->made;
     s->shift = reads && s->begins ? softmax_near(t, x) : s->shift;
     const softmax_shift shift = softmax_shift_of(t, &s->shift);
-    const softmax_finish f = {s->from, row_number(s->finish_largest), row_number(s->factor), s->n, logarithm, past};
+    const softmax_finish f = {s->from, row_number(s->finish_largest), row_number(s->factor), s->n, logarithm, past, s->edge};
     const int64_t n = s->n, head = row_head(t, x, n, past), to_head = row_head(t, to, n, past);
     const int64_t end = (n - (to_head > head ? to_head : head)) / SOFTMAX_BLOCK * SOFTMAX_BLOCK;
     const beside kept = beside_from(t, made, n, head), from = beside_from(t, f.from, n, to_head);
@@ -191,6 +192,9 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     if (stores) {
         softmax_finish_rest(t, to, &f, 0, to_head);
         softmax_finish_rest(t, to, &f, to_head + end, n);
+    }
+    if (reads && past) {
+        row_ask_rest(t, x, head + end, n, asking);
     }
     if (reads) {
         rest.most = most;
@@ -237,10 +241,10 @@ static inline __attribute__((always_inline)) pair back_pair(pair g, pair y, valu
 }
 
 static inline void back_rest(dtype t, void *to, const void *g, const void *y, value sum, bool logarithm, int64_t i, int64_t end,
-                             bool past) {
+                             bool past, row_edge *edge) {
     for (int64_t m; i < end; i += m) {
         m = end - i < PAIR ? end - i : PAIR;
-        row_set_first(t, to, i, back_pair(row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), sum, logarithm), m, past);
+        row_set_first(t, to, i, back_pair(row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), sum, logarithm), m, past, edge);
     }
 }
 
@@ -275,12 +279,16 @@ static inline __attribute__((always_inline)) void back_step_with(softmax_back_st
         sum += (double)pack_sum(total.a + total.b);
     }
     pair rest = pair_of(0);
+    if (past) {
+        row_ask_rest(t, g, end, n, asking);
+        row_ask_rest(t, y, end, n, asking);
+    }
     for (int64_t i = end, m; i < n; i += m) {
         m = n - i < PAIR ? n - i : PAIR;
         back_add(&rest, row_pair_first(t, g, i, m), row_pair_first(t, y, i, m), logarithm);
     }
-    back_rest(t, to, from_g, from_y, finish_sum, logarithm, 0, head, past);
-    back_rest(t, to, from_g, from_y, finish_sum, logarithm, head + end, n, past);
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, 0, head, past, s->edge);
+    back_rest(t, to, from_g, from_y, finish_sum, logarithm, head + end, n, past, s->edge);
     s->sum = sum + (double)pack_sum(rest.a + rest.b);
 }
 
