@@ -428,6 +428,14 @@ VECTOR_INLINE void held_added_f32(float *to, const held_f32 *from, int n) {
     }
 }
 
+VECTOR_INLINE void held_larger_f32(float *to, const held_f32 *from, int n) {
+    float x[HELD_LANES];
+    held_to_f32(x, from, n);
+    for (int l = 0; l < n; l++) {
+        to[l] = x[l] > to[l] ? x[l] : to[l];
+    }
+}
+
 VECTOR_INLINE void add_held_f32(held_f32 *to, const float *x, int n) {
 #if defined(__AVX512F__)
     to->a += *(const wide_f32_anywhere *)x;

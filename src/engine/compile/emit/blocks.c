@@ -361,9 +361,16 @@ void emit_group_block(emitter *m, int phase) {
     choose_none(m);
     if (!all) {
         m->depth--;
-        emit_line(m, "} else {");
+        emit_line(m, "} else if (block < n_lanes) {");
         m->depth++;
         emit_want_phase(m, phase);
+        if (emit_fetches_in(m, phase)) {
+            block_scope start;
+            m->block = "block";
+            emit_open_scope(m, "first_lane", &start);
+            emit_fetches(m, phase, m->k->variables[m->k->vector].size % m->k->lanes % emit_block_lanes(m));
+            emit_close_scope(m, &start);
+        }
         emit_range(m, phase, &(lane_range){"block", "n_lanes", "first_lane", 0, false});
         m->depth--;
         emit_line(m, "}");

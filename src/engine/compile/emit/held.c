@@ -20,13 +20,18 @@ bool emit_is_held(const emitter *m, int i) {
         return false;
     }
     int lanes = emit_block_lanes(m);
-    bool whole = (k->variables[k->vector].size % k->lanes == 0 || m->flow == FLOW_NONE) && k->lanes % EMIT_BLOCK_LANES == 0;
-    return m->rows ? m->by_groups && whole && (lanes == EMIT_BLOCK_LANES || 2 * lanes == EMIT_BLOCK_LANES)
+    return m->rows ? m->by_groups && k->lanes % EMIT_BLOCK_LANES == 0 && (lanes == EMIT_BLOCK_LANES || 2 * lanes == EMIT_BLOCK_LANES)
                    : k->lanes == EMIT_BLOCK_LANES && lanes == EMIT_BLOCK_LANES && m->page_tasks == 0;
 }
 
+/* Whether a group's rows are taken in by themselves: sums round less the fewer are added to them, and lanes that make no block are taken in
+   apart. */
+static bool adds_groups(const emitter *m) {
+    return m->flow == FLOW_NONE || m->k->variables[m->k->vector].size % m->k->lanes != 0;
+}
+
 bool emit_goes_past_held(const emitter *m, bool is_block) {
-    return m->rows && m->flow == FLOW_NONE && !is_block;
+    return m->rows && adds_groups(m) && !is_block;
 }
 
 static bool is_of(const emitter *m, int i, int phase) {
@@ -62,17 +67,12 @@ static bool is_of_group(const emitter *m, int i, int only) {
     return m->rows && emit_is_held(m, i) && (only >= 0 ? phase == only : emit_is_side_by_side(m, phase));
 }
 
-/* Whether a group's rows are summed up by themselves: sums round less the fewer are added to them. */
-static bool adds_groups(const emitter *m) {
-    return m->flow == FLOW_NONE;
-}
-
 void emit_open_held_group(emitter *m, int only) {
     for (int i = 0; i < m->k->n_roots; i++) {
         if (is_of_group(m, i, only)) {
             emit_line(m, "held_f32 held%d;", i);
             if (adds_groups(m)) {
-                emit_line(m, "start_held_f32(&held%d, 0);", i);
+                emit_line(m, "start_held_f32(&held%d, %s);", i, m->k->roots[i].how == RED_SUM ? "0" : "-__builtin_inff()");
             } else {
                 emit_line(m, "held_from_f32(&held%d, a%d + block, %d);", i, i, emit_block_lanes(m));
             }
@@ -83,7 +83,8 @@ void emit_open_held_group(emitter *m, int only) {
 void emit_close_held_group(emitter *m, int only) {
     for (int i = 0; i < m->k->n_roots; i++) {
         if (is_of_group(m, i, only)) {
-            emit_line(m, "held_%s_f32(a%d + block, &held%d, %d);", adds_groups(m) ? "added" : "to", i, i, emit_block_lanes(m));
+            const char *way = !adds_groups(m) ? "to" : m->k->roots[i].how == RED_SUM ? "added" : "larger";
+            emit_line(m, "held_%s_f32(a%d + block, &held%d, %d);", way, i, i, emit_block_lanes(m));
         }
     }
 }
