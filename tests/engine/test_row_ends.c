@@ -38,7 +38,10 @@ static void check(const char *graph_text, dtype_mode mode, int threads, const ch
     exact expected;
     plan *p;
     error err = {0};
-    assert_int_equal(graph_read(&memory, table, graph_text, strlen(graph_text), &(bind_options){.dtype = mode}, &g, &err), ASSAY_OK);
+    if (graph_read(&memory, table, graph_text, strlen(graph_text), &(bind_options){.dtype = mode}, &g, &err) != ASSAY_OK) {
+        print_error("%s%s\n", graph_text, err.message);
+        assert_true(false);
+    }
     assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
     graph_seed(&g, 11);
     assert_int_equal(graph_fill(&g, 11, NULL), ASSAY_OK);
@@ -99,6 +102,10 @@ static void what_is_beside_them_agrees(void **state) {
         "graph ends\n%g = input(T([36, 203], f32))\n%x = input(T([36, 203], f32))\n%w = input(T([203], f32))\n%b = input(T([203], f32))\n"
         "%m = input(T([36, 1], f32))\n%r = input(T([36, 1], f32), low=0.5, high=2.0)\n"
         "%y, %p, %q = native_layer_norm_backward(%g, %x, [203], %m, %r, %w, %b, [True, True, True])\nreturn %y, %p, %q\n",
+        "graph ends\n%x = input(T([203, 203], f32))\n%t = triu(%x)\n%y = _softmax(%t, -1, False)\nreturn %y\n",
+        "graph ends\n%x = input(T([203, 203], f32))\n%s = _softmax(%x, -1, False)\n%y = tril(%s)\nreturn %y\n",
+        "graph ends\n%x = input(T([23, 203], f32))\n%z = input(T([23, 100], f32))\n%s = _softmax(%x, -1, False)\n%c = cat([%z, %s], 1)\n"
+        "%y = mul.Tensor(%c, 2.0)\nreturn %y\n",
         "graph ends\n%x = input(T([6, 9, 11, 13], f32))\n%w = input(T([9], f32))\n%b = input(T([9], f32))\n"
         "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\nreturn %y, %m, %r\n",
     };
@@ -108,6 +115,29 @@ static void what_is_beside_them_agrees(void **state) {
         check(graphs[i], DTYPE_F32, 3, NULL);
         check(graphs[i], DTYPE_BF16, 2, NULL);
         check(graphs[i], DTYPE_F16, 3, NULL);
+    }
+}
+
+/* Single passes, whose tasks are rows or blocks of lanes: the last block of a row may be shorter than a line. */
+static void single_passes_agree(void **state) {
+    static const int lengths[] = {33, 47, 65, 129, 255, 331, 1001, 1025, 1029, 1056, 1057, 2047, 2081};
+    static const char *const calls[] = {"%y = repeat(%x, [1, 3])", "%y = mul.Tensor(%x, %w)", "%y = cat([%x, %x], 1)", "%y = flip(%x, [0])",
+                                        "%y = triu(%x)", "%a = sin(%x)\n%y = mul.Tensor(%a, %v)", "%y = _to_copy(%x, dtype=f64)",
+                                        "%y = lt.Tensor(%x, %w)", "%y = roll(%x, [7], [1])"};
+    (void)state;
+    for (size_t i = 0; i < countof(lengths); i++) {
+        for (size_t k = 0; k < countof(calls); k++) {
+            char lines[512], row[64], column[64];
+            const int n = lengths[i];
+            snprintf(row, sizeof row, "%%w = input(T([%d], f32))\n", n);
+            snprintf(column, sizeof column, "%%v = input(T([13, 1], f32))\n");
+            snprintf(lines, sizeof lines, "graph ends\n%%x = input(T([13, %d], f32))\n%s%s%s\nreturn %%y\n", n,
+                     strstr(calls[k], "%w") != NULL ? row : "", strstr(calls[k], "%v") != NULL ? column : "", calls[k]);
+            check(lines, DTYPE_F32, 1 + (int)i % 4, NULL);
+            if (i % 4 == 0) {
+                check(lines, k % 2 == 0 ? DTYPE_BF16 : DTYPE_F16, 2, NULL);
+            }
+        }
     }
 }
 
@@ -139,6 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_every_length_agree),
         cmocka_unit_test(what_is_beside_them_agrees),
+        cmocka_unit_test(single_passes_agree),
         cmocka_unit_test(other_processors_agree),
         cmocka_unit_test(columns_of_any_number_of_rows_agree),
     };

@@ -11,6 +11,7 @@
 #include "engine/compile/emit/joined.h"
 #include "engine/compile/emit/pairs.h"
 #include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -309,7 +310,27 @@ static void emit_head(emitter *m, int phase, int root_index, const char *n, cons
     emit_line(m, "int64_t head;");
     emit_head_count(m, root_index, n, from);
     choose_none(m);
-    emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
+    if (root_index != m->carried) {
+        emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
+        return;
+    }
+    emit_line(m, "{");
+    m->depth++;
+    emit_row_head(m, phase, from);
+    m->depth--;
+    emit_line(m, "}");
+}
+
+/* What such a row's blocks leave: it begins with a line. */
+static void emit_rest(emitter *m, int phase, const char *count, const char *from) {
+    char n[96], first[160];
+    snprintf(n, sizeof n, "(%s - head) %% %d", count, emit_block_lanes(m));
+    snprintf(first, sizeof first, strcmp(from, "0") == 0 ? "%.0s%s - %s" : "%s + %s - %s", from, count, n);
+    emit_line(m, "{");
+    m->depth++;
+    emit_row_rest(m, phase, n, first, emit_block_lanes(m));
+    m->depth--;
+    emit_line(m, "}");
 }
 
 /* --- tasks in flight ----------------------------------------------------------------------------------------------------- */
@@ -455,7 +476,9 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     }
     choose_none(m);
     emit_want_phase(m, phase);
-    if (!is_known || n % emit_block_lanes(m) != 0) {
+    if (unaligned >= 0 && unaligned == m->carried) {
+        emit_rest(m, phase, count, from);
+    } else if (!is_known || n % emit_block_lanes(m) != 0) {
         emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
     }
     m->depth--;

@@ -193,7 +193,8 @@ void emit_flow(emitter *m) {
         return;
     }
     emit_declare_rows(m);
-    emit_carried_room(m);
+    definition room;
+    emit_carried_room(m, &room);
     emit_line(m, "for (int64_t step = first; step < last + %d; %s) {", m->twins ? 2 * lags : lags, m->twins ? "step += 2" : "step++");
     m->depth++;
     emit_which(m, lags);
@@ -206,4 +207,5 @@ void emit_flow(emitter *m) {
     }
     m->depth--;
     emit_line(m, "}");
+    emit_drop_unused(m, &room);
 }

@@ -267,7 +267,7 @@ void emit_choose_flow(emitter *m) {
         } else {
             m->turns_rows = turns_rows(m);
             m->group_rows = m->by_groups ? (m->c->options->asks_far ? FAR_GROUP_ROWS : GROUP_ROWS) : m->turns_rows ? EMIT_PAGES : 0;
-            emit_choose_carried(m);
+            emit_choose_carried(m, emit_unaligned_root(m, k->n_phases - 1));
             emit_choose_twins(m, m->carried < 0 && 2 * k->n_phases * read_bytes(m) <= FLIGHT_BYTES && 2 * count_kept(m) <= STACK_BYTES);
         }
     }

@@ -80,7 +80,7 @@ void emit_piece_head(emitter *m, int phase) {
     emit_open_task(m, phase, &s);
     emit_want_phase(m, phase);
     emit_body(m, phase, true);
-    emit_row_head(m, phase);
+    emit_row_head(m, phase, "0");
     emit_close_task(m, &s);
 }
 

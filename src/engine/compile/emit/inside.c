@@ -200,14 +200,23 @@ static void emit_whole(emitter *m, int phase, const lane_range *range, const ins
     }
 }
 
+enum { FROM_BYTES = 192 };
+
+/* What lanes of a range count from, as one term. The only block of a row begins with 0. */
+static void begin_of(const emitter *m, const lane_range *range, char from[FROM_BYTES]) {
+    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size && strcmp(range->from, "first_lane") == 0;
+    bool is_sum = strchr(range->from, ' ') != NULL;
+    snprintf(from, FROM_BYTES, is_sum ? "(%s)" : "%s", one_block ? "0" : range->from);
+}
+
 /* A block of them, which may lie anywhere, or all. */
 static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
     if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
         emit_inner(m, phase, range, range->first, range->last, together);
         return;
     }
-    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size; /* which begins with 0 */
-    const char *from = one_block ? "0" : range->from;
+    char from[FROM_BYTES];
+    begin_of(m, range, from);
     emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in->first, from, range->first,
               (long long)in->first, from, range->first);
     emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
@@ -261,8 +270,10 @@ static const view_bound *find_diagonal(emitter *m, int phase, int *condition) {
 /* Parts the lanes where the diagonal goes through them, which differs from row to row: what lies beyond it is not read, and neither part
    asks anything. */
 static void emit_diagonal(emitter *m, int phase, const lane_range *range, const view_bound *b, int condition) {
-    bool one_block = m->k->lanes >= m->k->variables[m->k->vector].size;
-    const char *less = one_block ? "" : " - ", *from = one_block ? "" : range->from;
+    char from[FROM_BYTES];
+    begin_of(m, range, from);
+    const bool is_0 = strcmp(from, "0") == 0;
+    const char *less = is_0 ? "" : " - ";
     index_sum rest = {.constant = b->at.constant};
     index_term *terms = arena_make(m->c->memory, (size_t)b->at.n, sizeof *terms);
     int64_t factor = 1, least, most;
@@ -287,7 +298,7 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     emit_line(m, "const int64_t row = %s;", text_get(&row));
     if (factor > 0 ? below : above) {
         emit_line(m, factor > 0 ? "const int64_t enters = %lld - row%s%s;" : "const int64_t enters = row - %lld%s%s;",
-                  factor > 0 ? low : high, less, from);
+                  factor > 0 ? low : high, less, is_0 ? "" : from);
         emit_line(m, "const int64_t inner_first = enters < %s ? %s : enters < %s ? enters : %s;", range->first, range->first, range->last,
                   range->last);
     } else {
@@ -295,7 +306,7 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     }
     if (factor > 0 ? above : below) {
         emit_line(m, factor > 0 ? "const int64_t leaves = %lld - row + 1%s%s;" : "const int64_t leaves = row - %lld + 1%s%s;",
-                  factor > 0 ? high : low, less, from);
+                  factor > 0 ? high : low, less, is_0 ? "" : from);
         emit_line(m, "const int64_t inner_last = leaves > %s ? %s : leaves > inner_first ? leaves : inner_first;", range->last, range->last);
     } else {
         emit_line(m, "const int64_t inner_last = %s;", range->last);

@@ -20,6 +20,7 @@
 #include "engine/compile/emit/twins.h"
 #include "engine/compile/emit/windows.h"
 #include "engine/compile/emit/writing.h"
+#include "engine/compile/emit/row_ends.h"
 
 #include <stdio.h>
 
@@ -66,6 +67,8 @@ static void emit_all_tasks(emitter *m, definition *made) {
     if (k->has_frame) {
         emit_frame_room(m);
     }
+    definition room;
+    emit_carried_room(m, &room);
     size_t from = m->out.length, body = 0, end;
     emit_line(m, "for (int64_t task = first; task < last; task++) {");
     m->depth++;
@@ -90,6 +93,7 @@ static void emit_all_tasks(emitter *m, definition *made) {
     m->depth--;
     emit_line(m, "}");
     emit_abreast(m, from, body, dropped);
+    emit_drop_unused(m, &room);
 }
 
 /* The loop over parts, whose tasks are one after the other, and the sums that these add to. */
@@ -138,6 +142,9 @@ static void emit_kernel(emitter *m, const char *symbol) {
     emit_choose_together(m);
     emit_choose_abreast(m);
     emit_choose_ordered(m);
+    if (m->flow == FLOW_NONE) {
+        emit_choose_carried(m, k->n_phases > 0 && k->vector >= 0 ? emit_unaligned_root(m, k->n_phases - 1) : -1);
+    }
     definition *made = arena_make(m->c->memory, (size_t)k->n_buffers + KERNEL_MAX_VARIABLES + 2, sizeof *made);
     if (made == NULL) {
         m->out.failed = true;

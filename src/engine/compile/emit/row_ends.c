@@ -8,13 +8,11 @@
 
 #include "device/caches.h"
 #include "engine/compile/emit/block_functions.h"
-#include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/ranges.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
-#include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +21,11 @@
 static bool follow_each_other(const emitter *m, const root *r) {
     const kernel *k = m->k;
     int64_t size = k->variables[k->vector].size, stride;
-    for (int i = k->n_tasks - 1; i >= 0; i--) {
+    const bool in_blocks = k->n_tasks > 0 && k->tasks[k->n_tasks - 1] == k->vector; /* of lanes, one a task */
+    if (k->variables[k->vector].tile != 0 || m->rows != in_blocks) {
+        return false;
+    }
+    for (int i = k->n_tasks - 1 - in_blocks; i >= 0; i--) {
         const loop_variable *v = &k->variables[k->tasks[i]];
         if (k->tasks[i] == k->vector || v->tile != 0 || (v->size > 1 && (!index_stride(r->at, k->tasks[i], &stride) || stride != size))) {
             return false;
@@ -33,22 +35,45 @@ static bool follow_each_other(const emitter *m, const root *r) {
     return true;
 }
 
-void emit_choose_carried(emitter *m) {
+/* Whether tasks go one by one, and each does nothing but store its lanes, in one go: they are counted anew behind the blocks, so nothing may lie
+   in arrays of lanes. */
+static bool stores_once(const emitter *m) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind != ROOT_STORE) {
+            return false;
+        }
+    }
+    for (int i = 0; i < k->n_variables; i++) {
+        if (k->variables[i].tile != 0) {
+            return false;
+        }
+    }
+    return m->streams && k->vector >= 0 && k->n_loops == 0 && k->n_phases == 1 && !k->is_product && !k->has_frame && k->turns_lines == 0 && k->beside == 0 &&
+           k->scan_parts == 0 && m->page_tasks == 0 && m->n_abreast == 1 && m->ordered_tasks == 0 && !m->by_groups && !m->shares &&
+           (m->rows || emit_streams(m, k->n_phases - 1));
+}
+
+void emit_choose_carried(emitter *m, int unaligned) {
     const kernel *k = m->k;
     m->carried = -1;
-    if (m->flow == FLOW_NONE || m->rows || k->n_loops > 0 || m->group_rows > 0) {
+    if (m->flow == FLOW_NONE ? !stores_once(m) : m->rows || k->n_loops > 0 || m->group_rows > 0) {
         return;
     }
-    const int i = emit_unaligned_root(m, k->n_phases - 1);
-    bool is_long = i >= 0 && k->variables[k->vector].size * (int64_t)dtype_size(k->roots[i].store_dtype) >= 2 * STREAM_LINE_BYTES;
+    const int i = unaligned;
+    const int64_t size = k->variables[k->vector].size, rest = m->rows ? size % k->lanes : 0; /* of the shortest task */
+    bool is_long = i >= 0 && (rest > 0 ? rest : size) * (int64_t)dtype_size(k->roots[i].store_dtype) >= 2 * STREAM_LINE_BYTES;
     m->carried = is_long && follow_each_other(m, &k->roots[i]) ? i : -1;
 }
 
-void emit_carried_room(emitter *m) {
+void emit_carried_room(emitter *m, definition *room) {
+    room->from = m->out.length;
+    snprintf(room->name, sizeof room->name, "edge%d", m->carried);
     if (m->carried >= 0) {
         dtype t = m->k->roots[m->carried].store_dtype;
-        emit_line(m, "%s edge%d[%d];", dialect_type(t), m->carried, STREAM_LINE_BYTES / (int)dtype_size(t));
+        emit_line(m, "%s %s[%d];", dialect_type(t), room->name, STREAM_LINE_BYTES / (int)dtype_size(t));
     }
+    room->to = m->out.length;
 }
 
 /* Whether the ends of what a root stores in a phase are put together first. */
@@ -69,19 +94,19 @@ static void choose_none(emitter *m) {
     memset(m->staged, 0, (size_t)m->k->n_roots);
 }
 
-void emit_row_head(emitter *m, int phase) {
+void emit_row_head(emitter *m, int phase, const char *from) {
     const int i = m->carried;
     choose_ends(m, phase, true);
     if (i >= 0) {
         dtype t = m->k->roots[i].store_dtype;
         emit_line(m, "%s *const made%d = edge%d + %d - head;", dialect_type(t), i, i, STREAM_LINE_BYTES / (int)dtype_size(t));
     }
-    emit_range(m, phase, &(lane_range){"0", "head", "0", 0, false});
+    emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
     if (i >= 0) {
         block_scope start;
         char after[96];
         snprintf(after, sizeof after, ", edge%d, head * %d, task == first);", i, (int)dtype_size(m->k->roots[i].store_dtype));
-        emit_open_scope(m, "0", &start);
+        emit_open_scope(m, from, &start);
         emit_address_call(m, "stream_edge(", m->k->roots[i].buffer, m->k->roots[i].at, after);
         emit_close_scope(m, &start);
     }
