@@ -233,10 +233,31 @@ static void running_sums_are_right(void **state) {
     }
 }
 
+/* Rows that begin in the midst of a line, beside one row for all of them and one number for each: halves are made by the loop and stored behind
+   it, rows long enough for a call of their own and others. */
+static void broadcasts_are_right(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16, ASSAY_F32, ASSAY_F64};
+    static const char *const names[] = {"mul.Tensor", "div.Tensor"};
+    for (size_t i = 0; i < countof(types) * 2; i++) {
+        dtype t = types[i / 2];
+        const int64_t width = i % 2 == 0 ? 1001 : 301;
+        const int64_t sizes[] = {STREAM_MIN_BYTES / (int64_t)dtype_size(t) / width + 3, width}, column[] = {sizes[0], 1};
+        kernel_check k;
+        check_open(&k);
+        arg x = check_tensor(&k, t, 2, sizes, NULL), row = check_tensor(&k, t, 1, &width, NULL), each = check_tensor(&k, t, 2, column, NULL);
+        for (size_t n = 0; n < countof(names); n++) {
+            check_agrees(&k, names[n], (arg[]){x, row}, false);
+            check_agrees(&k, names[n], (arg[]){each, x}, false);
+        }
+        check_close(&k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(long_shares_are_as_short_ones),
                                        cmocka_unit_test(integers_are_right), cmocka_unit_test(numbers_are_right),
                                        cmocka_unit_test(losses_are_right), cmocka_unit_test(triangles_are_right),
-                                       cmocka_unit_test(running_sums_are_right)};
+                                       cmocka_unit_test(running_sums_are_right), cmocka_unit_test(broadcasts_are_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

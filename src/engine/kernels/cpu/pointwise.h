@@ -4,6 +4,7 @@
 #define ENGINE_KERNELS_CPU_POINTWISE_H
 
 #include "engine/kernels/cpu/isa.h"
+#include "engine/kernels/cpu/row_edge.h"
 #include "engine/kernels/kernel.h"
 
 /* What a loop computes. Numbers s[0].. are the loop's parameters. */
@@ -161,8 +162,8 @@ typedef struct pointwise_moves {
      */
     void (*turn)(void *to, const char *from, int64_t inner_bytes, int64_t outer_bytes, int64_t n_inner, int64_t n_outer,
                  int64_t size);
-    /* memcpy past the caches, for results too large to stay in them. */
-    void (*stream)(void *to, const void *from, size_t bytes);
+    /* memcpy past the caches, for results too large to stay in them; what fills no line may wait at the edge. */
+    void (*stream)(row_edge *edge, void *to, const void *from, size_t bytes);
     /* Makes what was streamed visible to other threads. */
     void (*settle)(void);
     /* to[outer][inner] = from[inner * inner_bytes + outer * outer_bytes], for rows that are dense or of one value. */

@@ -150,6 +150,7 @@ static void choose_places(tiled *p, bool loop_can_stream, bool as_halves) {
     bool loop_stores = p->out_is_native || p->halves;
     p->loop_streams = p->streams && loop_can_stream && loop_stores && lines_align(p, size);
     p->out_is_row = loop_stores && (!p->streams || p->loop_streams) && rows_are_dense(l, 0, size);
+    p->makes_halves = p->halves && (p->streams || (p->out_is_row && (!p->by_tile || p->out_is_flat)));
 }
 
 static pointwise_halves_loop *find_in_one_go(const tiled *p, pointwise_op id) {
@@ -157,7 +158,7 @@ static pointwise_halves_loop *find_in_one_go(const tiled *p, pointwise_op id) {
     for (int k = 0; k < p->n; k++) {
         step[k] = pointwise_half_step(p, k);
     }
-    return p->halves && p->out_is_row ? pointwise_halves_in_one_go(p->isa, id, step, p->n) : NULL;
+    return p->halves && (p->out_is_row || p->makes_halves) ? pointwise_halves_in_one_go(p->isa, id, step, p->n) : NULL;
 }
 
 /* Whether an operand is one number in each row. */

@@ -79,6 +79,7 @@ typedef struct blocks {
     _Alignas(64) char in[POINTWISE_INPUTS][BLOCK_BYTES];
     _Alignas(64) char out[BLOCK_BYTES];
     _Alignas(64) char raw[BLOCK_BYTES]; /* elements as they lie in memory, before or after conversion */
+    row_edge edge; /* of what goes past the caches */
 } blocks;
 
 /* A tile's place: first elements' byte offsets and extent. */
@@ -212,15 +213,15 @@ static void gather(const tiled *p, const source *in, const tile *t, char *raw, c
 }
 
 /* Writes n results of a row (or of a flat tile) where they belong. */
-static void put(const tiled *p, char *to, int64_t stride, const char *from, char *raw, int64_t n) {
+static void put(const tiled *p, char *to, int64_t stride, const char *from, blocks *b, int64_t n) {
     int64_t size = (int64_t)dtype_size(p->out_dtype);
     if (p->streams) {
         const char *native = from;
-        if (!p->out_is_native) {
-            p->out_loops->store(p->out_dtype, raw, size, from, n);
-            native = raw;
+        if (!p->out_is_native && !p->makes_halves) {
+            p->out_loops->store(p->out_dtype, b->raw, size, from, n);
+            native = b->raw;
         }
-        p->move->stream(to, native, (size_t)(n * size));
+        p->move->stream(&b->edge, to, native, (size_t)(n * size));
         return;
     }
     p->out_loops->store(p->out_dtype, to, stride, from, n);
@@ -232,13 +233,13 @@ int pointwise_half_step(const tiled *p, int k) {
 }
 
 /* Puts one stretch through the loop. */
-static void call_loop(const tiled *p, const pointwise_chunk *c, bool makes_halves) {
+static void call_loop(const tiled *p, const pointwise_chunk *c) {
     if (!p->halves) {
         p->loop(c);
         return;
     }
     pointwise_halves h = {.chunk = *c, .loop = p->loop, .type = p->compute, .n = p->n};
-    h.out_step = p->out_is_native ? 1 : makes_halves ? 2 : (int)sizeof(float);
+    h.out_step = p->out_is_native ? 1 : p->makes_halves ? 2 : (int)sizeof(float);
     for (int k = 0; k < p->n; k++) {
         h.step[k] = pointwise_half_step(p, k);
     }
@@ -263,9 +264,9 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
     }
     for (int64_t r = 0; r < t->n1; r++, out += out_strides[1]) {
         c.out = p->out_is_row ? out : b->out;
-        call_loop(p, &c, p->out_is_row);
+        call_loop(p, &c);
         if (!p->out_is_row) {
-            put(p, out, out_strides[0], b->out, b->raw, t->n0);
+            put(p, out, out_strides[0], b->out, b, t->n0);
         }
         for (int k = 0; k < p->n; k++) {
             c.in[k] = (const char *)c.in[k] + step[k];
@@ -283,17 +284,17 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
     }
     bool in_place = p->out_is_flat && p->out_is_row;
     c.out = in_place ? out : b->out;
-    call_loop(p, &c, in_place);
+    call_loop(p, &c);
     if (in_place) {
         return;
     }
     if (p->out_is_flat) {
-        put(p, out, out_strides[0], b->out, b->raw, c.n);
+        put(p, out, out_strides[0], b->out, b, c.n);
         return;
     }
+    const int64_t made = p->makes_halves && !p->out_is_native ? 2 : pointwise_classes[p->out_class].size;
     for (int64_t r = 0; r < t->n1; r++) {
-        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * pointwise_classes[p->out_class].size,
-            b->raw, t->n0);
+        put(p, out + r * out_strides[1], out_strides[0], b->out + r * t->n0 * made, b, t->n0);
     }
 }
 
@@ -348,6 +349,7 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
     tile t, ahead;
     kept_rows kept[POINTWISE_INPUTS] = {{0}};
     fill_constants(p, &b);
+    b.edge.line = NULL;
     if (from < to) {
         find_tile(p, from, &ahead);
     }
@@ -375,6 +377,7 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
         }
     }
     if (p->streams) {
+        row_edge_flush(&b.edge);
         p->move->settle();
     }
 }

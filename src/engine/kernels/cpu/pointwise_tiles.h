@@ -102,6 +102,7 @@ typedef struct tiled {
     bool rounds_numbers;
     bool out_is_native;
     bool halves; /* the loop takes f16 or bf16 where it lies in rows, and makes such results (half_blocks.c) */
+    bool makes_halves; /* results leave the loop as f16 or bf16 */
     bool out_is_row, out_is_flat; /* the loop may write rows, or whole tiles, where they belong */
     bool streams;      /* results go past the caches: */
     bool loop_streams; /* by the loop itself, else block by block behind it */

@@ -11,11 +11,10 @@
 #define ENGINE_KERNELS_CPU_ROW_LOOPS_H
 
 #include "engine/kernels/cpu/isa.h"
+#include "engine/kernels/cpu/row_edge.h"
 #include "engine/tensor/dtype.h"
 
-#include <stdalign.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { ROW_BLOCK = 2048 };
 
@@ -66,23 +65,6 @@ enum { SOFTMAX_SHORT_BYTES = 1024 };
 /* By how much numbers may exceed what is subtracted from them before the exponential: e^60 times any number of rows is in range. */
 #define SOFTMAX_REACH 60
 #define EXP_REACH ((value)1.142e26) /* e^60 */
-
-/* A line of memory that a row ends in, which waits for the row that goes on there: whole lines go past the caches, and a store of less waits for
-   the memory that the rest is read from. {0}: nothing waits. Rows of 1001 floats, two cores of a Zen 4 (2026-11): their softmax takes
-   6.7 ms so, and 8.6 else, layer norm's gradient 11.8 and 14.0. */
-typedef struct row_edge {
-    char *line;            /* where it belongs; NULL: nothing waits */
-    int64_t from, to;      /* the bytes of it that wait */
-    alignas(64) char bytes[2 * 64]; /* behind the line is room */
-} row_edge;
-
-/* Has what waits stored, at the end of a thread's rows. */
-static inline void row_edge_flush(row_edge *e) {
-    if (e->line != NULL) {
-        memcpy(e->line + e->from, e->bytes + e->from, (size_t)(e->to - e->from));
-        e->line = NULL;
-    }
-}
 
 /* Two lines of a softmax of n >= STREAM_LEAST elements, one after the other. */
 typedef struct softmax_step {

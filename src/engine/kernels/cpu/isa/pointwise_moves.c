@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves that need to know an element's size and nothing else: turning tiles round, storing past the caches. */
-#include "engine/kernels/cpu/isa/stream.h"
+#include "engine/kernels/cpu/isa/stream_edge.h"
 #include "engine/kernels/cpu/pointwise.h"
 
 #include <string.h>
@@ -155,8 +155,8 @@ static void turn(void *to, const char *from, int64_t inner, int64_t outer, int64
     }
 }
 
-static void stream(void *to, const void *from, size_t bytes) {
-    stream_bytes(to, from, bytes);
+static void stream(row_edge *edge, void *to, const void *from, size_t bytes) {
+    stream_with_edge(edge, to, from, (int64_t)bytes);
 }
 
 static void settle(void) {

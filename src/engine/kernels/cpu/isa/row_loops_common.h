@@ -9,7 +9,7 @@
    `omp simd` lets the compiler reorder sums; nothing else licenses it to. */
 #include "device/caches.h"
 #include "engine/kernels/cpu/isa/registers.h"
-#include "engine/kernels/cpu/isa/stream.h"
+#include "engine/kernels/cpu/isa/stream_edge.h"
 #include "engine/kernels/cpu/row_loops.h"
 
 #include <stdbool.h>

@@ -128,40 +128,16 @@ static inline __attribute__((always_inline)) bool pairs_have_lines(dtype t) {
     return PAIR * row_size(t) >= STREAM_LINE;
 }
 
-/* n bytes, less than a line of memory and all in one: with what waits they make a line, or wait. Behind them is room for a line. */
-static inline void row_edge_put(row_edge *e, char *to, const char *from, int64_t n) {
-    const int64_t at = (int64_t)((uintptr_t)to % STREAM_LINE);
-    if (n == 0) {
-        return;
-    }
-    if (e->line != to - at || e->to != at) {
-        row_edge_flush(e);
-        e->line = to - at;
-        e->from = at;
-    }
-    memcpy(e->bytes + at, from, STREAM_LINE);
-    e->to = at + n;
-    if (e->from == 0 && e->to == STREAM_LINE) {
-        stream_line(e->line, e->bytes);
-        e->line = NULL;
-    }
-}
-
 /* m <= PAIR elements of p; past: whole lines among them go past the caches, and what is none may wait at the edge. */
 static inline void row_set_first(dtype t, void *row, int64_t i, pair p, int64_t m, bool past, row_edge *edge) {
-    value some[2 * PAIR];
+    value some[PAIR];
     if (m == PAIR && past && (uintptr_t)row_to(t, row, i) % STREAM_LINE == 0 && pairs_have_lines(t)) {
         row_set_pair(t, row, i, p, true);
         return;
     }
     row_set_pair(t, some, 0, p, false);
     if (past && pairs_have_lines(t) && edge != NULL) {
-        char *to = row_to(t, row, i), *from = (char *)some;
-        const int64_t n = m * row_size(t), begin = (int64_t)(-(uintptr_t)to % STREAM_LINE), head = begin < n ? begin : n;
-        const int64_t whole = (n - head) / STREAM_LINE * STREAM_LINE;
-        row_edge_put(edge, to, from, head);
-        stream_lines(to + head, from + head, (size_t)whole);
-        row_edge_put(edge, to + head + whole, from + head + whole, n - head - whole);
+        stream_with_edge(edge, row_to(t, row, i), (const char *)some, m * row_size(t));
     } else if (past && pairs_have_lines(t)) {
         stream_bytes(row_to(t, row, i), some, (size_t)(m * row_size(t)));
     } else {
