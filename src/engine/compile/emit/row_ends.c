@@ -49,8 +49,9 @@ static bool stores_once(const emitter *m) {
             return false;
         }
     }
-    return m->streams && k->vector >= 0 && k->n_loops == 0 && k->n_phases == 1 && !k->is_product && !k->has_frame && k->turns_lines == 0 && k->beside == 0 &&
-           k->scan_parts == 0 && m->page_tasks == 0 && m->n_abreast == 1 && m->ordered_tasks == 0 && !m->by_groups && !m->shares &&
+    bool is_plain = k->vector >= 0 && k->n_loops == 0 && k->n_phases == 1 && !k->is_product && !k->has_frame && k->turns_lines == 0 &&
+                    k->beside == 0 && k->scan_parts == 0;
+    return is_plain && m->streams && m->page_tasks == 0 && m->n_abreast == 1 && m->ordered_tasks == 0 && !m->by_groups && !m->shares &&
            (m->rows || emit_streams(m, k->n_phases - 1));
 }
 

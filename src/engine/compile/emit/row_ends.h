@@ -10,7 +10,8 @@
 void emit_choose_carried(emitter *m, int unaligned);
 /* Room for such a line; to be dropped where nothing came to use it. */
 void emit_carried_room(emitter *m, definition *room);
-/* A phase's `head` lanes up to the first whole line of what it stores, from `from` on; its last n lanes, which begin with one, `most` at most. */
+/* A phase's `head` lanes up to the first whole line of what it stores, from `from` on; its last n lanes, which begin with one, `most` at
+   most. */
 void emit_row_head(emitter *m, int phase, const char *from);
 void emit_row_rest(emitter *m, int phase, const char *n, const char *from, int64_t most);
 

@@ -169,8 +169,8 @@ static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work)
     for (int64_t i = from; i <= to && from < to; i++) {
         char *made = work + i % 2 * line, *made_before = work + (i + 1) % 2 * line;
         softmax_step step = {.type = s->type[X], .logarithm = s->logarithm, .n = s->n, .made = made, .to = y, .factor = factor,
-                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .edge = &edge, .past = s->past,
-                             .shift = near};
+                             .from = s->logarithm ? x : made_before, .finish_largest = largest, .begins = i == from, .edge = &edge,
+                             .past = s->past, .shift = near};
         if (i < to) {
             step.x = x = x_next;
             y = y_next;
