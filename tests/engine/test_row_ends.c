@@ -70,7 +70,7 @@ static void check(const char *graph_text, dtype_mode mode, int threads, const ch
     arena_clear(&memory);
 }
 
-/* Whether a row's elements are whole lines is all the same to those in f64 at other lengths than to those in bf16. */
+/* A length that fills lines in one type leaves a rest in another. */
 static void softmax_of(int n, const char *word) {
     char lines[256];
     snprintf(lines, sizeof lines, "graph ends\n%%x = input(T([19, %d], f32))\n%%y = _softmax(%%x, -1, False)\nreturn %%y\n", n);

@@ -15,7 +15,7 @@ typedef struct task_scope {
 /* Begins such a part, and ends it. */
 void emit_open_task(emitter *m, int phase, task_scope *s);
 void emit_close_task(emitter *m, task_scope *s);
-/* Up to a block of lanes of it, so many (NULL: a whole block) from `from` on; a number in words, or what is never many. */
+/* Up to a block of lanes of it from `from` on: n, a number as text, or NULL, a whole block. */
 void emit_piece_of(emitter *m, int phase, const char *n, const char *from);
 /* The lanes up to the first whole line of what a phase stores; those behind its last whole block, `most` at most. */
 void emit_piece_head(emitter *m, int phase);

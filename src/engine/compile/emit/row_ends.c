@@ -61,10 +61,10 @@ void emit_choose_carried(emitter *m, int unaligned) {
     if (m->flow == FLOW_NONE ? !stores_once(m) : m->rows || k->n_loops > 0 || m->group_rows > 0) {
         return;
     }
-    const int i = unaligned;
     const int64_t size = k->variables[k->vector].size, rest = m->rows ? size % k->lanes : 0; /* of the shortest task */
-    bool is_long = i >= 0 && (rest > 0 ? rest : size) * (int64_t)dtype_size(k->roots[i].store_dtype) >= 2 * STREAM_LINE_BYTES;
-    m->carried = is_long && follow_each_other(m, &k->roots[i]) ? i : -1;
+    const int64_t least = rest > 0 ? rest : size;
+    bool is_long = unaligned >= 0 && least * (int64_t)dtype_size(k->roots[unaligned].store_dtype) >= 2 * STREAM_LINE_BYTES;
+    m->carried = is_long && follow_each_other(m, &k->roots[unaligned]) ? unaligned : -1;
 }
 
 void emit_carried_room(emitter *m, definition *room) {
