@@ -2,33 +2,22 @@
 /* Compiled kernels whose tasks go on side by side or are taken in groups, against the reference in double: rows that begin within a line of memory, rows
    shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
    Results are small here: all of them are stored past the caches, as large ones are. */
-#include "engine/backend/compiled_plan.h"
+#include "compiled_kit.h"
+
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
-
-#include "unit.h"
 
 #include <math.h>
 #include <string.h>
 
-static op_table *table;
-static backend *compiled;
-
 static int open_all(void **state) {
     (void)state;
-    if (op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled", &compiled, NULL) != ASSAY_OK) {
+    compile_options *o = open_compiled();
+    if (o == NULL) {
         return 1;
     }
-    compile_options *o = &((compiled_backend *)compiled)->options;
     o->streams_all = true;
     o->asks_far = o->no_twins = o->few_stores = o->divides = false; /* whatever is faster on this machine */
-    return 0;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(table);
     return 0;
 }
 

@@ -2,32 +2,21 @@
 /* Compiled kernels whose rows go past the caches and end within lines of memory, which the next row's beginning fills: every length about a
    line and a block, by threads whose shares begin anywhere, against the reference in double. Column sums of rows that no number of parts
    divides. */
-#include "engine/backend/compiled_plan.h"
+#include "compiled_kit.h"
+
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
-
-#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static op_table *table;
-static backend *compiled;
-
 static int open_all(void **state) {
     (void)state;
-    if (op_table_new(&table, NULL) != ASSAY_OK || backend_compiled_open(table, "compiled", &compiled, NULL) != ASSAY_OK) {
+    compile_options *o = open_compiled();
+    if (o == NULL) {
         return 1;
     }
-    compile_options *o = &((compiled_backend *)compiled)->options;
     o->streams_all = o->no_twins = true;
-    return 0;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(table);
     return 0;
 }
 
