@@ -100,8 +100,9 @@ typedef struct sample_series {
    Where the stopping rule may ask for more samples they are short, a quarter of a millisecond: what else happens on the machine
    then spoils single samples, which a median does not see, and turns follow each other quickly.
    Warm means warm: a sample that is expected to take under 10 ms begins with runs (after `before`) that are not timed, for
-   50 us and one at least, because the subject before it has left its own data in the caches; above that a refill from memory
-   is lost in it.
+   50 us and one at least, because the subject before it has left its own data in the caches; and with as many more (of 50 us,
+   seven at most) until one is as fast as the fastest sample so far or no faster than the one before it, each to 5%. Above
+   10 ms a refill from memory is lost in it.
    The loop around `run` costs one indirect call (about 1 ns) per run; it is not subtracted. */
 status sample_all(arena *a, const sample_subject *subjects, size_t n, const sample_options *options,
                   sample_series *series, error *err);
