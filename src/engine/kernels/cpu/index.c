@@ -147,7 +147,7 @@ static int64_t nonzero_stretch(const nonzero_state *s, int64_t from, int64_t to,
     int64_t index[TENSOR_MAX_DIMS] = {0}, offset = 0, rest = from, found = 0, size = (int64_t)dtype_size(t->dtype);
     int32_t where[NONZERO_BLOCK];
     int last = t->ndim - 1;
-    for (int d = last; d >= 0; d--) {
+    for (int d = last; d >= 0 && from < to; d--) { /* of no elements a size is 0 */
         index[d] = rest % t->sizes[d];
         rest /= t->sizes[d];
         offset += index[d] * t->strides[d];
