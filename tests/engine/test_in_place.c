@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A value is what it was when it was made, also where a library call in place writes the memory that it was read from: compiled
    programs against the reference in double. What a call in place answers for an input lies in that input's memory. */
+#include "base/rng.h"
 #include "engine/backend/compiled_plan.h"
 #include "engine/graph/exact.h"
 #include "engine/graph/graph_text.h"
@@ -175,6 +176,8 @@ static void shared_places_are_refused(void **state) {
         "%e = input(T([2, 3, 4], f32, stride=(0, 4, 1)))\n%a = input(T([2, 3, 5], f32))\n%b = input(T([2, 5, 4], f32))\n"
         "%y = baddbmm_(%e, %a, %b)\nreturn %y\n",
         NORM(", stride=(0,)", "True"),
+        "%e = input(T([2, 3, 4], f32, stride=(10, 4, 1)))\n%y = add_.Scalar(%e, 1)\nreturn %y\n",
+        "%e = input(T([17, 17, 100], f32, stride=(850, 100, 1)))\n%y = relu_(%e)\nreturn %y\n",
     };
     for (size_t i = 0; i < countof(refused); i++) {
         arena memory = {0};
@@ -188,6 +191,42 @@ static void shared_places_are_refused(void **state) {
         text_clear(&source);
         arena_clear(&memory);
     }
+}
+
+/* By a list of the places taken. */
+static bool has_two_in_one_place(const tensor *t) {
+    bool taken[1024] = {false}, found = false;
+    int64_t index[TENSOR_MAX_DIMS];
+    for (int64_t i = 0; i < sizes_numel(t->ndim, t->sizes); i++) {
+        int64_t at = 0;
+        sizes_unravel(t->ndim, t->sizes, i, index);
+        for (int d = 0; d < t->ndim; d++) {
+            at += index[d] * t->strides[d];
+        }
+        assert_true(at < 1024);
+        found |= taken[at];
+        taken[at] = true;
+    }
+    return found;
+}
+
+static void shared_places_are_found(void **state) {
+    (void)state;
+    enum { TRIES = 20000 };
+    rng r = rng_make(7);
+    int n_found = 0;
+    for (int i = 0; i < TRIES; i++) {
+        tensor t = {.dtype = ASSAY_F32, .ndim = (int)rng_range(&r, 0, 5)};
+        for (int d = 0; d < t.ndim; d++) {
+            t.sizes[d] = rng_range(&r, rng_range(&r, 0, 20) == 0 ? 0 : 1, 6);
+            t.strides[d] = rng_range(&r, rng_range(&r, 0, 8) == 0 ? 0 : 1, 24);
+        }
+        bool shares = has_two_in_one_place(&t);
+        n_found += shares;
+        assert_int_equal(tensor_overlaps_itself(&t), shares);
+    }
+    print_message("%d of %d tensors have elements in one place\n", n_found, TRIES);
+    assert_in_range(n_found, TRIES / 8, TRIES - TRIES / 8);
 }
 
 /* One number for all of them, a view, nothing to write, and statistics that are only read. */
@@ -281,6 +320,7 @@ int main(void) {
         cmocka_unit_test(calls_in_place_leave_older_values),
         cmocka_unit_test(so_they_do_without_fusion),
         cmocka_unit_test(shared_places_are_refused),
+        cmocka_unit_test(shared_places_are_found),
         cmocka_unit_test(shared_places_may_be_filled_and_read),
         cmocka_unit_test(so_do_products_of_ones_own),
         cmocka_unit_test(copied_inputs_stay),

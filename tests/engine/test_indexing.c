@@ -40,6 +40,8 @@ static void reads_agree(void **state) {
             filled_check(&k, "gather", (const arg[]){arg_tensor(self), arg_int(dim), arg_tensor(places)}, 3);
         }
         kit_check(&k, "nonzero", (const arg[]){arg_tensor(self)}, 1);
+        kit_check(&k, "nonzero", (const arg[]){arg_tensor(kit_tensor(&k, self->dtype, 1, (const int64_t[]){0}, NULL))}, 1);
+        kit_check(&k, "nonzero", (const arg[]){arg_tensor(kit_tensor(&k, self->dtype, 2, (const int64_t[]){3, 0}, NULL))}, 1);
         kit_reset(&k);
     }
     kit_close(&k);

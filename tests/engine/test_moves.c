@@ -43,6 +43,10 @@ static void check_movers(kit *k, tensor *x) {
               (arg[]){self, INTS(2, 3, 18, 30), arg_int(-1), arg_int(-21), arg_int(INT64_MAX), arg_int(1)}, 6);
     kit_check(k, "slice_backward", (arg[]){self, INTS(2, 3, 18, 21), arg_int(0), arg_int(0), arg_int(2), arg_int(1)},
               6);
+    /* a gradient that is broadcast: one row of whole ones for each of the slice */
+    arg once = arg_tensor(kit_tensor(k, x->dtype, 4, (const int64_t[]){2, 1, 18, 21}, NULL));
+    kit_check(k, "slice_backward", (arg[]){once, INTS(2, 9, 18, 21), arg_int(1), arg_int(1), arg_int(8), arg_int(3)}, 6);
+    kit_check(k, "slice_backward", (arg[]){once, INTS(2, 3, 18, 21), arg_int(1), arg_int(0), arg_int(3), arg_int(1)}, 6);
     kit_check(k, "select_backward", (arg[]){self, INTS(2, 3, 4, 18, 21), arg_int(2), arg_int(-1)}, 4);
     tensor *three[] = {x, laid_out(k, x->dtype, 0), x};
     kit_check(k, "cat", (arg[]){arg_tensors(three, 3), arg_int(1)}, 2);

@@ -79,9 +79,9 @@ static status nll_forward(ref_ctx *ctx, error *err) {
     nll l = nll_of(ctx->call);
     const double *x = ref_real(ctx, l.self_arg), *weight = ref_real(ctx, l.weight_arg);
     const int64_t *target = ref_ints(ctx, l.self_arg + 1);
-    double *loss = ref_output(ctx, 0), *total = ref_output(ctx, 1);
-    double sum = 0, weights = 0;
-    if (x == NULL || target == NULL || loss == NULL || total == NULL) {
+    double *loss = ref_output(ctx, 0), *total = ref_output(ctx, 1), *loss_squares = ref_squares(ctx, 0);
+    double sum = 0, weights = 0, squares = 0;
+    if (x == NULL || target == NULL || loss == NULL || total == NULL || loss_squares == NULL) {
         return ASSAY_OK; /* ctx->failed says so */
     }
     for (int64_t i = 0; i < l.n_rows; i++) {
@@ -96,12 +96,16 @@ static status nll_forward(ref_ctx *ctx, error *err) {
         double term = -w * x[i * l.n_classes + target[i]];
         sum += term;
         weights += w;
+        squares += term * term;
         if (l.per_row) {
             loss[i] = term;
+            loss_squares[i] = term * term;
         }
     }
     if (!l.per_row) {
-        loss[0] = call_int(ctx->call, l.reduction_arg) == REDUCE_MEAN ? sum / weights : sum;
+        bool is_mean = call_int(ctx->call, l.reduction_arg) == REDUCE_MEAN;
+        loss[0] = is_mean ? sum / weights : sum;
+        loss_squares[0] = is_mean ? squares / (weights * weights) : squares;
         total[0] = weights;
     }
     return ASSAY_OK;

@@ -92,8 +92,9 @@ bool tensor_suggests_channels_last(const tensor *t);
 bool tensor_is_dense(const tensor *t);
 bool tensor_same_sizes(const tensor *a, const tensor *b);
 bool tensor_same_strides(const tensor *a, const tensor *b); /* in dimensions larger than 1 */
-/* Whether elements that follow each other in some dimension lie in one place (stride 0, as expand makes them). What strides other
-   than 0 bring together is not looked for, as ATen's has_internal_overlap does not. False without elements. */
+/* Whether two elements lie in one place: those of a dimension of stride 0, as expand makes them, or where strides of several dimensions add up
+   to the same (sizes [3, 2] with strides [1, 2]). ATen's has_internal_overlap looks for the former only. Where neither the strides'
+   order nor some thousand steps of search settle it, false. False without elements. */
 bool tensor_overlaps_itself(const tensor *t);
 /* Whether two tensors can touch the same byte (conservative: compares spans). */
 bool tensor_may_overlap(const tensor *a, const tensor *b);

@@ -25,7 +25,8 @@ static int64_t row_numel(const stepped_rows *s) {
 }
 
 bool stepped_rows_take(const stepped_rows *s) {
-    return s->dst->dtype == s->src->dtype && tensor_is_contiguous(s->dst) && tensor_is_contiguous(s->src) &&
+    bool is_whole = tensor_numel(s->src) * s->dst->sizes[s->dim] == tensor_numel(s->dst) * s->n; /* not one to be broadcast */
+    return is_whole && s->dst->dtype == s->src->dtype && tensor_is_contiguous(s->dst) && tensor_is_contiguous(s->src) &&
            tensor_bytes(s->dst) < STREAM_MIN_BYTES && row_numel(s) * (int64_t)dtype_size(s->dst->dtype) >= LEAST_ROW_BYTES;
 }
 

@@ -12,7 +12,7 @@ typedef struct stepped_rows {
     int64_t start, n, step;
 } stepped_rows;
 
-/* Whether this way takes it: contiguous tensors of one type that caches hold, and rows that are not too short. */
+/* Whether this way takes it: contiguous tensors of one type that caches hold, as many rows of src as go there, and none too short. */
 bool stepped_rows_take(const stepped_rows *s);
 /* The kernel's state and run. OUT_OF_MEMORY. The tensors have to live as long as the plan. */
 status stepped_rows_prepare(kernel_plan *plan, const stepped_rows *s, error *err);
