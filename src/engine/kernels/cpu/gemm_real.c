@@ -369,15 +369,25 @@ static void run_own_share(const gemm_real *g, const char *a, const char *b, char
     }
 }
 
-/* A sum of no terms: c is zeroed where nothing was filled in. */
+/* A sum of no terms: c is zeroed where nothing was filled in, along the dimension whose elements lie next to each other. */
 static void clear_c(const gemm_real *g, char *c) {
     const gemm_shape *s = &g->shape;
     size_t size = dtype_size(g->compute);
-    for (int64_t r = 0; r < s->batch * s->m; r++) {
-        int64_t row = r / s->m * g->strides[2][0] + r % s->m * g->strides[2][1];
-        for (int64_t n = 0; n < s->n; n++) {
-            memset(c + (row + n * g->strides[2][2]) * (int64_t)size, 0, size);
+    bool by_columns = g->strides[2][2] != 1 && g->strides[2][1] == 1;
+    int64_t lines = by_columns ? s->n : s->m, n = by_columns ? s->m : s->n;
+    int64_t step = g->strides[2][by_columns ? 2 : 1], inner = g->strides[2][by_columns ? 1 : 2];
+    const observer *watch = observer_of_thread;
+#pragma omp parallel num_threads(parallel_threads((double)(s->batch * lines * n) * (double)size))
+    {
+        parallel_enter(watch);
+#pragma omp for nowait
+        for (int64_t r = 0; r < s->batch * lines; r++) {
+            char *line = c + (r / lines * g->strides[2][0] + r % lines * step) * (int64_t)size;
+            for (int64_t i = 0; i < (inner == 1 ? 1 : n); i++) {
+                memset(line + i * inner * (int64_t)size, 0, inner == 1 ? (size_t)n * size : size);
+            }
         }
+        parallel_leave(watch);
     }
 }
 

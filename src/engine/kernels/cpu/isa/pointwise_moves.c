@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves that need to know an element's size and nothing else: turning tiles round, storing past the caches. */
+#include "engine/kernels/cpu/isa/copy_loops.h"
 #include "engine/kernels/cpu/isa/stream_edge.h"
 #include "engine/kernels/cpu/pointwise.h"
 
@@ -216,12 +217,12 @@ static void repeat(void *to, const char *from, int64_t n, int64_t size) {
 static void copy_rows(void *to, const char *from, int64_t inner, int64_t outer, int64_t n_inner, int64_t n_outer,
                       int64_t size) {
     char *out = to;
+    if (inner != 0) {
+        ISA_SYMBOL(copy_loops).rows(out, from, (size_t)(n_inner * size), n_outer, (ptrdiff_t)(n_inner * size), (ptrdiff_t)outer);
+        return;
+    }
     for (int64_t o = 0; o < n_outer; o++, out += n_inner * size, from += outer) {
-        if (inner == 0) {
-            repeat(out, from, n_inner, size);
-        } else {
-            memcpy(out, from, (size_t)(n_inner * size));
-        }
+        repeat(out, from, n_inner, size);
     }
 }
 
