@@ -12,6 +12,7 @@ enum {
     STREAM_BYTES = 2048, /* of results that are stored past the caches: larger bursts cost a fifth (Zen 5, 2026-11) */
     LONG_TILES = 256,    /* of a row, where they may be of any length: for threads to share */
     LEAST_TILES = 16,    /* that many rows make before tiles take several */
+    FEW_IN_TILE = 128,   /* elements, for which a tile takes longer to find than to make */
     SHORT_ROW = 128,     /* shorter rows of results are stored together */
     MIN_ROW = 512,       /* shorter rows are put together in blocks before the loop sees them */
     MIN_NUMBER_ROW = 128, /* the same of rows that have one number each for an operand: in blocks it would be written out */
