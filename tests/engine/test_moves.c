@@ -73,7 +73,9 @@ static void test_short_rows_are_padded(void **state) {
             tensor *x = kit_tensor(k, (dtype)t, 3, (const int64_t[]){5, 7, 9}, (const int64_t[]){63, 1, 7});
             tensor *y = kit_tensor(k, (dtype)t, 4, (const int64_t[]){3, 2, 5, 6}, (const int64_t[]){90, 400, 7, 1});
             tensor *line = kit_tensor(k, (dtype)t, 1, (const int64_t[]){11}, NULL);
+            tensor *narrow = kit_tensor(k, (dtype)t, 3, (const int64_t[]){5, 43, gap % 3 + 1}, (const int64_t[]){0, 7, 2});
             int64_t rest = gap / 3;
+            kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(narrow), INTS(gap % 2, gap / 4 + 1), arg_number(number_of_int(1))}, 3);
             kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(x), INTS(gap - rest, rest), arg_number(number_of_int(1))}, 3);
             kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(y), INTS(rest, gap - rest, 1, rest, 2, 1)}, 2);
             kit_check(k, "constant_pad_nd", (arg[]){arg_tensor(y), INTS(gap, -1, -2, 1, -1, 0, 1, 0)}, 2);
@@ -148,6 +150,22 @@ static void test_large_tiles_and_threads(void **state) {
         kit_check(k, "copy",
                   (arg[]){arg_tensor(kit_tensor(k, ASSAY_BF16, 3, (const int64_t[]){3, 301, 173}, NULL)), self}, 2);
         kit_reset(k);
+    }
+}
+
+/* Rows of a few elements within longer ones, of either side. */
+static void test_short_rows_are_cast(void **state) {
+    kit *k = *state;
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16, ASSAY_F32, ASSAY_F64, ASSAY_I64, ASSAY_U8, ASSAY_B8};
+    for (size_t t = 0; t < countof(types) * countof(types); t++) {
+        for (int64_t n = 1; n < 40; n += n < 6 ? 1 : 9) {
+            const int64_t sizes[] = {3, 401, n}, strides[] = {401 * 85, 85, 1};
+            tensor *within = kit_tensor(k, types[t % countof(types)], 3, sizes, strides);
+            tensor *dense = kit_tensor(k, types[t / countof(types)], 3, sizes, NULL);
+            kit_check(k, "copy", (arg[]){arg_tensor(within), arg_tensor(dense)}, 2);
+            kit_check(k, "copy", (arg[]){arg_tensor(dense), arg_tensor(within)}, 2);
+            kit_reset(k);
+        }
     }
 }
 
@@ -542,7 +560,7 @@ static uint64_t seed = 20261121;
 int main(void) {
     const struct CMUnitTest tests[] = {
         KIT_TEST(test_every_type_and_layout, &seed), KIT_TEST(test_short_rows_are_padded, &seed),
-        KIT_TEST(test_casts_between_all_types, &seed),
+        KIT_TEST(test_casts_between_all_types, &seed), KIT_TEST(test_short_rows_are_cast, &seed),
         KIT_TEST(test_half_casts_are_exact, &seed),
         KIT_TEST(test_integers_beyond_doubles, &seed),
         KIT_TEST(test_large_tiles_and_threads, &seed),

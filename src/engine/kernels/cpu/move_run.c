@@ -84,7 +84,34 @@ static void convert_row(const move *m, const copy_loops *loops, char *dst, const
     }
 }
 
+/* Short dense rows are brought together, converted at one go and taken where they belong: a converter takes longer to call than four
+   numbers to convert. */
+static void convert_short_rows(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    double gathered[MOVE_BUFFER_BYTES / 8], converted[MOVE_BUFFER_BYTES / 8];
+    size_t dst_bytes = (size_t)n0 << m->dst_log2, src_bytes = (size_t)n0 << m->src_log2;
+    int64_t most = MOVE_BUFFER_BYTES / (int64_t)(dst_bytes > src_bytes ? dst_bytes : src_bytes);
+    for (int64_t i = 0; i < n1; i += most) {
+        int64_t some = least(n1 - i, most);
+        const char *from = src + i * m->src_strides[1];
+        if (m->src_strides[1] != (ptrdiff_t)src_bytes) {
+            loops->rows((char *)gathered, from, src_bytes, some, (ptrdiff_t)src_bytes, m->src_strides[1]);
+            from = (const char *)gathered;
+        }
+        converter_run(&m->convert, converted, from, some * n0);
+        loops->rows(dst + i * m->dst_strides[1], (const char *)converted, dst_bytes, some, m->dst_strides[1], (ptrdiff_t)dst_bytes);
+    }
+}
+
+static bool rows_are_dense(const move *m) {
+    return m->src_strides[0] == (ptrdiff_t)1 << m->src_log2 && m->dst_strides[0] == (ptrdiff_t)1 << m->dst_log2;
+}
+
 static void run_convert(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
+    enum { SHORT_ROW = 32 };
+    if (n0 <= SHORT_ROW && n1 > 1 && !m->stream && rows_are_dense(m)) {
+        convert_short_rows(m, loops, dst, src, n0, n1);
+        return;
+    }
     for (int64_t i = 0; i < n1; i++) {
         convert_row(m, loops, dst + i * m->dst_strides[1], src + i * m->src_strides[1], n0);
     }

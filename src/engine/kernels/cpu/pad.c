@@ -64,6 +64,37 @@ static void fill_gap(char *to, const char value[16], int64_t bytes) {
     }
 }
 
+/* The gaps behind n rows, each of `stores` times 16 bytes: what is too much is overwritten by the row behind. */
+static inline void fill_narrow_of(const pad_state *s, char *behind, int64_t n, int stores) {
+    for (int64_t k = 0; k < n; k++, behind += s->width) {
+        for (int i = 0; i < stores; i++) {
+            memcpy(behind + i * (int64_t)sizeof s->value, s->value, sizeof s->value);
+        }
+    }
+}
+
+static void fill_narrow(const pad_state *s, char *behind, int64_t n, int64_t gap) {
+    switch ((gap + (int64_t)sizeof s->value - 1) / (int64_t)sizeof s->value) { /* constants: no loop in the loop */
+    case 1:
+        fill_narrow_of(s, behind, n, 1);
+        return;
+    case 2:
+        fill_narrow_of(s, behind, n, 2);
+        return;
+    case 3:
+        fill_narrow_of(s, behind, n, 3);
+        return;
+    default:
+        fill_narrow_of(s, behind, n, 4);
+    }
+}
+
+/* Whether a row takes what fill_narrow writes too much. */
+static bool is_narrow_gap(const pad_state *s, int64_t gap) {
+    int64_t value = (int64_t)sizeof s->value;
+    return gap <= 4 * value && (gap + value - 1) / value * value <= s->width && !s->past;
+}
+
 static void fill_rest(const pad_state *s, char *from, const char *to) {
     if (to > from) {
         s->copies->fill(from, s->value, s->log2, (to - from) >> s->log2, s->past);
@@ -111,14 +142,20 @@ static void pad_rows(const pad_state *s, const char *src, int64_t plane, int64_t
     }
     fill_rest(s, to, inner);
     const int64_t some = s->width < GROUP_BYTES ? GROUP_BYTES / s->width : 1, gap = s->width - s->n;
-    const bool is_narrow = gap <= (int64_t)sizeof s->value && s->width >= (int64_t)sizeof s->value && !s->past;
+    const bool is_narrow = is_narrow_gap(s, gap), is_tiny = !is_narrow && s->width < (int64_t)sizeof s->value && !s->past;
     for (int64_t r = first; r < end; r += some) {
         int64_t rows = end - r < some ? end - r : some, gaps = r + rows < end ? rows : rows - 1;
-        for (int64_t k = 0; k < gaps && is_narrow; k++) { /* what is too much is overwritten by the row behind */
-            memcpy(inner + k * s->width + s->n, s->value, sizeof s->value);
+        if (is_narrow) {
+            fill_narrow(s, inner + s->n, gaps, gap);
+        } else if (is_tiny) { /* a gap takes longer to fill than all of the row */
+            fill_rest(s, inner, inner + gaps * s->width);
         }
-        (s->past ? s->copies->stream_rows : s->copies->rows)(inner, from, (size_t)s->n, rows, s->width, s->row_step);
-        for (int64_t k = 0; k < gaps && !is_narrow; k++) { /* while their rows' last lines are at hand */
+        if (s->n == INT64_C(1) << s->log2 && !s->past) {
+            s->copies->strided(inner, from, s->log2, rows, s->width, s->row_step);
+        } else {
+            (s->past ? s->copies->stream_rows : s->copies->rows)(inner, from, (size_t)s->n, rows, s->width, s->row_step);
+        }
+        for (int64_t k = 0; k < gaps && !is_narrow && !is_tiny; k++) { /* while their rows' last lines are at hand */
             char *behind = inner + k * s->width + s->n;
             if (gap < LONG_GAP && !s->past) {
                 fill_gap(behind, s->value, gap);
