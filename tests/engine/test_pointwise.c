@@ -132,6 +132,9 @@ typedef enum shape_case {
     GAPS,
     BROADCAST,
     SHORT_ROWS,
+    ROWS_WITHIN,
+    NARROW_GAPS,
+    FEW_IN_TILES,
     CHANNELS_LAST,
     LONG,
     CASES
@@ -168,6 +171,17 @@ static tensor case_tensor(shape_case c, int k, dtype t) {
     case SHORT_ROWS:
         made = tensor_init_strided(&out, t, 4, sizes,
                                    k == 0 ? (const int64_t[]){126, 21, 3, 1} : (const int64_t[]){1, 0, 90, 30}, NULL);
+        break;
+    case ROWS_WITHIN:
+        made = tensor_init_strided(&out, t, 3, (const int64_t[]){4, 300, 5},
+                                   k == 0 ? (const int64_t[]){5100, 17, 1} : k == 1 ? (const int64_t[]){1500, 5, 1} : (const int64_t[]){0, 1, 0}, NULL);
+        break;
+    case NARROW_GAPS:
+        made = tensor_init_strided(&out, t, 2, (const int64_t[]){700, 6}, k == 1 ? (const int64_t[]){1, 700} : (const int64_t[]){29, 4 + k}, NULL);
+        break;
+    case FEW_IN_TILES:
+        made = tensor_init_strided(&out, t, 3, (const int64_t[]){900, 3, 4},
+                                   k == 0 ? (const int64_t[]){20, 6, 1} : k == 1 ? (const int64_t[]){0, 4, 1} : (const int64_t[]){4, 0, 1}, NULL);
         break;
     case CHANNELS_LAST:
         made = tensor_init_permuted(&out, t, 4, sizes, (const int[]){0, 2, 3, 1}, NULL);
