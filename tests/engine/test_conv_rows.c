@@ -32,7 +32,8 @@ static void long_rows_agree(void **state) {
     (void)state;
     static const row_case cases[] = {{1, 1, 16, 40000, 10, 5, 0, 1, 1}, {1, 3, 9, 21001, 7, 1, 3, 1, 1},
                                      {2, 1, 8, 30011, 3, 2, 1, 2, 1},   {1, 3, 3, 20001, 5, 1, 2, 1, 3},
-                                     {1, 2, 2, 30000, 3, 3, 1, 2, 2},   {1, 2, 4, 9000, 4, 2, 5, 1, 2}};
+                                     {1, 2, 2, 30000, 3, 3, 1, 2, 2},   {1, 2, 4, 9000, 4, 2, 5, 1, 2},
+                                     {64, 1, 1, 257, 5, 1, 2, 1, 1},    {2, 1, 1, 30000, 7, 3, 3, 2, 1}};
     static const bool mask[] = {true, true, true};
     kernel_check k;
     check_open(&k);
@@ -48,7 +49,8 @@ static void long_rows_agree(void **state) {
     check_close(&k);
 }
 
-/* Channels each by itself, on images whose rows fill no vector, one, or a little more. */
+/* Channels each by itself, or with two of the other side, or the only one there is, on images whose rows fill no vector, one, or a
+   little more. */
 static void small_images_agree(void **state) {
     (void)state;
     static const int64_t sizes[][2] = {{7, 7}, {5, 16}, {14, 17}, {9, 31}, {6, 33}, {3, 49}, {33, 5}};
@@ -56,20 +58,24 @@ static void small_images_agree(void **state) {
     static const bool mask[] = {true, true, true};
     kernel_check k;
     check_open(&k);
-    for (size_t i = 0; i < countof(sizes) * countof(kernels) * countof(steps) * 2; i++) {
+    static const dtype types[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16};
+    for (size_t i = 0; i < countof(sizes) * countof(kernels) * countof(steps) * 5; i++) {
         const int64_t *size = sizes[i % countof(sizes)], *kernel = kernels[i / countof(sizes) % countof(kernels)];
-        int64_t step = steps[i / countof(sizes) / countof(kernels) % countof(steps)], each = i % 2 ? 2 : 1;
+        int64_t step = steps[i / countof(sizes) / countof(kernels) % countof(steps)];
+        size_t kind = i / countof(sizes) / countof(kernels) / countof(steps);
+        int64_t each = kind == 1 ? 2 : 1, n = kind < 2 ? 3 : 1;
+        dtype t = types[kind < 2 ? 0 : kind - 2];
         int64_t stride[] = {step, step}, pad[] = {kernel[0] / 2, kernel[1] / 2}, dilation[] = {1, i % 5 == 0 ? 2 : 1}, zero[] = {0, 0};
         pad[1] += dilation[1] - 1;
-        arg args[9] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){2, 3, size[0], size[1]}, NULL),
-                       check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){3 * each, 1, kernel[0], kernel[1]}, NULL),
-                       check_tensor(&k, ASSAY_F32, 1, (const int64_t[]){3 * each}, NULL),
+        arg args[9] = {check_tensor(&k, t, 4, (const int64_t[]){2, n, size[0], size[1]}, NULL),
+                       check_tensor(&k, t, 4, (const int64_t[]){n * each, 1, kernel[0], kernel[1]}, NULL),
+                       check_tensor(&k, t, 1, (const int64_t[]){n * each}, NULL),
                        check_ints(2, stride),
                        check_ints(2, pad),
                        check_ints(2, dilation),
                        {.kind = ARG_BOOL},
                        check_ints(2, zero),
-                       {.kind = ARG_INT, .i = 3}};
+                       {.kind = ARG_INT, .i = n}};
         arg back[11];
         check_agrees(&k, "convolution", args, false);
         check_backward_args(&k, args, mask, back);
