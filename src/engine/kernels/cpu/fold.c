@@ -338,7 +338,7 @@ static status prepare_apart(kernel_plan *plan, int dim, int64_t size, int64_t st
     gaps = part;
     move_plan_copy(p, &part, dst, grad);
     gaps.sizes[dim] = n - 1;
-    gaps.sizes[dst->ndim] = step - size;
+    gaps.sizes[dst->ndim] = n > 1 ? step - size : 0;
     gaps.dst_offset = size * stride;
     move_plan_fill(p, &gaps, dst, number_of_int(0));
     box_of(&tail, dst);
@@ -440,7 +440,7 @@ static status prepare_unfold(kernel_plan *plan, error *err) {
     const tensor *grad = call_tensor(plan->call, 0), *dst = &plan->out->items[0];
     int64_t dim = call_int(plan->call, 2), size = call_int(plan->call, 3), step = call_int(plan->call, 4);
     dim = dim < 0 ? dim + dst->ndim : dim;
-    if (size <= step) {
+    if (size <= step || grad->sizes[dim] == 1) {
         return prepare_apart(plan, (int)dim, size, step, err);
     }
     unfold *k = arena_make(plan->memory, 1, sizeof *k);
