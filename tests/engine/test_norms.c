@@ -130,6 +130,26 @@ static void test_layer(void **state) {
     kit_reset(k);
 }
 
+/* Lines that lie beside each other, few and many of them, short and long; with another's gradient, or one that lies so as well. */
+static void test_layer_turned(void **state) {
+    kit *k = *state;
+    static const int64_t beside[] = {3, 4, 16, 70}, lengths[] = {2, 17, 24, 129, 300};
+    for (size_t i = 0; i < countof(types) * countof(beside) * countof(lengths); i++) {
+        const dtype *t = types[i % countof(types)];
+        int64_t b = beside[i / countof(types) % countof(beside)], n = lengths[i / countof(types) / countof(beside)];
+        const int64_t whole[] = {5, b, n}, turned[] = {b * n + 3, 1, b}, stats[] = {5, b, 1};
+        arg sizes = arg_ints(&n, 1), x = arg_tensor(kit_tensor(k, t[0], 3, whole, turned));
+        arg dy = arg_tensor(kit_tensor(k, t[0], 3, whole, i % 7 == 0 ? turned : NULL));
+        arg weight = vector(k, t[1], n), bias = vector(k, t[1], n);
+        arg mean = arg_tensor(kit_tensor(k, t[1], 3, stats, NULL)), rstd = arg_tensor(kit_tensor(k, t[1], 3, stats, NULL));
+        check(k, "native_layer_norm", (arg[]){x, sizes, weight, bias, arg_float(1e-5)}, 5);
+        check(k, "native_layer_norm", (arg[]){x, sizes, none, bias, arg_float(1e-5)}, 5);
+        check(k, "native_layer_norm_backward", (arg[]){dy, x, sizes, mean, rstd, weight, bias, mask_of((int)(i % 4))}, 8);
+        check(k, "native_layer_norm_backward", (arg[]){dy, x, sizes, mean, rstd, none, none, mask_of(1)}, 8);
+        kit_reset(k);
+    }
+}
+
 /* Rows in flight: longer than their blocks and not a multiple of them, an odd and an even number of them, with all gradients or some. */
 static void test_layer_flight(void **state) {
     kit *k = *state;
@@ -370,6 +390,7 @@ int main(void) {
         KIT_TEST(test_batch_large, &seed),
         KIT_TEST(test_group, &seed),
         KIT_TEST(test_layer, &seed),
+        KIT_TEST(test_layer_turned, &seed),
         KIT_TEST(test_layer_flight, &seed),
         KIT_TEST(test_losses, &seed),
         KIT_TEST(test_known_norms, &seed),
