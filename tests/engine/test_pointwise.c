@@ -257,7 +257,7 @@ static void agrees_with_reference(void **state) {
 typedef struct oracle {
     const char *op;
     dtype dtype;
-    double x[4], y[4]; /* y for a second tensor or, in y[0], a number */
+    double x[4], y[4]; /* y for a second tensor or, from y[0] on, numbers: integers beside integers */
     double expected[4];
 } oracle;
 
@@ -285,6 +285,12 @@ static const oracle oracles[] = {
     {"erf.default", ASSAY_F32, {0.5, -2, 0, 4}, {0}, {0.520499878, -0.995322265, 0, 0.999999985}},
     {"sgn.default", ASSAY_F16, {-2, 0, 3, -0.5}, {0}, {-1, 0, 1, -1}},
     {"bitwise_not.default", ASSAY_U8, {0, 1, 255, 128}, {0}, {255, 254, 0, 127}},
+    {"gt.Scalar", ASSAY_U8, {0, 2, 200, 255}, {-1}, {0, 0, 0, 0}},
+    {"remainder.Scalar", ASSAY_U8, {0, 2, 200, 255}, {-3}, {0, 2, 200, 2}},
+    {"clamp.default", ASSAY_U8, {0, 2, 200, 255}, {-1, 300}, {0, 2, 200, 255}},
+    {"clamp_min.default", ASSAY_U8, {0, 2, 200, 255}, {-1}, {0, 2, 200, 255}},
+    {"hardtanh.default", ASSAY_F32, {-2, -1, 0.5, 3}, {2, -1}, {-1, -1, -1, -1}},
+    {"hardtanh.default", ASSAY_F32, {-2, -1, 0.5, 3}, {0.5, NAN}, {NAN, NAN, NAN, NAN}},
 };
 
 static void gives_known_values(void **state) {
@@ -296,7 +302,7 @@ static void gives_known_values(void **state) {
         sample s;
         error err = {0};
         defaults(o, &s);
-        for (int a = 0, k = 0; a < o->signature.n_params; a++) {
+        for (int a = 0, k = 0, n = 0; a < o->signature.n_params; a++) {
             tensor t;
             if (o->signature.params[a].kind == ARG_TENSOR) {
                 assert_int_equal(tensor_init(&t, r->dtype, 1, (const int64_t[]){4}, NULL), ASSAY_OK);
@@ -306,10 +312,12 @@ static void gives_known_values(void **state) {
                     element_store(r->dtype, tensor_data(&s.tensors[k - 1]) + (size_t)e * dtype_size(r->dtype), from[e]);
                 }
             } else if (o->signature.params[a].kind == ARG_NUMBER) {
-                s.args[a].number = number_of_double(r->y[0]);
+                double y = r->y[n++];
+                s.args[a] = (arg){.kind = ARG_NUMBER, .number = dtype_is_integral(r->dtype) ? number_of_int((int64_t)y) : number_of_double(y)};
             }
         }
-        if (run(b, &s, r->expected, &err) != ASSAY_OK) {
+        bool is_right = run(b, &s, r->expected, &err) == ASSAY_OK && run(b, &s, NULL, &err) == ASSAY_OK; /* and so is the reference */
+        if (!is_right) {
             print_error("%s (oracle %zu): %s\n", r->op, i, err.message);
             assert_true(false);
         }

@@ -23,14 +23,18 @@ static void decompose_pointwise(dag *g, const op_call *call, const outputs *out)
        have. */
     const op_row *row = call->op->row;
     bool rounds = dtype_is_floating(p.compute) && (row->rounds_numbers || row->promotion == PROMOTE_BOOL_OUT);
+    bool wraps = dtype_category_of(p.compute) <= CATEGORY_INTEGRAL && !row->keeps_integers;
     int n = 0;
     for (int i = 0; i < p.n; i++) {
         const tensor *t = p.operand[i];
-        val v = v_cast(g, v_operand(g, t), compute);
+        val own = v_operand(g, t), v = v_cast(g, wraps ? v_cast(g, own, p.compute) : own, compute);
         x[n++] = rounds && t->ndim == 0 && t->dtype != p.compute ? v_rounded(g, v, p.compute) : v;
     }
     for (int i = 0; i < p.n_numbers; i++) {
-        val scalar = v_constant(g, compute, p.numbers[i]);
+        number own = p.numbers[i];
+        own.i = pointwise_integer(row, &p, own.i);
+        own.f = wraps ? (double)own.i : own.f;
+        val scalar = v_constant(g, compute, own);
         x[n++] = rounds ? v_rounded(g, scalar, p.compute) : scalar;
     }
     if (g->failed || g->refused != NULL) {

@@ -78,16 +78,20 @@ static double elu(const double *x, const op_call *call) {
 }
 
 static double clip(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
+    double above = x < low ? low : x;
+    return above > high ? high : above;
 }
 
+/* As clamp: where min exceeds max, max wins, and a bound that is NaN makes NaN. */
 static double hardtanh(const double *x, const op_call *call) {
-    return clip(x[0], call_float(call, 1), call_float(call, 2));
+    double low = call_float(call, 1), high = call_float(call, 2);
+    return isnan(low) || isnan(high) ? NAN : clip(x[0], low, high);
 }
 
 static int64_t hardtanh_int(const int64_t *x, const op_call *call) {
     int64_t low = (int64_t)call_float(call, 1), high = (int64_t)call_float(call, 2);
-    return x[0] < low ? low : x[0] > high ? high : x[0];
+    int64_t above = x[0] < low ? low : x[0];
+    return above > high ? high : above;
 }
 
 static double hardsigmoid(const double *x, const op_call *call) {

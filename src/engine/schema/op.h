@@ -169,6 +169,7 @@ struct op_row {
     /* pointwise: a number among the operands is rounded to the type computed in, not to the wider one that f16 and bf16
        are accumulated in; where that decides (comparisons always are so, remainders) */
     bool rounds_numbers;
+    bool keeps_integers; /* pointwise: integers among the operands may lie outside the type computed in, as bounds do */
     const char *in_place_overload; /* where ATen names it otherwise: pow.Tensor_Scalar has pow_.Scalar */
     uint32_t promote_mask;   /* pointwise: bit k set if tensor operand k takes part in type promotion; 0: all do */
     uint32_t written_args;     /* bit i set if argument i is written though ATen's schema does not say so (running statistics) */

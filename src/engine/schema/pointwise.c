@@ -310,6 +310,15 @@ dtype pointwise_number_type(const op_row *row, const pointwise *p) {
     return narrow || !dtype_is_floating(p->compute) ? p->compute : dtype_accumulator(p->compute);
 }
 
+int64_t pointwise_integer(const op_row *row, const pointwise *p, int64_t value) {
+    uint64_t bits[2];
+    if (dtype_category_of(p->compute) > CATEGORY_INTEGRAL || row->keeps_integers) {
+        return value;
+    }
+    element_store_int(p->compute, bits, value);
+    return element_load_int(p->compute, bits);
+}
+
 static double rounded_number(const op_row *row, const pointwise *p, double value) {
     if (!dtype_is_floating(p->compute)) {
         return value;
@@ -331,7 +340,7 @@ static void set_numbers(const op_row *row, const pointwise *p, operand_values *v
     for (int k = 0; k < p->n_numbers; k++) {
         const number *own = &p->numbers[k];
         v->x[p->n + k] = rounded_number(row, p, own->f);
-        v->n[p->n + k] = own->i;
+        v->n[p->n + k] = pointwise_integer(row, p, own->i);
         v->z[p->n + k] = CMPLX(own->f, own->im);
     }
 }
@@ -342,7 +351,7 @@ static void load_operands(const op_row *row, const pointwise *p, const operand_v
         const char *at = operand_at(&views[k], p, flat);
         const tensor *t = p->operand[k];
         if (style == STYLE_INT) {
-            v->n[k] = element_load_int(t->dtype, at);
+            v->n[k] = pointwise_integer(row, p, element_load_int(t->dtype, at));
         } else if (style == STYLE_COMPLEX) {
             v->z[k] = element_load_complex(t->dtype, at);
         } else {

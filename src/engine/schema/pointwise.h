@@ -36,6 +36,8 @@ status pointwise_infer(const op_call *call, outputs *out, error *err);
 /* The type whose values numbers among the operands take, and 0-dim tensors of other types: the one that elements are computed
    in, or the wider one that it is accumulated in (op.h, rounds_numbers). */
 dtype pointwise_number_type(const op_row *row, const pointwise *p);
+/* An integer as it meets the others where they are computed in integers: -1 is 255 beside u8, as in ATen (op.h, keeps_integers). */
+int64_t pointwise_integer(const op_row *row, const pointwise *p, int64_t value);
 
 /* The driver of reference_scalar, reference_int and reference_complex. */
 status pointwise_reference(ref_ctx *ctx, ref_request *request, error *err);

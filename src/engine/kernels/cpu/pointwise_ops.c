@@ -80,7 +80,7 @@ static status div_mode(kernel_plan *plan, error *err) {
     return pointwise_prepare(plan, &(pointwise_spec){.op = id, .n = 2, .operand = {0, 1}}, err);
 }
 
-static status hardtanh(kernel_plan *plan, error *err) {
+static status clamp_to_numbers(kernel_plan *plan, error *err) {
     pointwise_spec spec = {.op = PW_HARDTANH,
                            .n = 1,
                            .operand = {0},
@@ -96,16 +96,52 @@ static bool bounds_are_plain(const op_call *call) {
     return are_numbers && !isnan(call_float(call, 1)) && !isnan(call_float(call, 2));
 }
 
+/* Whether self's type holds the bound; one of another kind decides the type itself. */
+static bool holds_bound(const op_call *call, int i) {
+    dtype t = call_tensor(call, 0)->dtype;
+    uint64_t bits = 0;
+    if (call->args[i].kind == ARG_TENSOR || dtype_category_of(t) != CATEGORY_INTEGRAL) {
+        return true;
+    }
+    number n = call_number(call, i);
+    element_store_int(t, &bits, n.i);
+    return n.category > CATEGORY_INTEGRAL || element_load_int(t, &bits) == n.i;
+}
+
+/* One bound, argument 1 or 2. */
+static status clamp_to_one(kernel_plan *plan, bool is_min, error *err) {
+    int i = is_min ? 1 : 2;
+    if (!holds_bound(plan->call, i)) {
+        number n = call_number(plan->call, i);
+        pointwise_spec spec = {.op = PW_HARDTANH,
+                               .n = 1,
+                               .operand = {0},
+                               .n_scalars = 2,
+                               .s = {is_min ? n : number_of_int(INT64_MIN), is_min ? number_of_int(INT64_MAX) : n}};
+        return pointwise_prepare(plan, &spec, err);
+    }
+    return pointwise_prepare(plan, &(pointwise_spec){.op = is_min ? PW_MAXIMUM : PW_MINIMUM, .n = 2, .operand = {0, i}}, err);
+}
+
 static status clamp(kernel_plan *plan, error *err) {
     bool has_min = !call_is_none(plan->call, 1), has_max = !call_is_none(plan->call, 2);
     if (has_min && has_max && bounds_are_plain(plan->call)) {
-        return hardtanh(plan, err);
+        return clamp_to_numbers(plan, err);
     }
     if (has_min && has_max) {
         return pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
     }
-    return pointwise_prepare(
-        plan, &(pointwise_spec){.op = has_min ? PW_MAXIMUM : PW_MINIMUM, .n = 2, .operand = {0, has_min ? 1 : 2}}, err);
+    return clamp_to_one(plan, has_min, err);
+}
+
+static status clamp_min(kernel_plan *plan, error *err) {
+    return clamp_to_one(plan, true, err);
+}
+
+static status hardtanh(kernel_plan *plan, error *err) {
+    return bounds_are_plain(plan->call)
+               ? clamp_to_numbers(plan, err)
+               : pointwise_prepare(plan, &(pointwise_spec){.op = PW_CLAMP, .n = 3, .operand = {0, 1, 2}}, err);
 }
 
 /* Exponents that are plain arithmetic (ATen takes the same short cuts); the second operand is the exponent otherwise.
@@ -476,7 +512,7 @@ static const kernel_row rows[] = {
     {.op = "pow.Scalar", .prepare = prepare_pow},
     {.op = "maximum.default", .prepare = prepare_maximum},
     {.op = "minimum.default", .prepare = prepare_minimum},
-    {.op = "clamp_min.default", .prepare = prepare_maximum},
+    {.op = "clamp_min.default", .prepare = clamp_min},
     {.op = "bitwise_and.Tensor", .prepare = prepare_bitwise_and},
     {.op = "bitwise_or.Tensor", .prepare = prepare_bitwise_or},
     {.op = "bitwise_xor.Tensor", .prepare = prepare_bitwise_xor},
