@@ -362,6 +362,39 @@ static void wild_coordinates(void **state) {
     check_close(&k);
 }
 
+/* Channels side by side: few and many, and those of one image, whose strides do not say so, so that the output's are not. */
+static void channels_inside_agree(void **state) {
+    (void)state;
+    static const char *const names[] = {"upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_bicubic2d.vec"};
+    static const char *const backs[] = {"upsample_nearest2d_backward.vec", "upsample_bilinear2d_backward.vec", NULL};
+    static const int64_t channels[] = {2, 3, 7, 8, 9, 33}, outs[][2] = {{13, 21}, {18, 22}, {4, 5}, {70, 90}, {9, 11}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(channels) * countof(floats) * countof(outs) * 6; i++) {
+        size_t mode = i % 3, which = i / 6;
+        bool is_odd = i & 1;
+        int64_t c = channels[which % countof(channels)], sizes[] = {is_odd ? 1 : 2, c, 9, 11};
+        const int64_t *to = outs[which / countof(channels) % countof(outs)];
+        arg x = check_tensor(&k, floats[which / countof(channels) / countof(outs)], 4, sizes, channels_last), none = {.kind = ARG_NONE};
+        if (is_odd) {
+            x.tensor->strides[0] = c;
+        }
+        arg nearest[] = {x, check_ints(2, to), none}, other[] = {x, check_ints(2, to), a_bool(which & 1), none};
+        const arg *args = mode == 0 ? nearest : other;
+        check_agrees(&k, names[mode], args, false);
+        arg grad = gradient_of(&k, names[mode], args, channels_last), in = check_ints(4, sizes);
+        if (is_odd) {
+            grad.tensor->strides[0] = c;
+        }
+        arg nearest_back[] = {grad, check_ints(2, to), in, none}, other_back[] = {grad, check_ints(2, to), in, a_bool(which & 1), none};
+        if (backs[mode] != NULL) {
+            check_agrees(&k, backs[mode], mode == 0 ? nearest_back : other_back, false);
+        }
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 static void bad_resampling(void **state) {
     (void)state;
     static const int64_t zero[] = {0, 3}, one_item[] = {3}, fine[] = {3, 3};
@@ -392,7 +425,7 @@ int main(void) {
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
         cmocka_unit_test(grids_agree), cmocka_unit_test(images_are_shared_out),
         cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
-        cmocka_unit_test(points_in_one_place_agree),
+        cmocka_unit_test(points_in_one_place_agree), cmocka_unit_test(channels_inside_agree),
         cmocka_unit_test(bad_resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,10 +11,13 @@
 
 #include <string.h>
 
+/* Channels that lie side by side are vectors from so many on; fewer are taken each with weights of its own, by gathers: for 8
+   channels in f32 0.71 ms where vectors take 0.41, for 6 0.54 (linear, 300 x 401 pixels, one thread of a Zen 4, 2026-11). */
+enum { FEW_CHANNELS = 8 };
+
 typedef struct resample_state {
     resample_job job;
     resample_plane_fn *plane;
-    resample_channels_fn *over_channels; /* NULL: by planes */
     int64_t batch;
     int n_threads;
     char *work;
@@ -71,6 +74,20 @@ static status backward_table(const resample_axis *axis, arena *memory, resample_
         int n = resample_taps(axis, o, index, weight);
         for (int k = 0; k < n; k++) {
             set_entry(t, t->start[index[k] + 1]++, o, weight[k]);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* The same of `times` elements side by side, each from its like. */
+static status widen_table(resample_table *t, int64_t times, arena *memory, error *err) {
+    const resample_table narrow = *t;
+    TRY(make_table(t, narrow.n * times, narrow.start[narrow.n] * times, memory, err));
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t from = narrow.start[i / times], n = narrow.start[i / times + 1] - from;
+        t->start[i + 1] = t->start[i] + n;
+        for (int64_t k = 0; k < n; k++) {
+            set_entry(t, t->start[i] + k, narrow.source[from + k] * times + i % times, narrow.weight[from + k]);
         }
     }
     return ASSAY_OK;
@@ -134,23 +151,18 @@ static status run(kernel_plan *plan) {
     resample_job *job = &s->job;
     job->x = tensor_data(call_tensor(plan->call, 0));
     job->out = tensor_data(&plan->out->items[0]);
-    int64_t planes = s->batch * (s->over_channels != NULL ? 1 : job->channels);
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(s->n_threads)
     {
         parallel_enter(watch);
         void *work = s->work + (size_t)omp_get_thread_num() * s->work_bytes;
         int64_t from, to;
-        parallel_share(planes * job->rows.n, 1, &from, &to);
+        parallel_share(s->batch * job->channels * job->rows.n, 1, &from, &to);
         for (int64_t i = from, y, end; i < to; i += end - y) {
             int64_t plane = i / job->rows.n;
             y = i % job->rows.n;
-            end = s->over_channels != NULL ? y + 1 : y + to - i < job->rows.n ? y + to - i : job->rows.n;
-            if (s->over_channels != NULL) {
-                s->over_channels(job, plane, y, work);
-            } else {
-                s->plane(job, plane / job->channels, plane % job->channels, y, end, work);
-            }
+            end = y + to - i < job->rows.n ? y + to - i : job->rows.n;
+            s->plane(job, plane / job->channels, plane % job->channels, y, end, work);
         }
         parallel_leave(watch);
     }
@@ -166,6 +178,31 @@ static bool doubles(const resample_axis *axis) {
         yes = resample_taps(axis, o, index, weight) == 1 && index[0] == o / 2 && weight[0] == 1;
     }
     return yes;
+}
+
+/* Whether channels lie side by side in the input's rows, without gaps. */
+static bool has_channels_inside(const tensor *x) {
+    int64_t channels = x->sizes[1];
+    return channels > 1 && x->strides[1] == 1 && x->strides[3] == channels && x->sizes[3] * channels < INT32_MAX;
+}
+
+/* Such rows are added up as they lie. Where channels stay inside, columns are pixels, or for few channels elements with weights each;
+   else each channel's columns are taken from among the others'. */
+static status take_channels_inside(resample_job *job, arena *memory, error *err) {
+    int64_t channels = job->channels;
+    bool stay_inside = job->out_step[1] == 1 && job->out_step[3] == channels;
+    job->x_columns *= channels;
+    job->channels = job->x_step[3] = 1;
+    if (stay_inside) {
+        job->out_step[3] = 1;
+        job->pixel = channels < FEW_CHANNELS ? 1 : channels;
+        return channels < FEW_CHANNELS ? widen_table(&job->columns, channels, memory, err) : ASSAY_OK;
+    }
+    job->inside = channels;
+    for (int64_t k = 0; k < job->columns.start[job->columns.n]; k++) {
+        job->columns.source[k] *= (int32_t)channels;
+    }
+    return ASSAY_OK;
 }
 
 static status prepare(kernel_plan *plan, resample_mode mode, bool backward, error *err) {
@@ -194,12 +231,15 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     memcpy(s->job.out_step, out->strides, sizeof s->job.out_step);
     TRY((backward ? backward_table : forward_table)(&axes[0], plan->memory, &s->job.rows, err));
     TRY((backward ? backward_table : forward_table)(&axes[1], plan->memory, &s->job.columns, err));
-    TRY(make_lanes(&s->job.columns, x->sizes[3], plan->memory, &s->job.across, err));
+    s->job.inside = s->job.pixel = 1;
+    if (has_channels_inside(x)) {
+        TRY(take_channels_inside(&s->job, plan->memory, err));
+    }
+    TRY(make_lanes(&s->job.columns, s->job.x_columns, plan->memory, &s->job.across, err));
     int type = x->dtype == ASSAY_F64 ? 1 : 0;
     s->plane = resample_loops_pick()->plane[type];
-    s->over_channels = by_channels ? resample_loops_pick()->over_channels[type] : NULL;
     s->n_threads = parallel_threads(tensor_bytes(x) + tensor_bytes(out));
-    int64_t elements = 2 * (x->sizes[3] > x->sizes[1] ? x->sizes[3] : x->sizes[1]) + out->sizes[3] + 64;
+    int64_t elements = 2 * s->job.x_columns + s->job.columns.n * s->job.pixel + 64 + s->job.inside;
     s->work_bytes = parallel_room((size_t)elements * 8);
     s->work = arena_make(plan->memory, (size_t)s->n_threads, s->work_bytes);
     return s->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");

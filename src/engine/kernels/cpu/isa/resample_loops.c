@@ -200,7 +200,6 @@ static void grid_lanes_back_f32(const grid_quick *q, const float *plane, const f
 
 extern const resample_loops ISA_SYMBOL(resample_loops);
 const resample_loops ISA_SYMBOL(resample_loops) = {.plane = {plane_f32, plane_f64},
-                                                   .over_channels = {channels_f32, channels_f64},
                                                    .grid = {grid_f32, grid_f64},
                                                    .grid_back = {grid_back_f32, grid_back_f64},
                                                    .grid_points = ISA_SYMBOL(grid_points),

@@ -36,6 +36,10 @@ typedef struct resample_lanes {
 typedef struct resample_job {
     dtype dtype;
     int64_t channels, x_rows, x_columns;
+    /* Where channels lie side by side in the input's rows, these are a plane's, of x_columns elements, and `channels` is 1. One of
+       the following is then more than 1, or columns are of elements. */
+    int64_t inside; /* planes of the output that each of the input's holds: the next one's sources begin an element later */
+    int64_t pixel;  /* elements of each column in the output too */
     resample_table rows, columns;
     resample_lanes across; /* columns */
     const char *x;
@@ -43,10 +47,9 @@ typedef struct resample_job {
     int64_t x_step[4], out_step[4];
 } resample_job;
 
-/* Rows [y, end) of one plane of the output; row y of all channels of an image. work: 8 bytes for each of twice the input's
-   columns or channels, the output's columns and 64. */
+/* Rows [y, end) of one plane of the output. work: 8 bytes for each of twice the input's columns, the output's elements in a row, 64 and
+   `inside`. */
 typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work);
-typedef void resample_channels_fn(const resample_job *job, int64_t n, int64_t y, void *work);
 
 /* The taps of each grid point of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */
 typedef struct grid_table {
@@ -102,7 +105,6 @@ enum { GRID_LANES = 8, GRID_TAPS = 4 };
 
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
-    resample_channels_fn *over_channels[2];
     grid_plane_fn *grid[2];
     grid_back_fn *grid_back[2];
     grid_points_fn *grid_points;

@@ -156,13 +156,48 @@ static void NAME(across)(const resample_job *job, const TYPE *restrict row, TYPE
     }
 }
 
+/* The same where each column is a pixel of channels. */
+static inline void NAME(add_pixels)(const TYPE *weight, const TYPE *const *from, int taps, int64_t n, TYPE *restrict out) {
+    for (int64_t i = 0; i < n; i++) {
+        TYPE sum = weight[0] * from[0][i];
+        for (int k = 1; k < taps; k++) {
+            sum += weight[k] * from[k][i];
+        }
+        out[i] = sum;
+    }
+}
+
+static void NAME(across_pixels)(const resample_job *job, const TYPE *restrict row, TYPE *restrict out) {
+    const resample_table *t = &job->columns;
+    int64_t channels = job->pixel;
+    for (int64_t i = 0; i < t->n; i++, out += channels) {
+        int64_t first = t->start[i], n = t->start[i + 1] - first;
+        const TYPE *weight = t->WEIGHTS + first, *from[4];
+        for (int64_t k = 0; k < n && k < 4; k++) {
+            from[k] = row + t->source[first + k] * channels;
+        }
+        if (n == 1) {
+            NAME(add_pixels)(weight, from, 1, channels, out);
+        } else if (n == 2) {
+            NAME(add_pixels)(weight, from, 2, channels, out);
+        } else if (n == 4) {
+            NAME(add_pixels)(weight, from, 4, channels, out);
+        } else {
+            memset(out, 0, (size_t)channels * sizeof(TYPE));
+            for (int64_t k = 0; k < n; k++) {
+                NAME(accumulate)(row + t->source[first + k] * channels, weight[k], false, channels, out);
+            }
+        }
+    }
+}
+
 /* Whether target y of an axis is made of just one source, by weight 1. */
 static inline bool NAME(is_copy)(const resample_table *t, int64_t y) {
     return t->start[y + 1] - t->start[y] == 1 && t->weight[t->start[y]] == 1;
 }
 
-/* The rows of plane x that row y of the output takes, added up: in `row`, or where the one row lies. An element behind the
-   last column is 0 where some column wants it. */
+/* The rows of plane x that row y of the output takes, added up: in `row`, or where the one row lies. What is behind the
+   last column, an element for each plane inside, is 0 where some column wants it. */
 static const TYPE *NAME(down)(const resample_job *job, const char *x, int64_t y, TYPE *row, TYPE *buffer) {
     const resample_table *t = &job->rows;
     int64_t size = (int64_t)dtype_size(job->dtype), width = job->x_columns;
@@ -182,57 +217,64 @@ static const TYPE *NAME(down)(const resample_job *job, const char *x, int64_t y,
         }
         NAME(accumulate)(from, t->WEIGHTS[k], k == t->start[y], width, row);
     }
-    row[width] = 0;
+    for (int64_t k = 0; k < job->inside; k++) {
+        row[width + k] = 0;
+    }
     return row;
+}
+
+/* A row of pixels that are just some of those at `from`, whatever their type. */
+static void NAME(copy_pixels)(const resample_job *job, const char *from, char *to) {
+    size_t bytes = (size_t)job->pixel * dtype_size(job->dtype);
+    for (int64_t i = 0; i < job->columns.n; i++, to += bytes) {
+        memcpy(to, from + (size_t)job->across.source[i] * bytes, bytes);
+    }
+}
+
+/* A row of the output from the combined row; made: room for it. has_room: all lanes may go behind it. */
+static void NAME(put_row)(const resample_job *job, const TYPE *from, char *to, bool has_room, TYPE *made) {
+    int64_t columns = job->columns.n * job->pixel, lanes = job->across.lanes;
+    bool is_own = job->out_step[3] == 1 && job->dtype == OWN_DTYPE;
+    if (job->pixel > 1) {
+        NAME(across_pixels)(job, from, is_own ? (TYPE *)to : made);
+        if (!is_own) {
+            NAME(store)(job->dtype, made, columns, to, job->out_step[3]);
+        }
+        return;
+    }
+    if (is_own && (lanes == columns || has_room || job->across.each + job->across.sums > 0)) {
+        NAME(across)(job, from, (TYPE *)to, lanes);
+        return;
+    }
+    NAME(across)(job, from, made, lanes);
+    NAME(store)(job->dtype, made, columns, to, job->out_step[3]);
 }
 
 static void NAME(plane)(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
     const resample_table *t = &job->rows;
-    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns.n, lanes = job->across.lanes;
-    TYPE *row = work, *buffer = row + job->x_columns + 1, *made = buffer + job->x_columns;
+    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns.n * job->pixel, step = job->out_step[2] * size;
+    TYPE *row = work, *buffer = row + job->x_columns + job->inside, *made = buffer + job->x_columns;
     const char *x = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
-    bool is_dense = job->out_step[3] == 1, is_own = is_dense && job->dtype == OWN_DTYPE;
+    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1]) * size;
+    bool are_pixels = job->pixel > 1 && job->across.is_plain && !job->across.has_gaps;
     for (int64_t first = y; y < end; y++) {
-        int64_t at = n * job->out_step[0] + c * job->out_step[1] + y * job->out_step[2];
-        char *to = job->out + at * size;
-        if (is_dense && y > first && NAME(is_copy)(t, y) && NAME(is_copy)(t, y - 1) &&
-            t->source[t->start[y]] == t->source[t->start[y - 1]]) {
-            memcpy(to, to - job->out_step[2] * size, (size_t)(columns * size));
+        if (are_pixels && NAME(is_copy)(t, y)) {
+            NAME(copy_pixels)(job, x + t->source[t->start[y]] * job->x_step[2] * size, out + y * step);
             continue;
         }
-        const TYPE *from = NAME(down)(job, x, y, row, buffer);
+        bool is_again = job->out_step[3] == 1 && y > first && NAME(is_copy)(t, y) && NAME(is_copy)(t, y - 1) &&
+                        t->source[t->start[y]] == t->source[t->start[y - 1]];
+        const TYPE *from = is_again ? NULL : NAME(down)(job, x, y, row, buffer);
         /* All lanes may go where the row lies if what is behind it is a row that is still to come. */
-        bool has_room = y + 1 < end && job->out_step[2] == columns && lanes - columns <= columns;
-        if (is_own && (lanes == columns || has_room || job->across.each + job->across.sums > 0)) {
-            NAME(across)(job, from, (TYPE *)to, lanes);
-            continue;
-        }
-        NAME(across)(job, from, made, lanes);
-        NAME(store)(job->dtype, made, columns, to, job->out_step[3]);
-    }
-}
-
-static void NAME(channels)(const resample_job *job, int64_t n, int64_t y, void *work) {
-    int64_t size = (int64_t)dtype_size(job->dtype), channels = job->channels;
-    TYPE *sum = work, *buffer = sum + channels;
-    for (int64_t x = 0; x < job->columns.n; x++) {
-        bool is_first = true;
-        memset(sum, 0, (size_t)channels * sizeof(TYPE));
-        for (int64_t r = job->rows.start[y]; r < job->rows.start[y + 1]; r++) {
-            for (int64_t c = job->columns.start[x]; c < job->columns.start[x + 1]; c++) {
-                int64_t at = n * job->x_step[0] + job->rows.source[r] * job->x_step[2] +
-                             job->columns.source[c] * job->x_step[3];
-                const TYPE *from = (const TYPE *)(job->x + at * size);
-                if (job->dtype != OWN_DTYPE) {
-                    NAME(load)(job->dtype, job->x + at * size, 1, channels, buffer);
-                    from = buffer;
-                }
-                NAME(accumulate)(from, job->rows.WEIGHTS[r] * job->columns.WEIGHTS[c], is_first, channels, sum);
-                is_first = false;
+        bool has_room = y + 1 < end && job->out_step[2] == columns && job->across.lanes - columns <= columns;
+        for (int64_t k = 0; k < job->inside; k++) {
+            char *to = out + k * job->out_step[1] * size + y * step;
+            if (is_again) {
+                memcpy(to, to - step, (size_t)(columns * size));
+            } else {
+                NAME(put_row)(job, from + k, to, has_room, made);
             }
         }
-        int64_t to = n * job->out_step[0] + y * job->out_step[2] + x * job->out_step[3];
-        NAME(store)(job->dtype, sum, channels, job->out + to * size, job->out_step[1]);
     }
 }
 
