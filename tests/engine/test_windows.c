@@ -362,6 +362,71 @@ static void wild_coordinates(void **state) {
     check_close(&k);
 }
 
+/* Up to seven planes, whose points are sampled together; what a row of the grid has behind its end, where there is something, is skipped.
+   Some coordinates are no numbers or far outside, and some of the image's edge is not finite, which no point outside may see. */
+static void grids_of_few_planes_agree(void **state) {
+    (void)state;
+    static const int64_t cases[][6] = {{3, 3, 9, 7, 11, 13}, {2, 1, 1, 5, 3, 131}, {2, 7, 6, 1, 5, 3}, {1, 5, 33, 41, 34, 61},
+                                       {2, 4, 2, 2, 90, 131}, {5, 2, 20, 30, 50, 60}, {1, 3, 4, 4, 0, 9}};
+    static const double wild[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 3, -3, 1, -1, 1.01, -1.01};
+    static const bool masks[][2] = {{false, true}, {true, true}, {true, false}};
+    kernel_check k;
+    check_open(&k);
+    for (size_t i = 0; i < countof(cases) * countof(floats) * 12; i++) {
+        const int64_t *c = cases[i / 12 / countof(floats)];
+        dtype t = floats[i / 12 % countof(floats)];
+        int64_t size = (int64_t)dtype_size(t), gap = i & 1 ? 3 : 0;
+        arg x = check_tensor(&k, t, 4, c, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){c[0], c[4], c[5] + gap, 2}, NULL);
+        grid.tensor->sizes[2] -= gap;
+        arg args[5] = {x, grid, {.kind = ARG_INT, .i = 0}, {.kind = ARG_INT, .i = (int64_t)(i / 4 % 3)}, a_bool(i & 2)};
+        op_call call = check_call(&k, "grid_sampler_2d", args);
+        arg grad = gradient_of(&k, "grid_sampler_2d", args, NULL), mask = {.kind = ARG_BOOLS, .n = 2, .bools = masks[i % 3]};
+        arg back_args[] = {grad, x, grid, args[2], args[3], args[4], mask};
+        check_agrees(&k, "grid_sampler_2d_backward", back_args, false);
+        assert_int_equal(op_fill_inputs(&call, CHECK_SEED, NULL), ASSAY_OK);
+        for (int64_t at = 0; at < c[0] * c[4] * (c[5] + gap) * 2; at += 5) {
+            element_store(t, tensor_data(grid.tensor) + at * size, wild[at / 5 % (int64_t)countof(wild)]);
+        }
+        check_agrees(&k, "grid_sampler_2d", args, true);
+        check_agrees(&k, "grid_sampler_2d_backward", back_args, true);
+        for (int64_t at = 0; at < tensor_numel(x.tensor); at += c[3]) {
+            element_store(t, tensor_data(x.tensor) + at * size, INFINITY);
+        }
+        check_agrees(&k, "grid_sampler_2d", args, true);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
+/* Nothing of an image whose every element is infinite is seen from outside. */
+static void outside_is_zero(void **state) {
+    (void)state;
+    kernel_check k;
+    check_open(&k);
+    for (int64_t channels = 1; channels < 10; channels++) {
+        arg args[5] = {check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){1, channels, 5, 6}, NULL),
+                       check_tensor(&k, ASSAY_F32, 4, (const int64_t[]){1, 5, 8, 2}, NULL),
+                       {.kind = ARG_INT, .i = 0}, {.kind = ARG_INT, .i = 0}, a_bool(channels & 1)};
+        for (int64_t i = 0; i < channels * 30; i++) {
+            ((float *)tensor_data(args[0].tensor))[i] = INFINITY;
+        }
+        for (int i = 0; i < 80; i++) { /* one of the two is outside, by more than a pixel */
+            ((float *)tensor_data(args[1].tensor))[i] = i % 2 == i / 2 % 2 ? 0.3F : i % 3 ? 1.7F : -1.7F;
+        }
+        op_call call = check_call(&k, "grid_sampler_2d", args);
+        outputs out;
+        arena memory = {0};
+        assert_int_equal(run_kernel(&k, &call, &out, &memory), ASSAY_OK);
+        for (int64_t i = 0; i < channels * 40; i++) {
+            assert_true(((float *)tensor_data(&out.items[0]))[i] == 0);
+        }
+        outputs_clear(&out);
+        arena_clear(&memory);
+        check_drop_tensors(&k);
+    }
+    check_close(&k);
+}
+
 /* Channels side by side: few and many, and those of one image, whose strides do not say so, so that the output's are not. */
 static void channels_inside_agree(void **state) {
     (void)state;
@@ -425,7 +490,8 @@ int main(void) {
         cmocka_unit_test(upsampling_agrees),     cmocka_unit_test(known_interpolation),
         cmocka_unit_test(grids_agree), cmocka_unit_test(images_are_shared_out),
         cmocka_unit_test(wild_coordinates), cmocka_unit_test(plain_images_have_no_slope),
-        cmocka_unit_test(points_in_one_place_agree), cmocka_unit_test(channels_inside_agree),
+        cmocka_unit_test(points_in_one_place_agree), cmocka_unit_test(grids_of_few_planes_agree),
+        cmocka_unit_test(outside_is_zero), cmocka_unit_test(channels_inside_agree),
         cmocka_unit_test(bad_resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

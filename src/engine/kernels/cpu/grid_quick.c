@@ -289,6 +289,15 @@ static status make_tables(kernel_plan *plan, quick_state *s, error *err) {
 
 status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis *axes,
                           error *err) {
+    grid_quick_axis quick[2];
+    for (int d = 0; d < 2; d++) {
+        float half = (float)(axes[d].align_corners ? axes[d].size - 1 : axes[d].size) / 2;
+        quick[d] = (grid_quick_axis){.half = half, .shift = axes[d].align_corners ? 0 : 0.5F, .per_unit = half,
+                                     .size = (int32_t)axes[d].size, .border = axes[d].padding == GRID_BORDER};
+    }
+    if (grid_few_fits(x, grid, grad, plan->out, axes)) {
+        return grid_few_prepare(plan, x, grid, grad, quick, err);
+    }
     quick_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for grid sampling");
@@ -302,11 +311,7 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
                        .from = is_half ? convert_loops_best()->from_f32[x->dtype] : NULL,
                        .size = (int64_t)dtype_size(x->dtype), .area = x->sizes[2] * x->sizes[3], .channels = x->sizes[1],
                        .rows = grid->sizes[1], .columns = grid->sizes[2]};
-    for (int d = 0; d < 2; d++) {
-        float half = (float)(axes[d].align_corners ? axes[d].size - 1 : axes[d].size) / 2;
-        s->axes[d] = (grid_quick_axis){.half = half, .shift = axes[d].align_corners ? 0 : 0.5F, .per_unit = half,
-                                       .size = (int32_t)axes[d].size, .border = axes[d].padding == GRID_BORDER};
-    }
+    memcpy(s->axes, quick, sizeof s->axes);
     s->q.taps = axes[0].interpolation == GRID_NEAREST ? 1 : GRID_TAPS;
     s->q.points = s->rows * s->columns;
     s->lanes = s->q.taps == GRID_TAPS && s->channels >= GRID_LANES ? GRID_LANES : 1;

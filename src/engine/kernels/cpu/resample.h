@@ -16,5 +16,9 @@ kernel_prepare_fn grid_sampler_backward_prepare;
 bool grid_quick_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes);
 status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad, const grid_axis *axes,
                           error *err);
+/* Whether grid_few.c serves what grid_quick.c does, better; then it prepares the plan. */
+bool grid_few_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes);
+status grid_few_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad,
+                        const grid_quick_axis axes[2], error *err);
 
 #endif

@@ -108,3 +108,31 @@ void ISA_SYMBOL(grid_points)(const grid_quick *q, const grid_quick_axis axes[2],
         }
     }
 }
+
+/* first, or where there is more than one element of border behind the last, the first such. */
+INLINE int32_t kept(int32_t first, int32_t size) {
+    return first < size ? first : size;
+}
+
+void ISA_SYMBOL(grid_places)(grid_places *restrict to, const grid_quick_axis axes[2], const float *restrict xy, int64_t n) {
+    const limits rows = limits_of(&axes[0]), columns = limits_of(&axes[1]);
+    for (int64_t p = 0; p < n; p++) {
+        float x = position_of(&columns, xy[2 * p]), y = position_of(&rows, xy[2 * p + 1]), left = floorf(x), upper = floorf(y);
+        int32_t row = kept((int32_t)upper, rows.axis.size) + GRID_BORDERS;
+        int32_t column = kept((int32_t)left, columns.axis.size) + GRID_BORDERS;
+        to->offset[p] = row * (columns.axis.size + GRID_BORDERS) + column;
+        to->left[p] = left + 1 - x;
+        to->right[p] = x - left;
+        to->upper[p] = upper + 1 - y;
+        to->lower[p] = y - upper;
+    }
+}
+
+void ISA_SYMBOL(grid_slopes)(float *restrict to, const grid_quick_axis axes[2], const float *restrict xy, const float *restrict by_x,
+                             const float *restrict by_y, int64_t n) {
+    const limits rows = limits_of(&axes[0]), columns = limits_of(&axes[1]);
+    for (int64_t p = 0; p < n; p++) {
+        to[2 * p] = by_x[p] * slope_of(&columns, xy[2 * p]);
+        to[2 * p + 1] = by_y[p] * slope_of(&rows, xy[2 * p + 1]);
+    }
+}

@@ -208,4 +208,7 @@ const resample_loops ISA_SYMBOL(resample_loops) = {.plane = {plane_f32, plane_f6
                                                    .to_lanes = to_lanes,
                                                    .from_lanes = from_lanes,
                                                    .grid_lanes = grid_lanes_f32,
-                                                   .grid_lanes_back = grid_lanes_back_f32};
+                                                   .grid_lanes_back = grid_lanes_back_f32,
+                                                   .grid_few = ISA_SYMBOL(grid_few),
+                                                   .grid_few_back = ISA_SYMBOL(grid_few_back),
+                                                   .grid_few_in = ISA_SYMBOL(grid_few_in)};

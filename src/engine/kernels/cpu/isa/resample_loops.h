@@ -103,6 +103,35 @@ typedef void grid_quick_back_fn(const grid_quick *q, const float *plane, const f
    pixels before the first are there for those outside the image: 0 where planes are read, anything where sums are added to. */
 enum { GRID_LANES = 8, GRID_TAPS = 4 };
 
+/* A few planes turned round, as f32: GRID_FEW side by side in each pixel, 0 for planes there are not. Around them lie GRID_BORDERS rows and
+   columns of zeros, so that whatever is read outside is that; those to the right are the ones to the left of the next row. */
+enum { GRID_FEW = 4, GRID_BORDERS = 2, GRID_BLOCK = 128 };
+typedef struct grid_few {
+    grid_quick_axis axes[2]; /* rows, columns */
+    int64_t channels;        /* more than GRID_FEW of them are images one behind the other */
+    const float *image;
+} grid_few;
+
+static inline int64_t grid_few_pixels(const grid_quick_axis axes[2]) {
+    return ((int64_t)axes[0].size + 2 * GRID_BORDERS) * (axes[1].size + GRID_BORDERS) + GRID_BORDERS;
+}
+
+/* Where points read such images: the pixel of the first of four elements, and what its row's two and its column's two count. */
+typedef struct grid_places {
+    int32_t offset[GRID_BLOCK];
+    float left[GRID_BLOCK], right[GRID_BLOCK], upper[GRID_BLOCK], lower[GRID_BLOCK];
+} grid_places;
+
+/* At most GRID_BLOCK points; the gradients of their coordinates, to [n][2], by those of their positions. */
+typedef void grid_places_fn(grid_places *to, const grid_quick_axis axes[2], const float *xy, int64_t n);
+typedef void grid_slopes_fn(float *to, const grid_quick_axis axes[2], const float *xy, const float *by_x, const float *by_y, int64_t n);
+/* Samples at points from their coordinates xy [n][2], column first, in each plane: to out[plane * out_step + point]. */
+typedef void grid_few_fn(const grid_few *f, const float *xy, float *out, int64_t out_step, int64_t n);
+/* Gradients of the coordinates, out [n][2], by those of the samples, grad[plane * grad_step + point]. */
+typedef void grid_few_back_fn(const grid_few *f, const float *xy, const float *grad, int64_t grad_step, float *out, int64_t n);
+/* to[i][k] = from[k * from_step + i] for k below m, which is at most GRID_FEW, else 0. */
+typedef void grid_few_in_fn(float *to, const float *from, int64_t from_step, int64_t m, int64_t n);
+
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
     grid_plane_fn *grid[2];
@@ -115,11 +144,21 @@ typedef struct resample_loops {
     void (*from_lanes)(float *to, const float *from, int64_t row, int64_t m, int64_t n);
     grid_lanes_fn *grid_lanes;
     grid_quick_back_fn *grid_lanes_back; /* sums: never NULL */
+    grid_few_fn *grid_few;
+    grid_few_back_fn *grid_few_back;
+    grid_few_in_fn *grid_few_in;
 } resample_loops;
 
 /* In a file of its own, grid_points.c, which is built without contracted products (cmake/isa.cmake): schema/resample.h says
    why positions are computed in just one way. */
 extern grid_points_fn grid_points_baseline, grid_points_avx2, grid_points_avx512;
+extern grid_places_fn grid_places_baseline, grid_places_avx2, grid_places_avx512;
+extern grid_slopes_fn grid_slopes_baseline, grid_slopes_avx2, grid_slopes_avx512;
+
+/* grid_few_points.c */
+extern grid_few_fn grid_few_baseline, grid_few_avx2, grid_few_avx512;
+extern grid_few_back_fn grid_few_back_baseline, grid_few_back_avx2, grid_few_back_avx512;
+extern grid_few_in_fn grid_few_in_baseline, grid_few_in_avx2, grid_few_in_avx512;
 
 extern const resample_loops resample_loops_baseline, resample_loops_avx2, resample_loops_avx512;
 
