@@ -372,13 +372,13 @@ static void grids_of_few_planes_agree(void **state) {
     static const bool masks[][2] = {{false, true}, {true, true}, {true, false}};
     kernel_check k;
     check_open(&k);
-    for (size_t i = 0; i < countof(cases) * countof(floats) * 12; i++) {
-        const int64_t *c = cases[i / 12 / countof(floats)];
+    for (size_t i = 0; i < countof(cases) * countof(floats) * 24; i++) {
+        const int64_t *c = cases[i / 24 / countof(floats)];
         dtype t = floats[i / 12 % countof(floats)];
         int64_t size = (int64_t)dtype_size(t), gap = i & 1 ? 3 : 0;
         arg x = check_tensor(&k, t, 4, c, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){c[0], c[4], c[5] + gap, 2}, NULL);
         grid.tensor->sizes[2] -= gap;
-        arg args[5] = {x, grid, {.kind = ARG_INT, .i = 0}, {.kind = ARG_INT, .i = (int64_t)(i / 4 % 3)}, a_bool(i & 2)};
+        arg args[5] = {x, grid, {.kind = ARG_INT, .i = i / 12 / countof(floats) % 2}, {.kind = ARG_INT, .i = (int64_t)(i / 4 % 3)}, a_bool(i & 2)};
         op_call call = check_call(&k, "grid_sampler_2d", args);
         arg grad = gradient_of(&k, "grid_sampler_2d", args, NULL), mask = {.kind = ARG_BOOLS, .n = 2, .bools = masks[i % 3]};
         arg back_args[] = {grad, x, grid, args[2], args[3], args[4], mask};

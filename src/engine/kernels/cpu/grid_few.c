@@ -27,9 +27,12 @@ typedef struct few_state {
 } few_state;
 
 bool grid_few_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes) {
-    bool is_read_only = grad == NULL || out->items[0].ndim != 4; /* a gradient of the input is added up by planes */
+    bool is_linear = axes[0].interpolation == GRID_LINEAR;
+    /* A gradient of the input is added up by planes. */
+    bool is_read_only = grad == NULL || (is_linear && out->items[0].ndim != 4);
     bool is_worth_turning = grid->sizes[1] * grid->sizes[2] >= axes[0].size * axes[1].size / 2;
-    return is_read_only && is_worth_turning && axes[0].interpolation == GRID_LINEAR && x->sizes[1] < GRID_LANES;
+    /* One plane by its nearest elements is quicker as it lies: 70 us, not 79 (four of [128, 128], one thread of a Zen 4, 2026-11). */
+    return is_read_only && is_worth_turning && x->sizes[1] > (is_linear ? 0 : 1) && x->sizes[1] < GRID_LANES;
 }
 
 /* Samples of a stretch of m points from `first` of image n on. */
@@ -178,7 +181,7 @@ static status make_room(few_state *s, arena *memory, error *err) {
 }
 
 status grid_few_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad,
-                        const grid_quick_axis axes[2], error *err) {
+                        const grid_quick_axis axes[2], bool is_nearest, error *err) {
     few_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for grid sampling");
@@ -188,7 +191,7 @@ status grid_few_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, 
                      .out = &plan->out->items[grad != NULL ? 1 : 0],
                      .to = is_half ? convert_loops_best()->to_f32[x->dtype] : NULL,
                      .from = is_half ? convert_loops_best()->from_f32[x->dtype] : NULL,
-                     .size = (int64_t)dtype_size(x->dtype), .image = {.axes = {axes[0], axes[1]}, .channels = x->sizes[1]},
+                     .size = (int64_t)dtype_size(x->dtype), .image = {.axes = {axes[0], axes[1]}, .channels = x->sizes[1], .is_nearest = is_nearest},
                      .image_floats = grid_few_pixels(axes) * GRID_FEW};
     set_stretches(s);
     s->threads = parallel_threads((double)x->sizes[0] * (double)s->points * (double)(1 + x->sizes[1]) * 16);

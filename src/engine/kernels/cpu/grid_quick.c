@@ -296,7 +296,7 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
                                      .size = (int32_t)axes[d].size, .border = axes[d].padding == GRID_BORDER};
     }
     if (grid_few_fits(x, grid, grad, plan->out, axes)) {
-        return grid_few_prepare(plan, x, grid, grad, quick, err);
+        return grid_few_prepare(plan, x, grid, grad, quick, axes[0].interpolation == GRID_NEAREST, err);
     }
     quick_state *s = arena_make(plan->memory, 1, sizeof *s);
     if (s == NULL) {

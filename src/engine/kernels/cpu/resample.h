@@ -19,6 +19,6 @@ status grid_quick_prepare(kernel_plan *plan, const tensor *x, const tensor *grid
 /* Whether grid_few.c serves what grid_quick.c does, better; then it prepares the plan. */
 bool grid_few_fits(const tensor *x, const tensor *grid, const tensor *grad, const outputs *out, const grid_axis *axes);
 status grid_few_prepare(kernel_plan *plan, const tensor *x, const tensor *grid, const tensor *grad,
-                        const grid_quick_axis axes[2], error *err);
+                        const grid_quick_axis axes[2], bool is_nearest, error *err);
 
 #endif

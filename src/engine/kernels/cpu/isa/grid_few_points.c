@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear sampling at grid points, and the points' gradients, of a few planes that lie side by side: a point's four taps are four
+/* Sampling at grid points, and the points' gradients, of a few planes that lie side by side: a point's four taps are four
    loads for up to four planes, in two lines or three, where planes of their own take four loads and two lines each. What is known of a
    block of points stays in L1, from where all planes take it. */
 #include "engine/kernels/cpu/isa/resample_loops.h"
@@ -111,15 +111,23 @@ static void weigh(float *restrict to, const float *restrict image, int64_t row, 
     }
 }
 
+static void pick(float *restrict to, const float *restrict image, const grid_places *at, int64_t n) {
+    for (int64_t p = 0; p < n; p++) {
+        put_few(to + p * GRID_FEW, few_at(image + (int64_t)at->offset[p] * GRID_FEW));
+    }
+}
+
 void ISA_SYMBOL(grid_few)(const grid_few *f, const float *xy, float *out, int64_t out_step, int64_t n) {
     grid_places at;
     float made[GRID_BLOCK * GRID_FEW];
+    grid_places_fn *const find = f->is_nearest ? ISA_SYMBOL(grid_nearest_places) : ISA_SYMBOL(grid_places);
     const int64_t row = (f->axes[1].size + GRID_BORDERS) * GRID_FEW, size = grid_few_pixels(f->axes) * GRID_FEW;
     for (int64_t done = 0; done < n; done += GRID_BLOCK) {
         int64_t m = n - done < GRID_BLOCK ? n - done : GRID_BLOCK;
-        ISA_SYMBOL(grid_places)(&at, f->axes, xy + 2 * done, m);
+        find(&at, f->axes, xy + 2 * done, m);
         for (int64_t c = 0; c < f->channels; c += GRID_FEW) {
-            weigh(made, f->image + c / GRID_FEW * size, row, &at, m);
+            const float *image = f->image + c / GRID_FEW * size;
+            f->is_nearest ? pick(made, image, &at, m) : weigh(made, image, row, &at, m);
             write_out(out + c * out_step + done, out_step, made, f->channels - c, m);
         }
     }

@@ -37,6 +37,11 @@ INLINE float slope_of(const limits *a, float coordinate) {
     return (at > a->first) & (at < a->last) ? a->axis.per_unit : 0;
 }
 
+/* x rounded to the nearest, half to even. */
+INLINE int32_t nearest(float x) {
+    return (int32_t)((x + 0x1.8p23f) - 0x1.8p23f);
+}
+
 INLINE int32_t offset_of(int32_t row, int32_t column, int32_t rows, int32_t columns) {
     int32_t inside = -(int32_t)(((uint32_t)row < (uint32_t)rows) & ((uint32_t)column < (uint32_t)columns));
     return (row * columns + column) | ~inside; /* -1 outside */
@@ -66,7 +71,7 @@ static void work_out(block *b, const limits *a, const float *xy, int64_t n) {
 static void work_out_nearest(block *b, const limits *a, const float *xy, int64_t n) {
     const limits l = *a;
     for (int64_t p = 0; p < n; p++) {
-        b->first[p] = (int32_t)((position_of(&l, xy[2 * p]) + 0x1.8p23f) - 0x1.8p23f); /* half to even */
+        b->first[p] = nearest(position_of(&l, xy[2 * p]));
     }
 }
 
@@ -125,6 +130,15 @@ void ISA_SYMBOL(grid_places)(grid_places *restrict to, const grid_quick_axis axe
         to->right[p] = x - left;
         to->upper[p] = upper + 1 - y;
         to->lower[p] = y - upper;
+    }
+}
+
+void ISA_SYMBOL(grid_nearest_places)(grid_places *restrict to, const grid_quick_axis axes[2], const float *restrict xy, int64_t n) {
+    const limits rows = limits_of(&axes[0]), columns = limits_of(&axes[1]);
+    for (int64_t p = 0; p < n; p++) {
+        int32_t column = kept(nearest(position_of(&columns, xy[2 * p])), columns.axis.size) + GRID_BORDERS;
+        int32_t row = kept(nearest(position_of(&rows, xy[2 * p + 1])), rows.axis.size) + GRID_BORDERS;
+        to->offset[p] = row * (columns.axis.size + GRID_BORDERS) + column;
     }
 }
 

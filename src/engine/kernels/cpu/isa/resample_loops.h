@@ -110,6 +110,7 @@ typedef struct grid_few {
     grid_quick_axis axes[2]; /* rows, columns */
     int64_t channels;        /* more than GRID_FEW of them are images one behind the other */
     const float *image;
+    bool is_nearest;         /* samples only, and these are elements; else of linear interpolation */
 } grid_few;
 
 static inline int64_t grid_few_pixels(const grid_quick_axis axes[2]) {
@@ -153,6 +154,7 @@ typedef struct resample_loops {
    why positions are computed in just one way. */
 extern grid_points_fn grid_points_baseline, grid_points_avx2, grid_points_avx512;
 extern grid_places_fn grid_places_baseline, grid_places_avx2, grid_places_avx512;
+extern grid_places_fn grid_nearest_places_baseline, grid_nearest_places_avx2, grid_nearest_places_avx512; /* offsets only */
 extern grid_slopes_fn grid_slopes_baseline, grid_slopes_avx2, grid_slopes_avx512;
 
 /* grid_few_points.c */
