@@ -369,22 +369,21 @@ static void run_own_share(const gemm_real *g, const char *a, const char *b, char
     }
 }
 
-/* A sum of no terms: c is zeroed where nothing was filled in, along the dimension whose elements lie next to each other. */
-static void clear_c(const gemm_real *g, char *c) {
-    const gemm_shape *s = &g->shape;
-    size_t size = dtype_size(g->compute);
-    bool by_columns = g->strides[2][2] != 1 && g->strides[2][1] == 1;
+/* Sums of no terms: c is zeroed, along the dimension whose elements lie next to each other. */
+static void clear_c(const gemm_shape *s, char *c) {
+    int64_t size = (int64_t)dtype_size(s->dtype);
+    bool by_columns = s->c[2] != 1 && s->c[1] == 1;
     int64_t lines = by_columns ? s->n : s->m, n = by_columns ? s->m : s->n;
-    int64_t step = g->strides[2][by_columns ? 2 : 1], inner = g->strides[2][by_columns ? 1 : 2];
+    int64_t step = s->c[by_columns ? 2 : 1], inner = s->c[by_columns ? 1 : 2];
     const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads((double)(s->batch * lines * n) * (double)size))
+#pragma omp parallel num_threads(parallel_threads((double)(s->batch * lines * n * size)))
     {
         parallel_enter(watch);
 #pragma omp for nowait
         for (int64_t r = 0; r < s->batch * lines; r++) {
-            char *line = c + (r / lines * g->strides[2][0] + r % lines * step) * (int64_t)size;
+            char *line = c + (r / lines * s->c[0] + r % lines * step) * size;
             for (int64_t i = 0; i < (inner == 1 ? 1 : n); i++) {
-                memset(line + i * inner * (int64_t)size, 0, inner == 1 ? (size_t)n * size : size);
+                memset(line + i * inner * size, 0, (size_t)(inner == 1 ? n * size : size));
             }
         }
         parallel_leave(watch);
@@ -395,8 +394,7 @@ static status multiply(gemm_real *g, const void *a, const void *b, const void *r
     if (g->library != NULL) {
         return onednn_run(g->library, &(onednn_data){{(void *)a, (void *)b, c, (void *)row}}, err);
     }
-    if (g->shape.k == 0) {
-        g->adds_c ? (void)0 : clear_c(g, c);
+    if (g->shape.k == 0) { /* c holds the summand */
         return ASSAY_OK;
     }
     const observer *watch = observer_of_thread;
@@ -420,6 +418,10 @@ static const void *load(const gemm_real *g, int which, const void *from, bool is
 
 static status run_part(gemm_real *g, const void *a, const void *b, const void *summand, void *c, bool is_first, error *err) {
     const gemm_shape *s = &g->shape;
+    if (s->k == 0 && !g->adds_c) {
+        clear_c(s, c);
+        return ASSAY_OK;
+    }
     const void *own_a = load(g, 0, a, is_first), *own_b = load(g, 1, b, is_first);
     void *own_c = g->staged[2] ? g->stages[2].data : c;
     const void *row = summand;
