@@ -174,7 +174,10 @@ static tensor case_tensor(shape_case c, int k, dtype t) {
         break;
     case ROWS_WITHIN:
         made = tensor_init_strided(&out, t, 3, (const int64_t[]){4, 300, 5},
-                                   k == 0 ? (const int64_t[]){5100, 17, 1} : k == 1 ? (const int64_t[]){1500, 5, 1} : (const int64_t[]){0, 1, 0}, NULL);
+                                   k == 0   ? (const int64_t[]){5100, 17, 1}
+                                   : k == 1 ? (const int64_t[]){1500, 5, 1}
+                                            : (const int64_t[]){0, 1, 0},
+                                   NULL);
         break;
     case NARROW_GAPS:
         made = tensor_init_strided(&out, t, 2, (const int64_t[]){700, 6}, k == 1 ? (const int64_t[]){1, 700} : (const int64_t[]){29, 4 + k}, NULL);
