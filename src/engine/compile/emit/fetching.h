@@ -9,6 +9,9 @@
 bool emit_fetches_in(const emitter *m, int phase);
 void emit_fetches(emitter *m, int phase, int64_t lanes);
 
+/* Whether both sums of deviations are taken row by row of what comes from memory, rather than by groups of rows. */
+bool emit_passes_rows(const emitter *m);
+
 /* Whether a phase that only adds up takes rows, which lie apart in memory, in turns: a block of lanes of each of EMIT_PAGES rows, then
    the next block. Each is a place that memory is read from straight on, and the next group's rows are asked for, to come to L2. */
 bool emit_takes_turns(const emitter *m, int phase);

@@ -195,11 +195,11 @@ static int64_t rows_that_fit(emitter *m) {
 
 /* A single pass in which each lane takes an element in more than once has more to do with what lanes come to than with memory, unless
    that stays in registers: sums of deviations and of their squares, over the second of [64, 512, 1024] in bf16, take 1.5 ms by four
-   rows, and 2.2 row by row (two cores of a Zen 4, 2026-11). */
+   rows, and 2.2 row by row (two cores of a Zen 4, 2026-11). What waits for memory goes down it as it lies. */
 static void choose_pass_groups(emitter *m) {
     const kernel *k = m->k;
     const loop_variable *inner = &k->variables[k->loops[k->n_loops - 1]];
-    m->by_groups = inner->tile == 0 && k->lanes % EMIT_BLOCK_LANES == 0;
+    m->by_groups = inner->tile == 0 && k->lanes % EMIT_BLOCK_LANES == 0 && !emit_passes_rows(m);
     for (int i = 0; i < k->n_roots; i++) {
         m->by_groups = m->by_groups && (!emit_in_loops(m, &k->roots[i]) || emit_is_held(m, i));
     }
