@@ -18,6 +18,14 @@ enum { EMIT_BLOCK_LANES = 64, EMIT_PAGES = 4, EMIT_ROWS_AHEAD_BYTES = 4096 };
 /* Lanes from which a number near a root's result is guessed; expressions that this may add to a kernel. */
 enum { EMIT_GUESS_LANES = 16, EMIT_MORE_EXPRS = 4 };
 
+/* A load whose rows are turned round first, and the buffer that holds them then. */
+enum { EMIT_MOST_ACROSS = 4 };
+
+typedef struct across_load {
+    const expr *from;
+    int buffer;
+} across_load;
+
 /* Sets of expressions (by their numbers) and of roots are arrays of flags. */
 typedef struct emitter {
     compiler *c;
@@ -55,6 +63,11 @@ typedef struct emitter {
     int squares;     /* the root of squares of deviations from what it is a mean of; -1 */
     int near_of;     /* the expression of which a number near it is made */
     bool guesses;    /* such a number is being looked for: what it reads is not what is to be kept */
+
+    /* Rows that lie across memory (across.c). */
+    int n_across; /* loads that find them turned round; 0: there are none */
+    across_load across[EMIT_MOST_ACROSS];
+    int64_t band_rows; /* so many tasks' at a time */
 
     /* Several pages at a time (together.c). */
     int page_tasks;  /* tasks are taken in groups, of pages of so many each; 0: one after the other */

@@ -5,6 +5,7 @@
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/held.h"
 #include "engine/compile/emit/row_ends.h"
@@ -22,7 +23,7 @@ enum { FLIGHT_BYTES = 1 << 20, KEPT_BYTES = 7 << 18, SHARED_BYTES = 5 << 17, STA
 static bool may_flow(const emitter *m) {
     const kernel *k = m->k;
     bool few = k->n_task_items < LEAST_TASKS && !m->c->options->streams_all;
-    if (few || !m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 ||
+    if (few || m->n_across > 0 || !m->streams || !k->has_classes || k->is_product || k->n_phases < 2 || k->vector < 0 ||
         !emit_streams(m, k->n_phases - 1) || (!m->rows && k->lanes != EMIT_BLOCK_LANES)) {
         return false;
     }

@@ -157,7 +157,7 @@ static bool may_redo(const kernel *k, int guessed) {
 }
 
 /* A kernel of the emitter's own, that it may change; NULL when memory is out. */
-static kernel *own_kernel(emitter *m) {
+kernel *emit_own_kernel(emitter *m) {
     const kernel *k = m->k;
     kernel *own = arena_make(m->c->memory, 1, sizeof *own);
     expr *exprs = arena_make(m->c->memory, (size_t)k->n_exprs + EMIT_MORE_EXPRS, sizeof *exprs);
@@ -176,7 +176,7 @@ static kernel *own_kernel(emitter *m) {
 
 void emit_choose_near_mean(emitter *m) {
     deviation_form form;
-    kernel *own = find_deviations(m->k, &form) ? own_kernel(m) : NULL;
+    kernel *own = find_deviations(m->k, &form) ? emit_own_kernel(m) : NULL;
     if (own == NULL) {
         return;
     }
@@ -204,7 +204,7 @@ void emit_choose_guess(emitter *m) {
         }
         return;
     }
-    kernel *own = own_kernel(m);
+    kernel *own = emit_own_kernel(m);
     if (own == NULL) {
         return;
     }

@@ -5,6 +5,8 @@
 
 #include "engine/compile/emit/emitter.h"
 
+/* A copy of the kernel at hand, with room for a few expressions more; NULL when memory is out. */
+kernel *emit_own_kernel(emitter *m);
 /* Looks for a root whose result need only be near, and renumbers the phases of a kernel of the emitter's own. */
 void emit_choose_guess(emitter *m);
 /* The same, of roots that squares of deviations wait for alone. */

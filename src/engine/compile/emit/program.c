@@ -4,6 +4,7 @@
 #include "engine/compile/emit/program.h"
 
 #include "engine/compile/emit/abreast.h"
+#include "engine/compile/emit/across.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/flow.h"
@@ -67,6 +68,9 @@ static void emit_all_tasks(emitter *m, definition *made) {
     if (k->has_frame) {
         emit_frame_room(m);
     }
+    if (m->n_across > 0) {
+        emit_open_bands(m);
+    }
     definition room;
     emit_carried_room(m, &room);
     size_t from = m->out.length, body = 0, end;
@@ -94,6 +98,9 @@ static void emit_all_tasks(emitter *m, definition *made) {
     emit_line(m, "}");
     emit_abreast(m, from, body, dropped);
     emit_drop_unused(m, &room);
+    if (m->n_across > 0) {
+        emit_close_bands(m);
+    }
 }
 
 /* The loop over parts, whose tasks are one after the other, and the sums that these add to. */
@@ -216,6 +223,9 @@ static bool begin(emitter *m, const kernel *k) {
     m->k = k;
     m->never = -1;
     m->known = 0;
+    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
+    emit_choose_across(m);
+    k = m->k;
     m->named = arena_make(m->c->memory, n, 1);
     m->kept = arena_make(m->c->memory, n, 1);
     m->wanted = arena_make(m->c->memory, n, 1);
@@ -228,7 +238,6 @@ static bool begin(emitter *m, const kernel *k) {
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
     m->versions = arena_make(m->c->memory, n, sizeof *m->versions);
-    m->rows = k->is_product || (k->vector >= 0 && !k->variables[k->vector].is_reduced);
     m->reduced = 0;
     m->room_bytes = 0;
     m->page_tasks = m->group_rows = 0;
@@ -256,12 +265,14 @@ char *emit_program(compiler *c, const char **body, const char **lacking) {
     for (int s = 0; s < c->n_steps; s++) {
         for (int v = 0; v < c->steps[s].n_variants && memory && !m.failed; v++) {
             kernel *k = c->steps[s].variants[v];
+            const int n_buffers = c->n_buffers;
             memory = begin(&m, k);
             if (memory) {
                 emit_kernel(&m, k->symbol);
                 k->room_bytes = m.room_bytes;
                 k->shared = m.shares;
             }
+            c->n_buffers = n_buffers; /* but for the emitter's own */
             if (m.failed) {
                 const expr *e = &k->exprs[m.lacking];
                 *lacking = arena_format(c->memory, "%s of %s", scalar_function_name(e->fn),

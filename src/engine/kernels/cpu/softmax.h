@@ -31,6 +31,10 @@ struct softmax {
     int threads;
     char *work;
     int64_t work_bytes;  /* a thread's */
+    const softmax *rows;    /* of lines that lie across memory, though the result's do not: what runs some that have been turned round */
+    bool is_turned[OPERANDS];
+    int64_t turned_lines;   /* so many at a time */
+    int64_t turned_at;      /* into a thread's work */
     char *found;
     int64_t found_bytes; /* > 0: threads share all units, and leave so much of each for the others (softmax_columns.c) */
 };
