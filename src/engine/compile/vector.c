@@ -290,6 +290,21 @@ static int scanned_along(const kernel *k) {
     return found;
 }
 
+/* Of rows that are shorter than a block: as emit/short_blocks.c takes them. */
+enum { LINE_LANES = 16 };
+
+/* Whether something is computed of a row's elements that blocks have functions for. */
+static bool has_functions(const kernel *k) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        bool by_lanes = e->kind == EXPR_MAP && e->n_sources == 1 && (e->variables >> k->vector & 1) != 0;
+        if (by_lanes && k->exprs[e->sources[0]].dtype == ASSAY_F32 && dialect_block(e->fn, ASSAY_F32, ASSAY_F32) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     int scanned = choice == LOOPS_OTHER_VECTOR ? -1 : scanned_along(k);
     if (scanned >= 0) {
@@ -318,8 +333,8 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     if (has_near_means && k->lanes >= LANES_REDUCED) { /* they are taken by whole blocks, the last of which is not full */
         k->lanes = (k->lanes + LANES_REDUCED - 1) / LANES_REDUCED * LANES_REDUCED;
     }
-    if (v->is_reduced && v->size < LANES_REDUCED && v->size % 16 != 0) {
-        k->lanes = v->size >= 32 ? 16 : v->size >= 16 ? 8 : k->lanes; /* odd numbers of lanes are halved with much ado */
+    if (v->is_reduced && v->size < LANES_REDUCED && v->size >= LINE_LANES && (v->size % LINE_LANES != 0 || has_functions(k))) {
+        k->lanes = LINE_LANES; /* odd numbers of lanes are halved with much ado */
     }
     /* What phases after the first read again, and what is kept between them, has to stay near. */
     int64_t visited = 1;

@@ -19,8 +19,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
         }
         INDEPENDENT
-        for (int64_t l = 0; l < 40; l++) {
-            const int64_t v1 = 960 + l;
+        for (int64_t l = 0; l < 48; l++) {
+            const int64_t v1 = 952 + l;
             const uint16_t t0 = b0[1000 * v0 + v1];
             const float t1 = f32_of_bf16(t0);
             a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
@@ -59,21 +59,30 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
         }
         {
-            float taken1[64];
-            for (int64_t l = 0; l < 64; l++) {
-                taken1[l] = 0;
-            }
+            float wide4[64];
             INDEPENDENT
-            for (int64_t l = 0; l < 40; l++) {
-                const int64_t v1 = 960 + l;
+            for (int64_t l = 0; l < 48; l++) {
+                const int64_t v1 = 952 + l;
                 const uint16_t t0 = b0[1000 * v0 + v1];
                 const float t1 = f32_of_bf16(t0);
                 const float t3 = t1 - r0;
-                const float t4 = exp_below_f32(t3);
-                saved4[v1] = t4;
-                taken1[l] = t4;
+                wide4[l] = t3;
             }
-            add_held_f32(&held1, taken1, 64);
+            exp_below_block_f32(wide4, wide4, 48);
+            {
+                float taken1[64];
+                for (int64_t l = 0; l < 64; l++) {
+                    taken1[l] = 0;
+                }
+                INDEPENDENT
+                for (int64_t l = 0; l < 48; l++) {
+                    const int64_t v1 = 952 + l;
+                    const float t4 = wide4[l];
+                    saved4[v1] = t4;
+                    taken1[l] = ((float)l > 7.5f ? t4 : 0);
+                }
+                add_held_f32(&held1, taken1, 64);
+            }
         }
         const float r1 = sum_of_held_f32(&held1);
         const float t7 = 1.0f / r1;
@@ -94,8 +103,8 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
         }
         INDEPENDENT
-        for (int64_t l = 0; l < 40; l++) {
-            const int64_t v1 = 960 + l;
+        for (int64_t l = 0; l < 48; l++) {
+            const int64_t v1 = 952 + l;
             const float t4 = saved4[v1];
             const float t8 = t4 * t7;
             const uint16_t t9 = bf16_of_f32(t8);

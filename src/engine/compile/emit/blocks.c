@@ -13,6 +13,7 @@
 #include "engine/compile/emit/ranges.h"
 #include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
+#include "engine/compile/emit/short_blocks.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
@@ -115,7 +116,30 @@ static bool choose(emitter *m, int phase) {
     return any;
 }
 
-static void choose_none(emitter *m) {
+bool emit_choose_short(emitter *m, int phase) {
+    const kernel *k = m->k;
+    bool any = false, functions = may_block_functions(m);
+    memset(m->operands, 0, (size_t)k->n_exprs);
+    m->pairs = false;
+    for (int i = 0; i < k->n_roots; i++) {
+        const root *r = &k->roots[i];
+        m->narrowed[i] = emit_can_narrow(m, r);
+        m->staged[i] = r->phase == phase && m->narrowed[i] && r->store_dtype == ASSAY_F16;
+        any |= m->staged[i];
+    }
+    emit_choose_gathered(m);
+    for (int i = 0; i < k->n_exprs; i++) {
+        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
+                        (m->gathered[i] || (functions && emit_is_block_function(m, i)));
+        any |= m->widened[i];
+    }
+    if (functions) {
+        choose_operands(m, phase);
+    }
+    return any;
+}
+
+void emit_choose_none(emitter *m) {
     memset(m->staged, 0, (size_t)m->k->n_roots);
     memset(m->widened, 0, (size_t)m->k->n_exprs);
     memset(m->gathered, 0, (size_t)m->k->n_exprs);
@@ -152,7 +176,7 @@ static void emit_before_block(emitter *m, int phase) {
     emit_widening(m);
 }
 
-static void emit_wide_rooms(emitter *m) {
+void emit_block_arrays(emitter *m) {
     for (int i = 0; i < m->k->n_exprs; i++) {
         if (m->widened[i]) {
             emit_line(m, m->k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
@@ -236,12 +260,21 @@ static void emit_made_by_functions(emitter *m) {
     }
 }
 
+void emit_functions(emitter *m, const lane_range *range) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (m->operands[i]) {
+            emit_shared_operand(m, i, range);
+        } else if (is_function(m, i)) {
+            emit_block_function(m, i, range);
+        }
+    }
+}
+
 static void emit_block(emitter *m, int phase, const char *block, const char *from) {
-    const kernel *k = m->k;
     block_scope start;
     char last[32];
     m->block = block;
-    emit_wide_rooms(m);
+    emit_block_arrays(m);
     bool passes = emit_passes_on(m, phase), copies = only_functions(m, phase);
     if (!passes && !copies && !m->stores_later) {
         emit_rooms(m);
@@ -252,13 +285,7 @@ static void emit_block(emitter *m, int phase, const char *block, const char *fro
     snprintf(last, sizeof last, "%d", emit_block_lanes(m));
     lane_range range = {block, last, from, strcmp(block, "0") == 0 ? 0 : emit_block_lanes(m), false};
     emit_gathered(m, &range);
-    for (int i = 0; i < k->n_exprs; i++) {
-        if (m->operands[i]) {
-            emit_shared_operand(m, i, &range);
-        } else if (is_function(m, i)) {
-            emit_block_function(m, i, &range);
-        }
-    }
+    emit_functions(m, &range);
     emit_want_phase(m, phase);
     if (copies) {
         emit_made_by_functions(m);
@@ -309,7 +336,7 @@ static void emit_head_count(emitter *m, int root_index, const char *n, const cha
 static void emit_head(emitter *m, int phase, int root_index, const char *n, const char *from) {
     emit_line(m, "int64_t head;");
     emit_head_count(m, root_index, n, from);
-    choose_none(m);
+    emit_choose_none(m);
     if (root_index != m->carried) {
         emit_range(m, phase, &(lane_range){"0", "head", from, 0, false});
         return;
@@ -338,7 +365,7 @@ static void emit_rest(emitter *m, int phase, const char *count, const char *from
 void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
     (void)choose(m, phase);
     emit_block(m, phase, block, from);
-    choose_none(m);
+    emit_choose_none(m);
 }
 
 bool emit_block_rooms(emitter *m, int phase) {
@@ -350,7 +377,7 @@ bool emit_block_rooms(emitter *m, int phase) {
     if (any) {
         emit_rooms(m);
     }
-    choose_none(m);
+    emit_choose_none(m);
     return any;
 }
 
@@ -367,7 +394,7 @@ void emit_block_stores(emitter *m, int phase, const char *from) {
     emit_open_scope(m, from, &start);
     emit_after_block(m, false);
     emit_close_scope(m, &start);
-    choose_none(m);
+    emit_choose_none(m);
 }
 
 void emit_group_block(emitter *m, int phase) {
@@ -379,7 +406,7 @@ void emit_group_block(emitter *m, int phase) {
     emit_fetch_saved(m, "block");
     (void)choose(m, phase);
     emit_block(m, phase, "block", "first_lane");
-    choose_none(m);
+    emit_choose_none(m);
     if (!all) {
         m->depth--;
         emit_line(m, "} else if (block < n_lanes) {");
@@ -420,7 +447,7 @@ static int line_lanes(const emitter *m) {
 int emit_unaligned_root(emitter *m, int phase) {
     (void)choose(m, phase);
     int i = unaligned_root(m);
-    choose_none(m);
+    emit_choose_none(m);
     return i;
 }
 
@@ -433,14 +460,14 @@ void emit_flow_head(emitter *m, int phase) {
     char n[32];
     snprintf(n, sizeof n, "%lld", (long long)m->k->variables[m->k->vector].size);
     emit_head_count(m, unaligned_root(m), n, "0");
-    choose_none(m);
+    emit_choose_none(m);
 }
 
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     char count[32], whole[32], rest[96], short_by[16];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
     if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
-        emit_range(m, phase, &(lane_range){"0", count, from, 0, false});
+        emit_short_range(m, phase, &(lane_range){"0", count, from, 0, false});
         return;
     }
     if (n > 0 && emit_takes_lanes_twice(m, phase, n % emit_block_lanes(m))) {
@@ -474,12 +501,12 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
         m->depth--;
         emit_line(m, "}");
     }
-    choose_none(m);
+    emit_choose_none(m);
     emit_want_phase(m, phase);
     if (unaligned >= 0 && unaligned == m->carried) {
         emit_rest(m, phase, count, from);
     } else if (!is_known || n % emit_block_lanes(m) != 0) {
-        emit_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
+        emit_short_range(m, phase, &(lane_range){is_known ? whole : rest, count, from, 0, false});
     }
     m->depth--;
     emit_line(m, "}");
@@ -504,13 +531,13 @@ void emit_row_taken(emitter *m, int phase) {
     for (int e = 0; e < k->n_exprs; e++) {
         m->widened[e] = m->wanted[e] && can_widen(m, e, false);
     }
-    emit_wide_rooms(m);
+    emit_block_arrays(m);
     emit_open_scope(m, "first_lane", &start);
     emit_widening(m);
     emit_close_scope(m, &start);
     snprintf(last, sizeof last, "%d", EMIT_BLOCK_LANES);
     emit_lanes_into(m, m->near_of, before, ");", &(lane_range){"block", last, "first_lane", EMIT_BLOCK_LANES, false});
-    choose_none(m);
+    emit_choose_none(m);
     m->depth--;
     emit_line(m, "}");
 }

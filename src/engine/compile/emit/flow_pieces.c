@@ -9,7 +9,7 @@
 #include "engine/compile/emit/groups.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/phases.h"
-#include "engine/compile/emit/ranges.h"
+#include "engine/compile/emit/short_blocks.h"
 #include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/wants.h"
@@ -62,7 +62,7 @@ static void emit_piece(emitter *m, int phase, const char *n, const char *from) {
         emit_block_at(m, phase, "0", from);
     } else {
         emit_fetch_rest(m, phase, n, from);
-        emit_range(m, phase, &(lane_range){"0", n, from, 0, false});
+        emit_short_range(m, phase, &(lane_range){"0", n, from, 0, false});
     }
 }
 

@@ -27,7 +27,9 @@ void emit_choose_gathered(emitter *m) {
         for (int r = 0; r < n; r++) {
             follows |= m->follows[reads[r]];
         }
-        m->gathered[i] = e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_gathered_half(m, &k->exprs[e->sources[0]]) &&
+        const expr *from = n > 0 ? &k->exprs[e->sources[0]] : e;
+        bool is_short = m->short_lanes > 0 && from->dtype == ASSAY_F16 && emit_is_dense_load(m, from);
+        m->gathered[i] = e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && (is_short || emit_is_gathered_half(m, from)) &&
                          !follows && m->wanted[i] && !m->named[i] && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
                          (e->variables & k->beside) == 0 && emit_block_lanes(m) == EMIT_BLOCK_LANES;
         m->follows[i] = follows || m->gathered[i];

@@ -2,6 +2,7 @@
 /* The innermost loops as text: over lanes of the vector variable. */
 #include "engine/compile/emit/lane_loops.h"
 
+#include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/values.h"
@@ -87,7 +88,7 @@ static bool are_few(const emitter *m, const lane_range *range) {
     long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
     bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
     bool accumulates = (m->k->has_classes || m->k->column_parts > 0) && m->k->roots[0].kind != ROOT_SCATTER;
-    return !accumulates && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+    return (!accumulates || m->short_lanes > 0) && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
@@ -180,6 +181,7 @@ void emit_gathered(emitter *m, const lane_range *range) {
     }
     for (int i = 0; i < k->n_exprs; i++) {
         if (m->gathered[i]) {
+            emit_fill_up(m, "half", i);
             emit_line(m, "f32s_of_f16s(wide%d, half%d);", i, i);
         }
     }

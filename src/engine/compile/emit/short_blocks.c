@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes that are fewer than a block: what is left of a row, or all of a short one. Compilers take some of such a number one by one, with
+   branches. So whole lines of them are taken together, and the last line once more from where it ends with them: what is stored is
+   stored again, the largest is asked again, and sums leave out what they have. Softmax over rows of 49 takes X of the time so, over rows of
+   77 Y (two cores of a Zen 4, 2026-11). */
+#include "engine/compile/emit/short_blocks.h"
+
+#include "engine/compile/emit/block_functions.h"
+#include "engine/compile/emit/blocks.h"
+#include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
+#include "engine/compile/emit/writing.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_LANES = 16 };
+
+/* A number, or -1. */
+static long long number_of(const char *word) {
+    return isdigit((unsigned char)word[0]) && strchr(word, ' ') == NULL ? strtoll(word, NULL, 10) : -1;
+}
+
+static void store_halves(emitter *m, const root *r, int i, const char *from) {
+    block_scope start;
+    char after[64];
+    emit_open_scope(m, from, &start);
+    emit_line(m, "uint16_t halves%d[%d];", i, EMIT_BLOCK_LANES);
+    emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, false), i, i);
+    snprintf(after, sizeof after, ", halves%d, %d);", i, m->short_lanes * (int)sizeof(uint16_t));
+    emit_address_call(m, "memcpy(", r->buffer, r->at, after);
+    emit_close_scope(m, &start);
+}
+
+/* Functions of whole lines, and halves, by the block. */
+static void emit_arrays(emitter *m, int phase, const lane_range *range) {
+    const kernel *k = m->k;
+    m->block = "0";
+    emit_line(m, "{");
+    m->depth++;
+    emit_block_arrays(m);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (m->staged[i]) {
+            emit_line(m, "float made%d[%d];", i, EMIT_BLOCK_LANES);
+            emit_fill_up(m, "made", i);
+        }
+    }
+    emit_gathered(m, range);
+    emit_functions(m, range);
+    emit_want_phase(m, phase);
+    emit_range(m, phase, range);
+    for (int i = 0; i < k->n_roots; i++) {
+        if (m->staged[i]) {
+            store_halves(m, &k->roots[i], i, range->from);
+        }
+    }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+/* n lanes, of which the first few come again. */
+static void emit_lines(emitter *m, int phase, int n, int again, const char *from) {
+    char last[32];
+    snprintf(last, sizeof last, "%d", n);
+    const lane_range range = {"0", last, from, 0, false};
+    m->short_lanes = n;
+    m->again_lanes = again;
+    if (emit_choose_short(m, phase)) {
+        emit_arrays(m, phase, &range);
+        emit_choose_none(m);
+    } else {
+        emit_choose_none(m);
+        emit_range(m, phase, &range);
+    }
+    m->short_lanes = m->again_lanes = 0;
+    emit_want_phase(m, phase);
+}
+
+/* Whether lanes may be taken in again: not where what they read has been overwritten by another task by now. */
+static bool may_come_again(const emitter *m, int phase) {
+    for (int i = 0; i < m->k->n_exprs && m->flow != FLOW_NONE; i++) {
+        if (m->wanted[i] && m->saved_in[i] >= 0 && m->saved_in[i] < phase) {
+            return false;
+        }
+    }
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        bool reduces = r->kind == ROOT_REDUCE && !m->rows;
+        if (r->phase == phase && emit_in_loops(m, r) && !reduces && (r->kind != ROOT_STORE || emit_reads_memory_of(m, r->buffer))) {
+            return false;
+        }
+    }
+    return m->k->beside == 0;
+}
+
+void emit_short_range(emitter *m, int phase, const lane_range *range) {
+    const long long from = number_of(range->from), first = number_of(range->first), last = number_of(range->last), n = last - first;
+    bool are_few = range->block == 0 && first >= 0 && last > first && n < EMIT_BLOCK_LANES && emit_block_lanes(m) == EMIT_BLOCK_LANES;
+    const long long rest = n % LINE_LANES, lines = n - rest, end = from + last;
+    if (are_few && rest == 0 && first == 0) {
+        emit_lines(m, phase, (int)n, 0, range->from);
+        return;
+    }
+    if (!are_few || rest == 0 || from < 0 || end < LINE_LANES || !may_come_again(m, phase)) {
+        emit_range(m, phase, range);
+        return;
+    }
+    char at[32];
+    if (end - lines - LINE_LANES >= 0) { /* all in one */
+        snprintf(at, sizeof at, "%lld", end - lines - LINE_LANES);
+        emit_lines(m, phase, (int)lines + LINE_LANES, LINE_LANES - (int)rest, at);
+        return;
+    }
+    snprintf(at, sizeof at, "%lld", from + first);
+    emit_lines(m, phase, (int)lines, 0, at);
+    snprintf(at, sizeof at, "%lld", end - LINE_LANES);
+    emit_lines(m, phase, LINE_LANES, LINE_LANES - (int)rest, at);
+}
