@@ -359,7 +359,7 @@ static void leave_out_again(const emitter *m, const root *r, text *value) {
     }
     text chosen = {0};
     /* Compared as floats, gcc makes no two loops of it, the second of one lane: layer norm of rows of 49 takes 3.5 times as long then. */
-    text_addf(&chosen, "((float)%s > %d.5f ? %s : %s)", m->lane, m->again_lanes - 1, text_get(value), start_of(r->how, r->dtype));
+    text_addf(&chosen, "((float)(int)%s > %d.5f ? %s : %s)", m->lane, m->again_lanes - 1, text_get(value), start_of(r->how, r->dtype));
     text_reset(value);
     text_add(value, text_get(&chosen));
     value->failed |= chosen.failed;
