@@ -217,6 +217,9 @@ static bool waits_for_itself(const emitter *m, const kernel *k) {
     return any;
 }
 
+/* Lanes of the shortest vectors of floats. */
+enum { LEAST_VECTOR = 16 };
+
 /* Readies the emitter for a kernel; false when memory is out. */
 static bool begin(emitter *m, const kernel *k) {
     size_t n = (size_t)k->n_exprs + 1 + EMIT_MORE_EXPRS;
@@ -245,7 +248,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->flow_lanes = 0;
     m->guessed = m->squares = -1;
     m->guesses = false;
-    m->singly = k->vector < 0;
+    m->singly = k->vector < 0 || k->lanes < LEAST_VECTOR;
     for (int i = 0; i < k->n_exprs; i++) {
         m->singly |= emit_is_gathered_half(m, &k->exprs[i]);
     }
