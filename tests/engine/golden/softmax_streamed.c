@@ -187,7 +187,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const float t4 = wide4[l];
                             saved4[v1] = t4;
                             taken0[l] = t1;
-                            taken1[l] = ((float)l > 7.5f ? t4 : 0);
+                            taken1[l] = ((float)(int)l > 7.5f ? t4 : 0);
                         }
                         take_larger_held_f32(&held0, taken0, 64);
                         add_held_f32(&held1, taken1, 64);
@@ -248,7 +248,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                             const int64_t v1 = 952 + l;
                             const float t4 = wide4[l];
                             saved4[v1] = t4;
-                            taken1[l] = ((float)l > 7.5f ? t4 : 0);
+                            taken1[l] = ((float)(int)l > 7.5f ? t4 : 0);
                         }
                         add_held_f32(&held1, taken1, 64);
                     }

@@ -45,14 +45,6 @@ static const char *function_name(const emitter *m, int i) {
     return name != NULL ? name : dialect_block(e->fn, of->dtype, digits);
 }
 
-void emit_fill_up(emitter *m, const char *array, int i) {
-    if (m->short_lanes > 0 && m->short_lanes < emit_block_lanes(m)) {
-        emit_line(m, "for (int64_t l = %d; l < %d; l++) {", m->short_lanes, emit_block_lanes(m));
-        emit_line(m, "    %s%d[l] = 0;", array, i);
-        emit_line(m, "}");
-    }
-}
-
 /* Whether an operand is neither a number nor anywhere yet. */
 static bool needs_array(const emitter *m, int i) {
     const expr *e = &m->k->exprs[i];

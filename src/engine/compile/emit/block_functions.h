@@ -18,8 +18,6 @@ void emit_close_scope(emitter *m, const block_scope *s);
 void emit_block_function(emitter *m, int i, const lane_range *range);
 /* What a function takes and others read as well. */
 void emit_shared_operand(emitter *m, int i, const lane_range *range);
-/* Of a block that has fewer lanes: what is left of the array that is named so, of expression or root i, is 0. */
-void emit_fill_up(emitter *m, const char *array, int i);
 /* A block of what is summed up: its running sums, as floats or as halves. */
 void emit_scanned_block(emitter *m, int i);
 

@@ -4,6 +4,7 @@
 #include "engine/compile/emit/blocks.h"
 
 #include "device/caches.h"
+#include "engine/compile/emit/block_choice.h"
 #include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/fetching.h"
@@ -21,130 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- what goes through blocks -------------------------------------------------------------------------------------------- */
-
-/* What a block makes as a whole: random bits of places in a row, the cast of a half that is read, or one that is about to be
-   written. */
-static bool can_widen(const emitter *m, int i, bool functions) {
-    const expr *e = &m->k->exprs[i];
-    if (emit_block_lanes(m) != EMIT_BLOCK_LANES) {
-        return false;
-    }
-    if (e->kind == EXPR_RANDOM) {
-        return emit_is_dense(m, e->at) && emit_is_made(m, i);
-    }
-    dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
-    return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
-           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
-           emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
-}
-
-/* Whether functions are to be computed block by block: not where a lane may look beyond its operand, or where a quick form may
-   fail, which are loops of another kind. */
-static bool may_block_functions(const emitter *m) {
-    bool may = m->k->vector >= 0;
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        const expr *e = &m->k->exprs[i];
-        bool quick = emit_has_quick(m, i) && !emit_is_block_function(m, i);
-        may &= !m->wanted[i] || m->named[i] || (e->kind != EXPR_WITHIN && e->guard < 0 && !quick);
-    }
-    return may;
-}
-
-static bool is_function(const emitter *m, int i) {
-    return m->widened[i] && m->k->exprs[i].kind == EXPR_MAP && !m->operands[i];
-}
-
-/* Whether expression `of`, which a function takes, is to be computed once, as what others may read as well. */
-static bool is_shareable(const emitter *m, int of) {
-    const expr *e = &m->k->exprs[of];
-    return !m->widened[of] && e->kind == EXPR_MAP && e->dtype == ASSAY_F32 && !m->named[of] && m->saved_in[of] < 0 &&
-           (e->variables >> m->k->vector & 1) != 0;
-}
-
-/* What a function takes and the rest of the phase, or another function, reads as well. */
-static void choose_operands(emitter *m, int phase) {
-    const kernel *k = m->k;
-    bool *wanted = malloc((size_t)k->n_exprs + 1);
-    if (wanted == NULL) {
-        m->out.failed = true;
-        return;
-    }
-    memcpy(wanted, m->wanted, (size_t)k->n_exprs);
-    emit_want_phase(m, phase);
-    for (int i = 0; i < k->n_exprs; i++) {
-        for (int s = 0; is_function(m, i) && s < k->exprs[i].n_sources; s++) {
-            int of = k->exprs[i].sources[s];
-            if (!is_shareable(m, of)) {
-                continue;
-            }
-            bool read = m->wanted[of] || (s > 0 && k->exprs[i].sources[0] == of);
-            for (int other = i + 1; other < k->n_exprs; other++) {
-                read |= is_function(m, other) && emit_is_operand(&k->exprs[other], of);
-            }
-            m->operands[of] = m->widened[of] = read;
-        }
-    }
-    memcpy(m->wanted, wanted, (size_t)k->n_exprs);
-    free(wanted);
-}
-
-static bool choose(emitter *m, int phase) {
-    const kernel *k = m->k;
-    bool any = emit_fetches_in(m, phase), functions = may_block_functions(m);
-    for (int i = 0; i < k->n_roots; i++) {
-        const root *r = &k->roots[i];
-        m->narrowed[i] = emit_can_narrow(m, r); /* from now on: others may name the half as well */
-        m->staged[i] = r->phase == phase && (emit_is_streamed(m, r) || m->narrowed[i] || emit_scans_along(m));
-        any |= m->staged[i];
-    }
-    emit_choose_gathered(m);
-    for (int i = 0; i < k->n_exprs; i++) {
-        functions &= !m->gathered[i];
-    }
-    m->pairs = functions && emit_takes_pairs(m, phase);
-    memset(m->operands, 0, (size_t)k->n_exprs);
-    for (int i = 0; i < k->n_exprs; i++) {
-        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
-                        (m->gathered[i] || can_widen(m, i, functions) || (functions && emit_is_block_function(m, i)));
-        any |= m->widened[i];
-    }
-    if (functions) {
-        choose_operands(m, phase);
-    }
-    return any;
-}
-
-bool emit_choose_short(emitter *m, int phase) {
-    const kernel *k = m->k;
-    bool any = false, functions = may_block_functions(m);
-    memset(m->operands, 0, (size_t)k->n_exprs);
-    m->pairs = false;
-    for (int i = 0; i < k->n_roots; i++) {
-        const root *r = &k->roots[i];
-        m->narrowed[i] = emit_can_narrow(m, r);
-        m->staged[i] = r->phase == phase && m->narrowed[i] && r->store_dtype == ASSAY_F16;
-        any |= m->staged[i];
-    }
-    emit_choose_gathered(m);
-    for (int i = 0; i < k->n_exprs; i++) {
-        m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
-                        (m->gathered[i] || (functions && emit_is_block_function(m, i)));
-        any |= m->widened[i];
-    }
-    if (functions) {
-        choose_operands(m, phase);
-    }
-    return any;
-}
-
-void emit_choose_none(emitter *m) {
-    memset(m->staged, 0, (size_t)m->k->n_roots);
-    memset(m->widened, 0, (size_t)m->k->n_exprs);
-    memset(m->gathered, 0, (size_t)m->k->n_exprs);
-    memset(m->operands, 0, (size_t)m->k->n_exprs);
-}
 
 /* --- a block ------------------------------------------------------------------------------------------------------------- */
 
@@ -174,14 +51,6 @@ static void emit_before_block(emitter *m, int phase) {
         emit_fetches(m, phase, emit_block_lanes(m));
     }
     emit_widening(m);
-}
-
-void emit_block_arrays(emitter *m) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->widened[i]) {
-            emit_line(m, m->k->exprs[i].kind == EXPR_RANDOM ? "uint32_t random%d[%d];" : "float wide%d[%d];", i, emit_block_lanes(m));
-        }
-    }
 }
 
 static void emit_after_block(emitter *m, bool passes) {
@@ -242,7 +111,7 @@ static bool only_functions(const emitter *m, int phase) {
             continue;
         }
         int made = emit_is_narrowed(m, i) ? m->k->exprs[r->expr].sources[0] : r->expr;
-        if (!m->staged[i] || r->kind != ROOT_STORE || !is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) ||
+        if (!m->staged[i] || r->kind != ROOT_STORE || !emit_is_function(m, made) || m->saved_in[made] >= 0 || emit_is_joined(m, i) ||
             m->stores_later) {
             return false;
         }
@@ -256,16 +125,6 @@ static void emit_made_by_functions(emitter *m) {
         int made = m->k->roots[i].expr;
         if (m->staged[i]) {
             emit_line(m, "const float *const made%d = wide%d;", i, emit_is_narrowed(m, i) ? m->k->exprs[made].sources[0] : made);
-        }
-    }
-}
-
-void emit_functions(emitter *m, const lane_range *range) {
-    for (int i = 0; i < m->k->n_exprs; i++) {
-        if (m->operands[i]) {
-            emit_shared_operand(m, i, range);
-        } else if (is_function(m, i)) {
-            emit_block_function(m, i, range);
         }
     }
 }
@@ -363,14 +222,14 @@ static void emit_rest(emitter *m, int phase, const char *count, const char *from
 /* --- tasks in flight ----------------------------------------------------------------------------------------------------- */
 
 void emit_block_at(emitter *m, int phase, const char *block, const char *from) {
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     emit_block(m, phase, block, from);
     emit_choose_none(m);
 }
 
 bool emit_block_rooms(emitter *m, int phase) {
     bool any = false;
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     for (int i = 0; i < m->k->n_roots; i++) {
         any |= m->staged[i] && emit_is_streamed(m, &m->k->roots[i]);
     }
@@ -389,7 +248,7 @@ void emit_block_later(emitter *m, int phase, const char *from) {
 
 void emit_block_stores(emitter *m, int phase, const char *from) {
     block_scope start;
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     m->block = "0";
     emit_open_scope(m, from, &start);
     emit_after_block(m, false);
@@ -404,7 +263,7 @@ void emit_group_block(emitter *m, int phase) {
         m->depth++;
     }
     emit_fetch_saved(m, "block");
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     emit_block(m, phase, "block", "first_lane");
     emit_choose_none(m);
     if (!all) {
@@ -430,7 +289,7 @@ static int line_lanes(const emitter *m) {
     const kernel *k = m->k;
     int lanes = STREAM_LINE_BYTES / 8;
     for (int i = 0; i < k->n_exprs; i++) {
-        if (can_widen(m, i, false)) {
+        if (emit_can_widen(m, i, false)) {
             return EMIT_BLOCK_LANES;
         }
     }
@@ -445,7 +304,7 @@ static int line_lanes(const emitter *m) {
 }
 
 int emit_unaligned_root(emitter *m, int phase) {
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     int i = unaligned_root(m);
     emit_choose_none(m);
     return i;
@@ -456,7 +315,7 @@ bool emit_is_aligned(emitter *m, int phase) {
 }
 
 void emit_flow_head(emitter *m, int phase) {
-    (void)choose(m, phase);
+    (void)emit_choose_block(m, phase);
     char n[32];
     snprintf(n, sizeof n, "%lld", (long long)m->k->variables[m->k->vector].size);
     emit_head_count(m, unaligned_root(m), n, "0");
@@ -466,7 +325,7 @@ void emit_flow_head(emitter *m, int phase) {
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     char count[32], whole[32], rest[96], short_by[16];
     snprintf(count, sizeof count, n > 0 ? "%lld" : "n_lanes", (long long)n);
-    if ((n > 0 && n < emit_block_lanes(m)) || !choose(m, phase)) {
+    if ((n > 0 && n < emit_block_lanes(m)) || !emit_choose_block(m, phase)) {
         emit_short_range(m, phase, &(lane_range){"0", count, from, 0, false});
         return;
     }
@@ -489,7 +348,7 @@ void emit_lanes(emitter *m, int phase, int64_t n, const char *from) {
     if (unaligned >= 0) {
         emit_head(m, phase, unaligned, count, from);
         emit_want_phase(m, phase);
-        (void)choose(m, phase);
+        (void)emit_choose_block(m, phase);
     }
     if (is_known && n == emit_block_lanes(m)) {
         emit_block(m, phase, "0", from);
@@ -529,7 +388,7 @@ void emit_row_taken(emitter *m, int phase) {
     memset(m->wanted, 0, (size_t)k->n_exprs);
     emit_want(m, m->near_of);
     for (int e = 0; e < k->n_exprs; e++) {
-        m->widened[e] = m->wanted[e] && can_widen(m, e, false);
+        m->widened[e] = m->wanted[e] && emit_can_widen(m, e, false);
     }
     emit_block_arrays(m);
     emit_open_scope(m, "first_lane", &start);

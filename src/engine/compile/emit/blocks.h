@@ -3,7 +3,7 @@
 #ifndef ENGINE_COMPILE_EMIT_BLOCKS_H
 #define ENGINE_COMPILE_EMIT_BLOCKS_H
 
-#include "engine/compile/emit/lane_loops.h"
+#include "engine/compile/emit/emitter.h"
 
 /* n lanes (0: as many as n_lanes says), in blocks where that pays. */
 void emit_lanes(emitter *m, int phase, int64_t n, const char *from);
@@ -24,12 +24,6 @@ void emit_flow_head(emitter *m, int phase);
 int emit_unaligned_root(emitter *m, int phase);
 /* Whether the rows that a phase stores begin with whole lines, as far as they go past the caches. */
 bool emit_is_aligned(emitter *m, int phase);
-/* What short_blocks.c makes blocks of: chooses what goes through arrays of a block that has fewer lanes (false: nothing does), declares
-   those arrays, computes functions into them, and chooses nothing again. */
-bool emit_choose_short(emitter *m, int phase);
-void emit_block_arrays(emitter *m);
-void emit_functions(emitter *m, const lane_range *range);
-void emit_choose_none(emitter *m);
 /* Lanes of whole lines of all that is read and stored. */
 int emit_whole_lines(const emitter *m);
 

@@ -2,7 +2,6 @@
 /* The innermost loops as text: over lanes of the vector variable. */
 #include "engine/compile/emit/lane_loops.h"
 
-#include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/values.h"
@@ -150,6 +149,14 @@ void emit_lanes_into(emitter *m, int i, const char *before, const char *after, c
     m->out.failed |= value.failed;
     text_clear(&value);
     free(named);
+}
+
+void emit_fill_up(emitter *m, const char *array, int i) {
+    if (m->short_lanes > 0 && m->short_lanes < emit_block_lanes(m)) {
+        emit_line(m, "for (int64_t l = %d; l < %d; l++) {", m->short_lanes, emit_block_lanes(m));
+        emit_line(m, "    %s%d[l] = 0;", array, i);
+        emit_line(m, "}");
+    }
 }
 
 void emit_gathered(emitter *m, const lane_range *range) {

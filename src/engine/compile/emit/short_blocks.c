@@ -5,8 +5,8 @@
    77 0.27 (two cores of a Zen 4, 2026-11). */
 #include "engine/compile/emit/short_blocks.h"
 
+#include "engine/compile/emit/block_choice.h"
 #include "engine/compile/emit/block_functions.h"
-#include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
