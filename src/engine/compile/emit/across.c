@@ -54,7 +54,7 @@ void emit_choose_across(emitter *m) {
     const kernel *k = m->k;
     m->n_across = 0;
     if (k->is_product || k->has_frame || !k->has_classes || k->vector < 0 || m->rows || k->n_loops > 0 || k->n_tasks == 0 || k->beside != 0 ||
-        k->turns_lines || k->column_parts > 0 || k->scan_parts > 0 || k->variables[k->vector].size < LEAST_ROW) {
+        k->turns_lines || k->scan_parts > 0 || k->variables[k->vector].size < LEAST_ROW) {
         return;
     }
     const int64_t rows = rows_of_band(k), n = k->variables[k->vector].size;

@@ -112,6 +112,18 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
 enum { COLUMNS_GROUP = 32, /* rows, at most */
        COLUMNS_CHUNK_BYTES = 128 };
 
+/* Rows of n elements of the computing type, strides in elements. `to` may be x, or y. */
+typedef struct softmax_box {
+    void *to;
+    void *made;    /* exponentials, or copies, of all rows, one behind the other; it may be x */
+    const void *x; /* the input; backwards the output's gradient */
+    const void *y; /* backwards: the forward's output */
+    int64_t to_stride, x_stride, y_stride;
+    int64_t rows, n;
+    bool logarithm;
+    void *work; /* 2 n elements */
+} softmax_box;
+
 typedef struct columns_step {
     dtype type;       /* of what is read and stored: the computing type or, for float, f16 or bf16 */
     columns_kind kind;
@@ -279,9 +291,9 @@ typedef struct row_loops {
     void (*subtract)(void *to, const void *x, double less, double more, int64_t n);  /* (x - less) - more */
     void (*softmax_back)(void *to, const void *g, const void *y, double sum, int64_t n);     /* (g - sum) y */
     void (*log_softmax_back)(void *to, const void *g, const void *y, double sum, int64_t n); /* g - exp(y) sum */
-    /* Columns: the same over `rows` rows of n, all with the given stride in elements. work: 2 n elements. */
-    void (*softmax_columns)(void *x, int64_t rows, int64_t n, bool logarithm, void *work);
-    void (*softmax_back_columns)(void *g, const void *y, int64_t rows, int64_t n, bool logarithm, void *work);
+    /* The same down the columns of a box. */
+    void (*softmax_columns)(const softmax_box *box);
+    void (*softmax_back_columns)(const softmax_box *box);
 
     void (*columns_stream)(const columns_step *step);
     /* to = x exp(a - b), column by column, in the computing type: by the exponentials that columns of type t have. */

@@ -137,11 +137,7 @@ static void load_block(const softmax *s, int k, char *block, const char *at, int
     }
 }
 
-/* Nothing to do where the block is the result's own place. */
 static void store_block(const softmax *s, char *at, const char *block, int64_t n) {
-    if (block == at) {
-        return;
-    }
     if (is_dense_block(s, Y, n)) {
         s->l->store(at, s->type[Y], s->lines.strides[Y][0], block, s->n * n);
         return;
@@ -151,14 +147,37 @@ static void store_block(const softmax *s, char *at, const char *block, int64_t n
     }
 }
 
+/* Whether operand k's columns are neighbours of the computing type: they are read and stored where they lie. */
+static bool has_own_place(const softmax *s, int k) {
+    const int64_t size = (int64_t)s->l->size;
+    return s->type[k] == s->l->type && s->lines.strides[k][0] == size && s->stride[k] % size == 0;
+}
+
+/* Where a block of operand k is, brought into `block` if need be; its rows' stride. */
+static const char *find_block(const softmax *s, int k, char *block, const int64_t *offset, int64_t n, int64_t *stride) {
+    const char *at = s->lines.data[k] + offset[k];
+    if (has_own_place(s, k)) {
+        *stride = s->stride[k] / (int64_t)s->l->size;
+        return at;
+    }
+    load_block(s, k, block, at, n);
+    *stride = n;
+    return block;
+}
+
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *own = work + 2 * s->columns * (int64_t)s->l->size;
+    const bool direct = has_own_place(s, Y);
     for (int64_t u = from; u < to; u++) {
         int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
-        char *made = s->lines.data[Y] + offset[Y], *block = s->type[Y] == s->l->type && is_dense_block(s, Y, n) ? made : own;
-        load_block(s, X, block, s->lines.data[X] + offset[X], n);
-        s->l->softmax_columns(block, s->n, n, s->logarithm, work);
-        store_block(s, made, block, n);
+        char *made = s->lines.data[Y] + offset[Y];
+        softmax_box box = {.to = direct ? made : own, .to_stride = direct ? s->stride[Y] / (int64_t)s->l->size : n,
+                           .made = own, .rows = s->n, .n = n, .logarithm = s->logarithm, .work = work};
+        box.x = find_block(s, X, own, offset, n, &box.x_stride);
+        s->l->softmax_columns(&box);
+        if (!direct) {
+            store_block(s, made, own, n);
+        }
     }
 }
 
@@ -228,12 +247,18 @@ static void backward_short_lines(const softmax *s, int64_t from, int64_t to, cha
 static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + 2 * s->columns * (int64_t)s->l->size;
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
+    const bool direct = has_own_place(s, Y);
     for (int64_t u = from; u < to; u++) {
         int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
-        load_block(s, X, block, s->lines.data[X] + offset[X], n);
-        load_block(s, G, outputs_block, s->lines.data[G] + offset[G], n);
-        s->l->softmax_back_columns(block, outputs_block, s->n, n, s->logarithm, work);
-        store_block(s, s->lines.data[Y] + offset[Y], block, n);
+        char *made = s->lines.data[Y] + offset[Y];
+        softmax_box box = {.to = direct ? made : block, .to_stride = direct ? s->stride[Y] / (int64_t)s->l->size : n,
+                           .rows = s->n, .n = n, .logarithm = s->logarithm, .work = work};
+        box.x = find_block(s, X, block, offset, n, &box.x_stride);
+        box.y = find_block(s, G, outputs_block, offset, n, &box.y_stride);
+        s->l->softmax_back_columns(&box);
+        if (!direct) {
+            store_block(s, made, block, n);
+        }
     }
 }
 

@@ -217,55 +217,63 @@ static void log_beyond_1(void *to, const void *from, int64_t n) {
     }
 }
 
-static void softmax_columns(void *block, int64_t rows, int64_t n, bool logarithm, void *work) {
-    value *x = block, *largest = work, *sum = largest + n;
-    memcpy(largest, x, (size_t)n * sizeof *x);
-    for (int64_t r = 1; r < rows; r++) {
-        into_largest(largest, x + r * n, n);
+static void softmax_columns(const softmax_box *b) {
+    const int64_t n = b->n;
+    const bool logarithm = b->logarithm;
+    const value *from = b->x;
+    value *made = b->made, *largest = b->work, *sum = largest + n;
+    memcpy(largest, from, (size_t)n * sizeof *from);
+    for (int64_t r = 1; r < b->rows; r++) {
+        into_largest(largest, from + r * b->x_stride, n);
     }
     memset(sum, 0, (size_t)n * sizeof *sum);
-    for (int64_t r = 0; r < rows; r++) {
-        value *row = x + r * n;
+    for (int64_t r = 0; r < b->rows; r++) {
+        const value *x = from + r * b->x_stride;
+        value *y = made + r * n;
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            value e = exp_shifted_of(row[i] - largest[i]);
+            value e = exp_shifted_of(x[i] - largest[i]);
             sum[i] += e;
-            row[i] = logarithm ? row[i] : e;
+            y[i] = logarithm ? x[i] : e;
         }
     }
     for (int64_t i = 0; i < n; i++) {
         sum[i] = logarithm ? (value)log((double)sum[i]) : 1 / sum[i];
     }
-    for (int64_t r = 0; r < rows; r++) {
-        value *row = x + r * n;
+    for (int64_t r = 0; r < b->rows; r++) {
+        const value *y = made + r * n;
+        value *to = (value *)b->to + r * b->to_stride;
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            row[i] = logarithm ? (row[i] - largest[i]) - sum[i] : row[i] * sum[i];
+            to[i] = logarithm ? (y[i] - largest[i]) - sum[i] : y[i] * sum[i];
         }
     }
 }
 
-static void softmax_back_columns(void *grad, const void *output, int64_t rows, int64_t n, bool logarithm, void *work) {
-    value *g = grad, *sum = work;
-    const value *y = output;
+static void softmax_back_columns(const softmax_box *b) {
+    const int64_t n = b->n;
+    value *sum = b->work;
     memset(sum, 0, (size_t)n * sizeof *sum);
-    for (int64_t at = 0; at < rows * n; at += n) {
+    for (int64_t r = 0; r < b->rows; r++) {
+        const value *g = (const value *)b->x + r * b->x_stride, *y = (const value *)b->y + r * b->y_stride;
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            sum[i] += logarithm ? g[at + i] : g[at + i] * y[at + i];
+            sum[i] += b->logarithm ? g[i] : g[i] * y[i];
         }
     }
-    for (int64_t at = 0; at < rows * n; at += n) {
-        if (logarithm) {
+    for (int64_t r = 0; r < b->rows; r++) {
+        const value *g = (const value *)b->x + r * b->x_stride, *y = (const value *)b->y + r * b->y_stride;
+        value *to = (value *)b->to + r * b->to_stride;
+        if (b->logarithm) {
 #pragma omp simd
             for (int64_t i = 0; i < n; i++) {
-                g[at + i] = g[at + i] - exp_of(y[at + i]) * sum[i];
+                to[i] = g[i] - exp_of(y[i]) * sum[i];
             }
             continue;
         }
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            g[at + i] = (g[at + i] - sum[i]) * y[at + i];
+            to[i] = (g[i] - sum[i]) * y[i];
         }
     }
 }
