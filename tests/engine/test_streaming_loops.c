@@ -254,10 +254,32 @@ static void broadcasts_are_right(void **state) {
     }
 }
 
+/* Halves chosen by bytes, beside numbers and tensors of other types. */
+static void choices_are_right(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F16, ASSAY_BF16, ASSAY_F32};
+    static const dtype others[] = {ASSAY_F32, ASSAY_I64, ASSAY_I8};
+    for (size_t i = 0; i < countof(types); i++) {
+        const int64_t sizes[] = {STREAM_MIN_BYTES / (int64_t)dtype_size(types[i]) / 1027 + 3, 1027};
+        const int64_t repeated[] = {0, 1};
+        kernel_check k;
+        check_open(&k);
+        arg mask = check_tensor(&k, ASSAY_B8, 2, sizes, NULL), row = check_tensor(&k, ASSAY_B8, 2, sizes, repeated);
+        arg x = check_tensor(&k, types[i], 2, sizes, NULL), number = check_tensor(&k, others[i], 0, NULL, NULL);
+        arg other = check_tensor(&k, i == 0 ? ASSAY_I8 : types[i], 2, sizes, NULL);
+        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, mask, number}, false);
+        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, row, number}, false);
+        check_agrees(&k, "where.self", (arg[]){mask, x, other}, false);
+        check_agrees(&k, "where.self", (arg[]){row, number, x}, false);
+        check_close(&k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(make_the_same), cmocka_unit_test(long_shares_are_as_short_ones),
                                        cmocka_unit_test(integers_are_right), cmocka_unit_test(numbers_are_right),
                                        cmocka_unit_test(losses_are_right), cmocka_unit_test(triangles_are_right),
-                                       cmocka_unit_test(running_sums_are_right), cmocka_unit_test(broadcasts_are_right)};
+                                       cmocka_unit_test(running_sums_are_right), cmocka_unit_test(broadcasts_are_right),
+                                       cmocka_unit_test(choices_are_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

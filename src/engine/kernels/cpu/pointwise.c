@@ -118,7 +118,7 @@ static status choose(const op_call *call, const pointwise_spec *spec, dtype comp
         bool same = true;
         for (int k = spec->op == PW_WHERE ? 1 : 0; k < spec->n; k++) {
             const tensor *t = pointwise_operand(call, spec, k);
-            same = same && (t == NULL || t->dtype == compute);
+            same = same && (t == NULL || t->dtype == compute || (c->op == PW_WHERE && tensor_numel(t) == 1)); /* a number is cast first */
         }
         c->class = same ? CLASS_U16 : c->class;
     }

@@ -130,7 +130,7 @@ typedef struct pointwise_halves {
     pointwise_loop *loop;
     dtype type;                 /* ASSAY_F16 or ASSAY_BF16 */
     int n;                      /* inputs */
-    int step[POINTWISE_INPUTS]; /* bytes from one element to the next: 2 for halves, 4 for f32, 0 for one number of f32, which
+    int step[POINTWISE_INPUTS]; /* bytes from one element to the next: 2 for halves, 4 for f32, 1 for b8, 0 for one number of f32, which
                                    stands there as often as there are elements, HALVES_BLOCK times at most */
     int out_step;               /* 2 for halves, else of what the loop makes: 4, or 1 for b8 */
     bool streams;               /* results go past the caches: out lies on a line of 64 bytes and is no input, and the stores are

@@ -253,7 +253,7 @@ static void put_rows(const tiled *p, const tile *t, char *to, const char *from, 
 
 int pointwise_half_step(const tiled *p, int k) {
     const source *in = &p->in[k];
-    return in->slot == CONSTANT ? 0 : in->is_half && (p->by_tile ? in->is_flat : in->is_row) ? 2 : (int)sizeof(float);
+    return in->slot == CONSTANT ? 0 : in->is_half && (p->by_tile ? in->is_flat : in->is_row) ? 2 : pointwise_classes[in->class].size;
 }
 
 /* Puts one stretch through the loop. */
