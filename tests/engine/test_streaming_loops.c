@@ -261,16 +261,16 @@ static void choices_are_right(void **state) {
     static const dtype others[] = {ASSAY_F32, ASSAY_I64, ASSAY_I8};
     for (size_t i = 0; i < countof(types); i++) {
         const int64_t sizes[] = {STREAM_MIN_BYTES / (int64_t)dtype_size(types[i]) / 1027 + 3, 1027};
-        const int64_t repeated[] = {0, 1};
+        const int64_t one_row[] = {1, 1027};
         kernel_check k;
         check_open(&k);
-        arg mask = check_tensor(&k, ASSAY_B8, 2, sizes, NULL), row = check_tensor(&k, ASSAY_B8, 2, sizes, repeated);
-        arg x = check_tensor(&k, types[i], 2, sizes, NULL), number = check_tensor(&k, others[i], 0, NULL, NULL);
+        arg mask = check_tensor(&k, ASSAY_B8, 2, sizes, NULL), row = check_tensor(&k, ASSAY_B8, 2, one_row, NULL);
+        arg x = check_tensor(&k, types[i], 2, sizes, NULL), cell = check_tensor(&k, others[i], 0, NULL, NULL);
         arg other = check_tensor(&k, i == 0 ? ASSAY_I8 : types[i], 2, sizes, NULL);
-        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, mask, number}, false);
-        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, row, number}, false);
+        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, mask, cell}, false);
+        check_agrees(&k, "masked_fill.Tensor", (arg[]){x, row, cell}, false);
         check_agrees(&k, "where.self", (arg[]){mask, x, other}, false);
-        check_agrees(&k, "where.self", (arg[]){row, number, x}, false);
+        check_agrees(&k, "where.self", (arg[]){row, cell, x}, false);
         check_close(&k);
     }
 }
