@@ -37,8 +37,10 @@ static along along_dim(const tensor *t, int64_t dim) {
     return a;
 }
 
-/* Sums from the start of the line each time, save that the last line's sum so far is kept: ascending elements of one line
-   cost O(1) where lines lie along the last dimension. */
+/* Sums from the start of the line each time, save that what each of as many lines side by side has come to is kept: elements in ascending
+   order cost O(1). Of more lines the last one's is: then lines are short. */
+enum { KEPT_LINES = 1 << 16 };
+
 typedef struct running {
     int64_t flat;
     double sum;
@@ -50,14 +52,14 @@ static double cumsum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) 
     const tensor *self = call_tensor(ctx->call, 0);
     bool integral = dtype_category_of(ctx->out->items[out].dtype) < CATEGORY_FLOATING;
     along a = along_dim(self, call_int(ctx->call, 1));
-    int64_t place = flat / a.inner % a.n, first = flat - place * a.inner;
+    int64_t place = flat / a.inner % a.n, first = flat - place * a.inner, lines = a.inner <= KEPT_LINES ? a.inner : 1;
     if (ctx->scratch == NULL) {
-        ctx->scratch = ref_make(ctx, 1, sizeof(running));
-        if (ctx->scratch != NULL) {
-            ((running *)ctx->scratch)->flat = -1;
+        running *all = ctx->scratch = ref_make(ctx, (size_t)lines, sizeof *all);
+        for (int64_t i = 0; all != NULL && i < lines; i++) {
+            all[i].flat = -1;
         }
     }
-    running *r = ctx->scratch;
+    running *r = ctx->scratch != NULL ? (running *)ctx->scratch + flat % lines : NULL;
     const double *x = ref_real(ctx, 0);
     const int64_t *n = integral ? ref_ints(ctx, 0) : NULL;
     if (r == NULL || x == NULL || (integral && n == NULL)) {
