@@ -159,6 +159,10 @@ static void unit_forward(const channel_norm *s, channel_unit u, char *buffer) {
                     stream_scaled(&w, factor, plus, (u.c_to - u.c_from) * s->c_stride[NORM_X], buffer);
                     continue;
                 }
+                if (s->halves != NULL) {
+                    s->halves->scale(w.at[NORM_OUT], w.at[NORM_X], factor, plus, w.n);
+                    continue;
+                }
                 void *to = target(&w, buffer);
                 s->l->scale(to, fetch(&w, NORM_X, buffer), factor, plus, w.n);
                 put(&w, to);

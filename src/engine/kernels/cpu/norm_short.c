@@ -32,6 +32,12 @@ void channel_short_forward(const channel_norm *s, int64_t n, int64_t c, int64_t 
     }
     int64_t size = (int64_t)dtype_size(s->type[NORM_OUT]);
     char *out = channel_at(s, NORM_OUT, n, c);
+    for (int64_t i = 0; s->halves != NULL && i < rows; i++) {
+        s->halves->scale(out + i * s->S * size, channel_at(s, NORM_X, n, c + i), factor[i], plus[i], s->S);
+    }
+    if (s->halves != NULL) {
+        return;
+    }
     void *to = s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], size);
     s->l->scale_short(to, short_fetch(s, NORM_X, buffer, n, c, rows), factor, plus, rows, s->S);
     if (s->streams) {

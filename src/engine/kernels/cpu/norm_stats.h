@@ -5,6 +5,7 @@
 
 #include "engine/kernels/cpu/nest.h"
 #include "engine/kernels/cpu/norm.h"
+#include "engine/kernels/cpu/isa/row_halves.h"
 
 #include <math.h>
 
@@ -18,6 +19,7 @@ typedef struct channel_moment {
 /* Letters: N batch, C channels, G groups (group norm), S positions of a channel. */
 typedef struct channel_norm {
     const row_loops *l;
+    const row_halves *halves; /* loops that scale input to output, both halves of one type whose positions are dense; NULL */
     norm_view v;
     bool is_backward, wants_input, wants_params;
     int64_t N, C, groups, S;

@@ -454,6 +454,25 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     }
 }
 
+ALWAYS_INLINE half_bits scaled(pair p, float factor, float plus) {
+    return half_bits_of(HALF_TYPE, (pair){p.a * factor + plus, p.b * factor + plus});
+}
+
+static void scale(void *to, const void *row, double factor, double plus, int64_t n) {
+    const uint16_t *x = row;
+    uint16_t *y = to;
+    if (n < PAIR) {
+        half_bits made = scaled(pair_first(x, n), (float)factor, (float)plus);
+        memcpy(y, &made, (size_t)n * sizeof *y);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += PAIR) {
+        int64_t i = at + PAIR <= n ? at : n - PAIR; /* the last ones overlap those before */
+        half_bits made = scaled(float_pair_at(HALF_TYPE, x + i), (float)factor, (float)plus);
+        memcpy(y + i, &made, sizeof made);
+    }
+}
+
 #include "engine/kernels/cpu/isa/row_halves_scan.h"
 
 #define ROW_HALVES_LOOPS                                                                                          \
@@ -461,5 +480,5 @@ static void moments_columns(const void *at, int64_t rows, int64_t row_stride, in
     .fold_short = {fold_short_values, fold_short_squares, fold_short_sizes},                                      \
     .add_rows = {add_values, add_squares, add_sizes},                                                             \
     .place = place, .place_rows = place_rows, .moments = moments, .moments_columns = moments_columns, \
-    .sums_about = sums_about,                                                                                     \
+    .sums_about = sums_about, .scale = scale,                                                                                     \
     .scan = {SCAN_ROW, SCAN_ROW_BY_INSTRUCTION}, .scan_columns = scan_columns
