@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short rows, several of which the compiler takes through each phase together, against the reference in double: as many rows as fill
    groups and a few more, rows of all lengths, what is kept between phases, indices read from data, no numbers and infinities. */
-#include "engine/graph_cases.h"
+#include "engine/compiled_cases.h"
 
 #include <math.h>
-
-static graph_cases cases;
-static backend *compiled;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled", &compiled, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(cases.table);
-    return 0;
-}
 
 /* Whether the graph's kernels take rows together; its parts begin anywhere. */
 static void check_alone(graph *g, bool together) {

@@ -2,28 +2,13 @@
 /* Compiled kernels whose index arithmetic falls into pieces, against the reference in double: padding and mirror images, windows that
    meet by parities, halves read here and there, scatters with their base, quotients and arguments of the largest with what is
    rare among operands. */
-#include "engine/graph_cases.h"
+#include "engine/compiled_cases.h"
 
 #include "engine/backend/backend.h"
 
 #include <math.h>
 
 enum { MOST_TEXT = 1024 };
-
-static graph_cases cases;
-static backend *compiled;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK || backend_compiled_open(cases.table, "compiled", &compiled, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(cases.table);
-    return 0;
-}
 
 /* The program with each $ replaced by the type. */
 static graph *add(const char *program, const char *type) {

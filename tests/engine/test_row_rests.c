@@ -2,27 +2,11 @@
 /* What compiled rows are that fill no whole blocks, and what is left of them: lengths about a line and a block, of all floating types, whose
    last line is taken once more; and rows that lie across memory, which are turned round some at a time, threads beginning anywhere. Against
    the reference in double. */
-#include "engine/graph_cases.h"
+#include "engine/compiled_cases.h"
 
 #include <math.h>
 
-static graph_cases cases;
-static backend *compiled;
-
 static const char *const types[] = {"f32", "f64", "f16", "bf16"};
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled", &compiled, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(cases.table);
-    return 0;
-}
 
 /* calls: of %x, a tensor of these sizes and strides */
 static graph *add(const char *layout, const char *type, const char *calls, const char *results) {

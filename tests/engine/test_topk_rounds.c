@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topk of few and short lines, which the compiler makes of its own, against the reference: values and places, types, both
    directions, ties, what is no number, and what is computed before and behind. */
-#include "engine/graph_cases.h"
+#include "engine/compiled_cases.h"
 
 #include <math.h>
-
-static graph_cases cases;
-static backend *compiled;
-
-static int open_all(void **state) {
-    (void)state;
-    return op_table_new(&cases.table, NULL) != ASSAY_OK ||
-           backend_compiled_open(cases.table, "compiled", &compiled, NULL) != ASSAY_OK;
-}
-
-static int close_all(void **state) {
-    (void)state;
-    compiled->close(compiled);
-    op_table_free(cases.table);
-    return 0;
-}
 
 static graph *add(const char *source) {
     return cases_add(&cases, source);
