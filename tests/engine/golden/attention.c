@@ -32,18 +32,9 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task / 2 % 6;
         const int64_t v3 = task % 2;
         const int64_t first_lane = 128 * (task % 1);
-        _Alignas(64) float turned0[32][128];
         {
             const int64_t v4 = 0, v2 = first_lane;
-            turn_round(turned0, 128, b1 + 49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4, 384, 32, 128, 4);
-        }
-        for (int64_t v4 = 0; v4 < 32; v4++) {
-            INDEPENDENT
-            for (int64_t l = 0; l < 128; l++) {
-                const int64_t v2 = first_lane + l;
-                const float t0 = turned0[v4][l];
-                b9[49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4] = t0;
-            }
+            turn_round(b9 + 49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4, 128, b1 + 49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4, 384, 32, 128, 4);
         }
     }
     return 1;

@@ -9,18 +9,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v1 = task / 3;
         const int64_t first_lane = 128 * (task % 3);
         const int64_t n_lanes = 300 - first_lane < 128 ? 300 - first_lane : 128;
-        _Alignas(64) float turned0[32][128];
         {
             const int64_t v2 = 0, v0 = first_lane;
-            turn_round(turned0, 128, b0 + 500 * v0 + 32 * v1 + v2, 500, 32 * (v1 + 1) <= 500 ? 32 : 20, n_lanes, 4);
-        }
-        for (int64_t v2 = 0; v2 < 32 && 32 * v1 + v2 < 500; v2++) {
-            INDEPENDENT
-            for (int64_t l = 0; l < n_lanes; l++) {
-                const int64_t v0 = first_lane + l;
-                const float t0 = turned0[v2][l];
-                b1[v0 + 9600 * v1 + 300 * v2] = t0;
-            }
+            turn_round(b1 + v0 + 9600 * v1 + 300 * v2, 300, b0 + 500 * v0 + 32 * v1 + v2, 500, 32 * (v1 + 1) <= 500 ? 32 : 20, n_lanes, 4);
         }
     }
     return 1;

@@ -122,6 +122,10 @@ void emit_loops(emitter *m, int phase) {
         free(named);
         return;
     }
+    if (emit_turned_over(m)) {
+        free(named);
+        return;
+    }
     emit_turned(m);
     const int n_loops = m->order == ORDER_ROWS ? 0 : k->n_loops; /* those are open */
     for (int i = 0; i < n_loops; i++) {

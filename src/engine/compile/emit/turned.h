@@ -5,6 +5,8 @@
 
 #include "engine/compile/emit/emitter.h"
 
+/* All of a task whose lanes only move what runs across them: from where it lies to where it belongs. False: it does more. */
+bool emit_turned_over(emitter *m);
 /* Reads what runs across the vector into arrays that run along it. */
 void emit_turned(emitter *m);
 
