@@ -117,6 +117,9 @@ bool emit_choose_short(emitter *m, int phase) {
     }
     emit_choose_gathered(m);
     for (int i = 0; i < k->n_exprs; i++) {
+        functions &= !m->gathered[i] || !emit_is_gathered_half(m, &k->exprs[k->exprs[i].sources[0]]);
+    }
+    for (int i = 0; i < k->n_exprs; i++) {
         m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
                         (m->gathered[i] || (functions && emit_is_block_function(m, i)));
         any |= m->widened[i];

@@ -154,7 +154,7 @@ void emit_loops(emitter *m, int phase) {
                 m->depth--;
                 emit_line(m, "}");
             } else if (vector->size > 0) {
-                emit_lanes(m, phase, vector->size < k->lanes ? vector->size : k->lanes, "0");
+                emit_lanes(m, phase, k->lanes, "0");
             }
             if (rest > 0 && vector->size > k->lanes) {
                 char from[32];

@@ -217,7 +217,8 @@ static bool waits_for_itself(const emitter *m, const kernel *k) {
     return any;
 }
 
-/* Lanes of the shortest vectors of floats. */
+/* Compilers make no vector code of fewer lanes of halves: they are converted one by one. Sums over the second of [64, 512, 7] in f16 take 0.3
+   of the time so, of [64, 512, 12] 0.28 (two cores of a Zen 4, 2026-11). */
 enum { LEAST_VECTOR = 16 };
 
 /* Readies the emitter for a kernel; false when memory is out. */

@@ -112,7 +112,7 @@ typedef enum columns_kind { COLUMNS_SOFTMAX, COLUMNS_LOG_SOFTMAX, COLUMNS_SOFTMA
 enum { COLUMNS_GROUP = 32, /* rows, at most */
        COLUMNS_CHUNK_BYTES = 128 };
 
-/* Rows of n elements of the computing type, strides in elements. `to` may be x, or y. */
+/* Rows of n elements of the computing type, strides in elements. `to` may be what is made, or x, or y. */
 typedef struct softmax_box {
     void *to;
     void *made;    /* exponentials, or copies, of all rows, one behind the other; it may be x */
