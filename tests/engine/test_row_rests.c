@@ -122,11 +122,27 @@ static void gradients_across_memory_agree(void **state) {
     check_all();
 }
 
+/* Halves that lie wherever an index says, and functions of them. */
+static void gathered_rows_agree(void **state) {
+    (void)state;
+    for (size_t t = 0; t < countof(types); t++) {
+        for (int n = 15; n < 90; n += 17) {
+            char source[CASE_SOURCE_BYTES];
+            snprintf(source, sizeof source,
+                     "graph rows\n%%t = input(T([9, 50], %s))\n%%i = input(T([%d], i64), low=0, high=49)\n%%x = index_select(%%t, 1, %%i)\n"
+                     "%sreturn %%y, %%z\n", types[t], n, exponentials);
+            cases_add(&cases, source);
+        }
+    }
+    check_all();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_every_length_agree),     cmocka_unit_test(lanes_come_again_where_they_may),
         cmocka_unit_test(no_numbers_stay_where_they_are), cmocka_unit_test(rows_across_memory_agree),
         cmocka_unit_test(bands_end_with_shares),          cmocka_unit_test(gradients_across_memory_agree),
+        cmocka_unit_test(gathered_rows_agree),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -294,6 +294,37 @@ static void short_softmax_agrees(void **state) {
     kit_close(&k);
 }
 
+/* Lines that lie across memory beside a result whose lines do not, and columns of both: one operand so, or all. */
+static void turned_softmax_agrees(void **state) {
+    (void)state;
+    static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_F16, ASSAY_BF16};
+    static const int64_t sizes[][3] = {{3, 70, 33}, {1, 5, 600}, {2, 37, 128}, {2, 3, 17000}, {70, 4, 9}};
+    kit k;
+    kit_open(&k, 89);
+    for (size_t i = 0; i < countof(types) * countof(sizes); i++) {
+        const dtype t = types[i % countof(types)];
+        const int64_t *n = sizes[i / countof(types)], turned[3] = {n[1] * n[2], 1, n[1]}, gaps[3] = {n[1] * (n[2] + 3), n[2] + 3, 1};
+        const int64_t *const strides[] = {NULL, turned, gaps};
+        arg x[countof(strides)];
+        for (size_t s = 0; s < countof(strides); s++) {
+            x[s] = arg_tensor(kit_tensor(&k, t, 3, n, strides[s]));
+        }
+        for (size_t s = 0; s < countof(strides) * countof(strides); s++) {
+            const arg a = x[s / countof(strides)], b = x[s % countof(strides)];
+            for (int dim = 0; dim < 3; dim++) {
+                if (s % countof(strides) == 0) {
+                    kit_check(&k, "_softmax", (const arg[]){a, arg_int(dim), arg_bool(false)}, 3);
+                    kit_check(&k, "_log_softmax", (const arg[]){a, arg_int(dim), arg_bool(false)}, 3);
+                }
+                kit_check(&k, "_softmax_backward_data", (const arg[]){a, b, arg_int(dim), arg_dtype(t)}, 4);
+                kit_check(&k, "_log_softmax_backward_data", (const arg[]){a, b, arg_int(dim), arg_dtype(t)}, 4);
+            }
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* A call on one thread may be one of several within a region of the caller's. */
 static void calls_within_a_region_agree(void **state) {
     (void)state;
@@ -429,7 +460,7 @@ int main(void) {
         cmocka_unit_test(images_agree), cmocka_unit_test(long_columns_agree),
         cmocka_unit_test(calls_within_a_region_agree), cmocka_unit_test(shifted_rows_add_up),
         cmocka_unit_test(phases_and_turned_rows_go_together),
-        cmocka_unit_test(columns_run_up), cmocka_unit_test(short_softmax_agrees),
+        cmocka_unit_test(columns_run_up), cmocka_unit_test(short_softmax_agrees), cmocka_unit_test(turned_softmax_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
