@@ -134,11 +134,41 @@ static void rows_are_read_in_order(void **state) {
     op_table_free(table);
 }
 
+/* Sums of what no cache holds, alone: in parts of the samples, if there are any that divide them. */
+static void samples_are_summed_in_parts(void **state) {
+    (void)state;
+    static const struct {
+        shape s;
+        int parts;
+    } large[] = {{{"32, 9, 128, 480", "0, 2, 3", true}, 16}, {{"4, 9, 512, 911", "0, 1, 3", true}, 12}, {{"31, 9, 128, 480", "0, 2, 3", true}, 1}};
+    static graph_cases cases;
+    op_table *table;
+    assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
+    for (size_t i = 0; i < countof(large) * 2; i++) {
+        const shape *s = &large[i / 2].s;
+        char source[CASE_SOURCE_BYTES], sums[32];
+        plan *p;
+        backend *b = open_backend(table);
+        cases = (graph_cases){.table = table};
+        write_source(source, s, i % 2 == 0 ? "f32" : "bf16", of_floats[1]);
+        graph *g = cases_add(&cases, source);
+        assert_int_equal(b->prepare(b, g, &p, NULL), ASSAY_OK);
+        snprintf(sums, sizeof sums, "= sum f32[%d, ", large[i / 2].parts);
+        assert_int_equal(strstr(((compiled_plan *)p)->program.body, sums) != NULL, large[i / 2].parts > 1);
+        case_compare(&cases.list[0], p);
+        p->release(p);
+        cases_forget(&cases);
+        b->close(b);
+    }
+    op_table_free(table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_agree),
         cmocka_unit_test(whole_numbers_agree),
         cmocka_unit_test(rows_are_read_in_order),
+        cmocka_unit_test(samples_are_summed_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,29 @@ static void columns_by_quarters_agree(void **state) {
     kit_close(&k);
 }
 
+/* Runs of channels larger than caches, one behind the other in each sample, or with gaps between the samples; of many samples, which threads
+   share, and of few. */
+static void channels_in_order_agree(void **state) {
+    (void)state;
+    static const int64_t sizes[][4] = {{41, 5, 1, 41000}, {700, 70, 9, 80}, {3, 300, 1, 9400}};
+    static const int64_t across[] = {0, 2, 3};
+    static const dtype types[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64, ASSAY_I64};
+    kit k;
+    kit_open(&k, 95);
+    for (size_t i = 0; i < countof(types) * countof(sizes); i++) {
+        const int64_t *n = sizes[i % countof(sizes)], run = n[2] * n[3], gaps[] = {(n[1] + 1) * run, run, n[3], 1};
+        const dtype t = types[i / countof(sizes)];
+        tensor *x = kit_tensor(&k, t, 4, (const int64_t[]){n[0] * (t == ASSAY_BF16 || t == ASSAY_F16 ? 2 : 1), n[1], n[2], n[3]},
+                               i % 2 == 0 ? NULL : gaps);
+        kit_check(&k, "sum.dim_IntList", (const arg[]){arg_tensor(x), arg_ints(across, 3)}, 2);
+        if (dtype_is_floating(t)) {
+            kit_check(&k, "norm.ScalarOpt_dim", (const arg[]){arg_tensor(x), arg_number(number_of_int(2)), arg_ints(across, 3)}, 3);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* --- loops of all instruction sets ---------------------------------------------------------------------------------------------- */
 
 
@@ -271,7 +294,7 @@ static void sums_about_a_centre(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_in_turns_agree), cmocka_unit_test(odd_moments_agree),  cmocka_unit_test(odd_columns_agree),
-        cmocka_unit_test(columns_by_quarters_agree), cmocka_unit_test(places_in_rows),  cmocka_unit_test(places_in_columns),
+        cmocka_unit_test(columns_by_quarters_agree), cmocka_unit_test(channels_in_order_agree), cmocka_unit_test(places_in_rows),  cmocka_unit_test(places_in_columns),
         cmocka_unit_test(running_sums_are_exact), cmocka_unit_test(sums_about_a_centre),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

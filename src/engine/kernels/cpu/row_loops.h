@@ -231,8 +231,8 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
-    /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
-    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */
+    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on);
     /* Runs of n <= ROW_BLOCK elements, run_stride elements apart, into one total; NULL where there is none. */
     void (*fold_runs[ROW_KINDS])(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n);
     /* total[i] folds in x[i]; totals are of the computing type. */

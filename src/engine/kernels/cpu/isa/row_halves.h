@@ -27,8 +27,8 @@ static inline uint16_t half_of_key(int16_t key, bool smallest) {
 
 typedef struct row_halves {
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
-    /* Row r of n elements, row_stride elements apart, into totals[r]; NULL where there is none. */
-    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */
+    void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on);
     /* Adds rows to sums, of floats, column by column; NULL where there is none. */
     void (*add_rows[ROW_KINDS])(float *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n);
     /* The first largest (smallest) of n <= ROW_BLOCK elements or the first NaN, if it beats *best, which it becomes; -1: none does.

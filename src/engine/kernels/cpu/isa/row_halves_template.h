@@ -93,23 +93,24 @@ static void fold_sizes(row_wide *total, const void *x, int64_t n) {
     fold_sum(total, x, n, size_of);
 }
 
-ALWAYS_INLINE void fold_short(row_wide *totals, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, pack (*f)(pack)) {
+ALWAYS_INLINE void fold_short(row_wide *totals, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on,
+                             pack (*f)(pack)) {
     for (int64_t r = 0; r < rows; r++) {
-        totals[r].f = 0;
+        totals[r].f = goes_on ? totals[r].f : 0;
         fold_sum(&totals[r], x + r * row_stride, n, f);
     }
 }
 
-static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, value_of);
+static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, value_of);
 }
 
-static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, square_of);
+static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, square_of);
 }
 
-static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, size_of);
+static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, size_of);
 }
 
 /* --- sums by columns -------------------------------------------------------------------------------------------------------- */

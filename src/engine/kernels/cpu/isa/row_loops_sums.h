@@ -128,8 +128,8 @@ static inline __attribute__((always_inline)) void fold_sum(row_wide *total, cons
 }
 
 #if !defined(PACK_WRAPS)
-/* Rows whose last few sums are added up side by side. */
-enum { SHORT_TOGETHER = 64 };
+/* Rows whose last few sums are added up side by side, and how long those are at most. */
+enum { SHORT_TOGETHER = 64, SHORT_MOST = 16 * PACK };
 
 /* A row's sum but for its last few additions. */
 static inline __attribute__((always_inline)) few row_few(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
@@ -157,7 +157,8 @@ static inline __attribute__((always_inline)) few row_few_of_parts(const value *x
 }
 
 static inline __attribute__((always_inline)) void fold_short_block(row_wide *totals, const value *x, int64_t rows, int64_t row_stride,
-                                                                   int64_t n, pack (*f)(pack), value (*g)(value)) {
+                                                                   int64_t n, bool goes_on, pack (*f)(pack),
+                                                                   value (*g)(value)) {
     value part[SHORT_TOGETHER][FEW];
     for (int64_t r = 0; PACK_PARTS && n < 4 * PACK && r < rows; r++) {
         few q = row_few_of_parts(x + r * row_stride, n, f);
@@ -167,25 +168,28 @@ static inline __attribute__((always_inline)) void fold_short_block(row_wide *tot
         few q = row_few(x + r * row_stride, n, f, g);
         memcpy(part[r], &q, sizeof q);
     }
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; goes_on && r < rows; r++) {
+        totals[r].WIDE += (wide)few_sum(part[r]);
+    }
+    for (int64_t r = 0; !goes_on && r < rows; r++) {
         totals[r].WIDE = (wide)few_sum(part[r]);
     }
 }
 #endif
 
-/* Many short rows: totals[r] is row r's sum. */
+/* Many short rows: totals[r] is row r's sum, or goes on by it. Of longer ones a few additions do not show, and are made while the next row is read. */
 static inline __attribute__((always_inline)) void fold_short(row_wide *totals, const value *x, int64_t rows,
-                                                             int64_t row_stride, int64_t n, pack (*f)(pack),
-                                                             value (*g)(value)) {
+                                                             int64_t row_stride, int64_t n, bool goes_on,
+                                                             pack (*f)(pack), value (*g)(value)) {
 #if !defined(PACK_WRAPS)
-    for (int64_t r = 0; n <= ROW_BLOCK && r < rows; r += SHORT_TOGETHER) {
+    for (int64_t r = 0; n <= SHORT_MOST && r < rows; r += SHORT_TOGETHER) {
         int64_t some = rows - r < SHORT_TOGETHER ? rows - r : SHORT_TOGETHER;
-        fold_short_block(totals + r, x + r * row_stride, some, row_stride, n, f, g);
+        fold_short_block(totals + r, x + r * row_stride, some, row_stride, n, goes_on, f, g);
     }
-    rows = n <= ROW_BLOCK ? 0 : rows;
+    rows = n <= SHORT_MOST ? 0 : rows;
 #endif
     for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        totals[r].WIDE = 0;
+        totals[r].WIDE = goes_on ? totals[r].WIDE : 0;
         fold_sum(&totals[r], x, n, f, g);
     }
 }
@@ -214,16 +218,16 @@ static inline __attribute__((always_inline)) void fold_runs(row_wide *total, con
     total->WIDE = sum;
 }
 
-static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, pack_identity, identity);
+static void fold_short_values(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, pack_identity, identity);
 }
 
-static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, pack_square, square);
+static void fold_short_squares(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, pack_square, square);
 }
 
-static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n) {
-    fold_short(totals, x, rows, row_stride, n, pack_size, size_of_value);
+static void fold_short_sizes(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on) {
+    fold_short(totals, x, rows, row_stride, n, goes_on, pack_size, size_of_value);
 }
 
 static void fold_value_runs(row_wide *total, const void *x, int64_t runs, int64_t run_stride, int64_t n) {
