@@ -134,7 +134,7 @@ static void rows_are_read_in_order(void **state) {
     op_table_free(table);
 }
 
-/* Sums of what no cache holds, alone: in parts of the samples, if there are any that divide them. */
+/* Sums and variances of what no cache holds, alone: in parts of the samples, if there are any that divide them. */
 static void samples_are_summed_in_parts(void **state) {
     (void)state;
     static const struct {
@@ -144,17 +144,19 @@ static void samples_are_summed_in_parts(void **state) {
     static graph_cases cases;
     op_table *table;
     assert_int_equal(op_table_new(&table, NULL), ASSAY_OK);
-    for (size_t i = 0; i < countof(large) * 2; i++) {
-        const shape *s = &large[i / 2].s;
+    for (size_t i = 0; i < countof(large) * 4; i++) {
+        const shape *s = &large[i / 4].s;
+        const int parts = large[i / 4].parts;
         char source[CASE_SOURCE_BYTES], sums[32];
         plan *p;
         backend *b = open_backend(table);
         cases = (graph_cases){.table = table};
-        write_source(source, s, i % 2 == 0 ? "f32" : "bf16", of_floats[1]);
+        write_source(source, s, i % 2 == 0 ? "f32" : "bf16", of_floats[i / 2 % 2]);
         graph *g = cases_add(&cases, source);
+        fill(g, 1); /* far from 0 */
         assert_int_equal(b->prepare(b, g, &p, NULL), ASSAY_OK);
-        snprintf(sums, sizeof sums, "= sum f32[%d, ", large[i / 2].parts);
-        assert_int_equal(strstr(((compiled_plan *)p)->program.body, sums) != NULL, large[i / 2].parts > 1);
+        snprintf(sums, sizeof sums, "= sum f32[%d, ", parts);
+        assert_int_equal(strstr(((compiled_plan *)p)->program.body, sums) != NULL, parts > 1);
         case_compare(&cases.list[0], p);
         p->release(p);
         cases_forget(&cases);

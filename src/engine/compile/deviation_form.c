@@ -5,7 +5,7 @@
 #include <math.h>
 
 static bool is_sum(const root *r) {
-    return r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->buffer < 0 && r->phase <= 1;
+    return r->kind == ROOT_REDUCE && r->how == RED_SUM && r->dtype == ASSAY_F32 && r->phase <= 1;
 }
 
 /* Whether expression i is a root's result divided by the number of elements, which is `n`. */
@@ -39,7 +39,8 @@ static bool find_at(const kernel *k, int i, double n, deviation_form *form) {
         return false;
     }
     *form = (deviation_form){.sum = result->root, .squares = i, .element = sum->expr, .result = mean->sources[0],
-                             .mean = less->sources[1], .deviation = square->sources[0]};
+                             .mean = less->sources[1], .deviation = square->sources[0],
+                             .is_stored = r->buffer >= 0 || sum->buffer >= 0};
     return true;
 }
 
@@ -84,7 +85,7 @@ bool find_column_deviations(const compiler *c, const kernel *k, deviation_form *
         inner = k->variables[v].is_reduced ? v : inner;
     }
     bool by_columns = k->vector >= 0 && !k->variables[k->vector].is_reduced && k->variables[k->vector].tile == 0 && inner >= 0;
-    if (!by_columns || k->variables[inner].size < 4 * NEAR_ROWS || k->variables[inner].tile != 0 || !find_deviations(k, form)) {
+    if (!by_columns || k->variables[inner].size < 4 * NEAR_ROWS || k->variables[inner].tile != 0 || !find_deviations(k, form) || form->is_stored) {
         return false;
     }
     double least = k->variables[k->vector].size % FULL_COLUMNS == 0 ? ONCE_BYTES : UNEVEN_BYTES;

@@ -231,6 +231,7 @@ typedef struct deviation_form {
     int sum, squares;      /* roots: of x, of (x - mean)^2 */
     int element;           /* x */
     int result, mean, deviation; /* expressions: of the first root, what the second takes off, and x less that */
+    bool is_stored;              /* one of the roots, as it is */
 } deviation_form;
 /* Whether a kernel has them. */
 bool find_deviations(const kernel *k, deviation_form *form);

@@ -187,6 +187,9 @@ val v_gather(dag *g, val x, int dim, val index);
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
 /* The sum of x that an operator is which does nothing else. */
 val v_sum_alone(dag *g, val x, uint64_t dims, bool keepdim);
+/* x with its first, reduced dimensions as two, parts of samples and the samples of a part, and what is to be reduced of a part; how many
+   parts there are. 1, and nothing: x is not given, not large, not reduced by channels, or no parts divide the samples. */
+int64_t v_by_samples(dag *g, val x, uint64_t dims, val *in_parts, uint64_t *inner);
 /* The sum of x, products of v_factor's, that an operator which is a matrix product comes to. Bf16 is multiplied as the processor does
    it, which may take subnormal numbers for 0; of other sums of products that is not expected. */
 val v_sum_of_factors(dag *g, val x, uint64_t dims);

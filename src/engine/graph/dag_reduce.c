@@ -111,31 +111,48 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
     return true;
 }
 
-/* Sums by channels, alone, of what no cache holds: in parts of samples first, so that each thread goes straight on through memory (of
-   [256, 512, 28, 28] floats 8.1 ms, and 8.9 by threads that each have channels: two cores of a Zen 4, 2026-11). False when that is not
-   the case. */
-static bool split_samples(dag *g, reduction how, val x, uint64_t dims, bool alone, val *out) {
+/* x with its first, reduced dimensions in parts of samples, where it is reduced by channels and given, and no cache holds it: each thread
+   then goes straight on through memory (sums of [256, 512, 28, 28] floats take 8.1 ms so, and 8.9 by threads that each have channels:
+   two cores of a Zen 4, 2026-11). 1: it had better be reduced in one step. */
+int64_t v_by_samples(dag *g, val x, uint64_t dims, val *in_parts, uint64_t *inner) {
     enum { PARTS = 16, LEAST_BYTES = 64 << 20, LEAST_SAMPLES = 2 };
+    if (dag_stopped(g)) {
+        return 1;
+    }
     const dag_node n = *dag_at(g, x);
-    int64_t sizes[TENSOR_MAX_DIMS] = {PARTS}, samples = 1;
+    int64_t sizes[TENSOR_MAX_DIMS] = {PARTS}, samples = 1, results = 1;
     int first = 0, last = n.ndim, ndim = 2;
     for (; first < n.ndim && (dims >> first & 1) != 0; first++) {
         samples *= n.sizes[first];
     }
     for (; last > first && (dims >> (last - 1) & 1) != 0; last--) {
     }
-    const uint64_t behind = dims >> first << 2; /* of what is reduced within a sample, with parts and samples of a part in front */
+    for (int d = first; d < last; d++) {
+        results *= (dims >> d & 1) == 0 ? n.sizes[d] : 1;
+    }
     const int64_t parts = parts_of(samples, PARTS);
-    if (!alone || how != RED_SUM || first == 0 || last == n.ndim || first == last || n.ndim - first + 2 > TENSOR_MAX_DIMS || parts == 1 ||
+    if (results <= SPLIT_MAX_RESULTS || first == 0 || last == n.ndim || first == last || n.ndim - first + 2 > TENSOR_MAX_DIMS || parts == 1 ||
         samples < LEAST_SAMPLES * parts || (double)dag_numel(&n) * (double)dtype_size(n.dtype) < LEAST_BYTES || !is_given(g, x)) {
-        return false;
+        return 1;
     }
     for (int d = first; d < n.ndim; d++) {
         sizes[ndim++] = n.sizes[d];
     }
     sizes[0] = parts;
     sizes[1] = samples / parts;
-    *out = reduce_whole(g, how, reduce_whole(g, how, v_reshape(g, x, ndim, sizes), behind | 2), 1);
+    *in_parts = v_reshape(g, x, ndim, sizes);
+    *inner = dims >> first << 2 | 2;
+    return parts;
+}
+
+/* Sums alone: first of the parts. */
+static bool split_samples(dag *g, reduction how, val x, uint64_t dims, bool alone, val *out) {
+    val in_parts;
+    uint64_t inner;
+    if (!alone || how != RED_SUM || v_by_samples(g, x, dims, &in_parts, &inner) == 1) {
+        return false;
+    }
+    *out = reduce_whole(g, how, reduce_whole(g, how, in_parts, inner), 1);
     return true;
 }
 

@@ -179,6 +179,23 @@ static val square_size(dag *g, val x) {
     return v_add(g, v_mul(g, re, re), v_mul(g, im, im));
 }
 
+/* Of n elements each: the mean, and the sum of squares of deviations from it, by parts of samples. False: at once. */
+static bool moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
+    val in_parts;
+    uint64_t inner;
+    const int64_t parts = v_by_samples(g, x, dims, &in_parts, &inner);
+    if (parts == 1) {
+        return false;
+    }
+    const double each = n / (double)parts;
+    val means = v_mul_real(g, v_reduce(g, RED_SUM, in_parts, inner, true), 1 / each);
+    val within = v_reduce(g, RED_SUM, square_size(g, v_sub(g, in_parts, means)), inner, true);
+    *mean = v_mul_real(g, v_reduce(g, RED_SUM, means, 1, true), 1 / (double)parts);
+    val between = v_reduce(g, RED_SUM, square_size(g, v_sub(g, means, *mean)), 1, true);
+    *squares = v_add(g, v_reduce(g, RED_SUM, within, 1, true), v_mul_real(g, between, each));
+    return true;
+}
+
 /* The variance; the mean if there are two outputs. */
 static val variance_of(dag *g, const op_call *call, const outputs *out) {
     uint32_t mask = 0;
@@ -187,14 +204,19 @@ static val variance_of(dag *g, const op_call *call, const outputs *out) {
         v_refuse(g, "dimensions out of range");
     }
     double n = reduction_length(call, 1), correction = call_is_none(call, 2) ? 1 : call_float(call, 2);
-    bool keepdim = call_bool(call, 3);
-    val mean = v_mul_real(g, v_reduce(g, RED_SUM, x, mask, true), 1 / n);
-    val squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, mean)), mask, keepdim);
-    if (out->n == 2) {
-        const tensor *t = &out->items[1];
-        v_result(g, 1, g->refused != NULL ? mean : v_reshape(g, mean, t->ndim, t->sizes));
+    val mean, squares;
+    if (!moments_by_samples(g, x, mask, n, &mean, &squares)) {
+        mean = v_mul_real(g, v_reduce(g, RED_SUM, x, mask, true), 1 / n);
+        squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, mean)), mask, true);
     }
-    return v_mul_real(g, squares, 1 / fmax(n - correction, 0));
+    if (g->refused != NULL) {
+        return squares;
+    }
+    const tensor *t = &out->items[0];
+    if (out->n == 2) {
+        v_result(g, 1, v_reshape(g, mean, t->ndim, t->sizes));
+    }
+    return v_mul_real(g, v_reshape(g, squares, t->ndim, t->sizes), 1 / fmax(n - correction, 0));
 }
 
 static void variance_parts(dag *g, const op_call *call, const outputs *out) {

@@ -8,6 +8,7 @@
 #include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/held.h"
+#include "engine/compile/emit/ordered.h"
 #include "engine/compile/emit/row_ends.h"
 #include "engine/compile/emit/saved.h"
 #include "engine/compile/emit/team.h"
@@ -214,9 +215,9 @@ static void choose_one_reading(emitter *m) {
     bool is_plain = !m->rows && !k->is_product && k->has_classes && k->vector >= 0 && k->lanes == EMIT_BLOCK_LANES &&
                     k->variables[k->vector].tile == 0;
     deviation_form form;
-    bool is_large = read_bytes(m) > FLIGHT_BYTES / 2 || m->c->options->streams_all;
+    bool is_large = read_bytes(m) > FLIGHT_BYTES / 2 || m->c->options->streams_all || emit_rows_follow(m);
     if (m->rows && find_column_deviations(m->c, k, &form)) {
-        emit_choose_near_mean(m);
+        emit_choose_near_mean(m, false);
         emit_choose_saved(m, EMIT_SAVED_BYTES);
         choose_pass_groups(m);
         return;
@@ -229,7 +230,7 @@ static void choose_one_reading(emitter *m) {
             return;
         }
     }
-    emit_choose_near_mean(m);
+    emit_choose_near_mean(m, true);
     emit_choose_saved(m, EMIT_SAVED_BYTES);
 }
 

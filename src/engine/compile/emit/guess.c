@@ -174,9 +174,9 @@ kernel *emit_own_kernel(emitter *m) {
     return own;
 }
 
-void emit_choose_near_mean(emitter *m) {
+void emit_choose_near_mean(emitter *m, bool may_store) {
     deviation_form form;
-    kernel *own = find_deviations(m->k, &form) ? emit_own_kernel(m) : NULL;
+    kernel *own = find_deviations(m->k, &form) && (may_store || !form.is_stored) ? emit_own_kernel(m) : NULL;
     if (own == NULL) {
         return;
     }
@@ -200,7 +200,7 @@ void emit_choose_guess(emitter *m) {
     free(all);
     if (largest < 0) {
         if (!m->rows) {
-            emit_choose_near_mean(m);
+            emit_choose_near_mean(m, false);
         }
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks whose rows lie one behind the other, read in the order of memory. A sum by channels visits one row of each sample, so that a
-   task goes from place to place in all of memory, and the next one does so again. Here a few tasks take their rows of one sample,
-   then those of the next; each one's accumulators wait in an array meanwhile. Variances of [256, 64, 56, 56] by channels take 6.8 ms
-   so, and 8.1 channel by channel; by 8 channels 7.5 (two cores of a Granite Rapids, 2026-11). Sums of [256, 512, 28, 28] take 12.3 ms so,
-   and 14.5 channel by channel in turns of four samples (two cores of a Zen 4). */
+   task goes from place to place in all of memory, and the next one does so again. Here many tasks take their rows of one sample,
+   then those of the next; each one's accumulators, folded to a line, wait in an array meanwhile. Variances of [256, 64, 56, 56] by channels
+   take 6.8 ms so, and 8.1 channel by channel; by 8 channels 7.5 (two cores of a Granite Rapids, 2026-11). Of [256, 512, 28, 28] they take
+   7.8 ms by 512 channels, and 9.9 by 64 that keep 64 lanes each (two cores of a Zen 4, 2026-11). */
 #include "engine/compile/emit/ordered.h"
 
 #include "device/caches.h"
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { MOST_TASKS = 128, LEAST_TASKS = 4, LEAST_BLOCKS = 4 /* of lanes, in a row */, MOST_ROW_BYTES = 64 << 10, MOST_BYTES = 32 << 10 };
+enum { MOST_TASKS = 512, LEAST_TASKS = 4, LEAST_BLOCKS = 4 /* of lanes, in a row */, MOST_ROW_BYTES = 64 << 10, MOST_BYTES = 64 << 10 };
 
 /* Bytes of a task's accumulators; 0: there are others than plain ones, or something is stored beside them. */
 static int64_t accumulator_bytes(const emitter *m) {
@@ -33,16 +33,18 @@ static int64_t accumulator_bytes(const emitter *m) {
         if (!emit_in_loops(m, r) || r->kind != ROOT_REDUCE || emit_is_place(r->how) || emit_place_of(m, i) >= 0) {
             return 0;
         }
-        bytes += k->lanes * (int64_t)dtype_size(r->dtype);
+        bytes += emit_ordered_lanes(m) * (int64_t)dtype_size(r->dtype);
     }
     return bytes;
 }
 
-/* Whether each load along the lanes goes on in the next task's row where this one's ends, and elsewhere in the next turn of the loops. */
-static bool rows_follow(const emitter *m) {
+bool emit_rows_follow(const emitter *m) {
     const kernel *k = m->k;
     const int64_t row = k->variables[k->vector].size;
     bool much = false;
+    if (k->n_loops == 0 || k->n_tasks == 0) {
+        return false;
+    }
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         if (e->kind != EXPR_LOAD || (e->variables & m->reduced) == 0) {
@@ -70,7 +72,7 @@ void emit_choose_ordered(emitter *m) {
     const loop_variable *inner = &k->variables[k->vector], *outer = &k->variables[k->tasks[k->n_tasks - 1]];
     const int64_t bytes = accumulator_bytes(m);
     if (bytes == 0 || inner->tile != 0 || inner->size < LEAST_BLOCKS * k->lanes || inner->size * (int64_t)sizeof(float) > MOST_ROW_BYTES ||
-        outer->tile != 0 || outer->size < LEAST_TASKS || !rows_follow(m)) {
+        outer->tile != 0 || outer->size < LEAST_TASKS || !emit_rows_follow(m)) {
         return;
     }
     const int64_t fit = MOST_BYTES / bytes;
@@ -80,22 +82,6 @@ void emit_choose_ordered(emitter *m) {
 
 static bool is_accumulated(const emitter *m, int i) {
     return m->k->roots[i].phase == 0;
-}
-
-/* Between the array of all tasks' and one of the task at hand, which compilers keep in registers. */
-static void emit_copies(emitter *m, bool back) {
-    const long long lanes = (long long)m->k->lanes;
-    for (int i = 0; i < m->k->n_roots; i++) {
-        if (!is_accumulated(m, i)) {
-            continue;
-        }
-        if (!back) {
-            emit_line(m, "%s a%d[%lld];", emit_accumulator_type(m, i), i, lanes);
-        }
-        emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", lanes);
-        emit_line(m, back ? "    all%d[task - group][l] = a%d[l];" : "    a%d[l] = all%d[task - group][l];", i, i);
-        emit_line(m, "}");
-    }
 }
 
 static int open_tasks(emitter *m, definition *made) {
@@ -123,8 +109,7 @@ static void emit_beginnings(emitter *m, definition *made) {
         emit_guess(m, 0);
         emit_line(m, "near%d_of[task - group] = r%d_0;", m->guessed, m->guessed);
     }
-    emit_ordered_accumulators(m);
-    emit_starts(m, 0);
+    emit_ordered_starts(m);
     close_tasks(m, made, n);
 }
 
@@ -139,9 +124,9 @@ static void emit_rows(emitter *m, definition *made) {
     }
     m->order = ORDER_ROWS;
     emit_row_alone(m, 0);
-    emit_copies(m, false);
+    emit_accumulators(m, 0);
     emit_loops(m, 0);
-    emit_copies(m, true);
+    emit_ordered_folds(m);
     close_tasks(m, made, n);
     for (int i = 0; i < k->n_loops; i++) {
         m->depth--;
@@ -156,7 +141,7 @@ void emit_ordered(emitter *m, definition *made) {
     emit_line(m, "const int64_t group_end = group + %d < last ? group + %d : last;", m->ordered_tasks, m->ordered_tasks);
     for (int i = 0; i < k->n_roots; i++) {
         if (is_accumulated(m, i)) {
-            emit_line(m, "%s all%d[%d][%lld];", emit_accumulator_type(m, i), i, m->ordered_tasks, (long long)k->lanes);
+            emit_line(m, "%s all%d[%d][%d];", emit_accumulator_type(m, i), i, m->ordered_tasks, emit_ordered_lanes(m));
         }
     }
     if (emit_guesses_in(m, 0)) {

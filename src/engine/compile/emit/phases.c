@@ -349,6 +349,7 @@ static void emit_near_phase(emitter *m, int phase) {
         emit_loops(m, phase);
     }
     emit_close_nearing(m, phase);
+    emit_kept_results(m, phase);
     memset(m->named, 0, (size_t)m->k->n_exprs);
     memset(m->kept, 0, (size_t)m->k->n_exprs);
 }

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a task whose rows are taken in the order of memory. */
+enum { ORDERED_LANES = 16 };
+
 static const char *start_of(reduction how, dtype t) {
     bool floating = dtype_is_floating(t);
     switch (how) {
@@ -110,10 +113,59 @@ void emit_starts(emitter *m, int phase) {
     }
 }
 
-void emit_ordered_accumulators(emitter *m) {
+int emit_ordered_lanes(const emitter *m) {
+    int lanes = m->k->lanes;
+    while (lanes > ORDERED_LANES && lanes % 2 == 0) {
+        lanes /= 2;
+    }
+    return lanes;
+}
+
+void emit_ordered_starts(emitter *m) {
     for (int i = 0; i < m->k->n_roots; i++) {
-        if (m->k->roots[i].phase == 0) {
-            emit_line(m, "%s *const a%d = all%d[task - group];", emit_accumulator_type(m, i), i, i);
+        if (has_accumulator(m, i, 0)) {
+            emit_line(m, "for (int64_t l = 0; l < %d; l++) {", emit_ordered_lanes(m));
+            emit_line(m, "    all%d[task - group][l] = %s;", i, start_of(m->k->roots[i].how, m->k->roots[i].dtype));
+            emit_line(m, "}");
+        }
+    }
+}
+
+/* a takes in b, lanes of both. */
+static void emit_fold(emitter *m, int i, int lanes, const char *a, const char *b) {
+    emit_line(m, "for (int64_t l = 0; l < %d; l++) {", lanes);
+    m->depth++;
+    emit_take(m, &m->k->roots[i], a, b);
+    m->depth--;
+    emit_line(m, "}");
+}
+
+void emit_ordered_folds(emitter *m) {
+    char a[32], b[32];
+    const int kept = emit_ordered_lanes(m);
+    for (int i = 0; i < m->k->n_roots; i++) {
+        if (!has_accumulator(m, i, 0)) {
+            continue;
+        }
+        snprintf(a, sizeof a, "a%d[l]", i);
+        for (int lanes = m->k->lanes / 2; lanes >= kept; lanes /= 2) {
+            snprintf(b, sizeof b, "a%d[l + %d]", i, lanes);
+            emit_fold(m, i, lanes, a, b);
+        }
+        snprintf(b, sizeof b, "all%d[task - group][l]", i);
+        emit_fold(m, i, kept, b, a);
+    }
+}
+
+void emit_ordered_accumulators(emitter *m) {
+    const long long lanes = (long long)m->k->lanes;
+    for (int i = 0; i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (has_accumulator(m, i, 0)) {
+            emit_line(m, "%s a%d[%lld];", emit_accumulator_type(m, i), i, lanes);
+            emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", lanes);
+            emit_line(m, "    a%d[l] = l < %d ? all%d[task - group][l] : %s;", i, emit_ordered_lanes(m), i, start_of(r->how, r->dtype));
+            emit_line(m, "}");
         }
     }
 }
@@ -426,8 +478,7 @@ void emit_root(emitter *m, int i) {
     text_clear(&at);
 }
 
-/* Reductions whose results others read. */
-static void emit_kept_results(emitter *m, int phase) {
+void emit_kept_results(emitter *m, int phase) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
@@ -444,7 +495,8 @@ static void emit_kept_results(emitter *m, int phase) {
             emit_line(m, "    b%d[%s] = r%d[l];", r->buffer, text_get(&at), i);
             emit_line(m, "}");
         } else {
-            emit_line(m, "b%d[%s] = r%d;", r->buffer, text_get(&at), i);
+            const bool is_near = m->flow == FLOW_NONE && m->squares >= 0 && (i == m->guessed || i == m->squares);
+            emit_line(m, is_near ? "b%d[%s] = exact%d;" : "b%d[%s] = r%d;", r->buffer, text_get(&at), i);
         }
         m->out.failed |= at.failed;
         text_clear(&at);
