@@ -155,7 +155,7 @@ static void step_again(const softmax *s, softmax_step *step, char *room) {
 
 /* Lines of one type, two on their way: one is read and taken to its exponentials, less a number near its largest, while the line
    before it is finished. Should the largest lie far above that number, exponentials mean nothing, and are taken anew. What is known
-   of a line stands in variables: see norm.c. */
+   of a line stands in variables: see norm_forward.c. */
 static void stream_steps(const softmax *s, int64_t from, int64_t to, char *work) {
     const int64_t line = line_room(s);
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
