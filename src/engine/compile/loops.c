@@ -235,31 +235,57 @@ static bool runs_on(const kernel *k, int outer, int inner) {
     return j.runs_on;
 }
 
+/* The outer variable becomes both. */
+static void join_pair(compiler *c, kernel *k, int outer, int inner) {
+    index_pool *p = &c->g.indices;
+    int n = k->n_variables;
+    int64_t size = k->variables[inner].size, whole = k->variables[outer].size * size;
+    index_sum by[KERNEL_MAX_VARIABLES];
+    uint64_t to[KERNEL_MAX_VARIABLES];
+    const int both = outer < inner ? outer : outer - 1;
+    index_sum joined = index_variable(p, both, whole);
+    for (int v = 0; v < n; v++) {
+        int now = v <= inner ? v : v - 1;
+        by[v] = index_variable(p, now, k->variables[v].size);
+        to[v] = (uint64_t)1 << now;
+    }
+    by[outer] = index_quotient(p, joined, size);
+    by[inner] = index_remainder(p, joined, size);
+    to[outer] = to[inner] = (uint64_t)1 << both;
+    k->variables[outer].size = whole;
+    memmove(&k->variables[inner], &k->variables[inner + 1], (size_t)(n - inner - 1) * sizeof *k->variables);
+    k->n_variables--;
+    replace_variables(c, k, n, by);
+    rename_variable_sets(k, n, to);
+}
+
 static void join_loops(compiler *c, kernel *k) {
     for (int outer = 0; outer + 1 < k->n_variables && !c->failed;) {
-        int inner = outer + 1;
-        if (!runs_on(k, outer, inner)) {
+        if (!runs_on(k, outer, outer + 1)) {
             outer++;
             continue;
         }
-        index_pool *p = &c->g.indices;
-        int n = k->n_variables;
-        int64_t size = k->variables[inner].size, whole = k->variables[outer].size * size;
-        index_sum by[KERNEL_MAX_VARIABLES], joined = index_variable(p, outer, whole);
-        uint64_t to[KERNEL_MAX_VARIABLES];
-        for (int v = 0; v < n; v++) {
-            int now = v <= outer ? v : v - 1;
-            by[v] = index_variable(p, now, k->variables[v].size);
-            to[v] = (uint64_t)1 << now;
-        }
-        by[outer] = index_quotient(p, joined, size);
-        by[inner] = index_remainder(p, joined, size);
-        k->variables[outer].size = whole;
-        memmove(&k->variables[inner], &k->variables[inner + 1], (size_t)(n - inner - 1) * sizeof *k->variables);
-        k->n_variables--;
-        replace_variables(c, k, n, by);
-        rename_variable_sets(k, n, to);
+        join_pair(c, k, outer, outer + 1);
         outer = outer > 0 ? outer - 1 : 0;
+    }
+}
+
+/* The same of any two, whatever would come between them in order of memory: of an image whose channels come to lie inside, both of its
+   dimensions. Only where nothing is reduced: that has an order of its own. */
+static void join_apart(compiler *c, kernel *k) {
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind != ROOT_STORE) {
+            return;
+        }
+    }
+    for (int outer = 0; outer < k->n_variables; outer++) {
+        for (int inner = 0; inner < k->n_variables && !c->failed; inner++) {
+            if (inner != outer && k->variables[outer].size > 1 && k->variables[inner].size > 1 && runs_on(k, outer, inner)) {
+                join_pair(c, k, outer, inner);
+                outer = -1;
+                break;
+            }
+        }
     }
 }
 
@@ -320,6 +346,7 @@ static void estimate(kernel *k) {
 
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice) {
     split_loops(c, k);
+    join_apart(c, k);
     order_loops(c, k);
     join_loops(c, k);
     if (c->failed) {

@@ -29,12 +29,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     }
     for (int64_t task = first; task < last; task++) {
         const int64_t v0 = task / 12;
-        const int64_t v1 = task / 2 % 6;
-        const int64_t v3 = task % 2;
+        const int64_t v2 = task % 12;
         const int64_t first_lane = 128 * (task % 1);
         {
-            const int64_t v4 = 0, v2 = first_lane;
-            turn_round(b9 + 49152 * v0 + 8192 * v1 + v2 + 4096 * v3 + 128 * v4, 128, b1 + 49152 * v0 + 64 * v1 + 384 * v2 + 32 * v3 + v4, 384, 32, 128, 4);
+            const int64_t v3 = 0, v1 = first_lane;
+            turn_round(b9 + 49152 * v0 + v1 + 4096 * v2 + 128 * v3, 128, b1 + 49152 * v0 + 384 * v1 + 32 * v2 + v3, 384, 32, 128, 4);
         }
     }
     return 1;
