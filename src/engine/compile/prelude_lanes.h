@@ -2,25 +2,38 @@
 /* A template, like prelude.h: halves by the processor's instruction, and sixteen lanes to one, in halves. What differs from plain loops is the code alone: compilers make
    scalars of the last sixteen. */
 
-/* A block of 64, by the instruction that there is for it: compilers find it for one element only. */
-VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
+/* n halves, whole sixteens, by the instruction that there is for it: compilers find it for one element only. Both its sides are registers:
+   beside one that reads memory they keep no sums in registers (down 32 columns 208 us so, and 56; layer norm of [2048, 768] 215, and 184:
+   two cores of a Zen 4, 2026-11). */
+VECTOR_INLINE void few_f32s_of_f16s(float *to, const uint16_t *from, int n) {
 #if defined(__AVX512F__)
     typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
     typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtph2ps %1, %0" : "=v"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    for (int l = 0; l < n; l += 16) {
+        const half halves = *(const half *)(from + l);
+        wide x;
+        __asm__("vcvtph2ps %1, %0" : "=v"(x) : "v"(halves));
+        *(wide *)(to + l) = x;
     }
 #elif defined(__F16C__)
     typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
     typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtph2ps %1, %0" : "=x"(*(wide *)(to + l)) : "m"(*(const half *)(from + l)));
+    for (int l = 0; l < n; l += 8) {
+        const half halves = *(const half *)(from + l);
+        wide x;
+        __asm__("vcvtph2ps %1, %0" : "=x"(x) : "x"(halves));
+        *(wide *)(to + l) = x;
     }
 #else
-    for (int l = 0; l < 64; l++) {
+    for (int l = 0; l < n; l++) {
         to[l] = f32_of_f16(from[l]);
     }
 #endif
+}
+
+/* A block of 64. */
+VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
+    few_f32s_of_f16s(to, from, 64);
 }
 
 /* Sixteen at a time straight from memory: gcc loads twice as many and moves the upper ones down. They are stored as floats, or it would
@@ -62,13 +75,17 @@ VECTOR_INLINE void f16s_of_f32s(uint16_t *to, const float *from) {
     typedef float wide __attribute__((vector_size(64), aligned(4), may_alias));
     typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
     for (int l = 0; l < 64; l += 16) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "v"(*(const wide *)(from + l)));
+        half halves;
+        __asm__("vcvtps2ph $0, %1, %0" : "=v"(halves) : "v"(*(const wide *)(from + l)));
+        *(half *)(to + l) = halves;
     }
 #elif defined(__F16C__)
     typedef float wide __attribute__((vector_size(32), aligned(4), may_alias));
     typedef uint16_t half __attribute__((vector_size(16), aligned(2), may_alias));
     for (int l = 0; l < 64; l += 8) {
-        __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(half *)(to + l)) : "x"(*(const wide *)(from + l)));
+        half halves;
+        __asm__("vcvtps2ph $0, %1, %0" : "=x"(halves) : "x"(*(const wide *)(from + l)));
+        *(half *)(to + l) = halves;
     }
 #else
     for (int l = 0; l < 64; l++) {

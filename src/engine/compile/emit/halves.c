@@ -36,6 +36,10 @@ void emit_choose_gathered(emitter *m) {
     }
 }
 
+bool emit_is_straight(const emitter *m, int i) {
+    return m->gathered[i] && m->short_lanes > 0 && emit_is_dense_load(m, &m->k->exprs[m->k->exprs[i].sources[0]]);
+}
+
 bool emit_takes_lanes_twice(const emitter *m, int phase, int64_t rest) {
     enum { LEAST_REST = 32, LEAST_GATHERED = 8 };
     bool halves = false, gathered = false;

@@ -3,6 +3,7 @@
 #include "engine/compile/emit/lane_loops.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
@@ -169,7 +170,7 @@ void emit_gathered(emitter *m, const lane_range *range) {
     memcpy(named, m->named, (size_t)k->n_exprs);
     memset(m->wanted, 0, (size_t)k->n_exprs);
     for (int i = 0; i < k->n_exprs; i++) {
-        if (m->gathered[i]) {
+        if (m->gathered[i] && !emit_is_straight(m, i)) {
             emit_line(m, "uint16_t half%d[%d];", i, emit_block_lanes(m));
             emit_want(m, k->exprs[i].sources[0]);
             any = true;
@@ -180,14 +181,14 @@ void emit_gathered(emitter *m, const lane_range *range) {
         emit_open_lanes(m, range, &l);
         emit_body(m, -1, false);
         for (int i = 0; i < k->n_exprs; i++) {
-            if (m->gathered[i]) {
+            if (m->gathered[i] && !emit_is_straight(m, i)) {
                 emit_line(m, "half%d[%s] = t%d;", i, emit_block_lane(m), k->exprs[i].sources[0]);
             }
         }
         emit_close_lanes(m, range, &l, named);
     }
     for (int i = 0; i < k->n_exprs; i++) {
-        if (m->gathered[i]) {
+        if (m->gathered[i] && !emit_is_straight(m, i)) {
             emit_fill_up(m, "half", i);
             emit_line(m, "f32s_of_f16s(wide%d, half%d);", i, i);
         }

@@ -8,6 +8,7 @@
 #include "engine/compile/emit/block_choice.h"
 #include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
@@ -35,6 +36,21 @@ static void store_halves(emitter *m, const root *r, int i, const char *from) {
     emit_close_scope(m, &start);
 }
 
+static void emit_straight(emitter *m, const char *from) {
+    for (int i = 0; i < m->k->n_exprs; i++) {
+        if (emit_is_straight(m, i)) {
+            const expr *halves = &m->k->exprs[m->k->exprs[i].sources[0]];
+            block_scope start;
+            char before[64], after[32];
+            emit_open_scope(m, from, &start);
+            snprintf(before, sizeof before, "few_f32s_of_f16s(wide%d, ", i);
+            snprintf(after, sizeof after, ", %d);", m->short_lanes);
+            emit_address_call(m, before, halves->buffer, halves->at, after);
+            emit_close_scope(m, &start);
+        }
+    }
+}
+
 /* Functions of whole lines, and halves, by the block. */
 static void emit_arrays(emitter *m, int phase, const lane_range *range) {
     const kernel *k = m->k;
@@ -48,6 +64,7 @@ static void emit_arrays(emitter *m, int phase, const lane_range *range) {
             emit_fill_up(m, "made", i);
         }
     }
+    emit_straight(m, range->from);
     emit_gathered(m, range);
     emit_functions(m, range);
     emit_want_phase(m, phase);
