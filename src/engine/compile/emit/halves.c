@@ -18,6 +18,18 @@ bool emit_is_gathered_half(const emitter *m, const expr *e) {
     return by_lanes;
 }
 
+bool emit_is_apart_half(const emitter *m, const expr *e) {
+    enum { APART = 2 };
+    int64_t stride;
+    for (int v = 0; v < m->k->n_variables; v++) {
+        if (m->k->variables[v].tile != 0) { /* squares are turned round */
+            return false;
+        }
+    }
+    return e->kind == EXPR_LOAD && e->dtype == ASSAY_F16 && m->k->vector >= 0 && index_stride(e->at, m->k->vector, &stride) &&
+           (stride >= APART || stride <= -APART);
+}
+
 void emit_choose_gathered(emitter *m) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_exprs; i++) {

@@ -7,6 +7,8 @@
 
 /* Whether e reads a half that lies wherever an index says, a different one for each lane. */
 bool emit_is_gathered_half(const emitter *m, const expr *e);
+/* Whether e reads halves that lie so far apart, lane by lane, that each is loaded by itself. */
+bool emit_is_apart_half(const emitter *m, const expr *e);
 /* Whether cast i, one of those, is of few halves that lie together: they are read from there. */
 bool emit_is_straight(const emitter *m, int i);
 /* Decides which casts of such a block makes as a whole, before its lanes: what says where is none of them. */

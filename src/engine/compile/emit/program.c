@@ -251,7 +251,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->guesses = false;
     m->singly = k->vector < 0 || k->lanes < LEAST_VECTOR;
     for (int i = 0; i < k->n_exprs; i++) {
-        m->singly |= emit_is_gathered_half(m, &k->exprs[i]);
+        m->singly |= emit_is_gathered_half(m, &k->exprs[i]) || emit_is_apart_half(m, &k->exprs[i]);
     }
     for (int v = 0; v < k->n_variables; v++) {
         m->reduced |= k->variables[v].is_reduced ? (uint64_t)1 << v : 0;
