@@ -19,7 +19,7 @@ bool emit_is_gathered_half(const emitter *m, const expr *e) {
 }
 
 bool emit_is_apart_half(const emitter *m, const expr *e) {
-    enum { APART = 2 };
+    enum { APART = 8 }; /* nearer ones are loaded together, and sorted */
     int64_t stride;
     for (int v = 0; v < m->k->n_variables; v++) {
         if (m->k->variables[v].tile != 0) { /* squares are turned round */
