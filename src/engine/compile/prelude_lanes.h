@@ -36,23 +36,28 @@ VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
     few_f32s_of_f16s(to, from, 64);
 }
 
-/* Sixteen at a time straight from memory: gcc loads twice as many and moves the upper ones down. They are stored as floats, or it would
+/* n of bf16, whole sixteens, straight from memory: gcc loads twice as many and moves the upper ones down. They are stored as floats, or it would
    not see that those are what is read. */
-VECTOR_INLINE void f32s_of_bf16s(float *to, const uint16_t *from) {
+VECTOR_INLINE void few_f32s_of_bf16s(float *to, const uint16_t *from, int n) {
 #if defined(__AVX512F__)
     typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
     typedef uint32_t wide __attribute__((vector_size(64)));
     typedef uint16_t half __attribute__((vector_size(32), aligned(2), may_alias));
-    for (int l = 0; l < 64; l += 16) {
+    for (int l = 0; l < n; l += 16) {
+        const half halves = *(const half *)(from + l);
         wide words;
-        __asm__("vpmovzxwd %1, %0" : "=v"(words) : "m"(*(const half *)(from + l)));
+        __asm__("vpmovzxwd %1, %0" : "=v"(words) : "v"(halves));
         *(floats *)(to + l) = (floats)(words << 16);
     }
 #else
-    for (int l = 0; l < 64; l++) {
+    for (int l = 0; l < n; l++) {
         to[l] = f32_of_bf16(from[l]);
     }
 #endif
+}
+
+VECTOR_INLINE void f32s_of_bf16s(float *to, const uint16_t *from) {
+    few_f32s_of_bf16s(to, from, 64);
 }
 
 /* 32 at a time, those in even places first: a word holds two. */

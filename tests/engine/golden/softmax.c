@@ -18,12 +18,17 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
             }
         }
-        INDEPENDENT
-        for (int64_t l = 0; l < 48; l++) {
-            const int64_t v1 = 952 + l;
-            const uint16_t t0 = b0[1000 * v0 + v1];
-            const float t1 = f32_of_bf16(t0);
-            a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+        {
+            float wide1[64];
+            {
+                const int64_t v1 = 952;
+                few_f32s_of_bf16s(wide1, b0 + 1000 * v0 + v1, 48);
+            }
+            INDEPENDENT
+            for (int64_t l = 0; l < 48; l++) {
+                const float t1 = wide1[l];
+                a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+            }
         }
         uint32_t nan0 = 0;
         for (int64_t l = 0; l < 64; l++) {
@@ -59,12 +64,15 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
         }
         {
+            float wide1[64];
             float wide4[64];
+            {
+                const int64_t v1 = 952;
+                few_f32s_of_bf16s(wide1, b0 + 1000 * v0 + v1, 48);
+            }
             INDEPENDENT
             for (int64_t l = 0; l < 48; l++) {
-                const int64_t v1 = 952 + l;
-                const uint16_t t0 = b0[1000 * v0 + v1];
-                const float t1 = f32_of_bf16(t0);
+                const float t1 = wide1[l];
                 const float t3 = t1 - r0;
                 wide4[l] = t3;
             }

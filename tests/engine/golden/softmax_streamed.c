@@ -160,12 +160,15 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t task = step;
                 const int64_t v0 = task;
                 {
+                    float wide1[64];
                     float wide4[64];
+                    {
+                        const int64_t v1 = 952;
+                        few_f32s_of_bf16s(wide1, b0 + 1000 * v0 + v1, 48);
+                    }
                     INDEPENDENT
                     for (int64_t l = 0; l < 48; l++) {
-                        const int64_t v1 = 952 + l;
-                        const uint16_t t0 = b0[1000 * v0 + v1];
-                        const float t1 = f32_of_bf16(t0);
+                        const float t1 = wide1[l];
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }
@@ -182,8 +185,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                         INDEPENDENT
                         for (int64_t l = 0; l < 48; l++) {
                             const int64_t v1 = 952 + l;
-                            const uint16_t t0 = b0[1000 * v0 + v1];
-                            const float t1 = f32_of_bf16(t0);
+                            const float t1 = wide1[l];
                             const float t4 = wide4[l];
                             saved4[v1] = t4;
                             taken0[l] = t1;
@@ -228,12 +230,15 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     }
                 }
                 {
+                    float wide1[64];
                     float wide4[64];
+                    {
+                        const int64_t v1 = 952;
+                        few_f32s_of_bf16s(wide1, b0 + 1000 * v0 + v1, 48);
+                    }
                     INDEPENDENT
                     for (int64_t l = 0; l < 48; l++) {
-                        const int64_t v1 = 952 + l;
-                        const uint16_t t0 = b0[1000 * v0 + v1];
-                        const float t1 = f32_of_bf16(t0);
+                        const float t1 = wide1[l];
                         const float t3 = t1 - r0_0;
                         wide4[l] = t3;
                     }

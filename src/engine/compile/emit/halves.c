@@ -30,6 +30,9 @@ bool emit_is_apart_half(const emitter *m, const expr *e) {
            (stride >= APART || stride <= -APART);
 }
 
+/* So few of bf16, of which integer arithmetic makes floats as well, are better left to it. */
+enum { LEAST_BF16 = 16 };
+
 void emit_choose_gathered(emitter *m) {
     const kernel *k = m->k;
     for (int i = 0; i < k->n_exprs; i++) {
@@ -40,7 +43,8 @@ void emit_choose_gathered(emitter *m) {
             follows |= m->follows[reads[r]];
         }
         const expr *from = n > 0 ? &k->exprs[e->sources[0]] : e;
-        bool is_short = m->short_lanes > 0 && from->dtype == ASSAY_F16 && emit_is_dense_load(m, from);
+        bool is_short = (from->dtype == ASSAY_F16 ? m->short_lanes > 0 : from->dtype == ASSAY_BF16 && m->short_lanes > LEAST_BF16) &&
+                        emit_is_dense_load(m, from);
         m->gathered[i] = e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && (is_short || emit_is_gathered_half(m, from)) &&
                          !follows && m->wanted[i] && !m->named[i] && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
                          (e->variables & k->beside) == 0 && emit_block_lanes(m) == EMIT_BLOCK_LANES;

@@ -43,7 +43,7 @@ static void emit_straight(emitter *m, const char *from) {
             block_scope start;
             char before[64], after[32];
             emit_open_scope(m, from, &start);
-            snprintf(before, sizeof before, "few_f32s_of_f16s(wide%d, ", i);
+            snprintf(before, sizeof before, "few_f32s_of_%ss(wide%d, ", assay_dtype_name(halves->dtype), i);
             snprintf(after, sizeof after, ", %d);", m->short_lanes);
             emit_address_call(m, before, halves->buffer, halves->at, after);
             emit_close_scope(m, &start);
