@@ -36,8 +36,8 @@ VECTOR_INLINE void f32s_of_f16s(float *to, const uint16_t *from) {
     few_f32s_of_f16s(to, from, 64);
 }
 
-/* n of bf16, whole sixteens, straight from memory: gcc loads twice as many and moves the upper ones down. They are stored as floats, or it would
-   not see that those are what is read. */
+/* n of bf16, whole sixteens, each loaded for itself: of plain loops gcc loads twice as many and moves the upper ones down. They are stored
+   as floats, or it would not see that those are what is read. */
 VECTOR_INLINE void few_f32s_of_bf16s(float *to, const uint16_t *from, int n) {
 #if defined(__AVX512F__)
     typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
