@@ -143,6 +143,7 @@ static void channels_in_order_agree(void **state) {
         kit_check(&k, "sum.dim_IntList", (const arg[]){arg_tensor(x), arg_ints(across, 3)}, 2);
         if (dtype_is_floating(t)) {
             kit_check(&k, "norm.ScalarOpt_dim", (const arg[]){arg_tensor(x), arg_number(number_of_int(2)), arg_ints(across, 3)}, 3);
+            kit_check(&k, "var_mean.correction", (const arg[]){arg_tensor(x), arg_ints(across, 3), arg_number(number_of_int(0))}, 3);
         }
         kit_reset(&k);
     }

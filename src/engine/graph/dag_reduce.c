@@ -112,7 +112,7 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
 }
 
 /* x with its first, reduced dimensions in parts of samples, where it is reduced by channels and given, and no cache holds it: each thread
-   then goes straight on through memory (sums of [256, 512, 28, 28] floats take 8.1 ms so, and 8.9 by threads that each have channels:
+   then goes straight on through memory (sums of [256, 512, 28, 28] floats take 6.8 ms so, and 7.2 by threads that each have channels:
    two cores of a Zen 4, 2026-11). 1: it had better be reduced in one step. */
 int64_t v_by_samples(dag *g, val x, uint64_t dims, val *in_parts, uint64_t *inner) {
     enum { PARTS = 16, LEAST_BYTES = 64 << 20, LEAST_SAMPLES = 2 };

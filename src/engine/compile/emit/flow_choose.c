@@ -208,7 +208,8 @@ static void choose_pass_groups(emitter *m) {
     m->group_rows = m->by_groups ? EMIT_PAGES : 0;
 }
 
-/* Where squares of deviations wait for the mean of more than a core's own cache holds, a task reads its memory twice. Both sums are found
+/* Where squares of deviations wait for the mean of more than a core's own cache holds, a task reads its memory twice; and where tasks' rows
+   could be read in the order of memory (ordered.c), it does not go in that order. Both sums are found
    together then: 196 MiB of [256, 64, 56, 56] by channels take 4.3 ms instead of 9.4 (two cores of a Zen 4, 2026-11). */
 static void choose_one_reading(emitter *m) {
     const kernel *k = m->k;

@@ -175,8 +175,8 @@ static bool shares_runs(const reduction *r) {
     return runs_follow(r) && r->s.kept.ndim == 1 && nest_runs(&r->s.reduced) >= RUNS_A_THREAD * r->threads;
 }
 
-/* A run of each of n neighbours, one behind the other. A Zen 4 reads on by itself: it takes a tenth
-   longer where memory is asked for, and some percent where each run is called for. */
+/* A run of each of n neighbours, one behind the other. A Zen 4 reads on by itself: it takes a tenth longer where memory is asked for, and
+   some percent where each run is called for. */
 static void fold_neighbours(const reduction *r, const char *at, int64_t n, row_wide *totals) {
     const int64_t next = r->s.kept.strides[0][0], length = r->s.reduced.sizes[0], size = (int64_t)dtype_size(r->s.in);
     fold_fn *fold = (r->s.halves != NULL ? r->s.halves->fold : r->s.l->fold)[r->kind];

@@ -143,7 +143,7 @@ static bool takes_turns(const variance *v) {
 }
 
 /* Whether threads take runs of all outputs rather than outputs: each then goes straight on through memory. Variances of [256, 64, 56, 56] by
-   channels take 3.6 ms so, else 4.1 (two cores of a Zen 4, 2026-11). */
+   channels take 3.4 ms so, else 4.0 (two cores of a Zen 4, 2026-11). */
 static bool shares_runs(const variance *v) {
     enum { RUNS_A_THREAD = 8 }; /* which need not come out even */
     const reduce_shape *s = &v->s;
