@@ -64,7 +64,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b5 = buffers[1];
     for (int64_t task = first; task < last; task++) {
         const int64_t first_lane = 1536 * (task);
-        float a0[1536];
+        float a0_room[2304] __attribute__((aligned(4096))), *const a0 = a0_room + 768;
         for (int64_t l = 0; l < 1536; l++) {
             a0[l] = 0;
         }

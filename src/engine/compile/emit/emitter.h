@@ -40,6 +40,7 @@ typedef struct emitter {
     uint64_t reduced; /* the set of reduced variables */
     bool singly;     /* halves are converted one by one where no block is: some lie here and there */
     bool streams;    /* something goes past the caches */
+    int lane_arrays; /* long ones so far (lane_arrays.c) */
     bool spares_stores; /* sums are kept in registers where they can be, and tasks go one by one */
     int *saved_in;   /* expressions of the innermost loops that a later phase reads back: the phase that saves them; -1 */
 

@@ -5,6 +5,7 @@
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/flow_pieces.h"
 #include "engine/compile/emit/guess.h"
+#include "engine/compile/emit/lane_arrays.h"
 #include "engine/compile/emit/phases.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/team.h"
@@ -46,7 +47,9 @@ static const char *type_of_result(const root *r) {
 
 static void declare(emitter *m, const char *type, char letter, int i, int phase) {
     if (m->rows) {
-        emit_line(m, "%s %c%d_%d[%lld] = {0};", type, letter, i, phase, (long long)m->k->lanes);
+        char name[32];
+        snprintf(name, sizeof name, "%c%d_%d", letter, i, phase);
+        emit_lane_array(m, type, name, " = {0}");
     } else {
         emit_line(m, "%s %c%d_%d = 0;", type, letter, i, phase);
     }
@@ -157,7 +160,7 @@ void emit_phase_results(emitter *m, int phase) {
             bool is_exact = m->squares >= 0 && (i == m->guessed || i == m->squares);
             snprintf(from, sizeof from, is_exact ? "exact%d" : i == m->guessed ? "r%d_%d" : "r%d", i, phase);
             if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, %s, sizeof r%d_%d);", i, p, from, i, p);
+                emit_line(m, "memcpy(r%d_%d, %s, %lld * sizeof *%s);", i, p, from, (long long)k->lanes, from);
             } else {
                 emit_line(m, "r%d_%d = %s;", i, p, from);
             }
@@ -174,7 +177,7 @@ void emit_handing_on(emitter *m) {
                 continue;
             }
             if (m->rows) {
-                emit_line(m, "memcpy(r%d_%d, r%d_%d, sizeof r%d_%d);", i, p, i, p - 1, i, p);
+                emit_line(m, "memcpy(r%d_%d, r%d_%d, %lld * sizeof *r%d_%d);", i, p, i, p - 1, (long long)k->lanes, i, p);
             } else {
                 emit_line(m, "r%d_%d = r%d_%d;", i, p, i, p - 1);
             }

@@ -7,6 +7,7 @@
 
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
+#include "engine/compile/emit/lane_arrays.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
 #include "engine/compile/emit/wants.h"
@@ -269,8 +270,13 @@ void emit_guess_columns(emitter *m, int phase) {
     const kernel *k = m->k;
     definition made[KERNEL_MAX_VARIABLES];
     int n = 0, i = m->guessed, inner = k->loops[k->n_loops - 1];
-    emit_line(m, "float r%d_%d[%lld], low%d[%lld], high%d[%lld];", i, phase, (long long)k->lanes, i, (long long)k->lanes, i,
-              (long long)k->lanes);
+    char name[32];
+    snprintf(name, sizeof name, "r%d_%d", i, phase);
+    emit_lane_array(m, "float", name, "");
+    snprintf(name, sizeof name, "low%d", i);
+    emit_lane_array(m, "float", name, "");
+    snprintf(name, sizeof name, "high%d", i);
+    emit_lane_array(m, "float", name, "");
     emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)k->lanes);
     emit_line(m, "    r%d_%d[l] = 0;", i, phase);
     emit_line(m, "    low%d[l] = __builtin_inff();", i);
@@ -311,7 +317,7 @@ void emit_open_redo(emitter *m, int phase) {
     emit_line(m, "}");
     emit_line(m, "if (far%d != 0) {", i);
     m->depth++;
-    emit_line(m, "memcpy(r%d_%d, r%d, sizeof r%d_%d);", i, phase, i, i, phase);
+    emit_line(m, "memcpy(r%d_%d, r%d, %lld * sizeof *r%d);", i, phase, i, (long long)k->lanes, i);
 }
 
 void emit_close_redo(emitter *m, int phase) {

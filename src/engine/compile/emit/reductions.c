@@ -4,6 +4,7 @@
 
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/held.h"
+#include "engine/compile/emit/lane_arrays.h"
 #include "engine/compile/emit/place_keys.h"
 #include "engine/compile/emit/team.h"
 #include "engine/compile/emit/values.h"
@@ -159,10 +160,12 @@ void emit_ordered_folds(emitter *m) {
 
 void emit_ordered_accumulators(emitter *m) {
     const long long lanes = (long long)m->k->lanes;
+    char name[32];
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (has_accumulator(m, i, 0)) {
-            emit_line(m, "%s a%d[%lld];", emit_accumulator_type(m, i), i, lanes);
+            snprintf(name, sizeof name, "a%d", i);
+            emit_lane_array(m, emit_accumulator_type(m, i), name, "");
             emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", lanes);
             emit_line(m, "    a%d[l] = l < %d ? all%d[task - group][l] : %s;", i, emit_ordered_lanes(m), i, start_of(r->how, r->dtype));
             emit_line(m, "}");
@@ -171,6 +174,7 @@ void emit_ordered_accumulators(emitter *m) {
 }
 
 void emit_accumulators(emitter *m, int phase) {
+    char name[32];
     for (int i = 0; i < m->k->n_roots; i++) {
         const root *r = &m->k->roots[i];
         if (!has_accumulator(m, i, phase)) {
@@ -183,10 +187,12 @@ void emit_accumulators(emitter *m, int phase) {
         if (!m->rows && emit_is_held(m, i)) {
             emit_line(m, "held_f32 held%d;", i);
         } else {
-            emit_line(m, "%s a%d[%lld];", emit_accumulator_type(m, i), i, (long long)m->k->lanes);
+            snprintf(name, sizeof name, "a%d", i);
+            emit_lane_array(m, emit_accumulator_type(m, i), name, "");
         }
         if (emit_is_place(r->how)) {
-            emit_line(m, "%s p%d[%lld];", emit_place_type(m, r), i, (long long)m->k->lanes);
+            snprintf(name, sizeof name, "p%d", i);
+            emit_lane_array(m, emit_place_type(m, r), name, "");
         }
         emit_start(m, i);
     }
@@ -330,11 +336,12 @@ static void emit_keys_together(emitter *m, int i) {
 /* The numbers of keys: what root i comes to, whose places are root p's. */
 static void emit_numbers_of_keys(emitter *m, int i, int p) {
     text value = {0};
-    char key[32];
+    char key[32], name[32];
     snprintf(key, sizeof key, m->rows ? "a%d[l]" : "best%d >> 16", p);
     add_number_of_key(m, &value, &m->k->roots[p], key);
     if (m->rows) {
-        emit_line(m, "float r%d[%lld];", i, (long long)m->k->lanes);
+        snprintf(name, sizeof name, "r%d", i);
+        emit_lane_array(m, "float", name, "");
         emit_line(m, "for (int64_t l = 0; l < %lld; l++) {", (long long)m->k->lanes);
         emit_line(m, "    r%d[l] = %s;", i, text_get(&value));
         emit_line(m, "}");
@@ -485,6 +492,7 @@ void emit_kept_results(emitter *m, int phase) {
         if (r->phase != phase || r->kind != ROOT_REDUCE || r->buffer < 0) {
             continue;
         }
+        const bool is_near = m->flow == FLOW_NONE && m->squares >= 0 && (i == m->guessed || i == m->squares);
         text at = {0};
         emit_index(m, &at, r->at, -1);
         if (m->rows) {
@@ -492,10 +500,9 @@ void emit_kept_results(emitter *m, int phase) {
             emit_line(m, rest == 0 ? "for (int64_t l = 0; l < %lld; l++) {" : "for (int64_t l = 0; l < n_lanes; l++) {",
                  (long long)k->lanes);
             emit_line(m, "    const int64_t v%d = first_lane + l;", k->vector);
-            emit_line(m, "    b%d[%s] = r%d[l];", r->buffer, text_get(&at), i);
+            emit_line(m, is_near ? "    b%d[%s] = exact%d[l];" : "    b%d[%s] = r%d[l];", r->buffer, text_get(&at), i);
             emit_line(m, "}");
         } else {
-            const bool is_near = m->flow == FLOW_NONE && m->squares >= 0 && (i == m->guessed || i == m->squares);
             emit_line(m, is_near ? "b%d[%s] = exact%d;" : "b%d[%s] = r%d;", r->buffer, text_get(&at), i);
         }
         m->out.failed |= at.failed;
