@@ -22,6 +22,24 @@ static bool is_mean(const kernel *k, int i, double n) {
     return fabs(share - 1) < 1e-6;
 }
 
+/* Whether the mean serves something else than deviations. */
+static bool keeps_mean(const kernel *k, const deviation_form *form) {
+    for (int i = 0; i < k->n_exprs; i++) {
+        int reads[EXPR_MAX_READS], n_reads = expr_reads(k, &k->exprs[i], reads);
+        for (int r = 0; r < n_reads; r++) {
+            if ((reads[r] == form->result && i != form->mean) || (reads[r] == form->mean && i != form->deviation)) {
+                return true;
+            }
+        }
+    }
+    for (int i = 0; i < k->n_roots; i++) {
+        if (k->roots[i].kind == ROOT_STORE && (k->roots[i].expr == form->mean || k->roots[i].expr == form->result)) {
+            return true;
+        }
+    }
+    return k->roots[form->sum].buffer >= 0;
+}
+
 /* Whether root i sums squares of what another one's mean is taken off. */
 static bool find_at(const kernel *k, int i, double n, deviation_form *form) {
     const root *r = &k->roots[i];
@@ -79,13 +97,20 @@ bool is_single_pass(const kernel *k) {
 static const double ONCE_BYTES = 4 << 20, UNEVEN_BYTES = 16 << 20;
 enum { FULL_COLUMNS = 64 };
 
+/* A mean that is a result is told by a sum about what may lie a quarter of a deviation off: over the second of [16, 2048, 1024] it was off by
+   more than adding up makes of it. */
+enum { STORED_ROWS = 640 };
+
 bool find_column_deviations(const compiler *c, const kernel *k, deviation_form *form) {
     int inner = -1;
+    int64_t rows = 1;
     for (int v = 0; v < k->n_variables; v++) {
         inner = k->variables[v].is_reduced ? v : inner;
+        rows *= k->variables[v].is_reduced ? k->variables[v].size : 1;
     }
     bool by_columns = k->vector >= 0 && !k->variables[k->vector].is_reduced && k->variables[k->vector].tile == 0 && inner >= 0;
-    if (!by_columns || k->variables[inner].size < 4 * NEAR_ROWS || k->variables[inner].tile != 0 || !find_deviations(k, form) || form->is_stored) {
+    if (!by_columns || k->variables[inner].size < 4 * NEAR_ROWS || k->variables[inner].tile != 0 || !find_deviations(k, form) ||
+        (rows > STORED_ROWS && keeps_mean(k, form))) {
         return false;
     }
     double least = k->variables[k->vector].size % FULL_COLUMNS == 0 ? ONCE_BYTES : UNEVEN_BYTES;

@@ -2,6 +2,8 @@
 /* Reductions, in one step or in two. */
 #include "engine/graph/dag_build.h"
 
+#include <string.h>
+
 /* So few results from so many elements leave threads idle: then parts are reduced first, and their results after that. */
 enum { SPLIT_MAX_RESULTS = 8, SPLIT_MIN_ELEMENTS = 65536, SPLIT_MOST_PARTS = 64, SPLIT_MANY_PARTS = 1024, SPLIT_LEAST_PARTS = 8 };
 
@@ -111,48 +113,107 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
     return true;
 }
 
-/* x with its first, reduced dimensions in parts of samples, where it is reduced by channels and given, and no cache holds it: each thread
-   then goes straight on through memory (sums of [256, 512, 28, 28] floats take 6.8 ms so, and 7.2 by threads that each have channels:
-   two cores of a Zen 4, 2026-11). 1: it had better be reduced in one step. */
-int64_t v_by_samples(dag *g, val x, uint64_t dims, val *in_parts, uint64_t *inner) {
-    enum { PARTS = 16, LEAST_BYTES = 64 << 20, LEAST_SAMPLES = 2 };
-    if (dag_stopped(g)) {
-        return 1;
+/* Into how many parts n rows are cut of which each column's numbers are added up about one near their mean: whose error grows with the rows
+   of a part. Where none divide them, a few rows are left. */
+static int64_t parts_of_rows(int64_t n) {
+    enum { LEAST_ROWS = 128, MOST_ROWS = 640, FAIR_ROWS = 512 };
+    for (int64_t parts = (n + MOST_ROWS - 1) / MOST_ROWS; parts <= n / LEAST_ROWS; parts++) {
+        if (n % parts == 0) {
+            return parts;
+        }
+    }
+    return (n + FAIR_ROWS - 1) / FAIR_ROWS;
+}
+
+/* Where the reduced dimensions lie: from `first` to before `end`, but for `kept` elements of dimensions among them, and whether others come
+   behind them. */
+typedef struct reduced_run {
+    int first, end;
+    int64_t samples; /* of those before the first that is kept among them */
+    int64_t kept;
+    bool has_more;
+} reduced_run;
+
+static reduced_run run_of(const dag_node *n, uint64_t dims) {
+    reduced_run r = {.end = n->ndim, .samples = 1, .kept = 1};
+    while (r.first < n->ndim && (dims >> r.first & 1) == 0) {
+        r.first++;
+    }
+    while (r.end > r.first && (dims >> (r.end - 1) & 1) == 0) {
+        r.end--;
+    }
+    bool is_run = true;
+    for (int d = r.first; d < r.end; d++) {
+        is_run &= (dims >> d & 1) != 0;
+        r.samples *= is_run ? n->sizes[d] : 1;
+        r.kept *= (dims >> d & 1) == 0 ? n->sizes[d] : 1;
+    }
+    r.has_more = r.end < n->ndim;
+    return r;
+}
+
+/* Dimension d as two, of which the first has so many elements. */
+static val unflatten(dag *g, val x, int d, int64_t n) {
+    const dag_node of = *dag_at(g, x);
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int i = 0; i < of.ndim; i++) {
+        sizes[i < d ? i : i + 1] = of.sizes[i];
+    }
+    sizes[d] = n;
+    sizes[d + 1] = of.sizes[d] / n;
+    return v_reshape(g, x, of.ndim + 1, sizes);
+}
+
+int64_t v_by_samples(dag *g, val x, uint64_t dims, sample_parts *out) {
+    enum { PARTS = 16, CHANNELS_BYTES = 64 << 20, LEAST_SAMPLES = 2, ROWS_BYTES = 32 << 20, LONG_BYTES = 4 << 20, LEAST_ROWS = 128 };
+    if (dag_stopped(g) || dims == 0) {
+        return 0;
     }
     const dag_node n = *dag_at(g, x);
-    int64_t sizes[TENSOR_MAX_DIMS] = {PARTS}, samples = 1, results = 1;
-    int first = 0, last = n.ndim, ndim = 2;
-    for (; first < n.ndim && (dims >> first & 1) != 0; first++) {
-        samples *= n.sizes[first];
+    const reduced_run run = run_of(&n, dims);
+    const bool by_columns = run.kept == 1 && run.has_more, by_channels = run.first == 0 && run.kept > SPLIT_MAX_RESULTS && !run.has_more;
+    const double bytes = (double)dag_numel(&n) * (double)dtype_size(n.dtype);
+    const double least = by_columns ? (run.first > 0 ? LONG_BYTES : ROWS_BYTES) : CHANNELS_BYTES;
+    int64_t parts = 0, sizes[TENSOR_MAX_DIMS];
+    if (by_columns && run.samples >= LEAST_ROWS) {
+        parts = parts_of_rows(run.samples);
+        parts = parts == 1 && run.first > 0 ? 0 : parts; /* one step does */
+    } else if (by_channels) {
+        parts = parts_of(run.samples, run.samples / LEAST_SAMPLES < PARTS ? run.samples / LEAST_SAMPLES : PARTS);
+        parts = parts == 1 ? 0 : parts;
     }
-    for (; last > first && (dims >> (last - 1) & 1) != 0; last--) {
+    int at = run.first, behind = run.first, ndim = run.first;
+    while (behind < n.ndim && (dims >> behind & 1) != 0) {
+        behind++;
     }
-    for (int d = first; d < last; d++) {
-        results *= (dims >> d & 1) == 0 ? n.sizes[d] : 1;
+    if (parts == 0 || bytes < least || !is_given(g, x) || at + 2 + n.ndim - behind > TENSOR_MAX_DIMS) {
+        return 0;
     }
-    const int64_t parts = parts_of(samples, PARTS);
-    if (results <= SPLIT_MAX_RESULTS || first == 0 || last == n.ndim || first == last || n.ndim - first + 2 > TENSOR_MAX_DIMS || parts == 1 ||
-        samples < LEAST_SAMPLES * parts || (double)dag_numel(&n) * (double)dtype_size(n.dtype) < LEAST_BYTES || !is_given(g, x)) {
-        return 1;
-    }
-    for (int d = first; d < n.ndim; d++) {
+    const int64_t rest = run.samples % parts;
+    memcpy(sizes, n.sizes, (size_t)at * sizeof *sizes);
+    sizes[ndim++] = run.samples;
+    for (int d = behind; d < n.ndim; d++) {
         sizes[ndim++] = n.sizes[d];
     }
-    sizes[0] = parts;
-    sizes[1] = samples / parts;
-    *in_parts = v_reshape(g, x, ndim, sizes);
-    *inner = dims >> first << 2 | 2;
+    const val samples = v_reshape(g, x, ndim, sizes), whole = rest == 0 ? samples : v_slice(g, samples, at, 0, run.samples - rest, 1);
+    *out = (sample_parts){.in_parts = unflatten(g, whole, at, parts),
+                          .outer = (uint64_t)1 << at,
+                          .inner = dims >> behind << (at + 2) | (uint64_t)2 << at,
+                          .n_rest = rest};
+    if (rest > 0) {
+        out->rest = unflatten(g, v_slice(g, samples, at, run.samples - rest, rest, 1), at, 1);
+    }
     return parts;
 }
 
-/* Sums alone: first of the parts. */
+/* Sums alone, by channels: first of the parts. Rows are in parts already, where that pays. */
 static bool split_samples(dag *g, reduction how, val x, uint64_t dims, bool alone, val *out) {
-    val in_parts;
-    uint64_t inner;
-    if (!alone || how != RED_SUM || v_by_samples(g, x, dims, &in_parts, &inner) == 1) {
+    sample_parts by;
+    const bool has_rows = run_of(dag_at(g, x), dims).kept == 1;
+    if (!alone || has_rows || how != RED_SUM || v_by_samples(g, x, dims, &by) == 0) { /* of which none are left */
         return false;
     }
-    *out = reduce_whole(g, how, reduce_whole(g, how, in_parts, inner), 1);
+    *out = reduce_whole(g, how, reduce_whole(g, how, by.in_parts, by.inner), 1);
     return true;
 }
 

@@ -179,20 +179,38 @@ static val square_size(dag *g, val x) {
     return v_add(g, v_mul(g, re, re), v_mul(g, im, im));
 }
 
-/* Of n elements each: the mean, and the sum of squares of deviations from it, by parts of samples. False: at once. */
+/* Means over dimensions of x, of n elements each, and the sums of squares of deviations from them. */
+static void moments_at_once(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
+    *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
+    *squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, *mean)), dims, true);
+}
+
+/* The same by parts of samples (Chan, Golub and LeVeque 1979). False: they had better be found at once. */
 static bool moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
-    val in_parts;
-    uint64_t inner;
-    const int64_t parts = v_by_samples(g, x, dims, &in_parts, &inner);
-    if (parts == 1) {
+    sample_parts by;
+    val means, within, rest_mean, rest_within;
+    const int64_t parts = v_by_samples(g, x, dims, &by);
+    if (parts == 0) {
         return false;
     }
-    const double each = n / (double)parts;
-    val means = v_mul_real(g, v_reduce(g, RED_SUM, in_parts, inner, true), 1 / each);
-    val within = v_reduce(g, RED_SUM, square_size(g, v_sub(g, in_parts, means)), inner, true);
-    *mean = v_mul_real(g, v_reduce(g, RED_SUM, means, 1, true), 1 / (double)parts);
-    val between = v_reduce(g, RED_SUM, square_size(g, v_sub(g, means, *mean)), 1, true);
-    *squares = v_add(g, v_reduce(g, RED_SUM, within, 1, true), v_mul_real(g, between, each));
+    const double n_rest = (double)by.n_rest, each = (n - n_rest) / (double)parts;
+    moments_at_once(g, by.in_parts, by.inner, each, &means, &within);
+    if (parts == 1 && n_rest == 0) {
+        *mean = means;
+        *squares = within;
+        return true;
+    }
+    *mean = v_mul_real(g, v_reduce(g, RED_SUM, means, by.outer, true), each / n);
+    if (n_rest > 0) {
+        moments_at_once(g, by.rest, by.inner, n_rest, &rest_mean, &rest_within);
+        *mean = v_add(g, *mean, v_mul_real(g, rest_mean, n_rest / n));
+    }
+    val between = v_reduce(g, RED_SUM, square_size(g, v_sub(g, means, *mean)), by.outer, true);
+    *squares = v_add(g, v_reduce(g, RED_SUM, within, by.outer, true), v_mul_real(g, between, each));
+    if (n_rest > 0) {
+        val beside = v_mul_real(g, square_size(g, v_sub(g, rest_mean, *mean)), n_rest);
+        *squares = v_add(g, *squares, v_add(g, rest_within, beside));
+    }
     return true;
 }
 
@@ -206,8 +224,7 @@ static val variance_of(dag *g, const op_call *call, const outputs *out) {
     double n = reduction_length(call, 1), correction = call_is_none(call, 2) ? 1 : call_float(call, 2);
     val mean, squares;
     if (!moments_by_samples(g, x, mask, n, &mean, &squares)) {
-        mean = v_mul_real(g, v_reduce(g, RED_SUM, x, mask, true), 1 / n);
-        squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, mean)), mask, true);
+        moments_at_once(g, x, mask, n, &mean, &squares);
     }
     if (g->refused != NULL) {
         return squares;

@@ -218,7 +218,7 @@ static void choose_one_reading(emitter *m) {
     deviation_form form;
     bool is_large = read_bytes(m) > FLIGHT_BYTES / 2 || m->c->options->streams_all || emit_rows_follow(m);
     if (m->rows && find_column_deviations(m->c, k, &form)) {
-        emit_choose_near_mean(m, false);
+        emit_choose_near_mean(m, true);
         emit_choose_saved(m, EMIT_SAVED_BYTES);
         choose_pass_groups(m);
         return;

@@ -363,6 +363,7 @@ static void emit_near_columns_phase(emitter *m, int phase) {
     emit_want_phase(m, phase);
     emit_loops(m, phase);
     emit_close_nearing_columns(m, phase);
+    emit_kept_results(m, phase);
     memset(m->named, 0, (size_t)m->k->n_exprs);
     memset(m->kept, 0, (size_t)m->k->n_exprs);
 }
