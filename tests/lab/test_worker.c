@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -456,6 +457,34 @@ static void the_worker_is_by_itself(void **state) {
     text_clear(&in.all);
 }
 
+static status tell_stack(worker_link *link, void *arg, error *err) {
+    (void)arg;
+    char place[32];
+    snprintf(place, sizeof place, "%zu", (size_t)((uintptr_t)__builtin_frame_address(0) % 4096));
+    return worker_send(link, place, strlen(place), err);
+}
+
+/* However deep the stack is that a worker begins on, as with a longer environment. */
+static void the_stack_has_its_place(void **state) {
+    (void)state;
+    inbox in = {0};
+    worker_options options = options_for(&in);
+    char first[64] = "";
+    for (size_t deeper = 1; deeper < 3000; deeper += 700) {
+        volatile char *aside = __builtin_alloca(deeper);
+        aside[0] = 0;
+        text_clear(&in.all);
+        in.all = (text){0};
+        worker_outcome out;
+        assert_int_equal(worker_run(&options, tell_stack, NULL, &out, NULL), ASSAY_OK);
+        if (deeper == 1) {
+            snprintf(first, sizeof first, "%s", text_get(&in.all));
+        }
+        assert_string_equal(text_get(&in.all), first);
+    }
+    text_clear(&in.all);
+}
+
 #define WATCHED(test) cmocka_unit_test_setup_teardown(test, fds_before, nothing_is_left)
 
 int main(void) {
@@ -466,7 +495,7 @@ int main(void) {
         WATCHED(the_pipe_may_hold_anything), WATCHED(a_flood_hides_no_deadline),
         WATCHED(memory_has_a_limit),       WATCHED(a_refused_message_ends_it),
         WATCHED(an_interrupt_ends_it),     WATCHED(its_children_go_with_it),
-        WATCHED(the_worker_is_by_itself),
+        WATCHED(the_worker_is_by_itself),  WATCHED(the_stack_has_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "lab/measure/worker.h"
 
 #include "base/text.h"
+#include "lab/measure/stack_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,6 +118,18 @@ static void quiet_streams(void) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
+/* A body with what it is given. */
+typedef struct body_call {
+    worker_body body;
+    worker_link *link;
+    void *arg;
+} body_call;
+
+static status run_body(void *call, error *err) {
+    const body_call *c = call;
+    return c->body(c->link, c->arg, err);
+}
+
 /* Never returns. */
 static void work(int fd, pid_t supervisor, const worker_options *options, worker_body body, void *arg) {
     setpgid(0, 0);
@@ -129,7 +142,7 @@ static void work(int fd, pid_t supervisor, const worker_options *options, worker
     limit_memory(options->memory_bytes);
     worker_link link = {.fd = fd, .point = -1};
     error err = {0};
-    status result = body(&link, arg, &err);
+    status result = stack_placed(run_body, &(body_call){body, &link, arg}, &err);
     if (result == ASSAY_OK) {
         /* Said, not only left: somebody's code below the body may call exit(0). */
         _exit(send_frame(&link, FRAME_DONE, NULL, 0, NULL) == ASSAY_OK ? EXIT_SUCCESS : EXIT_FAILURE);
