@@ -12,7 +12,8 @@
 
 /* What is gone over in columns at a time. What is read where it lies: whole rows, if they are no longer, since parts of them take longer
    to read, and more of them, since no block is read twice. */
-enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 512 };
+enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 512,
+       APART = REDUCE_APART_BYTES / sizeof(float) };
 
 typedef struct moment {
     double n, mean, m2;
@@ -313,7 +314,7 @@ static int64_t most_rows(const reduce_shape *s) {
 
 /* A block of columns' moments, in double and ready to merge. */
 typedef struct column_moments {
-    double mean[HALF_COLUMNS], m2[HALF_COLUMNS];
+    double mean[HALF_COLUMNS + APART], m2[HALF_COLUMNS + APART];
     double n;
 } column_moments;
 
@@ -335,7 +336,7 @@ static void columns_of_block(const reduce_shape *s, const char *at, int64_t rows
 static void columns_of_range(const variance *v, const char *in, int64_t n, int64_t from, int64_t to, column_moments *m) {
     const reduce_shape *s = &v->s;
     const loop *l = &s->reduced;
-    alignas(64) float mean[HALF_COLUMNS], m2[HALF_COLUMNS]; /* or so many doubles as others take */
+    alignas(64) float mean[HALF_COLUMNS + APART], m2[HALF_COLUMNS + APART]; /* or so many doubles as others take */
     _Static_assert(sizeof mean >= COLUMNS * sizeof(double) && sizeof mean >= DIRECT_COLUMN_BYTES, "room for all columns");
     int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], row_stride = l->strides[0][0];
     int64_t most = most_rows(s);
