@@ -78,6 +78,32 @@ static void share_rows_of_halves(const extreme *e, int64_t from, int64_t to) {
     }
 }
 
+/* Short rows that are read where they lie: many in one call. */
+static bool has_short_rows(const extreme *e) {
+    const reduce_shape *s = &e->s;
+    int64_t size = (int64_t)s->l->size;
+    return s->l->place_short != NULL && s->in == s->l->type && e->out == s->in && s->reduced.numel <= ROW_SHORT_PLACED &&
+           nest_runs(&s->reduced) == 1 && s->reduced.strides[0][0] == size && s->kept.strides[0][0] % size == 0;
+}
+
+static void share_short_rows(const extreme *e, int64_t from, int64_t to) {
+    enum { ROWS = 64 };
+    const loop *kept = &e->s.kept;
+    int64_t size = (int64_t)e->s.l->size, stride = kept->strides[0][0], index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS], rows;
+    int32_t places[ROWS];
+    for (int64_t i = from; i < to; i += rows) {
+        loop_seek(kept, i, index, offset);
+        rows = kept->sizes[0] - index[0] < to - i ? kept->sizes[0] - index[0] : to - i;
+        rows = rows < ROWS ? rows : ROWS;
+        const char *at = kept->data[0] + offset[0];
+        e->s.l->place_short(places, at, rows, stride / size, e->s.reduced.numel, e->smallest);
+        for (int64_t r = 0; r < rows; r++) {
+            memcpy(kept->data[1] + offset[1] + r * kept->strides[1][0], at + r * stride + places[r] * size, sizeof(float));
+            *(int64_t *)(void *)(kept->data[2] + offset[2] + r * kept->strides[2][0]) = places[r];
+        }
+    }
+}
+
 static void share_rows(const void *context) {
     const extreme *e = context;
     const reduce_shape *s = &e->s;
@@ -87,6 +113,10 @@ static void share_rows(const void *context) {
     parallel_share(s->kept.numel, 1, &from, &to);
     if (s->halves != NULL) {
         share_rows_of_halves(e, from, to);
+        return;
+    }
+    if (has_short_rows(e)) {
+        share_short_rows(e, from, to);
         return;
     }
     for (int64_t i = from; i < to; i++) {
@@ -194,12 +224,12 @@ static void join_partials(const extreme *e) {
     }
 }
 
-/* Whether whole rows lie one behind the other. */
-static bool goes_by_quarters(const extreme *e) {
+/* Whether rows of columns are read where they lie, several together. */
+static bool goes_by_fours(const extreme *e) {
     const reduce_shape *s = &e->s;
-    int64_t size = (int64_t)s->l->size, columns = s->kept.sizes[0];
-    return s->l->place_rows != NULL && s->in == s->l->type && s->kept.strides[0][0] == size && columns <= COLUMNS &&
-           columns >= REDUCE_MIN_COLUMNS && s->reduced.strides[0][0] == columns * size && nest_runs(&s->reduced) == 1;
+    int64_t size = (int64_t)s->l->size;
+    return s->l->place_rows != NULL && s->in == s->l->type && s->kept.strides[0][0] == size && s->reduced.strides[0][0] % size == 0 &&
+           nest_runs(&s->reduced) == 1;
 }
 
 static void share_columns(const void *context) {
@@ -211,7 +241,7 @@ static void share_columns(const void *context) {
     alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double) + REDUCE_APART_BYTES];
     alignas(64) int64_t places[COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    bool by_quarters = goes_by_quarters(e);
+    bool by_fours = goes_by_fours(e);
     parallel_share(kept->numel / columns * blocks, 1, &from, &to);
     for (int64_t u = from; u < to; u++) {
         int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
@@ -219,9 +249,10 @@ static void share_columns(const void *context) {
         const char *at = kept->data[0] + offset[0];
         s->l->load(best, at, s->in, stride, n);
         memset(places, 0, (size_t)n * sizeof *places);
-        bool is_done = by_quarters && s->l->place_rows(best, places, at, s->reduced.numel, n, e->smallest);
+        bool may_do = by_fours && n >= REDUCE_MIN_COLUMNS;
+        bool is_done = may_do && s->l->place_rows(best, places, at, s->reduced.numel, row_stride / (int64_t)s->l->size, n, e->smallest);
         int64_t first = is_done ? s->reduced.numel / 4 * 4 : 1;
-        if (by_quarters && !is_done) {
+        if (may_do && !is_done) {
             s->l->load(best, at, s->in, stride, n);
             memset(places, 0, (size_t)n * sizeof *places);
         }

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-enum { ROW_BLOCK = 2048 };
+enum { ROW_BLOCK = 2048, ROW_SHORT_PLACED = 256 };
 
 /* What a fold does with each element. */
 typedef enum row_kind {
@@ -239,9 +239,11 @@ typedef struct row_loops {
     void (*into[ROW_KINDS])(void *total, const void *x, int64_t n);
     /* The first largest (smallest) or first NaN of a row of ROW_BLOCK elements at most. */
     int64_t (*place)(const void *x, int64_t n, bool smallest);
-    /* Of four times rows / 4 rows of n columns, 16 at least, that lie one behind the other, INT32_MAX at most: what beats best, which the first
+    /* The same of rows of ROW_SHORT_PLACED elements at most, row_stride elements apart. NULL where there is no such loop. */
+    void (*place_short)(int32_t *places, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest);
+    /* Of four times rows / 4 rows of n columns, 16 at least, `stride` elements apart, INT32_MAX at most: what beats best, which the first
        row is, and where (int32), which is 0. False: there is a NaN, and those mean nothing. NULL where there is no such loop. */
-    bool (*place_rows)(void *best, void *where, const void *x, int64_t rows, int64_t n, bool smallest);
+    bool (*place_rows)(void *best, void *where, const void *x, int64_t rows, int64_t stride, int64_t n, bool smallest);
     /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
     void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
     void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */

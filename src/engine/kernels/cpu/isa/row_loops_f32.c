@@ -149,4 +149,4 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
 #include "engine/kernels/cpu/isa/row_loops_real.h"
 
 extern const row_loops ISA_SYMBOL(row_loops_f32);
-const row_loops ISA_SYMBOL(row_loops_f32) = {.type = ASSAY_F32, .place_rows = place_rows, REAL_ROW_LOOPS, COMMON_ROW_LOOPS};
+const row_loops ISA_SYMBOL(row_loops_f32) = {.type = ASSAY_F32, .place_short = place_short, .place_rows = place_rows, REAL_ROW_LOOPS, COMMON_ROW_LOOPS};

@@ -135,6 +135,88 @@ static int64_t place_of_float(const void *x, int64_t n, bool smallest) {
     return at >= 0 ? at : place_of_extreme(x, n, smallest);
 }
 
+/* The lanes of x that are y, the first of which is at *at. */
+static inline __attribute__((always_inline)) bool lanes_find(lanes_f32 x, lanes_f32 y, int32_t *at) {
+#if defined(__AVX512F__)
+    const uint32_t same = _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
+#elif defined(__AVX2__)
+    const uint32_t same = (uint32_t)_mm256_movemask_ps((__m256)(x == y));
+#else
+    int32_t lane[LANES];
+    lanes_i32 equal = x == y;
+    uint32_t same = 0;
+    memcpy(lane, &equal, sizeof lane);
+    for (uint32_t i = 0; i < LANES; i++) {
+        same |= (uint32_t)(lane[i] & 1) << i;
+    }
+#endif
+    *at = same != 0 ? __builtin_ctz(same) : 0;
+    return same != 0;
+}
+
+static inline __attribute__((always_inline)) lanes_f32 lanes_most(lanes_f32 a, lanes_f32 b, bool smallest) {
+#if defined(__AVX512F__)
+    return (lanes_f32)(smallest ? _mm512_min_ps((__m512)a, (__m512)b) : _mm512_max_ps((__m512)a, (__m512)b));
+#else
+    lanes_i32 beats = smallest ? b < a : b > a;
+    return (lanes_f32)((beats & (lanes_i32)b) | (~beats & (lanes_i32)a));
+#endif
+}
+
+/* The most of all lanes, in each. */
+static inline __attribute__((always_inline)) lanes_f32 lanes_most_of_all(lanes_f32 x, bool smallest) {
+    lanes_i32 lane;
+    int32_t other[LANES];
+    for (int step = LANES / 2; step > 0; step /= 2) {
+        for (int i = 0; i < LANES; i++) {
+            other[i] = i ^ step;
+        }
+        memcpy(&lane, other, sizeof lane);
+        x = lanes_most(x, __builtin_shuffle(x, lane), smallest);
+    }
+    return x;
+}
+
+/* A row of n >= LANES: what is largest first, then where. */
+static inline __attribute__((always_inline)) int32_t place_in_short(const float *x, int64_t n, bool smallest) {
+    lanes_f32 last = lanes_at(x + n - LANES), most = last;
+    lanes_mask odd = lanes_nan(last, last);
+    int32_t at;
+    int64_t i = 0;
+    for (; i + LANES <= n - 1; i += LANES) {
+        lanes_f32 these = lanes_at(x + i);
+        odd |= lanes_nan(these, these);
+        most = lanes_most(most, these, smallest);
+    }
+    if (lanes_any(odd)) {
+        return (int32_t)place_of_extreme(x, n, smallest);
+    }
+    most = lanes_most_of_all(most, smallest);
+    for (i = 0; i + LANES <= n - 1; i += LANES) {
+        if (lanes_find(lanes_at(x + i), most, &at)) {
+            return (int32_t)i + at;
+        }
+    }
+    lanes_find(last, most, &at);
+    return (int32_t)(n - LANES) + at;
+}
+
+static inline __attribute__((always_inline)) void place_shorts(int32_t *places, const float *x, int64_t rows, int64_t row_stride, int64_t n,
+                                                               bool smallest) {
+    for (int64_t r = 0; r < rows; r++) {
+        const float *row = x + r * row_stride;
+        places[r] = n >= LANES ? place_in_short(row, n, smallest) : (int32_t)place_of_extreme(row, n, smallest);
+    }
+}
+
+static void place_short(int32_t *places, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool smallest) {
+    if (smallest) {
+        place_shorts(places, x, rows, row_stride, n, true);
+    } else {
+        place_shorts(places, x, rows, row_stride, n, false);
+    }
+}
+
 /* --- columns ---------------------------------------------------------------------------------------------------------------- */
 
 /* Four rows of n >= LANES columns, `apart` elements from each other, the places of which begin at `at` and lie `on` from each other. */
@@ -157,17 +239,22 @@ static inline __attribute__((always_inline)) void place_four_rows(float *best, i
     *odd = any;
 }
 
-/* Rows one behind the other, by quarters (quarter_rows): places do not come in order, so that an equal one further up counts. */
-static inline __attribute__((always_inline)) bool place_quarters(float *best, int32_t *where, const float *x, int64_t rows, int64_t n,
-                                                                 bool smallest) {
-    int64_t quarter = rows / 4;
+/* Rows one behind the other, by quarters (quarter_rows): places do not come in order, so that an equal one further up counts. Others as they
+   come, four at a time, those behind them asked for. */
+static inline __attribute__((always_inline)) bool place_fours(float *best, int32_t *where, const float *x, int64_t rows, int64_t stride,
+                                                              int64_t n, bool smallest) {
+    const int64_t fours = rows / 4;
     lanes_mask odd = lanes_nan(lanes_at(x), lanes_at(x));
-    for (int64_t r = 0; r < quarter; r++) {
-        place_four_rows(best, where, x + r * n, quarter * n, n, (int32_t)r, (int32_t)quarter, smallest, &odd);
+    for (int64_t r = 0; r < fours && stride == n; r++) {
+        place_four_rows(best, where, x + r * n, fours * n, n, (int32_t)r, (int32_t)fours, smallest, &odd);
+    }
+    for (int64_t r = 0; r < 4 * fours && stride != n; r += 4) {
+        ask_for_rows((const float *)((uintptr_t)x + (uintptr_t)((r + 4) * stride) * sizeof *x), stride, n);
+        place_four_rows(best, where, x + r * stride, stride, n, (int32_t)r, 1, smallest, &odd);
     }
     return !lanes_any(odd);
 }
 
-static bool place_rows(void *best, void *where, const void *x, int64_t rows, int64_t n, bool smallest) {
-    return smallest ? place_quarters(best, where, x, rows, n, true) : place_quarters(best, where, x, rows, n, false);
+static bool place_rows(void *best, void *where, const void *x, int64_t rows, int64_t stride, int64_t n, bool smallest) {
+    return smallest ? place_fours(best, where, x, rows, stride, n, true) : place_fours(best, where, x, rows, stride, n, false);
 }
