@@ -285,6 +285,8 @@ void emit_fetches(emitter *m, int phase, int64_t lanes) {
         turns += share_of_phase(m, p);
     }
     const int64_t share = share_of_phase(m, phase);
+    /* Rows apart are asked for a row ahead, as much as what columns come to takes of the nearest cache already. */
+    const bool is_far_off = asks_far(m) || emit_passes_rows(m) || emit_takes_turns(m, phase) || asks_for_next(m) || walks_rows(m, phase);
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         int reads[EXPR_MAX_READS];
@@ -315,7 +317,7 @@ void emit_fetches(emitter *m, int phase, int64_t lanes) {
                      (long long)(k->variables[k->vector].size - ahead), (long long)ahead, (long long)jump, (long long)bytes);
         }
         if (last > first) {
-            emit_address_call(m, asks_far(m) || emit_passes_rows(m) || emit_takes_turns(m, phase) || asks_for_next(m) ? "fetch_far(" : "fetch_soon(", e->buffer, e->at, after);
+            emit_address_call(m, is_far_off ? "fetch_far(" : "fetch_soon(", e->buffer, e->at, after);
         }
     }
 }

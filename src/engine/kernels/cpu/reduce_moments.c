@@ -257,6 +257,10 @@ static void run_short_rows(const variance *v, int64_t from, int64_t to) {
             continue;
         }
         v->s.l->moments_short(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
+        if (v->s.l->type == ASSAY_F32 && n > 0) {
+            put_floats(v, kept, offset, mean, m2, rows);
+            continue;
+        }
         for (int64_t i = 0; i < rows; i++) {
             put(v, kept, offset, (moment){n, mean[i], m2[i]});
             for (int o = 1; o < kept->n_operands; o++) {
