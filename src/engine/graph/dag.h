@@ -199,6 +199,8 @@ typedef struct sample_parts {
    columns, so that a part is gone over once, about numbers near its means (variances over the first of [32768, 1024] floats take 3.0 ms
    so, and 6.1). 0, and nothing: in steps of its own. */
 int64_t v_by_samples(dag *g, val x, uint64_t dims, sample_parts *out);
+/* The largest or smallest elements, whose places along the same dimensions are looked for as well: in one step, as those are. */
+val v_beside_places(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
 /* The sum of x, products of v_factor's, that an operator which is a matrix product comes to. Bf16 is multiplied as the processor does
    it, which may take subnormal numbers for 0; of other sums of products that is not expected. */
 val v_sum_of_factors(dag *g, val x, uint64_t dims);

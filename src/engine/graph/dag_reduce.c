@@ -321,7 +321,10 @@ static val only_element(dag *g, reduction how, val x, int ndim, const int64_t *s
     return how == RED_SUM && t != ASSAY_B8 ? v_2(g, FN_ADD, element, v_int(g, t, 0)) : element;
 }
 
-static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, bool of_factors, bool alone) {
+/* Who else goes over the elements: anyone may; nobody is expected to; someone who does it in one step, so that this does too. */
+typedef enum beside { BESIDE_ANY, BESIDE_NONE, BESIDE_WHOLE } beside;
+
+static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, bool of_factors, beside others) {
     if (dag_stopped(g)) {
         return (val){0};
     }
@@ -345,23 +348,28 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
     val result = x;
     if (reduced == 1 && dims != 0 && !places && !of_factors) {
         result = only_element(g, how, x, ndim, sizes);
-    } else if ((dims != 0 || places) && !sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
-        !split_rows(g, how, x, dims, alone, &result) && !split_samples(g, how, x, dims, alone, &result)) {
+    } else if ((dims != 0 || places) && (others == BESIDE_WHOLE ||
+               (!sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
+                !split_rows(g, how, x, dims, others == BESIDE_NONE, &result) && !split_samples(g, how, x, dims, others == BESIDE_NONE, &result)))) {
         result = reduce_by(g, how, x, dims, of_factors);
     }
     return keepdim ? v_reshape(g, result, n.ndim, kept) : result;
 }
 
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
-    return reduce(g, how, x, dims, keepdim, false, false);
+    return reduce(g, how, x, dims, keepdim, false, BESIDE_ANY);
 }
 
 val v_sum_alone(dag *g, val x, uint64_t dims, bool keepdim) {
-    return reduce(g, RED_SUM, x, dims, keepdim, false, true);
+    return reduce(g, RED_SUM, x, dims, keepdim, false, BESIDE_NONE);
+}
+
+val v_beside_places(dag *g, reduction how, val x, uint64_t dims, bool keepdim) {
+    return reduce(g, how, x, dims, keepdim, false, BESIDE_WHOLE);
 }
 
 val v_sum_of_factors(dag *g, val x, uint64_t dims) {
-    return reduce(g, RED_SUM, x, dims, false, true, false);
+    return reduce(g, RED_SUM, x, dims, false, true, BESIDE_ANY);
 }
 
 val v_scan(dag *g, reduction how, val x, int dim) {

@@ -245,7 +245,7 @@ static void extreme_of(dag *g, const op_call *call, reduction value, reduction p
         v_refuse(g, "dimensions out of range");
         return;
     }
-    v_result(g, 0, v_reduce(g, value, x, mask, sum_keepdim(call)));
+    v_result(g, 0, (dim >= 0 && mask != 0 ? v_beside_places : v_reduce)(g, value, x, mask, sum_keepdim(call)));
     if (dim >= 0) {
         v_result(g, 1, mask != 0 ? v_reduce(g, place, x, mask, sum_keepdim(call)) : v_int(g, ASSAY_I64, 0));
     }
