@@ -309,7 +309,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     bool are_halves = s->type[NORM_X] == s->type[NORM_OUT] && (s->type[NORM_X] == ASSAY_F16 || s->type[NORM_X] == ASSAY_BF16);
     bool are_dense = s->positions.strides[NORM_X][0] == (int64_t)sizeof(uint16_t) && s->positions.strides[NORM_OUT][0] == (int64_t)sizeof(uint16_t);
     s->halves = are_halves && are_dense ? row_halves_for(s->type[NORM_X]) : NULL;
-    s->streams = s->by_columns ? !s->is_backward && is_middling(s) : can_stream(s, n_operands);
+    s->streams = s->by_columns ? is_middling(s) : can_stream(s, n_operands);
     choose_ring(s, n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);
