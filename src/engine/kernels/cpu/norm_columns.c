@@ -140,7 +140,7 @@ static void group_moments(const channel_norm *s, int64_t n, const channel_moment
 
 /* A thread's k-th row of C numbers. */
 static char *factors(const channel_norm *s, int k) {
-    int64_t bytes = (s->C * (int64_t)s->l->size + 63) / 64 * 64;
+    int64_t bytes = (s->C * (int64_t)s->l->size + 63) / 64 * 64 + APART_BYTES;
     return s->columns + omp_get_thread_num() * s->columns_bytes + k * bytes;
 }
 
