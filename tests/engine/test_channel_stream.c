@@ -22,17 +22,30 @@ static const big shapes[] = {
     /* short rows, several channels at a time, the last ones fewer; shared by threads and not */
     {ASSAY_F32, 333, 131, 196, 0},  {ASSAY_BF16, 701, 257, 49, 0},   {ASSAY_F64, 150, 140, 225, 0},  {ASSAY_F32, 1201, 37, 200, 0},
     {ASSAY_F16, 90, 203, 500, 0},   {ASSAY_F32, 60, 640, 225, 32},   {ASSAY_BF16, 50, 960, 196, 16},
+    /* rows of channels: whole ones at a time, parts, few others; that fill lines of memory or not */
+    {ASSAY_F32, 2600, 1024, 1, 0},  {ASSAY_F32, 1301, 2100, 1, 0},   {ASSAY_F64, 2001, 701, 1, 0},  {ASSAY_BF16, 5001, 515, 1, 0},
+    {ASSAY_F32, 40, 1030, 1, 0},    {ASSAY_F32, 300, 300, 1, 0},
     /* what caches hold */
     {ASSAY_F32, 3, 5, 1031, 0},     {ASSAY_BF16, 3, 5, 1031, 0},     {ASSAY_F16, 2, 7, 700, 0},      {ASSAY_F64, 2, 5, 1100, 0},
     {ASSAY_BF16, 2, 12, 900, 3},    {ASSAY_F16, 1, 4, 5003, 2},
 };
+
+/* The same of channels that lie together. */
+static const big channels_last[] = {
+    {ASSAY_F32, 7, 515, 700, 0},    {ASSAY_F32, 9, 96, 3000, 0},     {ASSAY_F16, 5, 1030, 601, 0},  {ASSAY_BF16, 9, 130, 2100, 0},
+    {ASSAY_F32, 3, 640, 1100, 32},  {ASSAY_BF16, 4, 512, 1050, 16},
+};
+
+static bool is_last(const big *b) {
+    return b >= channels_last && b < channels_last + countof(channels_last);
+}
 
 static double load(const tensor *t, int64_t i) {
     return element_load(t->dtype, tensor_data(t) + i * (int64_t)dtype_size(t->dtype));
 }
 
 static int64_t place(const big *b, int64_t n, int64_t c, int64_t i) {
-    return (n * b->c + c) * b->s + i;
+    return is_last(b) ? (n * b->s + i) * b->c + c : (n * b->c + c) * b->s + i;
 }
 
 /* What shares a statistic with channel c of sample n. */
@@ -133,13 +146,15 @@ static void check_params(const big *b, const terms *t, const outputs *backward, 
     check_number(b, "running variance", c, 0, load(running[1], c), 0.9 + 0.1 * var * n / (n - 1), near * (1 + var));
 }
 
-static void check_channels(kit *k) {
-    for (size_t case_at = 0; case_at < countof(shapes); case_at++) {
-        const big *b = &shapes[case_at];
+static void check_channels(kit *k, const big *list, size_t n_list) {
+    for (size_t case_at = 0; case_at < n_list; case_at++) {
+        const big *b = &list[case_at];
         bool is_batch = b->groups == 0;
-        int64_t sizes[] = {b->n, b->c, b->s}, stats = is_batch ? b->c : b->n * b->groups, far = b->c - 1;
+        int64_t sizes[] = {b->n, b->c, b->s, 1}, stats = is_batch ? b->c : b->n * b->groups, far = b->c - 1;
         dtype wide = b->type == ASSAY_F64 ? ASSAY_F64 : ASSAY_F32;
-        tensor *x = kit_tensor(k, b->type, 3, sizes, NULL), *dy = kit_tensor(k, b->type, 3, sizes, NULL);
+        const int64_t last[] = {b->c * b->s, 1, b->c, b->c}, *strides = is_last(b) ? last : NULL;
+        const int ndim = is_last(b) ? 4 : 3; /* only then do results lie so */
+        tensor *x = kit_tensor(k, b->type, ndim, sizes, strides), *dy = kit_tensor(k, b->type, ndim, sizes, strides);
         tensor *weight = vector(k, wide, b->c), *bias = vector(k, wide, b->c);
         double off = dtype_size(b->type) == 2 ? 40 : 1000; /* squares of the elements themselves would cancel */
         for (int64_t i = 0; i < b->n * b->s; i++) {
@@ -165,6 +180,9 @@ static void check_channels(kit *k) {
             run(k, "native_group_norm_backward",
                 (arg[]){arg_tensor(dy), arg_tensor(x), arg_tensor(&forward.items[1]), arg_tensor(&forward.items[2]), arg_tensor(weight), n,
                         c, s, group, mask}, 10, &backward);
+        }
+        for (int d = 0; d < 3; d++) { /* places are the same in all */
+            assert_true(sizes[d] == 1 || (forward.items[0].strides[d] == x->strides[d] && backward.items[0].strides[d] == x->strides[d]));
         }
         int64_t looked_at[] = {0, b->c / 2, far};
         for (size_t l = 0; l < countof(looked_at); l++) {
@@ -192,15 +210,20 @@ static void check_channels(kit *k) {
     }
 }
 
+static void check_all(kit *k) {
+    check_channels(k, shapes, countof(shapes));
+    check_channels(k, channels_last, countof(channels_last));
+}
+
 static void channels_agree(void **state) {
-    check_channels(*state);
+    check_all(*state);
 }
 
 /* Threads that share channels' samples. */
 static void channels_of_more_threads_agree(void **state) {
     const int threads = omp_get_max_threads();
     omp_set_num_threads(3);
-    check_channels(*state);
+    check_all(*state);
     omp_set_num_threads(threads);
 }
 
@@ -210,7 +233,7 @@ static void channels_of_one_thread_agree(void **state) {
     omp_set_num_threads(2);
 #pragma omp parallel num_threads(2)
 #pragma omp single
-    check_channels(*state);
+    check_all(*state);
     omp_set_num_threads(threads);
 }
 

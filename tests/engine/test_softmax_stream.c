@@ -21,6 +21,8 @@ static const big shapes[] = {
     {ASSAY_BF16, 17000, 1031, 1}, {ASSAY_F16, 600, 30522, 1}, {ASSAY_F16, 130000, 131, 1},
     {ASSAY_BF16, 17, 512, 2048},  {ASSAY_F16, 7, 517, 5472},    {ASSAY_BF16, 5, 3, 1120128}, {ASSAY_BF16, 140, 40, 3008},
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 17, 1000, 1000},  {ASSAY_BF16, 9, 700, 2761},  {ASSAY_F16, 66, 37, 7009},
+    /* columns of which a core's own cache holds too few */
+    {ASSAY_F32, 1, 6000, 448},    {ASSAY_F32, 2, 9001, 201},    {ASSAY_F64, 1, 5003, 130},   {ASSAY_BF16, 1, 20000, 165},
     /* what a cache holds: of columns, by the same steps */
     {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F32, 2, 520, 1024},
     {ASSAY_F64, 3, 40, 200},      {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},    {ASSAY_BF16, 4, 517, 1031},
@@ -133,6 +135,8 @@ static const big gradients[] = {
     {ASSAY_F64, 7, 65, 9999},  {ASSAY_F32, 8300, 1031, 1}, {ASSAY_F32, 9000, 1000, 1}, {ASSAY_F64, 4300, 1024, 1},
     {ASSAY_BF16, 17000, 1024, 1}, {ASSAY_F16, 16500, 1031, 1}, {ASSAY_BF16, 17, 512, 2048}, {ASSAY_F16, 17, 512, 2048},
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 60, 40, 7008},    {ASSAY_F16, 9, 700, 2761},
+    {ASSAY_F32, 2, 4096, 512},    {ASSAY_F32, 1, 5003, 501},    {ASSAY_F64, 1, 3001, 513},   {ASSAY_BF16, 1, 9001, 513},
+    {ASSAY_F32, 1, 4096, 256},    {ASSAY_F16, 2, 8192, 256},
     {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F64, 3, 40, 200},
     {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},     {ASSAY_F32, 2, 520, 1024},   {ASSAY_BF16, 40, 64, 64},
     {ASSAY_F32, 61, 1031, 1},     {ASSAY_F32, 3, 131, 1},       {ASSAY_F64, 41, 517, 1},     {ASSAY_BF16, 71, 1031, 1},

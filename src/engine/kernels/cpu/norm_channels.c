@@ -83,7 +83,7 @@ static bool make_memory(channel_norm *s, arena *memory) {
         made = s->columns != NULL;
     }
     if (made && s->by_columns) {
-        s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * 64;
+        s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * (64 + 256); /* rows apart: norm_columns.c */
         s->partials = arena_make(memory, (size_t)s->threads * (size_t)s->C, sizeof *s->partials);
         s->columns = arena_make(memory, (size_t)s->threads, (size_t)s->columns_bytes);
         made = s->partials != NULL && s->columns != NULL;
@@ -309,7 +309,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     bool are_halves = s->type[NORM_X] == s->type[NORM_OUT] && (s->type[NORM_X] == ASSAY_F16 || s->type[NORM_X] == ASSAY_BF16);
     bool are_dense = s->positions.strides[NORM_X][0] == (int64_t)sizeof(uint16_t) && s->positions.strides[NORM_OUT][0] == (int64_t)sizeof(uint16_t);
     s->halves = are_halves && are_dense ? row_halves_for(s->type[NORM_X]) : NULL;
-    s->streams = s->by_columns ? !s->is_backward && is_middling(s) : can_stream(s, n_operands);
+    s->streams = s->by_columns ? is_middling(s) : can_stream(s, n_operands);
     choose_ring(s, n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);

@@ -5,12 +5,16 @@
 #include "engine/kernels/cpu/norm_columns.h"
 
 #include "engine/kernels/cpu/parallel.h"
+#include "engine/kernels/cpu/streaming.h"
 
 #include <stdalign.h>
 #include <string.h>
 
-/* Rows of at most COLUMNS channels at a time: what is loaded and summed stays in the L1 cache. */
-enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256, FEW_COLUMNS = COLUMNS, TOGETHER = 1024 };
+/* Rows of at most COLUMNS channels at a time: what is loaded and summed stays in the L1 cache. What is read once and where it lies, for
+   moments: whole rows if they are no longer, and more of them. */
+enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256, FEW_COLUMNS = COLUMNS, TOGETHER = 1024,
+       DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, LEAST_DIRECT_ROWS = 64,
+       APART_BYTES = 256 /* behind what columns come to: see REDUCE_APART_BYTES */ };
 
 /* The rows [from, to) of a nest at some base, one after another. */
 typedef struct row_range {
@@ -58,19 +62,37 @@ static const void *fetch(const channel_norm *s, int k, void *buffer, int64_t off
 
 /* --- statistics --------------------------------------------------------------------------------------------------------------- */
 
+/* Loops that read halves where they lie; NULL: others. */
+static const row_halves *halves_of(const channel_norm *s) {
+    return s->l->type == ASSAY_F32 && dtype_size(s->type[NORM_X]) == sizeof(uint16_t) ? row_halves_for(s->type[NORM_X]) : NULL;
+}
+
+static bool are_direct(const channel_norm *s) {
+    return halves_of(s) != NULL || (s->type[NORM_X] == s->l->type && s->rows.strides[NORM_X][0] % (int64_t)s->l->size == 0);
+}
+
 /* Moments of n channels from channel c on, over rows [from, to) of sample n_sample. */
 static void column_moments(const channel_norm *s, int64_t sample, int64_t from, int64_t to, int64_t c, int64_t n,
                            channel_moment *out) {
-    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)], mean[COLUMNS * sizeof(double)], m2[COLUMNS * sizeof(double)];
-    double means[COLUMNS] = {0}, squares[COLUMNS] = {0}, count = 0;
+    enum { MOST = DIRECT_COLUMN_BYTES / sizeof(float), APART = APART_BYTES / sizeof(double) };
+    alignas(64) char buffer[ROWS * COLUMNS * sizeof(double)], mean[DIRECT_COLUMN_BYTES + APART_BYTES], m2[DIRECT_COLUMN_BYTES + APART_BYTES];
+    double means[MOST + APART], squares[MOST + APART], count = 0;
     int64_t size = (int64_t)s->l->size, stride = s->rows.strides[NORM_X][0], offset[LOOP_MAX_OPERANDS], rows;
-    bool is_direct = s->type[NORM_X] == s->l->type && stride % size == 0;
-    for (row_range r = range_start(s, sample, from, to); (rows = range_next(&r, ROWS, offset)) > 0;) {
+    const row_halves *halves = halves_of(s);
+    bool is_direct = are_direct(s);
+    int64_t most = is_direct && to - from >= LEAST_DIRECT_ROWS ? DIRECT_ROWS : ROWS;
+    memset(means, 0, (size_t)n * sizeof *means);
+    memset(squares, 0, (size_t)n * sizeof *squares);
+    for (row_range r = range_start(s, sample, from, to); (rows = range_next(&r, most, offset)) > 0;) {
         const char *at = s->data[NORM_X] + offset[NORM_X] + c * s->c_stride[NORM_X];
         for (int64_t k = 0; !is_direct && k < rows; k++) {
             s->l->load(buffer + k * n * size, at + k * stride, s->type[NORM_X], s->c_stride[NORM_X], n);
         }
-        s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? stride / size : n, n, mean, m2);
+        if (halves != NULL) {
+            halves->moments_columns(at, rows, stride / (int64_t)sizeof(uint16_t), n, (float *)(void *)mean, (float *)(void *)m2);
+        } else {
+            s->l->moments_columns(is_direct ? at : buffer, rows, is_direct ? stride / size : n, n, mean, m2);
+        }
         s->l->moments_merge(means, squares, mean, m2, count, (double)rows, n);
         count += (double)rows;
     }
@@ -80,8 +102,10 @@ static void column_moments(const channel_norm *s, int64_t sample, int64_t from, 
 }
 
 static void all_moments(const channel_norm *s, int64_t sample, int64_t from, int64_t to, channel_moment *out) {
-    for (int64_t c = 0; c < s->C; c += COLUMNS) {
-        column_moments(s, sample, from, to, c, s->C - c < COLUMNS ? s->C - c : COLUMNS, out + c);
+    bool is_once = are_direct(s) && to - from >= LEAST_DIRECT_ROWS;
+    int64_t columns = is_once ? DIRECT_COLUMN_BYTES / (int64_t)s->l->size : COLUMNS;
+    for (int64_t c = 0; c < s->C; c += columns) {
+        column_moments(s, sample, from, to, c, s->C - c < columns ? s->C - c : columns, out + c);
     }
 }
 
@@ -116,8 +140,32 @@ static void group_moments(const channel_norm *s, int64_t n, const channel_moment
 
 /* A thread's k-th row of C numbers. */
 static char *factors(const channel_norm *s, int k) {
-    int64_t bytes = (s->C * (int64_t)s->l->size + 63) / 64 * 64;
+    int64_t bytes = (s->C * (int64_t)s->l->size + 63) / 64 * 64 + APART_BYTES;
     return s->columns + omp_get_thread_num() * s->columns_bytes + k * bytes;
+}
+
+/* Of channels from c on, so many at a time that whole lines of memory go past the caches. */
+static int64_t block_columns(const channel_norm *s, int64_t c, const char *out) {
+    int64_t begun = s->streams ? (int64_t)((uintptr_t)out % STREAM_LINE_BYTES) / (int64_t)dtype_size(s->type[NORM_OUT]) : 0;
+    return s->C - c < COLUMNS - begun ? s->C - c : COLUMNS - begun;
+}
+
+/* As row_target and row_put, of COLUMNS at most, where results may go past the caches. */
+static void *target(const channel_norm *s, char *buffer, char *out) {
+    return s->streams ? buffer : row_target(s->l, buffer, out, s->type[NORM_OUT], s->c_stride[NORM_OUT]);
+}
+
+static void put(const channel_norm *s, char *out, const void *made, int64_t n) {
+    alignas(64) char raw[COLUMNS * sizeof(double)];
+    if (!s->streams) {
+        row_put(s->l, out, s->type[NORM_OUT], s->c_stride[NORM_OUT], made, n);
+        return;
+    }
+    if (s->type[NORM_OUT] != s->l->type) {
+        s->l->store(raw, s->type[NORM_OUT], s->c_stride[NORM_OUT], made, n);
+        made = raw;
+    }
+    s->l->stream(out, made, (size_t)n * dtype_size(s->type[NORM_OUT]));
 }
 
 /* Whether rows of few channels lie one behind the other in what is read and written. */
@@ -167,13 +215,13 @@ static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, i
         return;
     }
     for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
-        for (int64_t c = 0; c < s->C; c += COLUMNS) {
-            int64_t n = s->C - c < COLUMNS ? s->C - c : COLUMNS;
+        for (int64_t c = 0, n; c < s->C; c += n) {
             char *out = s->data[NORM_OUT] + offset[NORM_OUT] + c * s->c_stride[NORM_OUT];
-            void *to_row = row_target(s->l, buffer, out, s->type[NORM_OUT], s->c_stride[NORM_OUT]);
+            n = block_columns(s, c, out);
+            void *to_row = target(s, buffer, out);
             const void *x = fetch(s, NORM_X, buffer, offset[NORM_X] + c * s->c_stride[NORM_X], n);
             s->l->affine(to_row, x, factor + c * size, plus + c * size, n);
-            row_put(s->l, out, s->type[NORM_OUT], s->c_stride[NORM_OUT], to_row, n);
+            put(s, out, to_row, n);
         }
     }
 }
@@ -273,15 +321,16 @@ static void apply_backward(const channel_norm *s, int64_t sample, int64_t from, 
     int64_t size = (int64_t)s->l->size, offset[LOOP_MAX_OPERANDS];
     gradient_factors(s, sample);
     for (row_range r = range_start(s, sample, from, to); range_next(&r, 1, offset) > 0;) {
-        for (int64_t c = 0; c < s->C; c += COLUMNS) {
-            int64_t n = s->C - c < COLUMNS ? s->C - c : COLUMNS, at = c * size;
+        for (int64_t c = 0, n; c < s->C; c += n) {
             char *out = s->data[NORM_OUT] + offset[NORM_OUT] + c * s->c_stride[NORM_OUT];
-            void *to_row = row_target(s->l, buffer, out, s->type[NORM_OUT], s->c_stride[NORM_OUT]);
+            const int64_t at = c * size;
+            n = block_columns(s, c, out);
+            void *to_row = target(s, buffer, out);
             const void *dy = fetch(s, NORM_DY, buffer, offset[NORM_DY] + c * s->c_stride[NORM_DY], n);
             const void *x = fetch(s, NORM_X, more, offset[NORM_X] + c * s->c_stride[NORM_X], n);
             s->l->channel_grad_columns(to_row, dy, x, factors(s, 0) + at, factors(s, 1) + at, factors(s, 2) + at,
                                        factors(s, 3) + at, n);
-            row_put(s->l, out, s->type[NORM_OUT], s->c_stride[NORM_OUT], to_row, n);
+            put(s, out, to_row, n);
         }
     }
 }
@@ -321,6 +370,7 @@ static void share_backward(const void *context) {
             apply_backward(s, n, 0, s->rows.numel);
         }
     }
+    s->l->settle();
 }
 
 void channel_columns_backward(const channel_norm *s) {

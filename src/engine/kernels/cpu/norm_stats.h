@@ -38,7 +38,7 @@ typedef struct channel_norm {
     int threads;
     int64_t block;  /* by rows: channels taken together */
     bool by_columns;
-    bool streams; /* the result goes past the caches; by columns, of few channels forward */
+    bool streams; /* the result goes past the caches */
     char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
     int64_t ring_bytes; /* a thread's */
     int64_t ring_piece; /* elements of a row taken at a time there */
