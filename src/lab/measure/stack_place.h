@@ -9,7 +9,7 @@ typedef status stack_work(void *arg, error *err);
 
 /* What the work answers, done with the stack at one and the same place within a page in every process. Else that is chance: arguments and
    environment lie before it, behind a random distance (Mytkowicz, Diwan, Hauswirth and Sweeney 2009), and how what a kernel has there lies
-   to its inputs can double its time. */
+   to its inputs can make it half as slow again. */
 status stack_placed(stack_work *work, void *arg, error *err);
 
 #endif

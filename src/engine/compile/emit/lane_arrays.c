@@ -8,8 +8,8 @@
 
 /* Lines of which a row's place in its page says the set in the nearest cache, and nearly all of what a load and a store before it are
    compared by. Arrays that lie alike in their pages meet in it, lane by lane: with two sums and their mean so on a Zen 4, a standard
-   deviation down [512, 1024] took five times as long in every fourteenth process, for what pages it happened to get; and an input whose
-   rows lie a few lines before them twice as long (2026-11). So long arrays begin at places of their own within a page, of which none is
+   deviation down [512, 1024] took five times as long at one place of the stack in fourteen, for the pages that lay there; and where the
+   input's rows lay a line before them 1.6 times as long (2026-11). So long arrays begin at places of their own within a page, of which none is
    soon behind the first three of device/cpu.c. */
 static const int PLACES[] = {3072, 3328, 3584, 3840, 1344, 1600, 1856, 2112};
 enum { N_PLACES = (int)(sizeof PLACES / sizeof *PLACES), LONG_BYTES = 1024 };
