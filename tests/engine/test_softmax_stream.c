@@ -23,6 +23,8 @@ static const big shapes[] = {
     {ASSAY_BF16, 4, 1024, 4101},  {ASSAY_F16, 17, 1000, 1000},  {ASSAY_BF16, 9, 700, 2761},  {ASSAY_F16, 66, 37, 7009},
     /* columns of which a core's own cache holds too few */
     {ASSAY_F32, 1, 6000, 448},    {ASSAY_F32, 2, 9001, 201},    {ASSAY_F64, 1, 5003, 130},   {ASSAY_BF16, 1, 20000, 165},
+    /* short lines, many in one call */
+    {ASSAY_F32, 66000, 128, 1},   {ASSAY_F32, 50001, 201, 1},
     /* what a cache holds: of columns, by the same steps */
     {ASSAY_F32, 4, 64, 128},      {ASSAY_F32, 3, 37, 257},      {ASSAY_F32, 8, 19, 4099},    {ASSAY_F32, 2, 520, 1024},
     {ASSAY_F64, 3, 40, 200},      {ASSAY_BF16, 5, 70, 161},     {ASSAY_F16, 6, 33, 1000},    {ASSAY_BF16, 4, 517, 1031},

@@ -99,6 +99,9 @@ static inline __attribute__((always_inline)) void softmax_some(short_rows *s, va
         pack less = (pack){0} + s->largest[r], e = exp_shifted_pack(pack_at(at + last) - less);
         e = pack_choose(own, e, (pack){0});
         made[packs - 1] = e;
+        for (int64_t k = 0; k < packs; k++) { /* while exponentials are made, the rows behind these come; they may lie outside */
+            __builtin_prefetch((const char *)((uintptr_t)(at + k * PACK) + (uintptr_t)(rows * n) * sizeof(value)));
+        }
         for (int64_t k = 0; k < packs - 1; k++) {
             pack more = exp_shifted_pack(pack_at(at + k * PACK) - less);
             if (!logarithm) {
