@@ -8,6 +8,7 @@
 #include "lab/measure/ceilings.h"
 #include "lab/measure/machine.h"
 #include "lab/measure/sample.h"
+#include "lab/measure/stack_place.h"
 #include "lab/stats/summary.h"
 
 #include <math.h>
@@ -167,6 +168,26 @@ static status measure(const op_table *table, backend *const *backends, const inp
     return result;
 }
 
+/* What all rows are measured with. */
+typedef struct rows {
+    const op_table *table;
+    backend *const *backends;
+    const inputs *set;
+    const ceiling_loops *loops;
+    dtype_mode mode;
+} rows;
+
+static status measure_all(void *all, error *err) {
+    const rows *r = all;
+    for (size_t i = 0; i < r->set->n_all; i++) {
+        const char *name = r->set->operators[r->set->all[i]->operator_position].name;
+        if (measure(r->table, r->backends, r->set->all[i], name, r->loops, r->mode, err) != ASSAY_OK) {
+            printf("%-38.38s %s\n", name, err->message);
+        }
+    }
+    return ASSAY_OK;
+}
+
 static status open_loops(int threads, ceiling_loops *out, error *err) {
     arena memory = {0};
     machine_facts machine;
@@ -205,12 +226,7 @@ int main(int argc, char **argv) {
     printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "", "", "read", "copy", "eager", "of", "", "compiled", "of", "");
     printf("%-38s %7s %8s %8s %9s %7s %7s %9s %7s %7s\n", "operator", "MiB", "GB/s", "GB/s", "us", "least", "median", "us", "least",
            "median");
-    for (size_t i = 0; i < set.n_all; i++) {
-        const inputs_operator *recorded = &set.operators[set.all[i]->operator_position];
-        if (measure(table, backends, set.all[i], recorded->name, &loops, mode, &err) != ASSAY_OK) {
-            printf("%-38.38s %s\n", recorded->name, err.message);
-        }
-    }
+    stack_placed(measure_all, &(rows){table, backends, &set, &loops, mode}, &err);
     bandwidth_loops_free(loops.loops);
     for (int b = 0; b < BACKENDS; b++) {
         backends[b]->close(backends[b]);
