@@ -83,7 +83,7 @@ static bool make_memory(channel_norm *s, arena *memory) {
         made = s->columns != NULL;
     }
     if (made && s->by_columns) {
-        s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * (64 + 256); /* rows apart: norm_columns.c */
+        s->columns_bytes = (7 * s->C * (int64_t)s->l->size + 63) / 64 * 64 + 7 * (64 + PARALLEL_APART_BYTES); /* norm_columns.c: factors */
         s->partials = arena_make(memory, (size_t)s->threads * (size_t)s->C, sizeof *s->partials);
         s->columns = arena_make(memory, (size_t)s->threads, (size_t)s->columns_bytes);
         made = s->partials != NULL && s->columns != NULL;

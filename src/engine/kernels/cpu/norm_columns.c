@@ -14,7 +14,7 @@
    moments: whole rows if they are no longer, and more of them. */
 enum { COLUMNS = 256, ROWS = 32, FLUSH_ROWS = 256, FEW_COLUMNS = COLUMNS, TOGETHER = 1024,
        DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, LEAST_DIRECT_ROWS = 64,
-       APART_BYTES = 256 /* behind what columns come to: see REDUCE_APART_BYTES */ };
+       APART_BYTES = PARALLEL_APART_BYTES };
 
 /* The rows [from, to) of a nest at some base, one after another. */
 typedef struct row_range {

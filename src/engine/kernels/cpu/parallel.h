@@ -37,6 +37,10 @@ static inline size_t parallel_room(size_t bytes) {
     return (bytes + 127) / 128 * 128;
 }
 
+/* Behind what columns come to, where as much comes behind it: a page apart, both would be in one set of the nearest cache all the time,
+   which some processors take for one line (emit/lane_arrays.c). */
+enum { PARALLEL_APART_BYTES = 256 };
+
 /* Around a thread's work in a parallel region, so that an observer sees each thread. `watch` is observer_of_thread of the
    thread that opens the region, read before it. Kernels that leave this out are shown as their calling thread's alone. */
 static inline void parallel_enter(const observer *watch) {

@@ -238,7 +238,7 @@ static void share_columns(const void *context) {
     const loop *kept = &s->kept;
     int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
     int64_t row_stride = s->reduced.strides[0][0], stride = kept->strides[0][0];
-    alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double) + REDUCE_APART_BYTES];
+    alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double) + PARALLEL_APART_BYTES];
     alignas(64) int64_t places[COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     bool by_fours = goes_by_fours(e);

@@ -13,7 +13,7 @@
 /* What is gone over in columns at a time. What is read where it lies: whole rows, if they are no longer, since parts of them take longer
    to read, and more of them, since no block is read twice. */
 enum { COLUMNS = 256, ROWS = 32, DIRECT_COLUMN_BYTES = 4096, DIRECT_ROWS = 512, HALF_COLUMNS = ROW_HALVES_COLUMNS, HALF_ROWS = 512,
-       APART = REDUCE_APART_BYTES / sizeof(float) };
+       APART = PARALLEL_APART_BYTES / sizeof(float) };
 
 typedef struct moment {
     double n, mean, m2;

@@ -13,9 +13,6 @@
 enum { REDUCE_COLUMNS = 1024, REDUCE_MAX_OUTPUTS = 2 };
 /* Fewer columns than these are not worth a block of their own. */
 enum { REDUCE_MIN_COLUMNS = 64 };
-/* Behind what columns come to, where as much comes behind it: a page apart, both would be in one set of the nearest cache all the time,
-   which some processors take for one line (emit/lane_arrays.c). */
-enum { REDUCE_APART_BYTES = 256 };
 
 typedef struct reduce_shape {
     const row_loops *l;
