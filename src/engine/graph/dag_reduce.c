@@ -154,6 +154,9 @@ static reduced_run run_of(const dag_node *n, uint64_t dims) {
 
 /* Dimension d as two, of which the first has so many elements. */
 static val unflatten(dag *g, val x, int d, int64_t n) {
+    if (dag_stopped(g)) {
+        return (val){0};
+    }
     const dag_node of = *dag_at(g, x);
     int64_t sizes[TENSOR_MAX_DIMS];
     for (int i = 0; i < of.ndim; i++) {
