@@ -330,7 +330,8 @@ static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtyp
                     plan->call->op->signature.full, TENSOR_MAX_DIMS);
     }
     TRY(reduction_mask(plan->call, dims, &mask, err));
-    reduce_shape_init(&r->s, row_loops_for(computes_in), self, mask, parts, out, 1);
+    const row_loops *l = row_loops_for(computes_in);
+    reduce_shape_init(&r->s, l, self, mask, parts, out, 1, l->type != ASSAY_I64 && l->fold_short[kind] != NULL);
     r->kind = kind;
     r->finish = finish;
     r->out = parts == PARTS_KEPT ? dtype_real(out->dtype) : out->dtype;

@@ -56,34 +56,14 @@ static void put(const variance *v, const loop *kept, const int64_t *offset, mome
     }
 }
 
-/* n variances, or deviations: those of halves need no double to be rooted. */
-static void floats_of(const variance *v, float *to, const double *m2, int64_t n) {
-    const double share = 1 / v->divisor;
-    for (int64_t k = 0; k < n; k++) {
-        to[k] = (float)(m2[k] * share);
-    }
-    for (int64_t k = 0; v->root && v->s.halves != NULL && k < n; k++) {
-        to[k] = sqrtf(to[k]);
-    }
-    for (int64_t k = 0; v->root && v->s.halves == NULL && k < n; k++) {
-        to[k] = (float)sqrt(m2[k] * share);
-    }
-}
-
-/* The same of those of any number of neighbours, of n > 0 elements each, in float; a call for each would show beside short ones. */
+/* Variances, or deviations, of any number of neighbours, of n > 0 elements each, in float; a call for each would show beside short ones. */
 static void put_floats(const variance *v, const loop *kept, const int64_t *offset, const double *mean, const double *m2, int64_t numbers) {
     enum { BLOCK = 64 };
     float floats[BLOCK];
     for (int o = 1; o < kept->n_operands; o++) {
         for (int64_t i = 0; i < numbers; i += BLOCK) {
             int64_t some = numbers - i < BLOCK ? numbers - i : BLOCK;
-            if (o == 2) {
-                for (int64_t k = 0; k < some; k++) {
-                    floats[k] = (float)mean[i + k];
-                }
-            } else {
-                floats_of(v, floats, m2 + i, some);
-            }
+            v->s.l->finish(floats, (o == 2 ? mean : m2) + i, o == 2 ? 1 : v->divisor, o == 1 && v->root, some);
             v->s.l->store(kept->data[o] + offset[o] + i * kept->strides[o][0], v->out, kept->strides[o][0], floats, some);
         }
     }
@@ -231,8 +211,8 @@ static void run_in_turns(const variance *v, int64_t from, int64_t to, int64_t lo
 
 /* --- short rows --------------------------------------------------------------------------------------------------------------- */
 
-/* Short rows one behind the other, that are read where they lie, are gone over in one call. */
-enum { SHORT_ROWS = 64 };
+/* Short rows one behind the other, that are read where they lie, are gone over in one call. Halves of very short ones are brought in. */
+enum { SHORT_ROWS = 64, SHORT_HALVES = 64 };
 static bool has_short_rows(const variance *v) {
     const reduce_shape *s = &v->s;
     int64_t n = s->reduced.numel, size = (int64_t)dtype_size(s->in);
@@ -243,7 +223,9 @@ static bool has_short_rows(const variance *v) {
 
 static void run_short_rows(const variance *v, int64_t from, int64_t to) {
     const loop *kept = &v->s.kept;
-    double mean[SHORT_ROWS], m2[SHORT_ROWS], n = (double)v->s.reduced.numel;
+    alignas(64) float buffer[SHORT_ROWS * SHORT_HALVES];
+    const int64_t length = v->s.reduced.numel;
+    double mean[SHORT_ROWS], m2[SHORT_ROWS], n = (double)length;
     while (from < to) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
         loop_seek(kept, from, index, offset);
@@ -251,12 +233,15 @@ static void run_short_rows(const variance *v, int64_t from, int64_t to) {
         rows = rows < to - from ? rows : to - from;
         rows = rows < SHORT_ROWS ? rows : SHORT_ROWS;
         from += rows;
-        if (v->s.halves != NULL) {
-            v->s.halves->moments(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
-            put_floats(v, kept, offset, mean, m2, rows);
-            continue;
+        const char *at = kept->data[0] + offset[0];
+        if (v->s.halves != NULL && length <= SHORT_HALVES) {
+            v->s.l->load(buffer, at, v->s.in, (int64_t)sizeof(uint16_t), rows * length);
+            v->s.l->moments_short(buffer, rows, length, mean, m2);
+        } else if (v->s.halves != NULL) {
+            v->s.halves->moments(at, rows, length, mean, m2);
+        } else {
+            v->s.l->moments_short(at, rows, length, mean, m2);
         }
-        v->s.l->moments_short(kept->data[0] + offset[0], rows, v->s.reduced.numel, mean, m2);
         if (v->s.l->type == ASSAY_F32 && n > 0) {
             put_floats(v, kept, offset, mean, m2, rows);
             continue;
@@ -451,7 +436,7 @@ status prepare_variance(kernel_plan *plan, error *err) {
     uint32_t mask;
     TRY(reduction_mask(plan->call, 1, &mask, err));
     v->n_outputs = plan->out->n;
-    reduce_shape_init(&v->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, v->n_outputs);
+    reduce_shape_init(&v->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, v->n_outputs, true);
     double correction = call_is_none(plan->call, 2) ? 1 : call_float(plan->call, 2);
     v->divisor = fmax(reduction_length(plan->call, 1) - correction, 0);
     v->root = plan->call->op->signature.name[0] == 's';

@@ -59,17 +59,14 @@ void reduction_put(const reduction *r, char *to, row_wide total) {
     }
 }
 
-/* n totals as floats. */
+/* n totals as floats: beside the folding of short rows a call for each would show. */
 static void finish_floats(const reduction *r, float *to, const row_wide *totals, int64_t n) {
-    double divisor = r->finish == FINISH_DIVIDE ? r->divisor : 1;
-    for (int64_t i = 0; i < n; i++) { /* beside the folding of short rows a call for each would show */
-        to[i] = (float)(totals[i].f / divisor);
-    }
+    r->s.l->finish(to, &totals->f, r->finish == FINISH_DIVIDE ? r->divisor : 1, r->finish == FINISH_ROOT, n);
 }
 
 void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_wide *totals, int64_t n) {
     enum { BLOCK = 256 };
-    bool is_plain = r->s.l->type != ASSAY_I64 && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
+    bool is_plain = r->s.l->type != ASSAY_I64 && r->finish != FINISH_NOT;
     if (is_plain && r->out == ASSAY_F32 && stride == (int64_t)sizeof(float)) {
         finish_floats(r, (float *)(void *)to, totals, n);
         return;

@@ -255,6 +255,8 @@ typedef struct row_loops {
     void (*scan_four_rows)(void *to, int64_t to_stride, const void *x, int64_t x_stride, row_wide *totals, int64_t n, const void *far);
 
     /* Float and double only from here. */
+    /* to[i] = sums[i] / divisor, or the root of that. */
+    void (*finish)(float *to, const double *sums, double divisor, bool root, int64_t n);
     double (*dot)(const void *x, const void *y, int64_t n);
     double (*dot_centred)(const void *x, const void *y, double mean, int64_t n); /* sum of x (y - mean) */
     double (*distance)(const void *x, const void *y, int64_t n);                 /* sum of (x - y)^2 */

@@ -92,15 +92,51 @@ static void moments(const void *row, int64_t n, double *mean, double *m2) {
     *m2 = squares < 0 ? 0 : squares; /* NaN stays */
 }
 
+/* PACK short rows or fewer that lie one behind the other. */
+static inline void moments_of_rows(const value *x, int64_t rows, int64_t n, double *mean, double *m2) {
+    pack sums = sums_in_line(x, rows, n, NULL, pack_identity, identity);
+    value s[PACK], c[2 * PACK] = {0};
+    double average[PACK], squares[PACK];
+    memcpy(s, &sums, sizeof s);
+    for (int k = 0; k < PACK; k++) {
+        average[k] = (double)s[k] / (double)n;
+        c[k] = (value)average[k];
+    }
+    sums = sums_in_line(x, rows, n, c, pack_square, square);
+    memcpy(s, &sums, sizeof s);
+    for (int k = 0; k < PACK; k++) {
+        double rest = average[k] - (double)c[k], about = (double)s[k] - (double)n * rest * rest;
+        squares[k] = about < 0 ? 0 : about;
+    }
+    copy_few(mean, average, rows);
+    copy_few(m2, squares, rows);
+}
+
 /* The same of many short rows (of one block at most) that lie one behind the other. */
 static void moments_short(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
     const value *x = at;
-    for (int64_t r = 0; r < rows; r++, x += n) {
+    for (int64_t r = 0; n <= SHORT_MOST && r < rows; r += PACK) {
+        moments_of_rows(x + r * n, rows - r < PACK ? rows - r : PACK, n, mean + r, m2 + r);
+    }
+    for (int64_t r = 0; n > SHORT_MOST && r < rows; r++, x += n) {
         double average = (double)block_sum(x, n, pack_identity, identity) / (double)n;
         value c = (value)average;
         double rest = average - (double)c, squares = (double)block_distances(x, c, n) - (double)n * rest * rest;
         mean[r] = average;
         m2[r] = squares < 0 ? 0 : squares;
+    }
+}
+
+/* Means in float of n sums, or their roots. */
+static void finish(float *to, const double *sums, double divisor, bool root, int64_t n) {
+    for (int64_t i = 0; !root && divisor == 1 && i < n; i++) {
+        to[i] = (float)sums[i];
+    }
+    for (int64_t i = 0; !root && divisor != 1 && i < n; i++) {
+        to[i] = (float)(sums[i] / divisor);
+    }
+    for (int64_t i = 0; root && i < n; i++) {
+        to[i] = (float)sqrt(sums[i] / divisor);
     }
 }
 

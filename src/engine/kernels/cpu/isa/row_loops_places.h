@@ -135,12 +135,12 @@ static int64_t place_of_float(const void *x, int64_t n, bool smallest) {
     return at >= 0 ? at : place_of_extreme(x, n, smallest);
 }
 
-/* The lanes of x that are y, the first of which is at *at. */
-static inline __attribute__((always_inline)) bool lanes_find(lanes_f32 x, lanes_f32 y, int32_t *at) {
+/* The lanes of x that are y, a bit each. */
+static inline __attribute__((always_inline)) uint32_t lanes_same(lanes_f32 x, lanes_f32 y) {
 #if defined(__AVX512F__)
-    const uint32_t same = _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
+    return _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_EQ_OQ);
 #elif defined(__AVX2__)
-    const uint32_t same = (uint32_t)_mm256_movemask_ps((__m256)(x == y));
+    return (uint32_t)_mm256_movemask_ps((__m256)(x == y));
 #else
     int32_t lane[LANES];
     lanes_i32 equal = x == y;
@@ -149,9 +149,8 @@ static inline __attribute__((always_inline)) bool lanes_find(lanes_f32 x, lanes_
     for (uint32_t i = 0; i < LANES; i++) {
         same |= (uint32_t)(lane[i] & 1) << i;
     }
+    return same;
 #endif
-    *at = same != 0 ? __builtin_ctz(same) : 0;
-    return same != 0;
 }
 
 static inline __attribute__((always_inline)) lanes_f32 lanes_most(lanes_f32 a, lanes_f32 b, bool smallest) {
@@ -163,49 +162,107 @@ static inline __attribute__((always_inline)) lanes_f32 lanes_most(lanes_f32 a, l
 #endif
 }
 
-/* The most of all lanes, in each. */
-static inline __attribute__((always_inline)) lanes_f32 lanes_most_of_all(lanes_f32 x, bool smallest) {
-    lanes_i32 lane;
-    int32_t other[LANES];
-    for (int step = LANES / 2; step > 0; step /= 2) {
-        for (int i = 0; i < LANES; i++) {
-            other[i] = i ^ step;
-        }
-        memcpy(&lane, other, sizeof lane);
-        x = lanes_most(x, __builtin_shuffle(x, lane), smallest);
+/* The most of a's neighbours, and of b's. */
+static inline __attribute__((always_inline)) lanes_f32 lanes_pairs(lanes_f32 a, lanes_f32 b, bool smallest) {
+    int32_t first[LANES], second[LANES];
+    lanes_i32 firsts, seconds;
+    for (int i = 0; i < LANES; i++) {
+        first[i] = 2 * i;
+        second[i] = 2 * i + 1;
     }
-    return x;
+    memcpy(&firsts, first, sizeof firsts);
+    memcpy(&seconds, second, sizeof seconds);
+    return lanes_most(__builtin_shuffle(a, b, firsts), __builtin_shuffle(a, b, seconds), smallest);
 }
 
-/* A row of n >= LANES: what is largest first, then where. */
-static inline __attribute__((always_inline)) int32_t place_in_short(const float *x, int64_t n, bool smallest) {
-    lanes_f32 last = lanes_at(x + n - LANES), most = last;
-    lanes_mask odd = lanes_nan(last, last);
-    int32_t at;
-    int64_t i = 0;
-    for (; i + LANES <= n - 1; i += LANES) {
+/* The most of each of LANES packs: two to one until one is left, as row_loops_short.h does for sums, and without loops as there. */
+static inline __attribute__((always_inline)) lanes_f32 lanes_most_of_4(const lanes_f32 *p, bool smallest) {
+    return lanes_pairs(lanes_pairs(p[0], p[1], smallest), lanes_pairs(p[2], p[3], smallest), smallest);
+}
+
+static inline __attribute__((always_inline)) lanes_f32 lanes_most_of_each(const lanes_f32 *p, bool smallest) {
+    lanes_f32 a = lanes_most_of_4(p, smallest);
+    if (LANES >= 8) {
+        a = lanes_pairs(a, lanes_most_of_4(p + 4 % LANES, smallest), smallest);
+    }
+    if (LANES >= 16) {
+        lanes_f32 b = lanes_pairs(lanes_most_of_4(p + 8 % LANES, smallest), lanes_most_of_4(p + 12 % LANES, smallest), smallest);
+        a = lanes_pairs(a, b, smallest);
+    }
+    return a;
+}
+
+/* A row of n > 0 elements, LANES at most, and behind them its last once more. */
+static inline __attribute__((always_inline)) lanes_f32 lanes_of_row(const float *x, int64_t n) {
+#if defined(__AVX512F__)
+    return (lanes_f32)_mm512_mask_loadu_ps(_mm512_set1_ps(x[n - 1]), (__mmask16)((1U << n) - 1), x);
+#else
+    float lane[LANES];
+    for (int64_t i = 0; i < LANES; i++) {
+        lane[i] = x[i < n ? i : n - 1];
+    }
+    return lanes_at(lane);
+#endif
+}
+
+/* What is most in each place of a row of n >= LANES, the last of which are looked at with some before them. */
+static inline __attribute__((always_inline)) lanes_f32 row_most(const float *x, int64_t n, bool smallest, lanes_mask *odd) {
+    lanes_f32 most = lanes_at(x + n - LANES);
+    *odd |= lanes_nan(most, most);
+    for (int64_t i = 0; i < n - LANES; i += LANES) {
         lanes_f32 these = lanes_at(x + i);
-        odd |= lanes_nan(these, these);
+        *odd |= lanes_nan(these, these);
         most = lanes_most(most, these, smallest);
     }
-    if (lanes_any(odd)) {
-        return (int32_t)place_of_extreme(x, n, smallest);
+    return most;
+}
+
+/* Where the first `sought` is in a row that has one: so many at a time that short rows ask nothing whose answer the CPU cannot
+   expect. */
+static inline __attribute__((always_inline)) int32_t row_find(const float *x, int64_t n, float sought) {
+    enum { TOGETHER = 64 };
+    const lanes_f32 most = (lanes_f32){0} + sought;
+    if (n < LANES) {
+        return __builtin_ctz(lanes_same(lanes_of_row(x, n), most));
     }
-    most = lanes_most_of_all(most, smallest);
-    for (i = 0; i + LANES <= n - 1; i += LANES) {
-        if (lanes_find(lanes_at(x + i), most, &at)) {
-            return (int32_t)i + at;
+    for (int64_t from = 0;; from += TOGETHER) {
+        uint64_t same = 0;
+        for (int64_t i = from; i < n && i < from + TOGETHER; i += LANES) {
+            int64_t at = n - i < LANES ? n - LANES : i;
+            same |= (uint64_t)(lanes_same(lanes_at(x + at), most) >> (i - at)) << (i - from);
+        }
+        if (same != 0) {
+            return (int32_t)from + __builtin_ctzll(same);
         }
     }
-    lanes_find(last, most, &at);
-    return (int32_t)(n - LANES) + at;
+}
+
+/* Rows of n > 0 elements, as many together as there are lanes: what is largest first, then where. */
+static inline __attribute__((always_inline)) void place_rows_together(int32_t *places, const float *x, int64_t rows, int64_t row_stride,
+                                                                      int64_t n, bool smallest) {
+    lanes_f32 p[LANES] = {0};
+    lanes_mask odd = lanes_nan(p[0], p[0]);
+    float most[LANES];
+    for (int64_t r = 0; r < rows && n < LANES; r++) {
+        p[r] = lanes_of_row(x + r * row_stride, n);
+        odd |= lanes_nan(p[r], p[r]);
+    }
+    for (int64_t r = 0; r < rows && n >= LANES; r++) {
+        p[r] = row_most(x + r * row_stride, n, smallest, &odd);
+    }
+    lanes_f32 best = lanes_most_of_each(p, smallest);
+    memcpy(most, &best, sizeof most);
+    bool has_nan = lanes_any(odd);
+    for (int64_t r = 0; r < rows; r++) {
+        const float *row = x + r * row_stride;
+        places[r] = has_nan ? (int32_t)place_of_extreme(row, n, smallest) : row_find(row, n, most[r]);
+    }
 }
 
 static inline __attribute__((always_inline)) void place_shorts(int32_t *places, const float *x, int64_t rows, int64_t row_stride, int64_t n,
                                                                bool smallest) {
-    for (int64_t r = 0; r < rows; r++) {
-        const float *row = x + r * row_stride;
-        places[r] = n >= LANES ? place_in_short(row, n, smallest) : (int32_t)place_of_extreme(row, n, smallest);
+    for (int64_t r = 0; r < rows; r += LANES) {
+        place_rows_together(places + r, x + r * row_stride, rows - r < LANES ? rows - r : LANES, row_stride, n, smallest);
     }
 }
 

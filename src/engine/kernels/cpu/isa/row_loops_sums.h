@@ -8,10 +8,10 @@
 enum { PACK_PARTS = 1 };
 
 static inline __mmask64 pack_part(int64_t n) {
-    return ((__mmask64)1 << (n * (int64_t)sizeof(value))) - 1;
+    return n == PACK ? ~(__mmask64)0 : ((__mmask64)1 << (n * (int64_t)sizeof(value))) - 1;
 }
 
-/* The first n < PACK numbers, then zeros. */
+/* The first n <= PACK numbers, then zeros. */
 static inline pack pack_start(const value *x, int64_t n) {
     return (pack)_mm512_maskz_loadu_epi8(pack_part(n), x);
 }
@@ -128,53 +128,7 @@ static inline __attribute__((always_inline)) void fold_sum(row_wide *total, cons
 }
 
 #if !defined(PACK_WRAPS)
-/* Rows whose last few sums are added up side by side, and how long those are at most. */
-enum { SHORT_TOGETHER = 64, SHORT_MOST = 16 * PACK };
-
-/* A row's sum but for its last few additions. */
-static inline __attribute__((always_inline)) few row_few(const value *x, int64_t n, pack (*f)(pack), value (*g)(value)) {
-    partial_sums s = {.rest = 0};
-    sums_add(&s, x, n, f, g);
-    few sums = pack_few(PACK_ADD(PACK_ADD(s.a, s.b), PACK_ADD(s.c, s.d)));
-    sums[0] += PACK_PARTS ? 0 : s.rest;
-    return sums;
-}
-
-/* Rows of less than four packs, the last of them by parts: two sums are enough. */
-static inline __attribute__((always_inline)) few row_few_of_parts(const value *x, int64_t n, pack (*f)(pack)) {
-    int64_t whole = n / PACK * PACK;
-    pack a = f(pack_start(x + whole, n - whole)), b = {0};
-    if (whole >= PACK) {
-        b = f(pack_at(x));
-    }
-    if (whole >= 2 * PACK) {
-        a = PACK_ADD(a, f(pack_at(x + PACK)));
-    }
-    if (whole >= 3 * PACK) {
-        b = PACK_ADD(b, f(pack_at(x + 2 * PACK)));
-    }
-    return pack_few(PACK_ADD(a, b));
-}
-
-static inline __attribute__((always_inline)) void fold_short_block(row_wide *totals, const value *x, int64_t rows, int64_t row_stride,
-                                                                   int64_t n, bool goes_on, pack (*f)(pack),
-                                                                   value (*g)(value)) {
-    value part[SHORT_TOGETHER][FEW];
-    for (int64_t r = 0; PACK_PARTS && n < 4 * PACK && r < rows; r++) {
-        few q = row_few_of_parts(x + r * row_stride, n, f);
-        memcpy(part[r], &q, sizeof q);
-    }
-    for (int64_t r = 0; !(PACK_PARTS && n < 4 * PACK) && r < rows; r++) {
-        few q = row_few(x + r * row_stride, n, f, g);
-        memcpy(part[r], &q, sizeof q);
-    }
-    for (int64_t r = 0; goes_on && r < rows; r++) {
-        totals[r].WIDE += (wide)few_sum(part[r]);
-    }
-    for (int64_t r = 0; !goes_on && r < rows; r++) {
-        totals[r].WIDE = (wide)few_sum(part[r]);
-    }
-}
+#include "engine/kernels/cpu/isa/row_loops_short.h"
 #endif
 
 /* Many short rows: totals[r] is row r's sum, or goes on by it. Of longer ones a few additions do not show, and are made while the next row is read. */
@@ -182,11 +136,10 @@ static inline __attribute__((always_inline)) void fold_short(row_wide *totals, c
                                                              int64_t row_stride, int64_t n, bool goes_on,
                                                              pack (*f)(pack), value (*g)(value)) {
 #if !defined(PACK_WRAPS)
-    for (int64_t r = 0; n <= SHORT_MOST && r < rows; r += SHORT_TOGETHER) {
-        int64_t some = rows - r < SHORT_TOGETHER ? rows - r : SHORT_TOGETHER;
-        fold_short_block(totals + r, x + r * row_stride, some, row_stride, n, goes_on, f, g);
+    if (n <= SHORT_MOST) {
+        fold_short_rows(totals, x, rows, row_stride, n, goes_on, f, g);
+        return;
     }
-    rows = n <= SHORT_MOST ? 0 : rows;
 #endif
     for (int64_t r = 0; r < rows; r++, x += row_stride) {
         totals[r].WIDE = goes_on ? totals[r].WIDE : 0;

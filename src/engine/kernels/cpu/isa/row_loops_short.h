@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of many short rows, as many of them together as a register has numbers: a part of row_loops_sums.h. Each row's packs are added up as
+   always; what is left, a pack a row, goes by sums of neighbours, two packs to one, until one is left that has a number for each row.
+   Added up row by row, the last few additions take longer than all the others. */
+
+/* The longest row that goes this way. */
+enum { SHORT_MOST = 16 * PACK };
+
+/* Places of numbers in two packs. */
+typedef __typeof__(__builtin_choose_expr(sizeof(value) == sizeof(int32_t), (int32_t)0, (int64_t)0)) pack_place;
+typedef pack_place pack_places __attribute__((vector_size(REGISTER_BYTES)));
+
+/* The sums of a's neighbours, and of b's. */
+static inline __attribute__((always_inline)) pack pack_pairs(pack a, pack b) {
+    pack_place first[PACK], second[PACK];
+    pack_places firsts, seconds;
+    for (int i = 0; i < PACK; i++) {
+        first[i] = 2 * i;
+        second[i] = 2 * i + 1;
+    }
+    memcpy(&firsts, first, sizeof firsts);
+    memcpy(&seconds, second, sizeof seconds);
+    return __builtin_shuffle(a, b, firsts) + __builtin_shuffle(a, b, seconds);
+}
+
+/* What a row holds: less than a pack or one, less than two packs or two, or a pack, be there what may. */
+typedef enum short_length { SHORT_ONE, SHORT_TWO, SHORT_WHOLE } short_length;
+
+/* Memory is read in the order of these: the compiler would have any, and the CPU then does not read on by itself. */
+#if defined(__AVX512F__)
+#define IN_ORDER(p) __asm__ volatile("" : "+v"(p))
+#else
+#define IN_ORDER(p) (void)(p)
+#endif
+
+/* What each number of a pack is taken less: c[0], or, where a pack has `parts` rows, the first of c for the first row's and so on; c has PACK
+   numbers then. */
+static inline __attribute__((always_inline)) pack pack_of_parts(const value *c, int parts) {
+    pack_place part[PACK];
+    pack_places places;
+    if (parts == 1) {
+        return (pack){0} + c[0];
+    }
+    for (int i = 0; i < PACK; i++) {
+        part[i] = i * parts / PACK;
+    }
+    memcpy(&places, part, sizeof places);
+    return __builtin_shuffle(pack_at(c), places);
+}
+
+/* A row's numbers, less c unless that is NULL, as f has them, added up place by place. Or those of several rows that a pack holds. */
+static inline __attribute__((always_inline)) pack short_row(const value *x, int64_t n, short_length length, const value *c, int parts,
+                                                            pack (*f)(pack)) {
+    const bool is_whole = length == SHORT_WHOLE || !PACK_PARTS;
+    const int64_t last = length == SHORT_TWO ? n - PACK : n;
+    pack about = c != NULL ? pack_of_parts(c, parts) : (pack){0}, p = {0}, q;
+    if (length == SHORT_TWO) {
+        p = pack_at(x);
+        IN_ORDER(p);
+        p = c != NULL ? f(p - about) : f(p);
+        x += PACK;
+    }
+    q = is_whole ? pack_at(x) : pack_start(x, last);
+    IN_ORDER(q);
+    q = c != NULL ? f(q - about) : f(q);
+    q = c != NULL && !is_whole ? pack_keep(q, last) : q;
+    return length == SHORT_TWO ? p + q : q;
+}
+
+/* Many packs' worth of rows, which lie `stride` numbers apart and have `parts` rows each. */
+typedef struct packed_rows {
+    const value *x, *c;
+    int64_t stride, n;
+    pack (*f)(pack);
+    short_length length;
+    int parts;
+} packed_rows;
+
+/* Of those from `first` on the sums of two packs' numbers, of four, and so on. No loops: gcc 12 keeps packs that it loops over in memory. */
+static inline __attribute__((always_inline)) pack sums_of_1(packed_rows s, int first) {
+    return short_row(s.x + first * s.stride, s.n, s.length, s.c != NULL ? s.c + first * s.parts : NULL, s.parts, s.f);
+}
+
+static inline __attribute__((always_inline)) pack sums_of_2(packed_rows s, int first) {
+    pack a = sums_of_1(s, first), b = sums_of_1(s, first + 1);
+    return pack_pairs(a, b);
+}
+
+static inline __attribute__((always_inline)) pack sums_of_4(packed_rows s, int first) {
+    pack a = sums_of_2(s, first), b = sums_of_2(s, first + 2);
+    return pack_pairs(a, b);
+}
+
+static inline __attribute__((always_inline)) pack sums_of_8(packed_rows s, int first) {
+    pack a = sums_of_4(s, first), b = sums_of_4(s, first + 4);
+    return pack_pairs(a, b);
+}
+
+/* Sums of PACK rows; s.parts is a constant. */
+static inline __attribute__((always_inline)) pack sums_of_pack(packed_rows s) {
+    const int count = PACK / s.parts;
+    if (count <= 4) {
+        return count == 2 ? sums_of_2(s, 0) : sums_of_4(s, 0);
+    }
+    pack a = sums_of_8(s, 0);
+    return count == 8 ? a : pack_pairs(a, sums_of_8(s, 8));
+}
+
+/* Whether rows of n are no more than `packs` packs, which are read whole or by parts. */
+static inline bool short_fits(int64_t n, int64_t packs) {
+    return PACK_PARTS ? n > (packs - 1) * PACK && n <= packs * PACK : n == packs * PACK;
+}
+
+/* A longer row's numbers, added up place by place. */
+static inline __attribute__((always_inline)) pack long_row(const value *x, int64_t n, const value *c, pack (*f)(pack), value (*g)(value)) {
+    pack a = {0}, b = {0};
+    int64_t i = 0;
+    for (; i + 2 * PACK <= n; i += 2 * PACK) {
+        a += short_row(x + i, PACK, SHORT_WHOLE, c, 1, f);
+        b += short_row(x + i + PACK, PACK, SHORT_WHOLE, c, 1, f);
+    }
+    if (i + PACK <= n) {
+        a += short_row(x + i, PACK, SHORT_WHOLE, c, 1, f);
+        i += PACK;
+    }
+    if (PACK_PARTS && i < n) {
+        b += short_row(x + i, n - i, SHORT_ONE, c, 1, f);
+    }
+    value rest = 0;
+    for (; !PACK_PARTS && i < n; i++) {
+        rest += g(c != NULL ? x[i] - *c : x[i]);
+    }
+    a += b;
+    a[0] += PACK_PARTS ? 0 : rest;
+    return a;
+}
+
+/* The sums of `rows` rows, PACK at most, of n numbers, SHORT_MOST at most, less c[row] unless c is NULL. */
+static inline __attribute__((always_inline)) pack sums_of_rows(const value *x, int64_t rows, int64_t stride, int64_t n, const value *c,
+                                                               pack (*f)(pack), value (*g)(value)) {
+    if (rows == PACK && short_fits(n, 1)) {
+        return sums_of_pack((packed_rows){x, c, stride, n, f, SHORT_ONE, 1});
+    }
+    if (rows == PACK && short_fits(n, 2)) {
+        return sums_of_pack((packed_rows){x, c, stride, n, f, SHORT_TWO, 1});
+    }
+    pack p[PACK];
+    for (int64_t r = 0; r < rows; r++) {
+        p[r] = long_row(x + r * stride, n, c != NULL ? c + r : NULL, f, g);
+    }
+    for (int64_t r = rows; r < PACK; r++) {
+        p[r] = (pack){0};
+    }
+    return sums_of_pack((packed_rows){(const value *)(const void *)p, NULL, PACK, PACK, pack_identity, SHORT_WHOLE, 1});
+}
+
+/* Of rows that lie one behind the other, less than a pack holds and a power of two, packs have several rows each. c has 2 PACK numbers. */
+static inline __attribute__((always_inline)) pack sums_in_line(const value *x, int64_t rows, int64_t n, const value *c, pack (*f)(pack),
+                                                               value (*g)(value)) {
+    if (rows == PACK && n == 2 && PACK > 2) {
+        return sums_of_pack((packed_rows){x, c, PACK, PACK, f, SHORT_WHOLE, PACK > 2 ? PACK / 2 : 1});
+    }
+    if (rows == PACK && n == 4 && PACK > 4) {
+        return sums_of_pack((packed_rows){x, c, PACK, PACK, f, SHORT_WHOLE, PACK > 4 ? PACK / 4 : 1});
+    }
+    if (rows == PACK && n == 8 && PACK > 8) {
+        return sums_of_pack((packed_rows){x, c, PACK, PACK, f, SHORT_WHOLE, PACK > 8 ? PACK / 8 : 1});
+    }
+    return sums_of_rows(x, rows, n, n, c, f, g);
+}
+
+/* n <= PACK numbers: a copy of as many as are known, where that is all of them, is no call. */
+static inline __attribute__((always_inline)) void copy_few(double *to, const double *from, int64_t n) {
+    if (n == PACK) {
+        memcpy(to, from, PACK * sizeof *to);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        to[k] = from[k];
+    }
+}
+
+/* Totals of short rows, each of which is a row's sum, or goes on by it. */
+static inline __attribute__((always_inline)) void fold_short_rows(row_wide *totals, const value *x, int64_t rows, int64_t stride,
+                                                                  int64_t n, bool goes_on, pack (*f)(pack), value (*g)(value)) {
+    for (int64_t r = 0; r < rows; r += PACK) {
+        int64_t some = rows - r < PACK ? rows - r : PACK;
+        const value *at = x + r * stride;
+        pack p = stride == n ? sums_in_line(at, some, n, NULL, f, g) : sums_of_rows(at, some, stride, n, NULL, f, g);
+        value sums[PACK];
+        double total[PACK] = {0};
+        memcpy(sums, &p, sizeof sums);
+        if (goes_on) {
+            copy_few(total, &totals[r].f, some);
+        }
+        for (int k = 0; k < PACK; k++) {
+            total[k] += (double)sums[k];
+        }
+        copy_few(&totals[r].f, total, some);
+    }
+}
