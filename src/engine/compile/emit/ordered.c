@@ -40,11 +40,11 @@ static int64_t accumulator_bytes(const emitter *m) {
 
 bool emit_rows_follow(const emitter *m) {
     const kernel *k = m->k;
-    const int64_t row = k->variables[k->vector].size;
     bool much = false;
-    if (k->n_loops == 0 || k->n_tasks == 0) {
+    if (k->vector < 0 || k->n_loops == 0 || k->n_tasks == 0) {
         return false;
     }
+    const int64_t row = k->variables[k->vector].size;
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         if (e->kind != EXPR_LOAD || (e->variables & m->reduced) == 0) {
