@@ -22,9 +22,18 @@ static row_wide column_total(const reduction *r, const void *acc, int64_t i) {
                                        : (row_wide){.i = ((const int64_t *)acc)[i]};
 }
 
+/* Whether rows are folded where they lie. */
+static bool are_read_in_place(const reduction *r) {
+    return add_halves(r) != NULL || (r->s.in == r->s.l->type && r->s.kept.strides[0][0] == (int64_t)r->s.l->size);
+}
+
+static int64_t most_columns(const reduction *r) {
+    return are_read_in_place(r) ? REDUCE_WIDE_COLUMNS : REDUCE_COLUMNS;
+}
+
 /* What one thread folds a block of columns in. */
 typedef struct column_work {
-    alignas(64) char acc[REDUCE_COLUMNS * sizeof(double)];
+    alignas(64) char acc[REDUCE_WIDE_COLUMNS * sizeof(double)];
     alignas(64) char buffer[ROWS_TOGETHER * REDUCE_COLUMNS * sizeof(double)];
 } column_work;
 
@@ -73,20 +82,21 @@ static void fold_rows(const reduction *r, column_work *w, const char *at, int64_
     const reduce_shape *s = &r->s;
     int64_t stride = s->kept.strides[0][0];
     bool is_direct = s->in == s->l->type && stride == (int64_t)s->l->size;
+    void (*add_rows)(void *, const void *, int64_t, int64_t, int64_t) = s->l->add_rows[r->kind];
     if (add_halves(r) != NULL) {
         add_halves(r)((float *)(void *)w->acc, at, rows, row_stride / (int64_t)sizeof(uint16_t), n);
         return;
     }
-    if (is_direct && r->kind == ROW_SUM && row_stride % (int64_t)s->l->size == 0) {
-        s->l->add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
+    if (is_direct && add_rows != NULL && row_stride % (int64_t)s->l->size == 0) {
+        add_rows(w->acc, at, rows, row_stride / (int64_t)s->l->size, n);
         return;
     }
     int64_t k = 0;
-    for (; r->kind == ROW_SUM && !is_direct && k + ROWS_TOGETHER <= rows; k += ROWS_TOGETHER) {
+    for (; add_rows != NULL && !is_direct && k + ROWS_TOGETHER <= rows; k += ROWS_TOGETHER) {
         for (int64_t j = 0; j < ROWS_TOGETHER; j++) {
             s->l->load(w->buffer + j * n * (int64_t)s->l->size, at + (k + j) * row_stride, s->in, stride, n);
         }
-        s->l->add_rows(w->acc, w->buffer, ROWS_TOGETHER, n, n);
+        add_rows(w->acc, w->buffer, ROWS_TOGETHER, n, n);
     }
     for (; k < rows; k++) {
         s->l->into[r->kind](w->acc, row_fetch(s->l, w->buffer, at + k * row_stride, s->in, stride, n), n);
@@ -100,7 +110,7 @@ static int64_t rows_beside(int64_t n_columns) {
     while (2 * rows * n_columns <= HALVED) {
         rows *= 2;
     }
-    return rows > 1 ? rows : REDUCE_COLUMNS / n_columns;
+    return rows > 1 || n_columns >= REDUCE_COLUMNS ? rows : REDUCE_COLUMNS / n_columns;
 }
 
 /* Rows [from, to) of the reduced nest, columns at `in`, into totals. */
@@ -155,7 +165,7 @@ static int64_t block_columns(const reduction *r) {
     int64_t columns = kept->sizes[0], outer = kept->numel / columns;
     int64_t wanted = outer >= r->threads ? columns : (columns * outer + r->threads - 1) / r->threads;
     wanted = (wanted + REDUCE_MIN_COLUMNS - 1) / REDUCE_MIN_COLUMNS * REDUCE_MIN_COLUMNS;
-    wanted = wanted < REDUCE_COLUMNS ? wanted : REDUCE_COLUMNS;
+    wanted = wanted < most_columns(r) ? wanted : most_columns(r);
     return columns < wanted ? columns : wanted;
 }
 
@@ -200,7 +210,7 @@ static void share_columns(const void *context) {
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
     bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS && !go_side_by_side(r);
     column_work w;
-    row_wide totals[REDUCE_COLUMNS];
+    row_wide totals[REDUCE_WIDE_COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     parallel_share(units, 1, &from, &to);
     for (int64_t u = from; u < to; u++) {
@@ -233,7 +243,7 @@ void reduction_split_columns(const reduction *r) {
         row_wide *own = r->partials + omp_get_thread_num() * kept->numel;
         parallel_share(r->s.reduced.numel, 1, &from, &to);
         for (int64_t i = 0; i < kept->numel;) {
-            int64_t rest = columns - i % columns, n = rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS;
+            int64_t rest = columns - i % columns, n = rest < most_columns(r) ? rest : most_columns(r);
             loop_seek(kept, i, index, offset);
             fold_columns(r, &w, kept->data[0] + offset[0], n, from, to, own + i);
             i += n;

@@ -19,6 +19,12 @@ typedef struct found {
     int64_t *places;
 } found;
 
+/* The same of floats. */
+typedef struct found_floats {
+    float *best;
+    int64_t *places;
+} found_floats;
+
 typedef struct extreme {
     reduce_shape s;
     dtype out;
@@ -26,6 +32,7 @@ typedef struct extreme {
     bool asks; /* rows of halves come from memory */
     int threads;
     found partials; /* [threads][kept.numel], where threads share the rows of columns of halves; else NULL */
+    found_floats parts;
 } extreme;
 
 /* Whether a row's extreme beats the one so far: NaN beats all, and stays. */
@@ -142,7 +149,8 @@ static void run_rows(const extreme *e) {
     parallel_run(e->threads, share_rows, e);
 }
 
-enum { COLUMNS = REDUCE_COLUMNS };
+/* Columns that are gone over together: of rows that are read as they lie more, since parts of rows take longer to read. */
+enum { COLUMNS = REDUCE_COLUMNS, WIDE_COLUMNS = 4 * COLUMNS, MOST_SPLIT_COLUMNS = 1 << 16 };
 
 /* Rows [from, to) of n columns of halves. Places are kept in 16 bits, for so many rows at a time. */
 static void find_in_halves(const extreme *e, const char *at, int64_t n, int64_t from, int64_t to, found best) {
@@ -232,39 +240,86 @@ static bool goes_by_fours(const extreme *e) {
            nest_runs(&s->reduced) == 1;
 }
 
+/* About as many columns for each block, and blocks for each thread. */
+static int64_t wide_block(const extreme *e) {
+    const loop *kept = &e->s.kept;
+    int64_t columns = kept->sizes[0], blocks = (columns + WIDE_COLUMNS - 1) / WIDE_COLUMNS;
+    if (kept->numel / columns < e->threads && e->parts.best == NULL) {
+        blocks = (blocks + e->threads - 1) / e->threads * e->threads;
+    }
+    int64_t block = ((columns + blocks - 1) / blocks + REDUCE_MIN_COLUMNS - 1) / REDUCE_MIN_COLUMNS * REDUCE_MIN_COLUMNS;
+    return block < WIDE_COLUMNS ? block : WIDE_COLUMNS;
+}
+
+/* Room for a block of columns. Best ones are floats where there are many, and their places 32 bits long. */
+typedef struct column_room {
+    alignas(64) char buffer[WIDE_COLUMNS * sizeof(float)], best[WIDE_COLUMNS * sizeof(float) + PARALLEL_APART_BYTES];
+    alignas(64) int64_t places[WIDE_COLUMNS / 2];
+} column_room;
+_Static_assert(WIDE_COLUMNS * sizeof(float) >= COLUMNS * sizeof(double) && WIDE_COLUMNS / 2 >= COLUMNS, "room for longer ones");
+
+static void start_places(const extreme *e, column_room *room, const char *at, int64_t n) {
+    e->s.l->load(room->best, at, e->s.in, e->s.kept.strides[0][0], n);
+    memset(room->places, 0, sizeof room->places);
+}
+
+/* The best of `rows` rows of n columns, and which row of those it is. */
+static void find_in_rows(const extreme *e, const char *at, int64_t rows, int64_t n, column_room *room) {
+    const row_loops *l = e->s.l;
+    int64_t row_stride = e->s.reduced.strides[0][0], stride = e->s.kept.strides[0][0];
+    bool may_do = goes_by_fours(e) && n >= REDUCE_MIN_COLUMNS;
+    start_places(e, room, at, n);
+    bool is_done = may_do && l->place_rows(room->best, room->places, at, rows, row_stride / (int64_t)l->size, n, e->smallest);
+    if (may_do && !is_done) {
+        start_places(e, room, at, n);
+    }
+    for (int64_t r = is_done ? rows / 4 * 4 : 1; r < rows; r++) {
+        const void *x = row_fetch(l, room->buffer, at + r * row_stride, e->s.in, stride, n);
+        l->place_into(room->best, room->places, x, r, n, e->smallest);
+    }
+}
+
 static void share_columns(const void *context) {
     const extreme *e = context;
     const reduce_shape *s = &e->s;
     const loop *kept = &s->kept;
-    int64_t columns = kept->sizes[0], blocks = (columns + COLUMNS - 1) / COLUMNS;
-    int64_t row_stride = s->reduced.strides[0][0], stride = kept->strides[0][0];
-    alignas(64) char buffer[COLUMNS * sizeof(double)], best[COLUMNS * sizeof(double) + PARALLEL_APART_BYTES];
-    alignas(64) int64_t places[COLUMNS];
-    int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    bool by_fours = goes_by_fours(e);
-    parallel_share(kept->numel / columns * blocks, 1, &from, &to);
-    for (int64_t u = from; u < to; u++) {
-        int64_t c = u % blocks * COLUMNS, n = columns - c < COLUMNS ? columns - c : COLUMNS;
+    column_room room;
+    int64_t columns = kept->sizes[0], block = goes_by_fours(e) ? wide_block(e) : COLUMNS, blocks = (columns + block - 1) / block;
+    int64_t from = 0, to = kept->numel / columns * blocks, low = 0, high = s->reduced.numel;
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+    if (e->parts.best != NULL) {
+        parallel_share(high, 1, &low, &high);
+    } else {
+        parallel_share(to, 1, &from, &to);
+    }
+    for (int64_t u = from; u < to && low < high; u++) {
+        int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
         loop_seek(kept, u / blocks * columns + c, index, offset);
-        const char *at = kept->data[0] + offset[0];
-        s->l->load(best, at, s->in, stride, n);
-        memset(places, 0, (size_t)n * sizeof *places);
-        bool may_do = by_fours && n >= REDUCE_MIN_COLUMNS;
-        bool is_done = may_do && s->l->place_rows(best, places, at, s->reduced.numel, row_stride / (int64_t)s->l->size, n, e->smallest);
-        int64_t first = is_done ? s->reduced.numel / 4 * 4 : 1;
-        if (may_do && !is_done) {
-            s->l->load(best, at, s->in, stride, n);
-            memset(places, 0, (size_t)n * sizeof *places);
+        find_in_rows(e, kept->data[0] + offset[0] + low * s->reduced.strides[0][0], high - low, n, &room);
+        for (int64_t i = 0; i < n && e->parts.best != NULL; i++) {
+            int64_t to_part = omp_get_thread_num() * kept->numel + c + i;
+            e->parts.best[to_part] = ((const float *)(const void *)room.best)[i];
+            e->parts.places[to_part] = low + ((const int32_t *)(const void *)room.places)[i];
         }
-        for (int64_t r = first; r < s->reduced.numel; r++) {
-            const void *x = row_fetch(s->l, buffer, at + r * row_stride, s->in, stride, n);
-            s->l->place_into(best, places, x, r, n, e->smallest);
-        }
-        for (int64_t i = 0; i < n; i++) {
-            int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)places)[i] : places[i];
+        for (int64_t i = 0; i < n && e->parts.best == NULL; i++) {
+            int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)room.places)[i] : room.places[i];
             put(e, kept->data[1] + offset[1] + i * kept->strides[1][0],
-                kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, best, i), place);
+                kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, room.best, i), place);
         }
+    }
+}
+
+/* Of one run of columns the first of equals is that of the first thread's rows. */
+static void join_parts(const extreme *e) {
+    const loop *kept = &e->s.kept;
+    for (int64_t i = 0; i < kept->numel; i++) {
+        int64_t best = i;
+        for (int64_t k = i + kept->numel; k < e->threads * kept->numel; k += kept->numel) {
+            bool is_better = beats(e, (row_wide){.f = (double)e->parts.best[k]}, (row_wide){.f = (double)e->parts.best[best]});
+            best = is_better ? k : best;
+        }
+        put(e, kept->data[1] + i * kept->strides[1][0], kept->data[2] + i * kept->strides[2][0], (row_wide){.f = (double)e->parts.best[best]},
+            e->parts.places[best]);
     }
 }
 
@@ -275,6 +330,9 @@ static void run_columns(const extreme *e) {
     parallel_run(e->threads, e->s.halves != NULL ? share_columns_of_halves : share_columns, e);
     if (e->partials.keys != NULL) {
         join_partials(e);
+    }
+    if (e->parts.best != NULL) {
+        join_parts(e);
     }
 }
 
@@ -303,13 +361,20 @@ status prepare_extreme_dim(kernel_plan *plan, error *err) {
     e->smallest = plan->call->op->signature.name[1] == 'i';
     e->asks = tensor_bytes(self) >= STREAM_MIN_BYTES;
     e->threads = parallel_threads((double)tensor_numel(self) * (double)dtype_size(self->dtype));
+    const loop *kept = &e->s.kept;
+    size_t n = (size_t)(e->threads * kept->numel);
     enum { ROWS_A_THREAD = 64 }; /* beside which joining what the threads found is little */
-    if (e->s.halves != NULL && e->s.by_columns && e->threads > 1 && e->s.kept.numel <= HALF_COLUMNS / 2 * e->threads &&
-        e->s.reduced.numel >= ROWS_A_THREAD * e->threads) {
-        size_t n = (size_t)(e->threads * e->s.kept.numel);
+    bool may_split = e->s.by_columns && e->threads > 1 && e->s.reduced.numel >= ROWS_A_THREAD * e->threads;
+    if (may_split && e->s.halves != NULL && kept->numel <= HALF_COLUMNS / 2 * e->threads) {
         e->partials.keys = arena_make(plan->memory, n, sizeof *e->partials.keys);
         e->partials.places = arena_make(plan->memory, n, sizeof *e->partials.places);
         if (e->partials.keys == NULL || e->partials.places == NULL) {
+            return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial results");
+        }
+    } else if (may_split && e->s.halves == NULL && goes_by_fours(e) && kept->ndim == 1 && kept->numel <= MOST_SPLIT_COLUMNS) {
+        e->parts.best = arena_make(plan->memory, n, sizeof *e->parts.best);
+        e->parts.places = arena_make(plan->memory, n, sizeof *e->parts.places);
+        if (e->parts.best == NULL || e->parts.places == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for partial results");
         }
     }

@@ -10,7 +10,9 @@
 #include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/nest.h"
 
-enum { REDUCE_COLUMNS = 1024, REDUCE_MAX_OUTPUTS = 2 };
+/* Columns that are folded together at most. Where rows are brought in first, and where they are read as they lie: whole rows, if they are no
+   longer, since parts of them take longer to read. */
+enum { REDUCE_COLUMNS = 1024, REDUCE_WIDE_COLUMNS = 8192, REDUCE_MAX_OUTPUTS = 2 };
 /* Fewer columns than these are not worth a block of their own. */
 enum { REDUCE_MIN_COLUMNS = 64 };
 

@@ -246,8 +246,9 @@ typedef struct row_loops {
     bool (*place_rows)(void *best, void *where, const void *x, int64_t rows, int64_t stride, int64_t n, bool smallest);
     /* Keeps in best[i] and where[i] (int32 for float, int64 otherwise) what beats it: x[i] found at row `at`. */
     void (*place_into)(void *best, void *where, const void *x, int64_t at, int64_t n, bool smallest);
-    void (*add_rows)(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* strides in elements */
-    void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* the same into no sums before; rows > 0 */
+    /* sums[i] folds in column i of rows; strides in elements. NULL where there is none. */
+    void (*add_rows[ROW_KINDS])(void *sums, const void *x, int64_t rows, int64_t row_stride, int64_t n);
+    void (*sum_rows)(void *to, const void *x, int64_t rows, int64_t row_stride, int64_t n); /* of values, into no sums before; rows > 0 */
     /* Running sums from *total on. past: whole lines go past the caches, and `to` begins one. */
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n, bool past);
     void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */

@@ -306,5 +306,6 @@ static void settle(void) {
     .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares, [ROW_SIZES] = fold_short_sizes},      \
     .fold_runs = {[ROW_SUM] = fold_value_runs, [ROW_SQUARES] = fold_square_runs, [ROW_SIZES] = fold_size_runs},            \
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
-    .place = PLACE, .place_into = place_into, .add_rows = add_rows, .sum_rows = sum_rows,               \
+    .add_rows = {[ROW_SUM] = add_rows, [ROW_SQUARES] = add_rows_squares, [ROW_SIZES] = add_rows_sizes},                     \
+    .place = PLACE, .place_into = place_into, .sum_rows = sum_rows,                                                       \
     .scan = SCAN, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows

@@ -255,7 +255,7 @@ static bool moments_columns_once(value *mean, value *m2, const value *x, int64_t
     memset(centre, 0, (size_t)n * sizeof *centre);
     for (int64_t r = 0; r < NEAR; r += 4) { /* those that are read first: none is fetched out of turn */
         const value *from = part > 0 ? x + (r % parts * part + r / parts) * n : x + r * row_stride;
-        rows_into(centre, from, 4, part > 0 ? part * n : row_stride, n, false);
+        rows_into(centre, from, 4, part > 0 ? part * n : row_stride, n, false, identity);
     }
     memset(mean, 0, (size_t)n * sizeof *mean);
     memset(m2, 0, (size_t)n * sizeof *m2);

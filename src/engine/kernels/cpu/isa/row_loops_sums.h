@@ -207,35 +207,35 @@ static void fold_sizes(row_wide *total, const void *x, int64_t n) {
     fold_sum(total, x, n, pack_size, size_of_value);
 }
 
-/* Four rows at a time: the sums are loaded and stored once for all four. Not before the first, where there are none yet. */
+/* Four rows at a time, as g has them: the sums are loaded and stored once for all four. Not before the first, where there are none yet. */
 static inline __attribute__((always_inline)) void rows_into(value *sums, const value *x, int64_t rows, int64_t row_stride, int64_t n,
-                                                            bool is_first) {
+                                                            bool is_first, value (*g)(value)) {
     const value *a = x, *b = a + row_stride, *c = b + row_stride, *d = c + row_stride;
     switch (rows) {
     case 1:
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            sums[i] = is_first ? ADD(0, a[i]) : ADD(sums[i], a[i]);
+            sums[i] = is_first ? ADD(0, g(a[i])) : ADD(sums[i], g(a[i]));
         }
         return;
     case 2:
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            value more = ADD(a[i], b[i]);
+            value more = ADD(g(a[i]), g(b[i]));
             sums[i] = is_first ? more : ADD(sums[i], more);
         }
         return;
     case 3:
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            value more = ADD(ADD(a[i], b[i]), c[i]);
+            value more = ADD(ADD(g(a[i]), g(b[i])), g(c[i]));
             sums[i] = is_first ? more : ADD(sums[i], more);
         }
         return;
     default:
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            value more = ADD(ADD(a[i], b[i]), ADD(c[i], d[i]));
+            value more = ADD(ADD(g(a[i]), g(b[i])), ADD(g(c[i]), g(d[i])));
             sums[i] = is_first ? more : ADD(sums[i], more);
         }
     }
@@ -260,23 +260,36 @@ static inline int64_t quarter_rows(int64_t rows, int64_t row_stride, int64_t n) 
     return row_stride == n && quarter * n * (int64_t)sizeof(value) >= LEAST_BYTES && !cpu_is_intel() ? quarter : 0;
 }
 
-static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+static inline __attribute__((always_inline)) void add_rows_as(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n,
+                                                              value (*g)(value)) {
     int64_t r = 0, quarter = quarter_rows(rows, row_stride, n);
     for (; r < 4 * quarter; r += 4) {
-        rows_into(totals, (const value *)rows_at + r / 4 * n, 4, quarter * n, n, false);
+        rows_into(totals, (const value *)rows_at + r / 4 * n, 4, quarter * n, n, false, g);
     }
     for (; r < rows; r += 4) {
         ask_for_rows((const value *)((uintptr_t)rows_at + (uintptr_t)((r + 4) * row_stride) * sizeof(value)), row_stride, n);
-        rows_into(totals, (const value *)rows_at + r * row_stride, rows - r, row_stride, n, false);
+        rows_into(totals, (const value *)rows_at + r * row_stride, rows - r, row_stride, n, false, g);
     }
+}
+
+static void add_rows(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows_as(totals, rows_at, rows, row_stride, n, identity);
+}
+
+static void add_rows_squares(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows_as(totals, rows_at, rows, row_stride, n, square);
+}
+
+static void add_rows_sizes(void *totals, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
+    add_rows_as(totals, rows_at, rows, row_stride, n, size_of_value);
 }
 
 static void sum_rows(void *to, const void *rows_at, int64_t rows, int64_t row_stride, int64_t n) {
     const value *x = rows_at;
     int64_t quarter = quarter_rows(rows, row_stride, n), done = quarter > 0 ? 4 * quarter : 4;
-    rows_into(to, x, rows, quarter > 0 ? quarter * n : row_stride, n, true);
+    rows_into(to, x, rows, quarter > 0 ? quarter * n : row_stride, n, true, identity);
     for (int64_t r = 1; r < quarter; r++) {
-        rows_into(to, x + r * n, 4, quarter * n, n, false);
+        rows_into(to, x + r * n, 4, quarter * n, n, false, identity);
     }
     add_rows(to, x + done * row_stride, rows - done, row_stride, n);
 }
