@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A template, like prelude.h: what lanes found along a row, and where, brought to the first of them. By halves, each of which compares
-   numbers and places with all that NaN and equals ask for, it took as long as half a row of 1024. */
+   numbers and places with all that NaN and equals ask for, it took longer than reading short rows, and as long as half a row of 1024. */
 
-/* False, and nothing is changed, where one is NaN or the largest is 0, of which there are two. */
-VECTOR_INLINE _Bool largest_place_of_64_f32(float *a, int32_t *p) {
-    const float most = largest_of_64_f32(a);
-    int is_nan = 0;
-    for (int l = 0; l < 64; l++) {
-        is_nan |= a[l] != a[l];
-    }
-    if (is_nan || most == 0) {
-        return 0;
-    }
-    int32_t first = 0x7fffffff;
-    for (int l = 0; l < 64; l++) {
-        const int32_t at = a[l] == most ? p[l] : 0x7fffffff;
-        first = at < first ? at : first;
-    }
-    a[0] = most;
-    p[0] = first;
-    return 1;
+/* A float as a whole number in their order, zeros of either sign alike, and above what comes last: 0x7fffffff, NaN above all. */
+VECTOR_INLINE int32_t key_of_f32(float x, _Bool smallest) {
+    int32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    const int32_t size = bits & 0x7fffffff, sign = bits >> 31, key = (size ^ sign) - sign;
+    return size > 0x7f800000 ? 0x7fffffff : smallest ? -key : key;
 }
 
-/* The same of the smallest. */
-VECTOR_INLINE _Bool smallest_place_of_64_f32(float *a, int32_t *p) {
-    float turned[64];
-    for (int l = 0; l < 64; l++) {
-        turned[l] = -a[l];
+/* Of n lanes, 64 at most, the largest (smallest), and of equals the first place, as one number. False, and nothing is changed, where it is 0, of
+   which there are two. */
+VECTOR_INLINE _Bool place_of_f32(float *a, int32_t *p, int n, _Bool smallest) {
+    int64_t best = -0x7fffffffffffffff - 1;
+    for (int l = 0; l < n; l++) {
+        const int64_t both = key_of_f32(a[l], smallest) * 0x100000000 + (0x7fffffff - p[l]);
+        best = both > best ? both : best;
     }
-    const _Bool is_done = largest_place_of_64_f32(turned, p);
-    a[0] = is_done ? -turned[0] : a[0];
-    return is_done;
+    const int32_t key = (int32_t)(best >> 32), number = smallest ? -key : key;
+    if (key == 0) {
+        return 0;
+    }
+    const int32_t bits = key == 0x7fffffff ? 0x7fc00000 : number < 0 ? (int32_t)(0x80000000 + (uint32_t)-number) : number;
+    __builtin_memcpy(&a[0], &bits, sizeof bits);
+    p[0] = 0x7fffffff - (int32_t)(best & 0x7fffffff);
+    return 1;
 }

@@ -304,9 +304,11 @@ static void emit_places_by_halves(emitter *m, int i) {
 
 static void emit_places_together(emitter *m, int i) {
     const root *r = &m->k->roots[i];
-    bool by_function = r->dtype == ASSAY_F32 && m->k->lanes == 64 && strcmp(emit_place_type(m, r), "int32_t") == 0;
+    enum { LEAST = 16, MOST = 64 }; /* eight lanes take 8 ns by themselves and 10 so */
+    const int lanes = (int)m->k->lanes;
+    bool by_function = r->dtype == ASSAY_F32 && lanes >= LEAST && lanes <= MOST && strcmp(emit_place_type(m, r), "int32_t") == 0;
     if (by_function) {
-        emit_line(m, "if (!%s_place_of_64_f32(a%d, p%d)) {", r->how == RED_ARGMAX ? "largest" : "smallest", i, i);
+        emit_line(m, "if (!place_of_f32(a%d, p%d, %d, %d)) {", i, i, lanes, r->how == RED_ARGMIN);
         m->depth++;
     }
     emit_places_by_halves(m, i);
