@@ -71,6 +71,34 @@ static void no_numbers_stay_where_they_are(void **state) {
     check_all();
 }
 
+/* Of equals the first is meant, zeros of either sign among them, and before all others what is no number. */
+static void first_of_equals_is_found(void **state) {
+    (void)state;
+    static const int lengths[] = {2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 49, 63, 64, 65, 100, 128, 129, 200};
+    static const char rounded[] = "%r = round(%x)\n%v, %i = max.dim(%r, -1)\n%w, %j = min.dim(%r, -1, True)\n";
+    static const char zeros[] = "%r = mul.Scalar(%x, 0.0)\n%v, %i = max.dim(%r, -1)\n%w, %j = min.dim(%r, -1, True)\n";
+    for (size_t t = 0; t < countof(types); t++) {
+        for (size_t i = 0; i < countof(lengths); i++) {
+            char layout[64];
+            snprintf(layout, sizeof layout, "[37, %d]", lengths[i]);
+            add(layout, types[t], rounded, "%v, %i, %w, %j");
+            add(layout, types[t], zeros, "%v, %i, %w, %j");
+        }
+        check_all();
+    }
+    for (size_t i = 0; i < countof(lengths); i++) {
+        const int n = lengths[i];
+        char layout[64];
+        snprintf(layout, sizeof layout, "[37, %d]", n);
+        float *x = (float *)tensor_data(graph_find_value(add(layout, "f32", places, "%v, %i, %w, %j"), "x"));
+        for (int r = 0; r < 37; r++) {
+            x[r * n + r * 7 % n] = r % 3 == 0 ? NAN : r % 3 == 1 ? INFINITY : -INFINITY;
+            x[r * n + r * 11 % n] = r % 3 == 0 ? NAN : r % 2 == 0 ? -NAN : INFINITY;
+        }
+    }
+    check_all();
+}
+
 /* --- rows that lie across memory ------------------------------------------------------------------------------------------- */
 
 static void rows_across_memory_agree(void **state) {
@@ -142,7 +170,7 @@ int main(void) {
         cmocka_unit_test(rows_of_every_length_agree),     cmocka_unit_test(lanes_come_again_where_they_may),
         cmocka_unit_test(no_numbers_stay_where_they_are), cmocka_unit_test(rows_across_memory_agree),
         cmocka_unit_test(bands_end_with_shares),          cmocka_unit_test(gradients_across_memory_agree),
-        cmocka_unit_test(gathered_rows_agree),
+        cmocka_unit_test(gathered_rows_agree),            cmocka_unit_test(first_of_equals_is_found),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -10,13 +10,26 @@ VECTOR_INLINE int32_t key_of_f32(float x, _Bool smallest) {
     return size > 0x7f800000 ? 0x7fffffff : smallest ? -key : key;
 }
 
+/* That, above what grows towards the first place. */
+VECTOR_INLINE int64_t key_and_place(float x, int32_t place, _Bool smallest) {
+    return key_of_f32(x, smallest) * 0x100000000 + (0x7fffffff - place);
+}
+
 /* Of n lanes, 64 at most, the largest (smallest), and of equals the first place, as one number. False, and nothing is changed, where it is 0, of
    which there are two. */
 VECTOR_INLINE _Bool place_of_f32(float *a, int32_t *p, int n, _Bool smallest) {
     int64_t best = -0x7fffffffffffffff - 1;
-    for (int l = 0; l < n; l++) {
-        const int64_t both = key_of_f32(a[l], smallest) * 0x100000000 + (0x7fffffff - p[l]);
-        best = both > best ? both : best;
+    if (n < 16) {
+        for (int l = 0; l < n; l++) {
+            const int64_t both = key_and_place(a[l], p[l], smallest);
+            best = both > best ? both : best;
+        }
+    } else { /* unrolled first, gcc would go from lane to lane */
+        FEW
+        for (int l = 0; l < n; l++) {
+            const int64_t both = key_and_place(a[l], p[l], smallest);
+            best = both > best ? both : best;
+        }
     }
     const int32_t key = (int32_t)(best >> 32), number = smallest ? -key : key;
     if (key == 0) {

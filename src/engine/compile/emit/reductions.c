@@ -304,9 +304,9 @@ static void emit_places_by_halves(emitter *m, int i) {
 
 static void emit_places_together(emitter *m, int i) {
     const root *r = &m->k->roots[i];
-    enum { LEAST = 16, MOST = 64 }; /* eight lanes take 8 ns by themselves and 10 so */
+    enum { MOST = 64 };
     const int lanes = (int)m->k->lanes;
-    bool by_function = r->dtype == ASSAY_F32 && lanes >= LEAST && lanes <= MOST && strcmp(emit_place_type(m, r), "int32_t") == 0;
+    bool by_function = r->dtype == ASSAY_F32 && lanes <= MOST && strcmp(emit_place_type(m, r), "int32_t") == 0;
     if (by_function) {
         emit_line(m, "if (!place_of_f32(a%d, p%d, %d, %d)) {", i, i, lanes, r->how == RED_ARGMIN);
         m->depth++;
