@@ -80,12 +80,18 @@ static bool are_best_kept(const softmax *s) {
            (s->logarithm ? results < (double)(2 * STREAM_MIDDLING_BYTES) : !streams_norm(results / (double)size, size, size));
 }
 
+/* How many of those are made before they are stored: loops take 16, or 8, together. */
+static int64_t short_rows(const softmax *s) {
+    enum { EVEN_ROWS = 16 };
+    const int64_t most = ROW_BLOCK / s->n / EVEN_ROWS * EVEN_ROWS;
+    return most > EVEN_ROWS ? most : EVEN_ROWS;
+}
+
 /* Short lines that go past the caches: many in one call, and stored from where that leaves them. */
 static void forward_short_past(const softmax *s, int64_t from, int64_t to, char *work) {
-    enum { EVEN_ROWS = 16 };
     const row_loops *l = s->l;
-    int64_t most = ROW_BLOCK / s->n, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    most = most >= EVEN_ROWS ? most / EVEN_ROWS * EVEN_ROWS : most;
+    const int64_t most = short_rows(s);
+    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     for (int64_t i = from; i < to; i += most) {
         int64_t rows = to - i < most ? to - i : most;
         loop_seek(&s->lines, i, index, offset);
@@ -94,18 +100,19 @@ static void forward_short_past(const softmax *s, int64_t from, int64_t to, char 
     }
 }
 
-/* Whether lines are so short, and so many that they go there: of logarithms, which take a function of each line, those that would go in
-   steps otherwise (log_softmax of [262144, 128] floats takes 8.1 ms so, and 14.2; softmax of [131072, 256] 8.4, and 5.8 in steps: two cores
-   of a Zen 4, 2026-11). */
+/* Whether lines are so short, and so many that they go there. Shorter ones take longer so than stored as they are made, and longer ones than
+   in steps, unless they are logarithms, which take a function of each line. On two cores of a Zen 4, softmax of [524288, 64] floats takes
+   6.6 ms so, and 8.6; of [1048576, 32] 7.3, and 6.2; of [131072, 256] 8.4, and 5.8 in steps (2026-11). */
 static bool choose_short_past(softmax *s) {
-    const double bytes = (double)s->lines.numel * (double)s->n * (double)s->l->size;
-    if (!s->logarithm || s->n < STREAM_LEAST || s->n * (int64_t)s->l->size > SOFTMAX_SHORT_BYTES || !has_short_lines(s, Y + 1) ||
-        s->type[X] != s->l->type || s->type[Y] != s->l->type || bytes < STREAM_MIN_BYTES) {
+    enum { LEAST_BYTES = 256 };
+    const int64_t size = (int64_t)s->l->size, line = s->n * size, most = s->logarithm ? SOFTMAX_SHORT_BYTES : SOFTMAX_SHORT_BYTES - 1;
+    if (line < LEAST_BYTES || line > most || !has_short_lines(s, Y + 1) || s->type[X] != s->l->type || s->type[Y] != s->l->type ||
+        s->lines.numel * line < STREAM_MIN_BYTES) {
         return false;
     }
     s->past = true;
     s->units = s->lines.numel;
-    s->work_bytes = ROW_BLOCK * (int64_t)s->l->size;
+    s->work_bytes = short_rows(s) * line;
     s->run_units = forward_short_past;
     return true;
 }
