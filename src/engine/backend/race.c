@@ -208,7 +208,7 @@ static void rest(double seconds) {
     }
 }
 
-/* The first, unless a later one is faster beyond doubt; twice, where it is doubted and there are later rounds. */
+/* The first, unless a later one is faster beyond doubt: where that is doubted, in the later rounds as well, once there are some. */
 static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool *doubted, int n, int rounds, int later) {
     int best = 0;
     for (int i = 1; i < n; i++) {
@@ -221,29 +221,31 @@ static int best_of(double took_s[][RACE_ROUNDS + RACE_LATER_ROUNDS], const bool 
 
 status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
                    int *best, bool *open, error *err) {
-    enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4 };
+    enum { LEAST_ROUNDS = 8, LEAST_LONG_ROUNDS = 4, TIMES = 4 };
     double took_s[RACE_FINALISTS][RACE_ROUNDS + RACE_LATER_ROUNDS];
     assert(n <= RACE_FINALISTS);
     instructions_clear_upper_halves();
-    int rounds[2] = {0, 0};
-    for (int time = 0; time < 2; time++) {
-        int most = time == 0 ? RACE_ROUNDS : rounds[0] / 2;
+    int rounds = 0, later = 0;
+    for (int time = 0; time < TIMES; time++) {
+        int most = time == 0 ? RACE_ROUNDS : rounds / 2, done = 0;
         double began = race_now_s();
-        for (; rounds[time] < most && goes_on(began, rounds[time], LEAST_ROUNDS, LEAST_LONG_ROUNDS); rounds[time]++) {
+        for (; done < most && goes_on(began, done, LEAST_ROUNDS, LEAST_LONG_ROUNDS); done++) {
             for (int k = 0; k < n; k++) {
-                int i = rounds[time] % 2 == 0 ? k : n - 1 - k;
-                TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds[0] * time + rounds[time]], err));
+                int i = done % 2 == 0 ? k : n - 1 - k;
+                TRY(mean_turn(run, self, chosen[i], saved, &took_s[i][rounds + done], err));
             }
         }
-        *best = best_of(took_s, doubted, n, rounds[0], rounds[1]);
+        *(time == 0 ? &rounds : &later) = done;
+        *best = best_of(took_s, doubted, n, rounds, later);
         if (!doubted[*best]) {
             break;
         }
-        rest(time == 0 ? rest_s : 0);
+        rest(time == TIMES - 1 ? 0 : rest_s);
+        rest_s *= 2;
     }
     *open = false;
     for (int i = 0; i < n; i++) {
-        *open |= race_is_open(took_s[*best], took_s[i], rounds[0] + rounds[1]);
+        *open |= race_is_open(took_s[*best], took_s[i], rounds + later);
     }
     return ASSAY_OK;
 }
