@@ -260,7 +260,7 @@ _Static_assert(WIDE_COLUMNS * sizeof(float) >= COLUMNS * sizeof(double) && WIDE_
 
 static void start_places(const extreme *e, column_room *room, const char *at, int64_t n) {
     e->s.l->load(room->best, at, e->s.in, e->s.kept.strides[0][0], n);
-    memset(room->places, 0, sizeof room->places);
+    memset(room->places, 0, (size_t)n * (e->s.l->type == ASSAY_F32 ? sizeof(int32_t) : sizeof(int64_t)));
 }
 
 /* The best of `rows` rows of n columns, and which row of those it is. */
