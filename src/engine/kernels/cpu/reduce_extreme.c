@@ -58,6 +58,19 @@ static void put(const extreme *e, char *value, char *place, row_wide best, int64
     *(int64_t *)(void *)place = at;
 }
 
+/* The same of n neighbours of floats, `best` and `places` lying together: a call for each would show beside few rows. */
+static void put_floats(const extreme *e, char *values, char *at, const float *best, const int64_t *places, int64_t n) {
+    const loop *kept = &e->s.kept;
+    for (int64_t i = 0; i < n; i++) {
+        if (e->out == ASSAY_F32) {
+            memcpy(values + i * kept->strides[1][0], &best[i], sizeof best[i]);
+        } else {
+            element_store(e->out, values + i * kept->strides[1][0], (double)best[i]);
+        }
+        memcpy(at + i * kept->strides[2][0], &places[i], sizeof places[i]);
+    }
+}
+
 static int64_t place_in_halves(const extreme *e, const char *row) {
     int64_t n = e->s.reduced.numel, place = 0;
     int16_t best = HALF_KEY_WORST;
@@ -296,15 +309,29 @@ static void share_columns(const void *context) {
         int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
         loop_seek(kept, u / blocks * columns + c, index, offset);
         find_in_rows(e, kept->data[0] + offset[0] + low * s->reduced.strides[0][0], high - low, n, &room);
-        for (int64_t i = 0; i < n && e->parts.best != NULL; i++) {
-            int64_t to_part = omp_get_thread_num() * kept->numel + c + i;
-            e->parts.best[to_part] = ((const float *)(const void *)room.best)[i];
-            e->parts.places[to_part] = low + ((const int32_t *)(const void *)room.places)[i];
-        }
-        for (int64_t i = 0; i < n && e->parts.best == NULL; i++) {
-            int64_t place = s->l->type == ASSAY_F32 ? ((int32_t *)(void *)room.places)[i] : room.places[i];
-            put(e, kept->data[1] + offset[1] + i * kept->strides[1][0],
-                kept->data[2] + offset[2] + i * kept->strides[2][0], value_at(s->l, room.best, i), place);
+        const float *best = (const float *)(const void *)room.best;
+        const int32_t *places = (const int32_t *)(const void *)room.places;
+        char *values = kept->data[1] + offset[1], *at = kept->data[2] + offset[2];
+        if (e->parts.best != NULL) {
+            const int64_t part = omp_get_thread_num() * kept->numel + c;
+            memcpy(e->parts.best + part, best, (size_t)n * sizeof *best);
+            for (int64_t i = 0; i < n; i++) {
+                e->parts.places[part + i] = low + places[i];
+            }
+        } else if (s->l->type == ASSAY_F32) {
+            for (int64_t i = 0, some; i < n; i += some) {
+                enum { SOME = 64 };
+                int64_t wide[SOME];
+                some = n - i < SOME ? n - i : SOME;
+                for (int64_t k = 0; k < some; k++) {
+                    wide[k] = places[i + k];
+                }
+                put_floats(e, values + i * kept->strides[1][0], at + i * kept->strides[2][0], best + i, wide, some);
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                put(e, values + i * kept->strides[1][0], at + i * kept->strides[2][0], value_at(s->l, room.best, i), room.places[i]);
+            }
         }
     }
 }
@@ -312,15 +339,17 @@ static void share_columns(const void *context) {
 /* Of one run of columns the first of equals is that of the first thread's rows. */
 static void join_parts(const extreme *e) {
     const loop *kept = &e->s.kept;
-    for (int64_t i = 0; i < kept->numel; i++) {
-        int64_t best = i;
-        for (int64_t k = i + kept->numel; k < e->threads * kept->numel; k += kept->numel) {
-            bool is_better = beats(e, (row_wide){.f = (double)e->parts.best[k]}, (row_wide){.f = (double)e->parts.best[best]});
-            best = is_better ? k : best;
+    float *best = e->parts.best;
+    int64_t *places = e->parts.places;
+    for (int64_t k = kept->numel; k < e->threads * kept->numel; k += kept->numel) {
+        for (int64_t i = 0; i < kept->numel; i++) {
+            const float more = best[k + i], most = best[i];
+            const bool is_better = most == most && (more != more || (e->smallest ? more < most : more > most));
+            best[i] = is_better ? more : most;
+            places[i] = is_better ? places[k + i] : places[i];
         }
-        put(e, kept->data[1] + i * kept->strides[1][0], kept->data[2] + i * kept->strides[2][0], (row_wide){.f = (double)e->parts.best[best]},
-            e->parts.places[best]);
     }
+    put_floats(e, kept->data[1], kept->data[2], best, places, kept->numel);
 }
 
 static void run_columns(const extreme *e) {

@@ -23,8 +23,8 @@ static inline __attribute__((always_inline)) pack pack_pairs(pack a, pack b) {
     return __builtin_shuffle(a, b, firsts) + __builtin_shuffle(a, b, seconds);
 }
 
-/* What a row holds: less than a pack or one, less than two packs or two, or a pack, be there what may. */
-typedef enum short_length { SHORT_ONE, SHORT_TWO, SHORT_WHOLE } short_length;
+/* What a row holds: so many packs, the last of which may not be a whole one; or a pack, be there what may. */
+typedef enum short_length { SHORT_WHOLE, SHORT_ONE, SHORT_TWO, SHORT_THREE, SHORT_FOUR } short_length;
 
 /* Memory is read in the order of these: the compiler would have any, and the CPU then does not read on by itself. */
 #if defined(__AVX512F__)
@@ -52,19 +52,21 @@ static inline __attribute__((always_inline)) pack pack_of_parts(const value *c, 
 static inline __attribute__((always_inline)) pack short_row(const value *x, int64_t n, short_length length, const value *c, int parts,
                                                             pack (*f)(pack)) {
     const bool is_whole = length == SHORT_WHOLE || !PACK_PARTS;
-    const int64_t last = length == SHORT_TWO ? n - PACK : n;
-    pack about = c != NULL ? pack_of_parts(c, parts) : (pack){0}, p = {0}, q;
-    if (length == SHORT_TWO) {
-        p = pack_at(x);
+    const int before = length == SHORT_WHOLE ? 0 : (int)length - 1;
+    const pack about = c != NULL ? pack_of_parts(c, parts) : (pack){0};
+    pack sums = {0}, p;
+    for (int k = 0; k < before; k++) {
+        p = pack_at(x + k * PACK);
         IN_ORDER(p);
         p = c != NULL ? f(p - about) : f(p);
-        x += PACK;
+        sums = k == 0 ? p : sums + p;
     }
-    q = is_whole ? pack_at(x) : pack_start(x, last);
-    IN_ORDER(q);
-    q = c != NULL ? f(q - about) : f(q);
-    q = c != NULL && !is_whole ? pack_keep(q, last) : q;
-    return length == SHORT_TWO ? p + q : q;
+    const int64_t last = n - before * PACK;
+    p = is_whole ? pack_at(x + before * PACK) : pack_start(x + before * PACK, last);
+    IN_ORDER(p);
+    p = c != NULL ? f(p - about) : f(p);
+    p = c != NULL && !is_whole ? pack_keep(p, last) : p;
+    return before > 0 ? sums + p : p;
 }
 
 /* Many packs' worth of rows, which lie `stride` numbers apart and have `parts` rows each. */
@@ -143,6 +145,12 @@ static inline __attribute__((always_inline)) pack sums_of_rows(const value *x, i
     }
     if (rows == PACK && short_fits(n, 2)) {
         return sums_of_pack((packed_rows){x, c, stride, n, f, SHORT_TWO, 1});
+    }
+    if (rows == PACK && short_fits(n, 3)) {
+        return sums_of_pack((packed_rows){x, c, stride, n, f, SHORT_THREE, 1});
+    }
+    if (rows == PACK && short_fits(n, 4)) {
+        return sums_of_pack((packed_rows){x, c, stride, n, f, SHORT_FOUR, 1});
     }
     pack p[PACK];
     for (int64_t r = 0; r < rows; r++) {
