@@ -164,15 +164,8 @@ static inline __attribute__((always_inline)) lanes_f32 lanes_most(lanes_f32 a, l
 
 /* The most of a's neighbours, and of b's. */
 static inline __attribute__((always_inline)) lanes_f32 lanes_pairs(lanes_f32 a, lanes_f32 b, bool smallest) {
-    int32_t first[LANES], second[LANES];
-    lanes_i32 firsts, seconds;
-    for (int i = 0; i < LANES; i++) {
-        first[i] = 2 * i;
-        second[i] = 2 * i + 1;
-    }
-    memcpy(&firsts, first, sizeof firsts);
-    memcpy(&seconds, second, sizeof seconds);
-    return lanes_most(__builtin_shuffle(a, b, firsts), __builtin_shuffle(a, b, seconds), smallest);
+    _Static_assert((int)LANES == (int)PACK, "a pack is as many lanes");
+    return lanes_most((lanes_f32)pack_alternate((pack)a, (pack)b, 0), (lanes_f32)pack_alternate((pack)a, (pack)b, 1), smallest);
 }
 
 /* The most of each of LANES packs: two to one until one is left, as row_loops_short.h does for sums, and without loops as there. */

@@ -10,17 +10,20 @@ enum { SHORT_MOST = 16 * PACK };
 typedef __typeof__(__builtin_choose_expr(sizeof(value) == sizeof(int32_t), (int32_t)0, (int64_t)0)) pack_place;
 typedef pack_place pack_places __attribute__((vector_size(REGISTER_BYTES)));
 
+/* Of a's numbers, and then of b's, every second one, from the first or from the second on. */
+static inline __attribute__((always_inline)) pack pack_alternate(pack a, pack b, int from) {
+    pack_place place[PACK];
+    pack_places places;
+    for (int i = 0; i < PACK; i++) {
+        place[i] = 2 * i + from;
+    }
+    memcpy(&places, place, sizeof places);
+    return __builtin_shuffle(a, b, places);
+}
+
 /* The sums of a's neighbours, and of b's. */
 static inline __attribute__((always_inline)) pack pack_pairs(pack a, pack b) {
-    pack_place first[PACK], second[PACK];
-    pack_places firsts, seconds;
-    for (int i = 0; i < PACK; i++) {
-        first[i] = 2 * i;
-        second[i] = 2 * i + 1;
-    }
-    memcpy(&firsts, first, sizeof firsts);
-    memcpy(&seconds, second, sizeof seconds);
-    return __builtin_shuffle(a, b, firsts) + __builtin_shuffle(a, b, seconds);
+    return pack_alternate(a, b, 0) + pack_alternate(a, b, 1);
 }
 
 /* What a row holds: so many packs, the last of which may not be a whole one; or a pack, be there what may. */
