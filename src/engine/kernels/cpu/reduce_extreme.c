@@ -381,7 +381,8 @@ status prepare_extreme_dim(kernel_plan *plan, error *err) {
     tensor *self = call_tensor(plan->call, 0);
     uint32_t mask;
     TRY(reduction_mask(plan->call, 1, &mask, err));
-    reduce_shape_init(&e->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, 2, self->dtype == ASSAY_F32);
+    reduce_shape_init(&e->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, 2,
+                      self->dtype == ASSAY_F32 ? REDUCE_LEAST_TOGETHER : INT64_MAX);
     /* Columns of floats keep places in 32 bits. */
     bool is_in_reach = e->s.reduced.numel <= INT32_MAX;
     e->s.by_columns = e->s.by_columns && is_in_reach;

@@ -436,7 +436,7 @@ status prepare_variance(kernel_plan *plan, error *err) {
     uint32_t mask;
     TRY(reduction_mask(plan->call, 1, &mask, err));
     v->n_outputs = plan->out->n;
-    reduce_shape_init(&v->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, v->n_outputs, true);
+    reduce_shape_init(&v->s, row_loops_for(self->dtype), self, mask, PARTS_NONE, plan->out->items, v->n_outputs, REDUCE_LEAST_TOGETHER);
     double correction = call_is_none(plan->call, 2) ? 1 : call_float(plan->call, 2);
     v->divisor = fmax(reduction_length(plan->call, 1) - correction, 0);
     v->root = plan->call->op->signature.name[0] == 's';

@@ -23,7 +23,7 @@ static void add_parts(tensor *t, reduce_parts parts) {
 
 /* Copies of tensors here are layouts to read and hold no memory. */
 void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32_t mask, reduce_parts parts, tensor *out_tensors,
-                       int n_out, bool has_short_rows) {
+                       int n_out, int64_t least_together) {
     tensor in = *self, out[REDUCE_MAX_OUTPUTS];
     tensor *operands[1 + REDUCE_MAX_OUTPUTS] = {&in};
     for (int k = 0; k < n_out; k++) {
@@ -53,7 +53,8 @@ void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32
     int64_t kept_stride = s->kept.numel > 1 ? s->kept.strides[0][0] : INT64_MAX;
     int64_t reduced_stride = s->reduced.numel > 1 ? s->reduced.strides[0][0] : INT64_MAX;
     int64_t size = (int64_t)dtype_size(s->in);
-    bool lie_in_line = has_short_rows && nest_runs(&s->reduced) == 1 && reduced_stride == size && kept_stride == s->reduced.numel * size;
+    bool lie_in_line = s->reduced.numel >= least_together && nest_runs(&s->reduced) == 1 && reduced_stride == size &&
+                       kept_stride == s->reduced.numel * size;
     bool are_short = s->reduced.numel <= SHORT_RUN && s->kept.sizes[0] >= REDUCE_MIN_COLUMNS && !lie_in_line;
     s->by_columns = kept_stride < reduced_stride || are_short;
     bool are_halves = l->type == ASSAY_F32 && (s->in == ASSAY_F16 || s->in == ASSAY_BF16);

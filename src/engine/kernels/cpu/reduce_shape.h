@@ -29,9 +29,10 @@ typedef struct reduce_shape {
    as whole numbers. Real ones do not care. */
 typedef enum reduce_parts { PARTS_NONE, PARTS_KEPT, PARTS_REDUCED, PARTS_WHOLE } reduce_parts;
 
-/* l computes; mask says what is reduced; outputs have the reduced dimensions as 1 or lack them. has_short_rows: whether the caller takes many
-   short rows together that lie one behind the other; else those go by columns. */
+/* l computes; mask says what is reduced; outputs have the reduced dimensions as 1 or lack them. least_together: the least number of
+   elements of short rows, one behind the other, that the caller takes together: shorter ones go by columns; INT64_MAX: all do. */
+enum { REDUCE_LEAST_TOGETHER = 8 }; /* of moments and places */
 void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32_t mask, reduce_parts parts, tensor *out_tensors,
-                       int n_out, bool has_short_rows);
+                       int n_out, int64_t least_together);
 
 #endif

@@ -143,7 +143,7 @@ status prepare_reduce_slow(kernel_plan *plan, error *err) {
     uint32_t mask;
     reduce_shape shape;
     TRY(reduction_mask(call, dims, &mask, err));
-    reduce_shape_init(&shape, row_loops_for(self->dtype), self, mask, PARTS_WHOLE, plan->out->items, plan->out->n, false);
+    reduce_shape_init(&shape, row_loops_for(self->dtype), self, mask, PARTS_WHOLE, plan->out->items, plan->out->n, INT64_MAX);
     s->kept = shape.kept;
     s->reduced = shape.reduced;
     s->in = self->dtype;

@@ -231,6 +231,8 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* Shorter rows are slower to take together than their columns are to add up: where memory cannot be read by parts of a register. */
+    int64_t least_together;
     /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */
     void (*fold_short[ROW_KINDS])(row_wide *totals, const void *x, int64_t rows, int64_t row_stride, int64_t n, bool goes_on);
     /* Runs of n <= ROW_BLOCK elements, run_stride elements apart, into one total; NULL where there is none. */

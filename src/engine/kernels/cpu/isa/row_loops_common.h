@@ -301,7 +301,7 @@ static void settle(void) {
 }
 
 #define COMMON_ROW_LOOPS                                                                                                  \
-    .size = sizeof(value), .load = load, .store = store, .fill = fill, .stream = stream_row, .settle = settle,            \
+    .size = sizeof(value), .least_together = PACK_PARTS ? 1 : 8, .load = load, .store = store, .fill = fill, .stream = stream_row, .settle = settle,            \
     .fold = {fold_values, fold_squares, fold_sizes, fold_largest, fold_smallest, fold_nonzero, fold_zero},                \
     .fold_short = {[ROW_SUM] = fold_short_values, [ROW_SQUARES] = fold_short_squares, [ROW_SIZES] = fold_short_sizes},      \
     .fold_runs = {[ROW_SUM] = fold_value_runs, [ROW_SQUARES] = fold_square_runs, [ROW_SIZES] = fold_size_runs},            \
