@@ -102,11 +102,54 @@ static void places_agree(void **state) {
     kit_close(&k);
 }
 
+/* Within a caller's region a plan has fewer threads than it was made for: what others would have found is not there. Nothing is asserted
+   in there. */
+static void one_thread_finds_all(void **state) {
+    (void)state;
+    enum { ROWS = 600, N = 300, CALLS = 3 };
+    static const char *const names[CALLS] = {"max.dim", "min.dim", "var_mean.correction"};
+    static const int64_t first[] = {0};
+    kit k;
+    kit_open(&k, 84);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        tensor *x = kit_tensor(&k, ASSAY_F32, 2, (const int64_t[]){ROWS, N}, NULL);
+        for (int64_t i = 0; i < ROWS * N; i++) {
+            ((float *)(void *)tensor_data(x))[i] = (float)(sign * (1 + (i / N * 7 + i) % 1000));
+        }
+        for (int c = 0; c < CALLS; c++) {
+            const arg args[] = {arg_tensor(x), c < 2 ? arg_int(0) : arg_ints(first, 1), arg_number(number_of_int(0))};
+            const int n_args = c < 2 ? 2 : 3;
+            op_call call = kit_call(&k, names[c], args, n_args);
+            outputs alone;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+            kit_run(&k, &call, &alone);
+            kit_check(&k, names[c], args, n_args);
+            for (int64_t i = 0; i < N; i++) {
+                const float *got = (const float *)(const void *)tensor_data(&alone.items[0]);
+                double most = -INFINITY, sum = 0, squares = 0;
+                for (int64_t r = 0; r < ROWS; r++) {
+                    const double value = (double)((const float *)(const void *)tensor_data(x))[r * N + i];
+                    most = fmax(most, c == 1 ? -value : value);
+                    sum += value;
+                    squares += value * value;
+                }
+                const double variance = (squares - sum * sum / ROWS) / ROWS, expected = c == 2 ? variance : c == 1 ? -most : most;
+                assert_true(fabs((double)got[i] - expected) <= (c == 2 ? 1e-4 * variance : 0));
+            }
+            outputs_clear(&alone);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_agree),
         cmocka_unit_test(far_means_agree),
         cmocka_unit_test(places_agree),
+        cmocka_unit_test(one_thread_finds_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

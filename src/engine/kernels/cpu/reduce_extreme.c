@@ -19,7 +19,7 @@ typedef struct found {
     int64_t *places;
 } found;
 
-/* The same of floats. */
+/* The best of columns of floats so far, and their rows. */
 typedef struct found_floats {
     float *best;
     int64_t *places;
@@ -32,7 +32,7 @@ typedef struct extreme {
     bool asks; /* rows of halves come from memory */
     int threads;
     found partials; /* [threads][kept.numel], where threads share the rows of columns of halves; else NULL */
-    found_floats parts;
+    found_floats parts; /* the same of floats */
 } extreme;
 
 /* Whether a row's extreme beats the one so far: NaN beats all, and stays. */
@@ -292,6 +292,35 @@ static void find_in_rows(const extreme *e, const char *at, int64_t rows, int64_t
     }
 }
 
+/* What n columns from c on came to, of rows from `low` on, to this thread's part. */
+static void keep_part(const extreme *e, const column_room *room, int64_t c, int64_t low, int64_t n) {
+    const int64_t part = omp_get_thread_num() * e->s.kept.numel + c;
+    const int32_t *places = (const int32_t *)(const void *)room->places;
+    memcpy(e->parts.best + part, room->best, (size_t)n * sizeof *e->parts.best);
+    for (int64_t i = 0; i < n; i++) {
+        e->parts.places[part + i] = low + places[i];
+    }
+}
+
+/* The same to where it belongs. */
+static void put_block(const extreme *e, const column_room *room, char *values, char *places, int64_t n) {
+    enum { SOME = 64 };
+    const loop *kept = &e->s.kept;
+    const float *best = (const float *)(const void *)room->best;
+    const int32_t *where = (const int32_t *)(const void *)room->places;
+    int64_t wide[SOME], some;
+    for (int64_t i = 0; e->s.l->type == ASSAY_F32 && i < n; i += some) {
+        some = n - i < SOME ? n - i : SOME;
+        for (int64_t k = 0; k < some; k++) {
+            wide[k] = where[i + k];
+        }
+        put_floats(e, values + i * kept->strides[1][0], places + i * kept->strides[2][0], best + i, wide, some);
+    }
+    for (int64_t i = 0; e->s.l->type != ASSAY_F32 && i < n; i++) {
+        put(e, values + i * kept->strides[1][0], places + i * kept->strides[2][0], value_at(e->s.l, room->best, i), room->places[i]);
+    }
+}
+
 static void share_columns(const void *context) {
     const extreme *e = context;
     const reduce_shape *s = &e->s;
@@ -309,30 +338,19 @@ static void share_columns(const void *context) {
         int64_t c = u % blocks * block, n = columns - c < block ? columns - c : block;
         loop_seek(kept, u / blocks * columns + c, index, offset);
         find_in_rows(e, kept->data[0] + offset[0] + low * s->reduced.strides[0][0], high - low, n, &room);
-        const float *best = (const float *)(const void *)room.best;
-        const int32_t *places = (const int32_t *)(const void *)room.places;
-        char *values = kept->data[1] + offset[1], *at = kept->data[2] + offset[2];
         if (e->parts.best != NULL) {
-            const int64_t part = omp_get_thread_num() * kept->numel + c;
-            memcpy(e->parts.best + part, best, (size_t)n * sizeof *best);
-            for (int64_t i = 0; i < n; i++) {
-                e->parts.places[part + i] = low + places[i];
-            }
-        } else if (s->l->type == ASSAY_F32) {
-            for (int64_t i = 0, some; i < n; i += some) {
-                enum { SOME = 64 };
-                int64_t wide[SOME];
-                some = n - i < SOME ? n - i : SOME;
-                for (int64_t k = 0; k < some; k++) {
-                    wide[k] = places[i + k];
-                }
-                put_floats(e, values + i * kept->strides[1][0], at + i * kept->strides[2][0], best + i, wide, some);
-            }
+            keep_part(e, &room, c, low, n);
         } else {
-            for (int64_t i = 0; i < n; i++) {
-                put(e, values + i * kept->strides[1][0], at + i * kept->strides[2][0], value_at(s->l, room.best, i), room.places[i]);
-            }
+            put_block(e, &room, kept->data[1] + offset[1], kept->data[2] + offset[2], n);
         }
+    }
+}
+
+/* What beats nothing: within a caller's region there may be fewer threads than parts. */
+static void start_parts(const extreme *e) {
+    for (int64_t i = 0; i < e->s.kept.numel * e->threads; i++) {
+        e->parts.best[i] = e->smallest ? INFINITY : -INFINITY;
+        e->parts.places[i] = 0;
     }
 }
 
@@ -353,6 +371,9 @@ static void join_parts(const extreme *e) {
 }
 
 static void run_columns(const extreme *e) {
+    if (e->parts.best != NULL) {
+        start_parts(e);
+    }
     for (int64_t i = 0; e->partials.keys != NULL && i < e->s.kept.numel * e->threads; i++) {
         e->partials.keys[i] = HALF_KEY_WORST;
     }

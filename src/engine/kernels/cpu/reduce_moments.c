@@ -398,6 +398,9 @@ static status run_variance(kernel_plan *plan) {
     if (kept->numel == 0) {
         return ASSAY_OK;
     }
+    for (int64_t i = 0; v->splits && i < v->threads * kept->numel; i++) {
+        v->partials[i].n = 0; /* of threads that are not, within a caller's region */
+    }
     (v->s.by_columns ? run_columns : run_rows)(v);
     for (int64_t i = 0; v->splits && i < kept->numel; i++) {
         int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

@@ -13,6 +13,8 @@
 /* Columns that are folded together at most. Where rows are brought in first, and where they are read as they lie: whole rows, if they are no
    longer, since parts of them take longer to read. */
 enum { REDUCE_COLUMNS = 1024, REDUCE_WIDE_COLUMNS = 8192, REDUCE_MAX_OUTPUTS = 2 };
+/* Shorter rows' moments, and places, are found faster by columns than for many rows together. */
+enum { REDUCE_LEAST_TOGETHER = 8 };
 /* Fewer columns than these are not worth a block of their own. */
 enum { REDUCE_MIN_COLUMNS = 64 };
 
@@ -31,7 +33,6 @@ typedef enum reduce_parts { PARTS_NONE, PARTS_KEPT, PARTS_REDUCED, PARTS_WHOLE }
 
 /* l computes; mask says what is reduced; outputs have the reduced dimensions as 1 or lack them. least_together: the least number of
    elements of short rows, one behind the other, that the caller takes together: shorter ones go by columns; INT64_MAX: all do. */
-enum { REDUCE_LEAST_TOGETHER = 8 }; /* of moments and places */
 void reduce_shape_init(reduce_shape *s, const row_loops *l, tensor *self, uint32_t mask, reduce_parts parts, tensor *out_tensors,
                        int n_out, int64_t least_together);
 
