@@ -41,8 +41,9 @@ int race_winner(const double *best_s, int n);
 
 /* The chosen few of the same candidates once more, as a caller will run them: many times on end, in turns that change their
    order. *best is an index into chosen: the first, unless a later one is faster beyond doubt. doubted: which of them may be faster only
-   while something else keeps a core or the caches busy. Such a one has to be so three times more, in half as many rounds each, after rests of
-   rest_s (below 0.25), of twice and of four times that: a neighbour may keep a core for half a second. *open: whether another one took clearly less in its best rounds, so that a quieter race may end otherwise. */
+   while something else keeps a core or the caches busy. Such a one has to be so three times more, in half as many rounds each, after
+   rests of rest_s (below 0.25), of twice and of four times that: a neighbour may keep a core for half a second. *open: whether another
+   one took clearly less in its best rounds, so that a quieter race may end otherwise. */
 enum { RACE_FINALISTS = 5, RACE_ROUNDS = 32, RACE_LATER_ROUNDS = RACE_ROUNDS / 2 };
 status race_finals(candidate_fn *run, void *self, const int *chosen, const bool *doubted, int n, double rest_s, const saved_inputs *saved,
                    int *best, bool *open, error *err);
