@@ -242,12 +242,18 @@ static bool streams_rows(const compiler *c, const kernel *k) {
     return false;
 }
 
-/* As many numbers for each of a task's elements are kept then: what is read, or what each phase hands to the next. */
-static int rows_kept(const compiler *c, const kernel *k) {
+/* So many numbers are read for each of a task's elements. */
+static int numbers_read(const compiler *c, const kernel *k) {
     int read = 0;
     for (int i = 0; i < k->n_exprs; i++) {
         read += k->exprs[i].kind == EXPR_LOAD && buffer_bytes(c, k->exprs[i].buffer) >= SAVED_LEAST;
     }
+    return read;
+}
+
+/* As many numbers for each of a task's elements are kept then: what is read, or what each phase hands to the next. */
+static int rows_kept(const compiler *c, const kernel *k) {
+    int read = numbers_read(c, k);
     return read > k->n_phases - 1 ? read : k->n_phases - 1;
 }
 
@@ -344,9 +350,15 @@ void choose_vector(const compiler *c, kernel *k, loop_choice choice) {
     for (int i = 0; i < k->n_variables; i++) {
         visited *= k->variables[i].is_reduced ? k->variables[i].size : 1;
     }
-    double most = streams_rows(c, k) ? (double)ROWS_KEPT_BYTES / rows_kept(c, k) : SAVED_BYTES;
-    while (!v->is_reduced && !once && k->lanes >= 2 * LANES_REDUCED && choice == LOOPS_PLAIN &&
-           (double)visited * (double)k->lanes * sizeof(float) > most) {
+    const bool streams = streams_rows(c, k);
+    double most = streams ? (double)ROWS_KEPT_BYTES / rows_kept(c, k) : SAVED_BYTES, row = (double)visited * sizeof(float);
+    bool shrinks = !v->is_reduced && !once && choice == LOOPS_PLAIN;
+    while (shrinks && k->lanes >= 2 * LANES_REDUCED && row * (double)k->lanes > most) {
+        k->lanes /= 2;
+    }
+    /* Half as many are for what would not fit otherwise: softmax over the first of [4096, 8192] takes 6.6 ms by 64 lanes and 9.1 by 32
+       (two cores of a Zen 4, 2026-11). */
+    if (shrinks && streams && k->lanes == LANES_REDUCED && row * (double)k->lanes * numbers_read(c, k) > ROWS_KEPT_BYTES) {
         k->lanes /= 2;
     }
     /* Rows in lanes are the tasks: too few of them, or a number that threads cannot share evenly, would leave threads idle. A

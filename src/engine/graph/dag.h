@@ -185,6 +185,8 @@ val v_with_part(dag *g, val x, const tensor *base, const tensor *t, val part);
 val v_gather(dag *g, val x, int dim, val index);
 
 val v_reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim);
+/* The same where all elements are gone over again with what they come to, for which `kept` numbers of each are at hand. */
+val v_reduce_again(dag *g, reduction how, val x, uint64_t dims, bool keepdim, int kept);
 /* The sum of x that an operator is which does nothing else. */
 val v_sum_alone(dag *g, val x, uint64_t dims, bool keepdim);
 /* x whose reduced dimensions, or the first of them, are two: parts of samples and the samples of a part. */

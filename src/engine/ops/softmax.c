@@ -235,9 +235,9 @@ static val shifted_of(dag *g, const op_call *call, val *exponential, val *sum) {
         v_refuse(g, "dimension out of range");
     }
     uint64_t dims = flat ? 0 : (uint64_t)1 << dim;
-    val shifted = v_sub(g, x, v_reduce(g, RED_MAX, x, dims, true));
+    val shifted = v_sub(g, x, v_reduce_again(g, RED_MAX, x, dims, true, 1));
     *exponential = v_1(g, FN_EXP, shifted);
-    *sum = v_reduce(g, RED_SUM, *exponential, dims, true);
+    *sum = v_reduce_again(g, RED_SUM, *exponential, dims, true, 1);
     return shifted;
 }
 
@@ -272,13 +272,13 @@ static void softmax_backward_parts(dag *g, const op_call *call, const outputs *o
     val grad, y;
     uint64_t dims = backward_operands(g, call, out, &grad, &y);
     val share = v_mul(g, grad, y);
-    v_result(g, 0, v_sub(g, share, v_mul(g, y, v_reduce(g, RED_SUM, share, dims, true))));
+    v_result(g, 0, v_sub(g, share, v_mul(g, y, v_reduce_again(g, RED_SUM, share, dims, true, 2))));
 }
 
 static void log_softmax_backward_parts(dag *g, const op_call *call, const outputs *out) {
     val grad, y;
     uint64_t dims = backward_operands(g, call, out, &grad, &y);
-    v_result(g, 0, v_sub(g, grad, v_mul(g, v_1(g, FN_EXP, y), v_reduce(g, RED_SUM, grad, dims, true))));
+    v_result(g, 0, v_sub(g, grad, v_mul(g, v_1(g, FN_EXP, y), v_reduce_again(g, RED_SUM, grad, dims, true, 2))));
 }
 
 static const op_row rows[] = {

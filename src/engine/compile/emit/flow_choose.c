@@ -160,7 +160,8 @@ enum { GROUP_ROWS = 8, FAR_GROUP_ROWS = 16, GROUP_LINES = 2 };
 static void choose_groups(emitter *m) {
     const kernel *k = m->k;
     const loop_variable *inner = k->n_loops > 0 ? &k->variables[k->loops[k->n_loops - 1]] : NULL;
-    m->by_groups = m->flow != FLOW_NONE && m->rows && inner != NULL && inner->tile == 0 && k->lanes % EMIT_BLOCK_LANES == 0 &&
+    int lines = GROUP_LINES * emit_whole_lines(m), lanes = lines < EMIT_BLOCK_LANES ? lines : EMIT_BLOCK_LANES;
+    m->by_groups = m->flow != FLOW_NONE && m->rows && inner != NULL && inner->tile == 0 && k->lanes % lanes == 0 &&
                    k->variables[k->vector].tile == 0;
     if (!m->by_groups) {
         return;
@@ -172,8 +173,7 @@ static void choose_groups(emitter *m) {
     m->joins = !aligned && next_to_each_other;
     m->by_groups = aligned || m->joins;
     if (m->by_groups) {
-        int lanes = GROUP_LINES * emit_whole_lines(m);
-        m->flow_lanes = lanes < EMIT_BLOCK_LANES ? lanes : EMIT_BLOCK_LANES;
+        m->flow_lanes = lanes;
     }
 }
 
