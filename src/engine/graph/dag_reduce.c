@@ -59,11 +59,15 @@ static val reduce_whole(dag *g, reduction how, val x, uint64_t dims) {
     return reduce_by(g, how, x, dims, false);
 }
 
-/* Whether x is what memory holds from outside, as it is or of another type. */
+/* Whether x is what memory holds from outside, as it is, in another order or of another type. */
 static bool is_given(const dag *g, val x) {
     const dag_node *n = dag_at(g, x);
-    while (n->kind == PRIM_CAST) {
+    const int64_t numel = dag_numel(n);
+    while (n->kind == PRIM_CAST || (n->kind == PRIM_VIEW && n->n_sources == 1 && n->view.n_bounds == 0)) {
         n = dag_at(g, n->sources[0]);
+        if (dag_numel(n) != numel) {
+            return false;
+        }
     }
     return n->kind == PRIM_INPUT;
 }
@@ -177,7 +181,7 @@ static val unflatten(dag *g, val x, int d, int64_t n) {
 }
 
 int64_t v_by_samples(dag *g, val x, uint64_t dims, sample_parts *out) {
-    enum { PARTS = 16, CHANNELS_BYTES = 64 << 20, LEAST_SAMPLES = 2, ROWS_BYTES = 32 << 20, LONG_BYTES = 4 << 20, LEAST_ROWS = 128 };
+    enum { PARTS = 16, CHANNELS_BYTES = 64 << 20, LEAST_SAMPLES = 2, ROWS_BYTES = 1 << 20, LONG_BYTES = 4 << 20, LEAST_ROWS = 128 };
     if (dag_stopped(g) || dims == 0) {
         return 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variances, standard deviations and vector norms over dimensions. */
 #include "engine/graph/dag.h"
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/reduction.h"
 
@@ -185,8 +186,8 @@ static void moments_at_once(dag *g, val x, uint64_t dims, double n, val *mean, v
     *squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, *mean)), dims, true);
 }
 
-/* The same by parts of samples (Chan, Golub and LeVeque 1979). False: they had better be found at once. */
-static bool moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
+/* The same by parts of samples (Chan, Golub and LeVeque 1979). */
+bool v_moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
     sample_parts by;
     val means, within, rest_mean, rest_within;
     const int64_t parts = v_by_samples(g, x, dims, &by);
@@ -223,7 +224,7 @@ static val variance_of(dag *g, const op_call *call, const outputs *out) {
     }
     double n = reduction_length(call, 1), correction = call_is_none(call, 2) ? 1 : call_float(call, 2);
     val mean, squares;
-    if (!moments_by_samples(g, x, mask, n, &mean, &squares)) {
+    if (!v_moments_by_samples(g, x, mask, n, &mean, &squares)) {
         moments_at_once(g, x, mask, n, &mean, &squares);
     }
     if (g->refused != NULL) {

@@ -2,6 +2,7 @@
 /* Layer, batch and group norm: what they share, and the forwards. Letters: N batch, C channels, S positions of a channel. */
 #include "base/arena.h"
 #include "engine/graph/dag.h"
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/normalization.h"
@@ -187,6 +188,38 @@ static val of_channels(dag *g, const op_call *call, int at, val like) {
     return v_reshape(g, v_cast(g, v_raw(g, call, at), v_dtype(g, like)), v_ndim(g, like), sizes);
 }
 
+val v_channels_behind(dag *g, const tensor *t, val x, uint64_t *dims) {
+    int ndim = v_ndim(g, x), order[TENSOR_MAX_DIMS];
+    *dims = (((uint64_t)1 << ndim) - 1) & ~(uint64_t)2;
+    if (!tensor_suggests_channels_last(t)) {
+        return x;
+    }
+    for (int d = 0; d < ndim; d++) {
+        order[d] = d == 0 ? 0 : d == ndim - 1 ? 1 : d + 1;
+    }
+    *dims = ((uint64_t)1 << (ndim - 1)) - 1;
+    return v_permute(g, x, order);
+}
+
+/* Means of channels, and the sums of squares of deviations from them, over x's dimensions. */
+static void channel_moments(dag *g, const norm_view *v, const tensor *t, val x, val *mean, val *squares) {
+    uint64_t dims, all = (((uint64_t)1 << t->ndim) - 1) & ~(uint64_t)2;
+    double n = (double)v->per_stat;
+    val behind = v_channels_behind(g, t, x, &dims);
+    if ((dims == all && t->ndim > 2) || !v_moments_by_samples(g, behind, dims, n, mean, squares)) {
+        *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, all, true), 1 / n);
+        val off = v_sub(g, x, *mean);
+        *squares = v_reduce(g, RED_SUM, v_mul(g, off, off), all, true);
+        return;
+    }
+    int64_t sizes[TENSOR_MAX_DIMS];
+    for (int d = 0; d < t->ndim; d++) {
+        sizes[d] = d == 1 ? v->n_stats : 1;
+    }
+    *mean = v_reshape(g, *mean, t->ndim, sizes);
+    *squares = v_reshape(g, *squares, t->ndim, sizes);
+}
+
 /* (x - mean) * rstd * weight + bias, the scale computed once for each channel. */
 static val normalised(dag *g, const op_call *call, const norm_view *v, val x, val mean, val rstd) {
     val scale = v_has(call, v->weight_arg) ? v_mul(g, rstd, of_channels(g, call, v->weight_arg, x)) : rstd;
@@ -220,10 +253,8 @@ static void batch_norm_parts(dag *g, const op_call *call, const outputs *out) {
         return;
     }
     double n = (double)v.per_stat, momentum = call_float(call, signature_find_param(&call->op->signature, "momentum"));
-    uint64_t dims = (((uint64_t)1 << v_ndim(g, x)) - 1) & ~(uint64_t)2;
-    mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
-    val off = v_sub(g, x, mean);
-    val squares = v_reduce(g, RED_SUM, v_mul(g, off, off), dims, true);
+    val squares;
+    channel_moments(g, &v, call_tensor(call, v.input_arg), x, &mean, &squares);
     rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, v_mul_real(g, squares, 1 / n), v.eps)));
     v_result(g, 0, normalised(g, call, &v, x, mean, rstd));
     v_result(g, 1, v_reshape(g, mean, 1, &v.n_stats));

@@ -5,6 +5,7 @@
    With running statistics (batch norm's evaluation) the two means drop out. */
 #include "engine/schema/normalization.h"
 #include "engine/graph/dag.h"
+#include "engine/ops/parts.h"
 #include "engine/ops/rows.h"
 #include "engine/schema/fill.h"
 
@@ -265,9 +266,11 @@ static void batch_backward_parts(dag *g, const op_call *call, const outputs *out
     val rstd = shaped(g, call, b.v.trains ? b.v.rstd_arg : b.v.running_var_arg, type, ndim, per_channel);
     rstd = b.v.trains ? rstd : v_recip(g, v_1(g, FN_SQRT, v_add_real(g, rstd, b.v.eps)));
     b.normal = v_mul(g, v_sub(g, b.x, mean), rstd);
-    uint64_t dims = (((uint64_t)1 << ndim) - 1) & ~(uint64_t)2;
-    val sum = v_reduce(g, RED_SUM, b.dy, dims, true);
-    val product = v_reduce(g, RED_SUM, v_mul(g, b.dy, b.normal), dims, true);
+    uint64_t dims;
+    const tensor *t = call_tensor(call, b.v.input_arg);
+    const val dy = v_channels_behind(g, t, b.dy, &dims), of_product = v_channels_behind(g, t, v_mul(g, b.dy, b.normal), &dims);
+    const val sum = v_reshape(g, v_reduce(g, RED_SUM, dy, dims, true), ndim, per_channel);
+    const val product = v_reshape(g, v_reduce(g, RED_SUM, of_product, dims, true), ndim, per_channel);
     val scale = rstd;
     if (v_has(call, b.v.weight_arg)) {
         scale = v_mul(g, scale, shaped(g, call, b.v.weight_arg, type, ndim, per_channel));

@@ -112,7 +112,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     return 1;
 }
 
-/* %40 = sum f32[64], %43 = sum f32[64], %52 = mul f32[2, 64, 28, 28] */
+/* %41 = sum f32[64], %43 = sum f32[64], %52 = mul f32[2, 64, 28, 28] */
 _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const float *const b5 = buffers[1];
