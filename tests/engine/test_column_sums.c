@@ -2,7 +2,7 @@
 /* Sums of columns by the kernel that goes over the rows for something else, against the reference in double: rows that are lanes and rows
    that are reduced, several dimensions of either, rows that parts cut and rows that they do not, types, strides, results past the caches,
    phases that are done again. */
-#include "engine/graph_cases.h"
+#include "engine/graph_ways.h"
 #include "engine/table_kit.h"
 
 #include <math.h>
@@ -73,60 +73,24 @@ static bool joins(plan *p) {
     return strstr(((compiled_plan *)p)->program.body, "first_part") != NULL;
 }
 
-/* Each way to arrange its loops, on one thread and on three. */
-static void check_variants(compiled_plan *p, graph_case *c) {
-    int most = 1;
-    exact expected;
-    assert_int_equal(exact_make(&c->memory, &c->g, NULL, 1, &expected, NULL), ASSAY_OK);
-    for (int variant = 0; variant < most; variant++) {
-        for (int threads = 1; threads <= 3; threads += 2) {
-            for (int s = 0; s < p->n_steps; s++) {
-                int n = p->steps[s].described->n_variants;
-                most = n > most ? n : most;
-                p->steps[s].threads = threads;
-                if (n > 0) {
-                    assert_int_equal(compiled_use_variant(p, s, variant % n, NULL), ASSAY_OK);
-                }
-            }
-            case_compare_with(c, &expected, &p->base);
-        }
+static size_t source_of(size_t i, char *source) {
+    if (i < countof(list)) {
+        snprintf(source, CASE_SOURCE_BYTES, "graph columns\n%s%sreturn %s\n", list[i].inputs, list[i].calls, list[i].results);
     }
+    return countof(list);
 }
 
-/* Every way that a processor may be the better for: past the caches, far ahead and with few stores, in pairs. */
-enum { WAYS = 4 };
-
-static void check_way(int way) {
-    static graph_cases cases;
-    backend *b;
-    cases = (graph_cases){.table = table};
-    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
-    compile_options *o = &((compiled_backend *)b)->options;
-    o->n_threads = 2;
-    o->variants = way == 0 || way == 3;
-    o->streams_all = way > 0;
-    o->asks_far = o->few_stores = way == 1;
-    o->no_twins = way != 3;
-    for (size_t i = 0; i < countof(list); i++) {
-        char source[CASE_SOURCE_BYTES];
-        plan *p;
-        snprintf(source, sizeof source, "graph columns\n%s%sreturn %s\n", list[i].inputs, list[i].calls, list[i].results);
-        assert_int_equal(b->prepare(b, cases_add(&cases, source), &p, NULL), ASSAY_OK);
-        if (joins(p) != list[i].joins) {
-            print_error("%s joined:\n%s", joins(p) ? "is" : "is not", source);
-            assert_true(false);
-        }
-        check_variants((compiled_plan *)p, &cases.list[i]);
-        p->release(p);
+static void look(size_t i, plan *p) {
+    if (joins(p) != list[i].joins) {
+        print_error("%s joined: %s%s", joins(p) ? "is" : "is not", list[i].inputs, list[i].calls);
+        assert_true(false);
     }
-    cases_forget(&cases);
-    b->close(b);
 }
 
 static void columns_agree(void **state) {
     (void)state;
     for (int way = 0; way < WAYS; way++) {
-        check_way(way);
+        check_way(table, way, source_of, look);
     }
 }
 
