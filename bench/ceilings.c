@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How near the eager kernels and the compiler's come to what this machine can do: each input of a file, in turns with plain
    read and copy loops over memory, their times against the least that its bytes would take at the loops' speeds. Told of the fastest
-   runs of all four, and as the median over turns of what each turn says by itself.
+   runs of all of them, and as the median over turns of what each turn says by itself.
 
    usage: bench_ceilings INPUTS [THREADS] [DTYPE] */
 #include "eager_call.h"
@@ -55,6 +55,12 @@ static status run_copy(void *self, error *err) {
     return ASSAY_OK;
 }
 
+static status run_stream(void *self, error *err) {
+    (void)err;
+    bandwidth_loops_stream(self, 1);
+    return ASSAY_OK;
+}
+
 /* The least time for what is read and written: an output byte pairs with an input byte at the copy loop's speed, what is
    read beyond that at the read loop's. */
 static double floor_ns(double read_bytes, double written_bytes, double read_rate, double copy_rate) {
@@ -76,11 +82,15 @@ typedef struct traffic {
     double read, written;
 } traffic;
 
+/* What takes turns: two loops that copy, of which the faster counts, and the backends' plans. */
+enum { READ, COPY, STREAM, LOOPS };
+
 /* The median over turns of the least time by the loops of that turn over the plan's: what slows a turn slows both. */
-static double share_of_turns(traffic t, double loop_bytes, const sample_series *read, const sample_series *copy, const sample_series *runs) {
+static double share_of_turns(traffic t, double loop_bytes, const sample_series loops[LOOPS], const sample_series *runs) {
     double shares[REPEATS];
     for (size_t i = 0; i < REPEATS; i++) {
-        double least_ns = floor_ns(t.read, t.written, loop_bytes / read->samples_ns[i], loop_bytes / copy->samples_ns[i]);
+        double copy_ns = fmin(loops[COPY].samples_ns[i], loops[STREAM].samples_ns[i]);
+        double least_ns = floor_ns(t.read, t.written, loop_bytes / loops[READ].samples_ns[i], loop_bytes / copy_ns);
         shares[i] = least_ns / runs->samples_ns[i];
     }
     stats_sort(shares, REPEATS);
@@ -95,13 +105,14 @@ typedef struct measured {
     plan *plans[BACKENDS];   /* NULL: it cannot */
 } measured;
 
-/* The plans and the two loops in turns. */
+/* The plans and the loops in turns. */
 static status measure_plans(measured *m, const char *name, const ceiling_loops *l, error *err) {
     bandwidth_loops *loops = l->loops;
-    sample_subject subjects[BACKENDS + 2] = {{.name = "read", .run = run_read, .arg = loops},
-                                             {.name = "copy", .run = run_copy, .arg = loops}};
+    sample_subject subjects[LOOPS + BACKENDS] = {[READ] = {.name = "read", .run = run_read, .arg = loops},
+                                                 [COPY] = {.name = "copy", .run = run_copy, .arg = loops},
+                                                 [STREAM] = {.name = "stream", .run = run_stream, .arg = loops}};
     timed_plan timed[BACKENDS];
-    size_t n = 2;
+    size_t n = LOOPS;
     for (int b = 0; b < BACKENDS; b++) {
         if (m->plans[b] != NULL) {
             timed[b] = (timed_plan){m->plans[b], &m->call.kept, loops};
@@ -110,7 +121,7 @@ static status measure_plans(measured *m, const char *name, const ceiling_loops *
         }
     }
     sample_options options = {.repeats = REPEATS, .stopping = stop_at_once(), .clock = clock_monotonic()};
-    sample_series series[BACKENDS + 2];
+    sample_series series[LOOPS + BACKENDS];
     TRY(sample_all(&m->call.memory, subjects, n, &options, series, err));
     for (size_t i = 0; i < n; i++) {
         if (series[i].result != ASSAY_OK) {
@@ -125,14 +136,15 @@ static status measure_plans(measured *m, const char *name, const ceiling_loops *
         t.written += tensor_bytes(&m->call.out.items[i]);
     }
     t.read = cost.bytes - t.written;
-    double read_rate = l->bytes / fastest(&series[0]), copy_rate = l->bytes / fastest(&series[1]);
+    double read_rate = l->bytes / fastest(&series[READ]);
+    double copy_rate = l->bytes / fmin(fastest(&series[COPY]), fastest(&series[STREAM]));
     double least_ns = floor_ns(t.read, t.written, read_rate, copy_rate);
     printf("%-38.38s %7.1f %8.1f %8.1f", name, cost.bytes / 1048576, read_rate, copy_rate);
-    n = 2;
+    n = LOOPS;
     for (int b = 0; b < BACKENDS; b++) {
         if (m->plans[b] != NULL) {
             const sample_series *runs = &series[n++];
-            double best_ns = fastest(runs), median = share_of_turns(t, l->bytes, &series[0], &series[1], runs);
+            double best_ns = fastest(runs), median = share_of_turns(t, l->bytes, series, runs);
             printf(" %9.0f %6.0f%% %6.0f%%", best_ns / 1000, 100 * least_ns / best_ns, 100 * median);
         } else {
             printf(" %9s %7s %7s", "-", "-", "-");
