@@ -161,6 +161,7 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const poin
         d->operand[k] = spec->operand[k];
     }
     d->chunk.n = tensor_numel(out);
+    d->chunk.near = 0;
     d->sizes[0] = pointwise_classes[c->out_class].size;
     const pointwise_loops *loops = pointwise_classes[c->class].loops[isa_best()];
     d->n = spec->n;

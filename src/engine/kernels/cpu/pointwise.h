@@ -107,6 +107,7 @@ typedef struct pointwise_chunk {
     int64_t n;
     const number *s; /* POINTWISE_SCALARS numbers */
     bool *is_fault;  /* set where an integer is divided by 0 */
+    int near;        /* bit k: operand k is at hand as far as this run goes, and nobody knows what lies behind */
 } pointwise_chunk;
 
 typedef void pointwise_loop(const pointwise_chunk *c);

@@ -205,18 +205,20 @@ static bool rows_repeat(const tiled *p) {
 }
 
 /* Where nothing is brought into blocks but one number, tiles may be as long as threads still share them evenly: the loop is called
-   once for many. */
+   once for many, or for row after row. */
 static void widen_tiles(tiled *p, const source *alone) {
-    bool lies_in_place = p->loop_streams && !p->by_tile && !p->halves && p->out_is_row && p->tile[1] == 1;
+    bool lies_in_place = p->loop_streams && !p->by_tile && !p->halves && p->out_is_row;
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
         lies_in_place = lies_in_place && (in->slot == CONSTANT ? in == alone && in->is_number : in->is_row);
     }
-    if (lies_in_place && p->steps[0] > LONG_TILES) {
-        int64_t tiles = p->n_tiles / p->steps[0];
-        p->tile[0] *= p->steps[0] / LONG_TILES;
-        p->steps[0] = (p->nest.sizes[0] + p->tile[0] - 1) / p->tile[0];
-        p->n_tiles = tiles * p->steps[0];
+    const bool has_rows = p->steps[0] == 1;
+    const int d = has_rows ? 1 : 0;
+    if (lies_in_place && (has_rows || p->tile[1] == 1) && p->steps[d] > LONG_TILES) {
+        int64_t tiles = p->n_tiles / p->steps[d];
+        p->tile[d] *= p->steps[d] / LONG_TILES;
+        p->steps[d] = (p->nest.sizes[d] + p->tile[d] - 1) / p->tile[d];
+        p->n_tiles = tiles * p->steps[d];
     }
 }
 

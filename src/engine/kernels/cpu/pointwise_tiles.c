@@ -285,6 +285,7 @@ static void run_rows(tiled *p, const tile *t, blocks *b) {
         step[k] = in->slot == CONSTANT ? 0
                   : in->is_row         ? p->nest.strides[in->slot][1]
                                        : (in->is_number ? 1 : t->n0) * pointwise_classes[in->class].size;
+        c.near |= !is_there || step[k] == 0 ? 1 << k : 0;
     }
     for (int64_t r = 0; r < t->n1; r++, out += out_strides[1]) {
         c.out = p->out_is_row ? out : b->out;
@@ -304,7 +305,9 @@ static void run_whole(tiled *p, const tile *t, blocks *b) {
     pointwise_chunk c = {.n = t->n0 * t->n1, .s = p->s, .is_fault = &p->is_fault};
     for (int k = 0; k < p->n; k++) {
         const source *in = &p->in[k];
-        c.in[k] = in->slot != CONSTANT && in->is_flat ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
+        bool is_there = in->slot != CONSTANT && in->is_flat;
+        c.in[k] = is_there ? p->nest.data[in->slot] + t->offset[in->slot] : b->in[k];
+        c.near |= is_there ? 0 : 1 << k;
     }
     bool in_place = p->out_is_flat && p->out_is_row;
     c.out = in_place ? out : b->out;

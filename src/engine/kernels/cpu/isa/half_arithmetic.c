@@ -123,7 +123,7 @@ ALWAYS_INLINE void run_with(const pointwise_halves *h, body f, parameters s) {
         const int64_t at = row < turned ? in_turns(row) : row;
         for (int k = 0; k < f.n; k++) {
             now[k] = in[k] + at;
-            if (h->fetches) {
+            if (h->fetches && (h->chunk.near >> (f.number == 0 ? 1 : k) & 1) == 0) {
                 ask_ahead(now[k], row < turned ? PAGES * AHEAD_BYTES : AHEAD_BYTES);
             }
         }

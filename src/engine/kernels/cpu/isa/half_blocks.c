@@ -52,7 +52,7 @@ void ISA_SYMBOL(pointwise_halves_run)(const pointwise_halves *h) {
             const char *x = (const char *)h->chunk.in[k] + at * h->step[k];
             part.in[k] = x;
             if (h->step[k] == sizeof(uint16_t)) {
-                if (h->fetches) {
+                if (h->fetches && (h->chunk.near >> k & 1) == 0) {
                     fetch_ahead(x, n * h->step[k]);
                 }
                 widen(wide[k], x, h->type, n);

@@ -57,8 +57,8 @@ ALWAYS_INLINE void binary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x, 
     const elem *x = c->in[0], *y = c->in[1];
     int64_t at = 0, blocks = in_fetched_blocks(c);
     for (; at < blocks; at += STREAM_BLOCK) {
-        fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + at, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + at, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + at, STREAM_BLOCK * sizeof(elem));
         __m512 made[STREAM_BLOCK / GELU_LANES];
         for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
             int64_t from = at + GELU_LANES * k;

@@ -30,6 +30,14 @@ ALWAYS_INLINE void fetch_ahead(const void *x, size_t bytes) {
     }
 }
 
+/* The same of operand k, where x is. What lies behind a row that repeats may be on no page at all, which the CPU looks for anew each time:
+   products of [32768, 1024] floats and [1024] took 5.8 ms, and 4.3 without (two cores of a Zen 4, 2026-11). */
+ALWAYS_INLINE void fetch_operand(const pointwise_chunk *c, int k, const void *x, size_t bytes) {
+    if ((c->near >> k & 1) == 0) {
+        fetch_ahead(x, bytes);
+    }
+}
+
 /* The output may be one of the inputs, element on element: there is no order to keep, which is what `omp simd` says. */
 ALWAYS_INLINE void unary(const pointwise_chunk *c, elem (*f)(elem x)) {
     elem *out = c->out;
@@ -55,8 +63,8 @@ ALWAYS_INLINE void binary(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
     const elem *x = c->in[0], *y = c->in[1];
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
@@ -75,9 +83,9 @@ ALWAYS_INLINE void ternary(const pointwise_chunk *c, elem (*f)(elem x, elem y, e
     const elem *x = c->in[0], *y = c->in[1], *z = c->in[2];
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(z + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 2, z + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
@@ -118,8 +126,8 @@ ALWAYS_INLINE void binary_with(const pointwise_chunk *c, elem (*f)(elem x, elem 
     const elem *x = c->in[0], *y = c->in[1];
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
@@ -158,8 +166,8 @@ ALWAYS_INLINE void binary_test(const pointwise_chunk *c, bool (*f)(elem x, elem 
     const elem *x = c->in[0], *y = c->in[1];
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) uint8_t made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
@@ -180,8 +188,8 @@ static void where_loop(const pointwise_chunk *c) {
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
         fetch_ahead(condition + from, STREAM_BLOCK);
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {

@@ -66,6 +66,7 @@ static void mul_number_loop(const pointwise_chunk *c) {
 ALWAYS_INLINE pointwise_chunk second_first(const pointwise_chunk *c) {
     pointwise_chunk turned = *c;
     turned.in[0] = c->in[1];
+    turned.near = c->near >> 1;
     return turned;
 }
 

@@ -114,10 +114,10 @@ ALWAYS_INLINE void pow_stretch(const pointwise_chunk *c, pow_operands p, const p
     int64_t at = 0, n = c->n;
     for (; at + STREAM_BLOCK <= n; at += STREAM_BLOCK) {
         if (POINTWISE_STREAMS && !p.x_is_number) {
-            fetch_ahead(p.x + at, STREAM_BLOCK * sizeof(elem));
+            fetch_operand(c, 0, p.x + at, STREAM_BLOCK * sizeof(elem));
         }
         if (POINTWISE_STREAMS && !p.y_is_number) {
-            fetch_ahead(p.y + at, STREAM_BLOCK * sizeof(elem));
+            fetch_operand(c, 1, p.y + at, STREAM_BLOCK * sizeof(elem));
         }
         for (int i = 0; i < POW_STEPS; i++) {
             pow_pair made;

@@ -47,9 +47,9 @@ ALWAYS_INLINE void put_target(elem *out, const elem *made) {
     }
 }
 
-ALWAYS_INLINE void ask_ahead(const elem *x) {
+ALWAYS_INLINE void ask_ahead(const pointwise_chunk *c, int k, const elem *x) {
     if (POINTWISE_STREAMS) {
-        fetch_ahead(x, QUOTIENT_BLOCK * sizeof *x);
+        fetch_operand(c, k, x, QUOTIENT_BLOCK * sizeof *x);
     }
 }
 
@@ -62,8 +62,8 @@ ALWAYS_INLINE void quotients(const pointwise_chunk *c, quotient_kind kind) {
         int64_t n = c->n - at < QUOTIENT_BLOCK ? c->n - at : QUOTIENT_BLOCK;
         _Alignas(STREAM_LINE) elem beside[QUOTIENT_BLOCK];
         elem *made = target_of(out, beside, n);
-        ask_ahead(x);
-        ask_ahead(y);
+        ask_ahead(c, 0, x);
+        ask_ahead(c, 1, y);
         bool is_wide = sizeof(elem) == 8 && !(fit_double(x, n) && fit_double(y, n));
         for (int64_t i = is_wide ? 0 : n; i < n; i++) {
             zeros |= y[i] == 0;
@@ -158,7 +158,7 @@ ALWAYS_INLINE void quotients_of_number(const pointwise_chunk *c, quotient_kind k
         int64_t n = c->n - at < QUOTIENT_BLOCK ? c->n - at : QUOTIENT_BLOCK;
         _Alignas(STREAM_LINE) elem beside[QUOTIENT_BLOCK];
         elem *made = target_of(out, beside, n);
-        ask_ahead(x);
+        ask_ahead(c, 0, x);
         bool fits = may_fit && (!is_long || fit_double(x, n));
         if (fits) {
             small_over_number(made, x, (double)y, n, kind);

@@ -196,9 +196,9 @@ static void addcmul_loop(const pointwise_chunk *c) {
     elem scale = (elem)c->s[0].f;
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(y + from, STREAM_BLOCK * sizeof(elem));
-        fetch_ahead(z + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 2, z + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {
