@@ -19,6 +19,11 @@ static const big shapes[] = {
     {ASSAY_F64, 16000, 263, false, true},  {ASSAY_BF16, 17000, 1024, true, true},
     {ASSAY_BF16, 16300, 1031, true, true}, {ASSAY_BF16, 125000, 137, true, false}, {ASSAY_F16, 16400, 1025, true, true},
     {ASSAY_F16, 140, 120001, false, true},
+    /* several by one call: short ones, the last of them fewer, and long ones abreast of each other */
+    {ASSAY_F32, 131101, 64, true, true},   {ASSAY_F32, 88003, 96, true, false},  {ASSAY_F32, 33001, 256, false, false},
+    {ASSAY_F64, 33007, 128, true, true},   {ASSAY_BF16, 88005, 192, true, true}, {ASSAY_F16, 66001, 256, false, true},
+    {ASSAY_F32, 4101, 2048, true, true},   {ASSAY_F32, 1367, 6144, true, false}, {ASSAY_F32, 531, 16384, false, true},
+    {ASSAY_F64, 2051, 2080, true, true},   {ASSAY_BF16, 8203, 2048, true, true}, {ASSAY_F16, 2051, 8224, false, false},
     /* rows that a cache holds, by the same steps */
     {ASSAY_F32, 61, 1031, true, true},     {ASSAY_F64, 41, 517, true, true},     {ASSAY_BF16, 71, 1031, true, true},
     {ASSAY_F16, 67, 777, true, true},      {ASSAY_BF16, 40, 2048, true, false},  {ASSAY_F16, 3, 321, false, false},

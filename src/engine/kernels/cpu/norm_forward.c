@@ -106,6 +106,53 @@ static void stream_lines_apart(const layer *s, int64_t from, int64_t to, const v
     row_edge_flush(&edge);
 }
 
+/* What the sums of lines from i on come to. In vectors two of them would be read as one, as above. */
+static void finish_together(const layer *s, int64_t i, const layer_lines *lines, double *means, double *rstds, char *buffer) {
+    const bool is_plain = s->mean_out->dtype == ASSAY_F32 && s->mean_out->ndim == 1 && s->rstd_out->ndim == 1;
+    const int64_t bytes = lines->n * (int64_t)dtype_size(lines->type);
+    float *mean_to = is_plain ? (float *)(void *)tensor_data(s->mean_out) + i : NULL;
+    float *rstd_to = is_plain ? (float *)(void *)tensor_data(s->rstd_out) + i : NULL;
+    for (int64_t k = 0; k < lines->lines; k++) {
+        layer_step own = {.n = lines->n, .x = (const char *)lines->x + k * bytes, .centre = lines->centre, .sum = lines->sum[k],
+                          .squares = lines->squares[k]};
+        double mean, m2 = finish_moments(s, &own, buffer, &mean), rstd = 1 / sqrt(m2 / (double)own.n + s->v.eps);
+        if (is_plain) { /* less than a call and a look at the type */
+            mean_to[k] = (float)mean;
+            rstd_to[k] = (float)rstd;
+        } else {
+            norm_write(s->mean_out, i + k, mean);
+            norm_write(s->rstd_out, i + k, rstd);
+        }
+        means[k] = mean;
+        rstds[k] = rstd;
+    }
+}
+
+/* Lines one behind the other: some are finished while the sums of as many are found, about the mean of the line before those. */
+static void stream_lines_together(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias, char *buffer) {
+    double mean[LINES_TOGETHER] = {0}, rstd[LINES_TOGETHER] = {0}, sum[LINES_TOGETHER], squares[LINES_TOGETHER];
+    layer_lines lines = {.type = s->type[X], .n = s->v.per_stat, .sum = sum, .squares = squares, .mean = mean, .rstd = rstd, .weight = weight,
+                         .bias = bias};
+    lines.ahead = lines.n > MOST_TOGETHER ? s->together * lines.n * (int64_t)dtype_size(lines.type) : 0;
+    for (int64_t i = from; i < to || lines.lines > 0; i += lines.lines) {
+        int64_t offset[LOOP_MAX_OPERANDS];
+        lines.from = lines.x;
+        lines.finished = lines.lines;
+        if (lines.finished > 0) {
+            layer_seek(s, i - lines.finished, offset);
+            lines.to = s->lines.data[OUT] + offset[OUT];
+            lines.centre = centre_near(s, mean[lines.finished - 1], rstd[lines.finished - 1]);
+        }
+        lines.lines = to - i < s->together ? to - i : s->together;
+        if (lines.lines > 0) {
+            layer_seek(s, i, offset);
+            lines.x = s->lines.data[X] + offset[X];
+        }
+        s->l->layer_lines(&lines);
+        finish_together(s, i, &lines, mean, rstd, buffer);
+    }
+}
+
 /* Line i, whose elements are at x in the computing type. */
 static void run_line(const layer *s, int64_t i, const void *x, char *out, const void *weight, const void *bias, char *buffer) {
     double mean, m2, rstd;
@@ -156,7 +203,9 @@ static void share_forward(const void *context) {
     char *buffer = s->work + omp_get_thread_num() * s->work_bytes;
     int64_t from, to;
     parallel_share(s->v.n_stats, 1, &from, &to);
-    if (s->in_flight && cpu_is_intel()) {
+    if (s->together > 0) {
+        stream_lines_together(s, from, to, share->weight, share->bias, buffer);
+    } else if (s->in_flight && cpu_is_intel()) {
         stream_lines(s, from, to, share->weight, share->bias, buffer);
     } else if (s->in_flight) {
         stream_lines_apart(s, from, to, share->weight, share->bias, buffer);

@@ -10,6 +10,10 @@
 
 enum { OUT, X, DY, OPERANDS };
 
+/* Of lines that are gone over by one call. */
+enum { LINES_TOGETHER = 16, TOGETHER_BYTES = 8 << 10, LEAST_TOGETHER = 64, MOST_TOGETHER = 256,
+       LINES_ABREAST = 4, LEAST_ABREAST = 1536, ABREAST_BYTES = 64 << 10 };
+
 typedef struct layer {
     const row_loops *l;
     norm_view v;
@@ -28,6 +32,7 @@ typedef struct layer {
     int64_t line_bytes; /* one line in the computing type, padded */
     bool streams;       /* the result goes past the caches */
     bool in_flight;     /* several lines, of one type, are on their way at once */
+    int64_t together;   /* one behind the other, so many are gone over by one call; 0: each by its own */
     bool short_lines;   /* one behind the other: several are gone over at once */
     int64_t turned;     /* of input lines that lie beside each other so many are turned round first; 0: none */
     int64_t turned_at;  /* into a thread's work */

@@ -200,6 +200,21 @@ typedef struct layer_step {
     const void *weight, *bias; /* NULL: none; beside the row. No NaN but of few digits, as NAN is */
 } layer_step;
 
+/* Rows of layer norm one behind the other, past the caches to whole lines of memory. LAYER_LINES_STEP: n is a multiple. */
+enum { LAYER_LINES_STEP = 32 };
+typedef struct layer_lines {
+    dtype type;
+    int64_t n, lines, finished; /* so many are read, and finished */
+    const void *x;              /* what is read. What lies behind it is asked for */
+    int64_t ahead;              /* bytes: so far, and rows go abreast; 0: row by row, of 4096 elements at most */
+    double centre;              /* near their means, as the computing type has it */
+    double *sum, *squares;      /* answers: of distances from the centre, line by line */
+    const void *from;           /* what is finished */
+    void *to;
+    const double *mean, *rstd;
+    const void *weight, *bias;  /* as above */
+} layer_lines;
+
 /* Two rows of its gradient of n >= STREAM_LEAST elements, one after the other. g = dy * weight. */
 typedef struct layer_back_step {
     dtype type;
@@ -310,6 +325,7 @@ typedef struct row_loops {
     void (*log_beyond_1)(void *to, const void *x, int64_t n);
 
     void (*layer_stream)(layer_step *step);
+    void (*layer_lines)(const layer_lines *lines);
     void (*layer_back_stream)(layer_back_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);

@@ -200,6 +200,13 @@ static inline void row_ask_rest(dtype t, const void *row, int64_t i, int64_t end
     }
 }
 
+/* The PAIR elements that lie so many bytes on, to come to L2; it may be outside. */
+static inline __attribute__((always_inline)) void row_ask_at(dtype t, const void *row, int64_t i, int64_t ahead_bytes) {
+    for (int64_t k = 0; k < PAIR * row_size(t); k += STREAM_LINE) {
+        __builtin_prefetch((const char *)((uintptr_t)row_at(t, row, i) + (uintptr_t)(ahead_bytes + k)), 0, 2);
+    }
+}
+
 /* The PAIR elements that lie so far on; it may be outside. */
 static inline __attribute__((always_inline)) void row_ask(dtype t, const void *row, int64_t i, row_asking way) {
     uintptr_t at = (uintptr_t)row_at(t, row, i);
