@@ -151,6 +151,18 @@ static bool can_stream(const channel_norm *s, int n_operands) {
     return can;
 }
 
+/* Whether rows lie one behind the other, of one type that rows are scaled in: shorter ones are gone over several at a time. */
+static bool can_scale_rows(const channel_norm *s) {
+    enum { LEAST = 64 };
+    const int64_t size = (int64_t)dtype_size(s->type[NORM_X]);
+    bool can = s->type[NORM_X] == s->type[NORM_OUT] && (s->type[NORM_X] == s->l->type || (s->l->type == ASSAY_F32 && size == 2)) &&
+               s->S >= LEAST && nest_runs(&s->positions) == 1;
+    for (int k = NORM_X; k <= NORM_OUT; k++) {
+        can = can && s->positions.strides[k][0] == size && s->c_stride[k] == s->S * size;
+    }
+    return can;
+}
+
 /* Enough channels together to read a few pages in a row, few enough that each thread gets some. */
 static int64_t block_channels(const channel_norm *s) {
     enum { BLOCK_ELEMENTS = 4096, UNITS_A_THREAD = 4 };
@@ -310,6 +322,12 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     bool are_dense = s->positions.strides[NORM_X][0] == (int64_t)sizeof(uint16_t) && s->positions.strides[NORM_OUT][0] == (int64_t)sizeof(uint16_t);
     s->halves = are_halves && are_dense ? row_halves_for(s->type[NORM_X]) : NULL;
     s->streams = s->by_columns ? is_middling(s) : can_stream(s, n_operands);
+    enum { BLOCK = 64, LONG = 1024 };
+    const bool by_running = !s->is_backward && s->v.is_batch && !s->v.trains && !s->by_columns;
+    const bool scales = by_running && can_scale_rows(s);
+    s->scales_past = scales && s->N * s->C * s->S * (int64_t)dtype_size(s->type[NORM_OUT]) >= STREAM_MIN_BYTES;
+    s->scales_rows = scales && (s->scales_past || s->S % BLOCK == 0 || s->S >= LONG); /* elsewhere ends take longer than calls */
+    s->in_order = by_running && (s->scales_rows || s->streams);
     choose_ring(s, n_operands, plan->memory);
     if (!make_memory(s, plan->memory)) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %lld channels' statistics", (long long)s->C);

@@ -39,6 +39,9 @@ typedef struct channel_norm {
     int64_t block;  /* by rows: channels taken together */
     bool by_columns;
     bool streams; /* the result goes past the caches */
+    bool in_order;    /* rows are nobody's: they are gone over as they lie */
+    bool scales_rows; /* many by one call */
+    bool scales_past; /* the caches */
     char *ring;         /* by rows: where each thread keeps a unit's numbers (norm_ring.c); NULL: it does not */
     int64_t ring_bytes; /* a thread's */
     int64_t ring_piece; /* elements of a row taken at a time there */

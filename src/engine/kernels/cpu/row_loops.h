@@ -200,6 +200,17 @@ typedef struct layer_step {
     const void *weight, *bias; /* NULL: none; beside the row. No NaN but of few digits, as NAN is */
 } layer_step;
 
+/* to = x factor + plus, row by row, of rows one behind the other. Of the computing type or, for float, f16 or bf16. */
+typedef struct scaled_rows {
+    dtype type;
+    int64_t n, rows;
+    const void *x;
+    void *to;
+    bool past;                   /* the caches, and what lies behind x is asked for */
+    row_edge *edge;              /* of bytes that are no whole line; NULL: they are stored at once */
+    const double *factor, *plus; /* a number a row */
+} scaled_rows;
+
 /* Rows of layer norm one behind the other, past the caches to whole lines of memory. LAYER_LINES_STEP: n is a multiple. */
 enum { LAYER_LINES_STEP = 32 };
 typedef struct layer_lines {
@@ -326,6 +337,7 @@ typedef struct row_loops {
 
     void (*layer_stream)(layer_step *step);
     void (*layer_lines)(const layer_lines *lines);
+    void (*scale_rows)(const scaled_rows *rows);
     void (*layer_back_stream)(layer_back_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
     void (*affine)(void *to, const void *x, const void *factor, const void *plus, int64_t n);
