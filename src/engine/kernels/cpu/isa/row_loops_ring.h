@@ -125,9 +125,12 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
         summed += rows * RING_BLOCK;
         for (int64_t r = 0; r < rows; r++) {
             const ring_row *w = &row[r];
+            pair made[RING_BLOCK / PAIR]; /* before any is stored, behind which what is read would wait */
             for (int k = 0; finishes && k < RING_BLOCK; k += PAIR) {
-                int64_t at = w->head + i + k;
-                row_set_pair(t, w->to, at, ring_scaled(row_pair(t, w->from, at), w->numbers[0], w->numbers[1]), past);
+                made[k / PAIR] = ring_scaled(row_pair(t, w->from, w->head + i + k), w->numbers[0], w->numbers[1]);
+                if (!reads) {
+                    row_set_pair(t, w->to, w->head + i + k, made[k / PAIR], past);
+                }
             }
             if (reads && keeps) {
                 ring_ask(t, w->next, w->after, i, n, far, asking);
@@ -137,6 +140,9 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
                 if (keeps) {
                     ring_keep(t, w->kept, w->next, i + k, PAIR);
                 }
+            }
+            for (int k = 0; finishes && reads && k < RING_BLOCK; k += PAIR) {
+                row_set_pair(t, w->to, w->head + i + k, made[k / PAIR], past);
             }
         }
     }
