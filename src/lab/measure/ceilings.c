@@ -137,19 +137,6 @@ void bandwidth_loops_read(bandwidth_loops *b, int rounds) {
     b->sum += sum;
 }
 
-void bandwidth_loops_copy(bandwidth_loops *b, int rounds) {
-    char *to = b->memory + b->size_bytes / 2;
-#pragma omp parallel num_threads(b->threads)
-    {
-        size_t first, last;
-        share_words(b->size_bytes / 2 / sizeof(uint64_t), &first, &last);
-        for (int round = 0; round < rounds; round++) {
-            memcpy(to + first * 8, b->memory + first * 8, (last - first) * 8);
-            __asm__ volatile("" : : : "memory");
-        }
-    }
-}
-
 /* 64 bytes at a time past the caches; memcpy where there are no such stores. */
 static void stream_bytes(char *to, const char *from, size_t n) {
 #if defined(__SSE2__)
@@ -167,17 +154,29 @@ static void stream_bytes(char *to, const char *from, size_t n) {
     memcpy(to, from, n);
 }
 
-void bandwidth_loops_stream(bandwidth_loops *b, int rounds) {
+static void copy_bytes(char *to, const char *from, size_t n) {
+    memcpy(to, from, n);
+}
+
+static void copy_by(bandwidth_loops *b, int rounds, void (*copy)(char *to, const char *from, size_t n)) {
     char *to = b->memory + b->size_bytes / 2;
 #pragma omp parallel num_threads(b->threads)
     {
         size_t first, last;
         share_words(b->size_bytes / 2 / sizeof(uint64_t), &first, &last);
         for (int round = 0; round < rounds; round++) {
-            stream_bytes(to + first * 8, b->memory + first * 8, (last - first) * 8);
+            copy(to + first * 8, b->memory + first * 8, (last - first) * 8);
             __asm__ volatile("" : : : "memory");
         }
     }
+}
+
+void bandwidth_loops_copy(bandwidth_loops *b, int rounds) {
+    copy_by(b, rounds, copy_bytes);
+}
+
+void bandwidth_loops_stream(bandwidth_loops *b, int rounds) {
+    copy_by(b, rounds, stream_bytes);
 }
 
 static double time_ns(bandwidth_loops *b, void (*loop)(bandwidth_loops *b, int rounds), int rounds, const lab_clock *clock) {
