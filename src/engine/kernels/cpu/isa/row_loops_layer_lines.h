@@ -33,14 +33,14 @@ static inline __attribute__((always_inline)) void layer_lines_with(const layer_l
     const beside w = beside_from(t, f.weight, s->n, 0), b = beside_from(t, f.bias, s->n, 0);
     const int64_t whole = s->n / LAYER_BLOCK * LAYER_BLOCK;
     for (int64_t line = 0; line < s->lines || line < s->finished; line++) {
-        const void *from = row_at(t, s->from, line * s->n);
-        void *to = row_to(t, s->to, line * s->n);
         if (line < s->lines) {
             layer_line_sums(s, t, line, centred, asking);
         }
         if (line >= s->finished) {
             continue;
         }
+        const void *from = row_at(t, s->from, line * s->n);
+        void *to = row_to(t, s->to, line * s->n);
         f.scale = layer_scale_of(s->mean[line], s->rstd[line]);
         for (int64_t i = 0; i < whole; i += LAYER_BLOCK) {
             layer_line_put(t, to, from, &f, &w, &b, i, LAYER_BLOCK);
