@@ -187,9 +187,9 @@ static void where_loop(const pointwise_chunk *c) {
     const elem *x = c->in[1], *y = c->in[2];
     int64_t blocks = in_blocks(c);
     for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
-        fetch_ahead(condition + from, STREAM_BLOCK);
-        fetch_operand(c, 0, x + from, STREAM_BLOCK * sizeof(elem));
-        fetch_operand(c, 1, y + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 0, condition + from, STREAM_BLOCK);
+        fetch_operand(c, 1, x + from, STREAM_BLOCK * sizeof(elem));
+        fetch_operand(c, 2, y + from, STREAM_BLOCK * sizeof(elem));
         _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
 #pragma omp simd
         for (int64_t i = 0; i < STREAM_BLOCK; i++) {

@@ -156,13 +156,7 @@ static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s,
 }
 
 static void layer_stream(layer_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        layer_stream_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        layer_stream_of(s, ASSAY_F16);
-    } else {
-        layer_stream_of(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, layer_stream_of(s, t));
 }
 
 /* --- its gradient ----------------------------------------------------------------------------------------------------------- */
@@ -366,11 +360,5 @@ static inline __attribute__((always_inline)) void layer_back_of(layer_back_step 
 }
 
 static void layer_back_stream(layer_back_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        layer_back_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        layer_back_of(s, ASSAY_F16);
-    } else {
-        layer_back_of(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, layer_back_of(s, t));
 }

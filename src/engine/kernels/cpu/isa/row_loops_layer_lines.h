@@ -142,11 +142,5 @@ static inline __attribute__((always_inline)) void layer_lines_of(const layer_lin
 }
 
 static void layer_lines_run(const layer_lines *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        layer_lines_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        layer_lines_of(s, ASSAY_F16);
-    } else {
-        layer_lines_of(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, layer_lines_of(s, t));
 }

@@ -23,6 +23,21 @@ static inline __attribute__((always_inline)) bool row_is_half(dtype t) {
 #endif
 }
 
+/* Does `call`, in which t is the rows' type as a constant. */
+#define BY_ROW_TYPE(type, call)                                                                                               \
+    do {                                                                                                                      \
+        if (row_is_half(type) && (type) == ASSAY_BF16) {                                                                      \
+            const dtype t = ASSAY_BF16;                                                                                       \
+            call;                                                                                                             \
+        } else if (row_is_half(type)) {                                                                                       \
+            const dtype t = ASSAY_F16;                                                                                        \
+            call;                                                                                                             \
+        } else {                                                                                                              \
+            const dtype t = row_native;                                                                                       \
+            call;                                                                                                             \
+        }                                                                                                                     \
+    } while (0)
+
 static inline __attribute__((always_inline)) int64_t row_size(dtype t) {
     return row_is_half(t) ? 2 : (int64_t)sizeof(value);
 }

@@ -285,13 +285,7 @@ static inline __attribute__((always_inline)) void ring_of(ring_step *s, dtype t,
 
 /* The type of a step's rows as a constant. */
 static inline __attribute__((always_inline)) void ring_typed(ring_step *s, bool backward) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        ring_of(s, ASSAY_BF16, backward);
-    } else if (row_is_half(s->type)) {
-        ring_of(s, ASSAY_F16, backward);
-    } else {
-        ring_of(s, row_native, backward);
-    }
+    BY_ROW_TYPE(s->type, ring_of(s, t, backward));
 }
 
 static void ring_forward(ring_step *s) {

@@ -47,11 +47,5 @@ static inline __attribute__((always_inline)) void scale_rows_any(const scaled_ro
 }
 
 static void scale_rows(const scaled_rows *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        scale_rows_any(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        scale_rows_any(s, ASSAY_F16);
-    } else {
-        scale_rows_any(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, scale_rows_any(s, t));
 }

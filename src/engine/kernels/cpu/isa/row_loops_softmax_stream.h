@@ -224,13 +224,7 @@ static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step
 }
 
 static void softmax_stream(softmax_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        softmax_stream_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        softmax_stream_of(s, ASSAY_F16);
-    } else {
-        softmax_stream_of(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, softmax_stream_of(s, t));
 }
 
 /* --- gradients --------------------------------------------------------------------------------------------------------------- */
@@ -301,11 +295,5 @@ static inline __attribute__((always_inline)) void softmax_back_of(softmax_back_s
 }
 
 static void softmax_back_stream(softmax_back_step *s) {
-    if (row_is_half(s->type) && s->type == ASSAY_BF16) {
-        softmax_back_of(s, ASSAY_BF16);
-    } else if (row_is_half(s->type)) {
-        softmax_back_of(s, ASSAY_F16);
-    } else {
-        softmax_back_of(s, row_native);
-    }
+    BY_ROW_TYPE(s->type, softmax_back_of(s, t));
 }
