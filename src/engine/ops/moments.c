@@ -180,8 +180,7 @@ static val square_size(dag *g, val x) {
     return v_add(g, v_mul(g, re, re), v_mul(g, im, im));
 }
 
-/* Means over dimensions of x, of n elements each, and the sums of squares of deviations from them. */
-static void moments_at_once(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
+void v_moments_at_once(dag *g, val x, uint64_t dims, double n, val *mean, val *squares) {
     *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
     *squares = v_reduce(g, RED_SUM, square_size(g, v_sub(g, x, *mean)), dims, true);
 }
@@ -195,7 +194,7 @@ bool v_moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val
         return false;
     }
     const double n_rest = (double)by.n_rest, each = (n - n_rest) / (double)parts;
-    moments_at_once(g, by.in_parts, by.inner, each, &means, &within);
+    v_moments_at_once(g, by.in_parts, by.inner, each, &means, &within);
     if (parts == 1 && n_rest == 0) {
         *mean = means;
         *squares = within;
@@ -203,7 +202,7 @@ bool v_moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val
     }
     *mean = v_mul_real(g, v_reduce(g, RED_SUM, means, by.outer, true), each / n);
     if (n_rest > 0) {
-        moments_at_once(g, by.rest, by.inner, n_rest, &rest_mean, &rest_within);
+        v_moments_at_once(g, by.rest, by.inner, n_rest, &rest_mean, &rest_within);
         *mean = v_add(g, *mean, v_mul_real(g, rest_mean, n_rest / n));
     }
     val between = v_reduce(g, RED_SUM, square_size(g, v_sub(g, means, *mean)), by.outer, true);
@@ -225,7 +224,7 @@ static val variance_of(dag *g, const op_call *call, const outputs *out) {
     double n = reduction_length(call, 1), correction = call_is_none(call, 2) ? 1 : call_float(call, 2);
     val mean, squares;
     if (!v_moments_by_samples(g, x, mask, n, &mean, &squares)) {
-        moments_at_once(g, x, mask, n, &mean, &squares);
+        v_moments_at_once(g, x, mask, n, &mean, &squares);
     }
     if (g->refused != NULL) {
         return squares;

@@ -150,10 +150,9 @@ static const op_family family_norm_forward = {
 
 /* Mean and 1 / sqrt(variance + eps) over `dims`, kept as dimensions of size 1. */
 static void statistics_parts(dag *g, val x, uint64_t dims, double n, double eps, val *mean, val *rstd) {
-    *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, dims, true), 1 / n);
-    val off = v_sub(g, x, *mean);
-    val variance = v_mul_real(g, v_reduce(g, RED_SUM, v_mul(g, off, off), dims, true), 1 / n);
-    *rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, variance, eps)));
+    val squares;
+    v_moments_at_once(g, x, dims, n, mean, &squares);
+    *rstd = v_recip(g, v_1(g, FN_SQRT, v_add_real(g, v_mul_real(g, squares, 1 / n), eps)));
 }
 
 static void layer_norm_parts(dag *g, const op_call *call, const outputs *out) {
@@ -207,9 +206,7 @@ static void channel_moments(dag *g, const norm_view *v, const tensor *t, val x, 
     double n = (double)v->per_stat;
     val behind = v_channels_behind(g, t, x, &dims);
     if ((dims == all && t->ndim > 2) || !v_moments_by_samples(g, behind, dims, n, mean, squares)) {
-        *mean = v_mul_real(g, v_reduce(g, RED_SUM, x, all, true), 1 / n);
-        val off = v_sub(g, x, *mean);
-        *squares = v_reduce(g, RED_SUM, v_mul(g, off, off), all, true);
+        v_moments_at_once(g, x, all, n, mean, squares);
         return;
     }
     int64_t sizes[TENSOR_MAX_DIMS];

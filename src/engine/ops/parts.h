@@ -22,8 +22,9 @@ val v_lesser(dag *g, val x, val y);
 /* An index in i64; below 0 it counts from the end of `size`. */
 val v_wrapped_index(dag *g, val index, int64_t size);
 
-/* Means over dimensions of x, of n elements each, and the sums of squares of deviations from them, as dimensions of size 1 and in order of
-   the others, by parts of samples. False, and nothing: they had better be found at once. */
+/* Means over dimensions of x, of n elements each, and the sums of squares of deviations from them, as dimensions of size 1. */
+void v_moments_at_once(dag *g, val x, uint64_t dims, double n, val *mean, val *squares);
+/* The same, as elements in order of the other dimensions, by parts of samples. False, and nothing: they had better be found at once. */
 bool v_moments_by_samples(dag *g, val x, uint64_t dims, double n, val *mean, val *squares);
 /* x, whose dimension 1 counts channels, with that dimension last where they lie together in memory (laid out as t), so that what is
    reduced by channel goes down columns; x itself otherwise. dims: the others of them. */
