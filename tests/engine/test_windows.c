@@ -3,6 +3,7 @@
 #include "engine/kernel_check.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 static const dtype floats[] = {ASSAY_F32, ASSAY_BF16, ASSAY_F16, ASSAY_F64};
@@ -277,14 +278,16 @@ static void grids_agree(void **state) {
     check_close(&k);
 }
 
-/* Fewer groups of planes than threads: each thread takes images of its own, or one more than another. */
+/* Fewer groups of planes than threads: each thread takes images of its own, or one more than another, or points of each. */
 static void images_are_shared_out(void **state) {
     (void)state;
     static const int64_t images[][4] = {{3, 16, 6, 9}, {3, 1, 20, 30}};
+    int threads = omp_get_max_threads();
     kernel_check k;
     check_open(&k);
-    for (size_t i = 0; i < countof(floats) * 8; i++) {
-        dtype t = floats[i / 8];
+    for (size_t i = 0; i < countof(floats) * 16; i++) {
+        dtype t = floats[i / 16];
+        omp_set_num_threads(i & 8 ? 5 : threads);
         const int64_t *sizes = images[i & 1];
         arg x = check_tensor(&k, t, 4, sizes, NULL), grid = check_tensor(&k, t, 4, (const int64_t[]){3, 96, 70, 2}, NULL);
         arg args[5] = {x, grid, {.kind = ARG_INT, .i = i / 2 % 2}, {.kind = ARG_INT, .i = i / 4 % 2}, a_bool(false)};
@@ -293,6 +296,7 @@ static void images_are_shared_out(void **state) {
         check_agrees(&k, "grid_sampler_2d_backward", (const arg[]){grad, x, grid, args[2], args[3], args[4], mask}, false);
         check_drop_tensors(&k);
     }
+    omp_set_num_threads(threads);
     check_close(&k);
 }
 

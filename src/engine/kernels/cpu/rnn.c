@@ -211,7 +211,7 @@ static status take_weights(kernel_plan *plan, rnn_state *s, tensor **weights, er
 static status make_forward_space(kernel_plan *plan, rnn_state *s, const tensor *input, error *err) {
     const rnn_net *net = &s->net;
     int64_t states = net->n_layers * net->n_dirs * net->batch, tall = net->gates * net->hidden;
-    bool good = true;
+    bool good = true, in_place = s->backward && net->mode == RNN_LSTM; /* rnn_run.c: choose_space */
     for (int l = 0; l < net->n_layers; l++) {
         char *in = l == 0 ? as_it_lies(s, input, true) : net->dropout == 0 ? s->y[l - 1] : NULL;
         char *out = l == net->n_layers - 1 && !s->backward ? as_it_lies(s, &plan->out->items[0], true) : NULL;
@@ -219,7 +219,7 @@ static status make_forward_space(kernel_plan *plan, rnn_state *s, const tensor *
         s->y[l] = out != NULL ? out : make(plan, s, net->rows, net->out * net->n_dirs);
         good = good && s->x[l] != NULL && s->y[l] != NULL;
     }
-    s->from_x = make(plan, s, net->rows, tall);
+    s->from_x = in_place ? NULL : make(plan, s, net->rows, tall);
     s->from_h = make(plan, s, net->batch, tall);
     s->h = make(plan, s, net->batch, net->out);
     s->c = make(plan, s, net->batch, net->hidden);
@@ -228,7 +228,7 @@ static status make_forward_space(kernel_plan *plan, rnn_state *s, const tensor *
     s->cx = make(plan, s, states, net->hidden);
     s->hy = make(plan, s, states, net->out);
     s->cy = make(plan, s, states, net->hidden);
-    good = good && s->from_x != NULL && s->from_h != NULL && s->h != NULL && s->c != NULL && s->raw != NULL && s->hx != NULL &&
+    good = good && (in_place || s->from_x != NULL) && s->from_h != NULL && s->h != NULL && s->c != NULL && s->raw != NULL && s->hx != NULL &&
            s->cx != NULL && s->hy != NULL && s->cy != NULL;
     return good ? ASSAY_OK : no_memory(err);
 }
@@ -237,14 +237,14 @@ static status make_backward_space(kernel_plan *plan, rnn_state *s, tensor **weig
     const rnn_net *net = &s->net;
     int64_t states = net->n_layers * net->n_dirs * net->batch, tall = net->gates * net->hidden;
     int64_t widest = net->in > net->out * net->n_dirs ? net->in : net->out * net->n_dirs;
-    bool good = true;
+    bool good = true, in_place = net->mode == RNN_LSTM, raw = net->proj > 0 || net->mode == RNN_TANH || net->mode == RNN_RELU;
     for (int c = 0; c < net->n_layers * net->n_dirs; c++) {
         saved_cell *v = &s->saved[c];
         v->gates = make(plan, s, net->rows, 4 * net->hidden);
         v->h_before = make(plan, s, net->rows, net->out);
         v->c_before = make(plan, s, net->rows, net->hidden);
-        v->raw = make(plan, s, net->rows, net->hidden);
-        good = good && v->gates != NULL && v->h_before != NULL && v->c_before != NULL && v->raw != NULL;
+        v->raw = raw ? make(plan, s, net->rows, net->hidden) : NULL;
+        good = good && v->gates != NULL && v->h_before != NULL && v->c_before != NULL && (!raw || v->raw != NULL);
     }
     for (int i = 0; i < n_weights; i++) {
         char *own = wanted ? as_it_lies(s, &plan->out->items[3 + i], false) : NULL;
@@ -257,12 +257,12 @@ static status make_backward_space(kernel_plan *plan, rnn_state *s, tensor **weig
     s->dcy = make(plan, s, states, net->hidden);
     s->dh = make(plan, s, net->batch, net->out);
     s->dc = make(plan, s, net->batch, net->hidden);
-    s->d_x = make(plan, s, net->rows, tall);
+    s->d_x = in_place ? NULL : make(plan, s, net->rows, tall);
     s->d_h = net->mode == RNN_GRU ? make(plan, s, net->rows, tall) : s->d_x;
     s->past = make(plan, s, net->batch, net->hidden);
     s->dh_rows = make(plan, s, net->rows, net->out);
     good = good && s->dy != NULL && s->dx != NULL && s->dhy != NULL && s->dcy != NULL && s->dh != NULL && s->dc != NULL &&
-           s->d_x != NULL && s->d_h != NULL && s->past != NULL && s->dh_rows != NULL;
+           (in_place || (s->d_x != NULL && s->d_h != NULL)) && s->past != NULL && s->dh_rows != NULL;
     return good ? ASSAY_OK : no_memory(err);
 }
 

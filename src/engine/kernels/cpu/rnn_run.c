@@ -40,7 +40,7 @@ static void step_gates(rnn_state *s, const cell_weights *w, const saved_cell *sa
                          .c = at(s, s->c, b * h), .raw = at(s, raw, b * h),
                          .gates = saved != NULL ? at(s, saved->gates, (row + b) * 4 * h) : NULL};
             (s->type == ASSAY_F64 ? s->loops->forward_f64 : s->loops->forward_f32)[net->mode](&r);
-            if (saved != NULL) {
+            if (saved != NULL && saved->raw != NULL) {
                 memcpy(at(s, saved->raw, (row + b) * h), r.raw, (size_t)h * s->size);
             }
         }
@@ -102,9 +102,17 @@ static status run_steps(rnn_state *s, int layer, int dir, error *err) {
     return ASSAY_OK;
 }
 
+/* The LSTM's four gates take the place of what they are made from, and their gradients take theirs. */
+static void choose_space(rnn_state *s, int cell) {
+    if (s->backward && s->net.mode == RNN_LSTM) {
+        s->from_x = s->d_x = s->d_h = s->saved[cell].gates;
+    }
+}
+
 static status run_cell(rnn_state *s, int layer, int dir, error *err) {
     const rnn_net *net = &s->net;
     int cell = layer * net->n_dirs + dir;
+    choose_space(s, cell);
     const cell_weights *w = &s->weights[cell];
     int64_t o = net->out;
     TRY(gemm_run(s->layers[layer].from_x, s->x[layer], w->w_ih, w->b_ih, s->from_x, err));
@@ -257,6 +265,7 @@ static status cell_back(rnn_state *s, int layer, int dir, const bool *wanted, er
     const rnn_net *net = &s->net;
     int cell = layer * net->n_dirs + dir;
     int64_t h_size = net->batch * net->out, c_size = net->batch * net->hidden;
+    choose_space(s, cell);
     memcpy(s->dh, at(s, s->dhy, cell * h_size), (size_t)h_size * s->size);
     memcpy(s->dc, at(s, s->dcy, cell * c_size), (size_t)c_size * s->size);
     if (s->together != NULL) {

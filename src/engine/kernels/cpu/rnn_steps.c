@@ -140,7 +140,7 @@ static void forward_row(const rnn_steps *s, const rnn_walk *w, const share *own,
                  .raw = raw,
                  .gates = w->gates != NULL ? w->gates + row * 4 * h + u : NULL};
     s->gates->forward_f32[net->mode](&r);
-    if (w->gates != NULL) {
+    if (w->raw != NULL) {
         memcpy(w->raw + row * h + u, raw, bytes);
     }
     memcpy(w->y + row * w->y_step + u, raw, bytes);
@@ -196,7 +196,7 @@ static void back_row(const rnn_steps *s, const rnn_walk *w, const share *own, in
                       .gates = w->gates + row * 4 * h + u,
                       .h_before = w->h_before + row * h + u,
                       .c_before = w->c_before + row * h + u,
-                      .raw = w->raw + row * h + u,
+                      .raw = w->raw != NULL ? w->raw + row * h + u : NULL,
                       .d_raw = dh,
                       .dc = w->dc + b * h + u,
                       .d_x = w->d_x + row * s->tall + u,

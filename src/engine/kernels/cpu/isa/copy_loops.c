@@ -315,18 +315,23 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
 /* past: the caches, for tiles whose rows are lines. */
 typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
 
-/* Tiles side by side, and what does not fill one at the edges by single elements. Inlined with a constant tile and
- * width. */
-static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t edge, char *dst, const char *src,
-                                                       int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+/* Tiles side by side, rows that do not fill one by tiles of half its edge (NULL: there are none), and the rest by single elements.
+   Inlined with constant tiles and widths. */
+static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t edge, tile_fn *half, char *dst, const char *src, int log2,
+                                                       int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
     ptrdiff_t size = (ptrdiff_t)1 << log2;
     int64_t whole_i = ni / edge * edge, whole_j = nj / edge * edge;
+    int64_t done = half != NULL && ni - whole_i >= edge / 2 ? whole_i + edge / 2 : whole_i;
     for (int64_t j = 0; j < whole_j; j += edge) {
         for (int64_t i = 0; i < whole_i; i += edge) {
             tile(dst + i * size + j * ds, src + i * ss + j * size, ds, ss, false);
         }
-        for (int64_t k = j; whole_i < ni && k < j + edge; k++) {
-            strided(dst + whole_i * size + k * ds, src + whole_i * ss + k * size, log2, ni - whole_i, size, ss);
+        if (half != NULL && done > whole_i) {
+            half(dst + whole_i * size + j * ds, src + whole_i * ss + j * size, ds, ss, false);
+            half(dst + whole_i * size + (j + edge / 2) * ds, src + whole_i * ss + (j + edge / 2) * size, ds, ss, false);
+        }
+        for (int64_t k = j; done < ni && k < j + edge; k++) {
+            strided(dst + done * size + k * ds, src + done * ss + k * size, log2, ni - done, size, ss);
         }
     }
     for (int64_t j = whole_j; j < nj; j++) {
@@ -337,16 +342,16 @@ static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t ed
 static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
     switch (log2) {
     case 0:
-        turn(tile_8, 16, dst, src, 0, ni, nj, ds, ss);
+        turn(tile_8, 16, NULL, dst, src, 0, ni, nj, ds, ss);
         break;
     case 1:
-        turn(tile_16, TILE_16, dst, src, 1, ni, nj, ds, ss);
+        turn(tile_16, TILE_16, NULL, dst, src, 1, ni, nj, ds, ss);
         break;
     case 2:
-        turn(tile_32, TILE_32, dst, src, 2, ni, nj, ds, ss);
+        turn(tile_32, TILE_32, TILE_32_HALF, dst, src, 2, ni, nj, ds, ss);
         break;
     case 3:
-        turn(tile_64, TILE_64, dst, src, 3, ni, nj, ds, ss);
+        turn(tile_64, TILE_64, NULL, dst, src, 3, ni, nj, ds, ss);
         break;
     default:
         for (int64_t j = 0; j < nj; j++) {

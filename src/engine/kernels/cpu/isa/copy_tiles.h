@@ -93,6 +93,32 @@ static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t s
     }
 }
 
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+/* Eight rows, as products of matrices have them. */
+typedef uint32_t u32xh __attribute__((vector_size(32)));
+
+static inline void tile_32_half(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
+    u32xh a[8], b[8];
+    for (int i = 0; i < 8; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    for (int width = 1; width < 8; width *= 2) {
+        for (int i = 0; i < 4; i++) {
+            b[2 * i] = LOW_64(a[i], a[i + 4]);
+            b[2 * i + 1] = HIGH_64(a[i], a[i + 4]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < 8; i++) {
+        memcpy(dst + i * ds, &a[i], sizeof a[i]);
+    }
+}
+#define TILE_32_HALF tile_32_half
+#else
+#define TILE_32_HALF NULL
+#endif
+
 static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
     u64xn a[TILE_64], b[TILE_64];
     for (int i = 0; i < TILE_64; i++) {
