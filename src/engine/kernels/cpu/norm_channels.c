@@ -176,24 +176,45 @@ static int64_t least_of(int64_t a, int64_t b) {
 }
 
 /* How many rows at a time come from memory, from as many places. On two cores of a Granite Rapids batch norm of [64, 256, 56, 56] takes
-   12.5 ms by one, 10.6 by two and 9.2 by four, its gradient 20.4, 19.3 and 19.4, group norm 10.8, 9.4 and 9.5 to 10.1 (2026-11). On
-   other processors more than one was not measured; the gradient of group norm has sums of its own for each channel. */
+   12.5 ms by one, 10.6 by two and 9.2 by four, its gradient 20.4, 19.3 and 19.4, group norm 10.8, 9.4 and 9.5 to 10.1; on two cores of a
+   Zen 4 10.2, 9.7 and 9.7, 17.2, 16.4 and 17.1, 8.0, 7.2 and 7.5 (2026-11). The gradient of group norm has sums of its own for each
+   channel. */
 static int64_t rows_side_by_side(const channel_norm *s) {
-    if (!cpu_is_intel() || (s->is_backward && !s->v.is_batch)) {
+    if (s->is_backward && !s->v.is_batch) {
         return 1;
     }
-    return s->v.is_batch && !s->is_backward ? RING_ROWS : RING_ROWS / 2;
+    return cpu_is_intel() && s->v.is_batch && !s->is_backward ? RING_ROWS : RING_ROWS / 2;
 }
 
 /* Whether threads may go over each unit together: half of a channel stays in a core's own cache where a whole one, beside what is read
    meanwhile, does not. Two cores of a Granite Rapids: batch norm of [64, 64, 112, 112] 16.1 -> 10.6 ms, the gradient of [64, 256, 56, 56]
-   20.0 -> 16.4; blocks of channels that take more than a quarter of L2 up to a tenth more (2026-11). */
+   20.0 -> 16.4; blocks of channels that take more than a quarter of L2 up to a tenth more. Of a Zen 4: 13.7 -> 9.9, 19.2 -> 16.4
+   (2026-11). */
 static bool may_share_units(const channel_norm *s) {
-    return cpu_is_intel() && s->v.is_batch && s->threads > 1 && s->N >= (int64_t)s->threads * RING_ROWS;
+    return s->v.is_batch && s->threads > 1 && s->N >= (int64_t)s->threads * RING_ROWS;
 }
 
-/* A ring of short rows: of so many neighbouring channels as L2 holds what is kept of them. Halves are kept as they are where all are of
-   one type. Not measured on processors that read ahead by themselves. */
+/* How many neighbours of so many bytes end where a line of memory does. */
+static int64_t whole_lines(int64_t bytes) {
+    enum { LINE = 64 };
+    int64_t n = 1;
+    while (bytes * n % LINE != 0) { /* a power of two up to LINE */
+        n *= 2;
+    }
+    return n;
+}
+
+/* The longest rows that are gone over with their neighbours' on other processors than Intel's. Batch norm on two cores of a Zen 4, ms with
+   neighbours and without, f32: [512, 1024, 7, 7] 8.0 and 12.9, [256, 512, 14, 14] 7.4 and 8.6; f16: the former 8.7 and 11.0, [512, 512, 10, 10]
+   9.3 and 11.0, [512, 512, 14, 14] 17.4 and 16.4; gradients in f32: [512, 1024, 4, 8] 14.0 and 15.7, [512, 512, 10, 10] both 21.2, [256, 512,
+   14, 14] 16.8 and 13.7 (2026-11). */
+static int64_t most_neighbour_row(const channel_norm *s) {
+    enum { BACKWARD = 64, HALVES = 128 };
+    return cpu_is_intel() ? INT64_MAX : s->is_backward ? BACKWARD : s->type[NORM_X] != s->l->type ? HALVES : INT64_MAX;
+}
+
+/* A ring of short rows: of so many neighbouring channels as L2 holds what is kept of them, which end where lines of memory do: [256, 512,
+   14, 14] by nine 10.0 ms, by eight 7.4 (two cores of a Zen 4, 2026-11). Halves are kept as they are where all are of one type. */
 static void choose_neighbours(channel_norm *s, int n_operands, arena *memory) {
     const int64_t fits = cpu_l2_bytes() / 8 * 7, wanted = least_of(NEIGHBOUR_COLUMNS / s->S, s->C);
     bool is_one = true;
@@ -216,15 +237,17 @@ static void choose_neighbours(channel_norm *s, int n_operands, arena *memory) {
         const int64_t units = (s->C + s->block - 1) / s->block, all = (units + s->threads - 1) / s->threads * s->threads;
         s->block = (s->C + all - 1) / all;
     }
+    const int64_t lines = whole_lines(s->S * (int64_t)dtype_size(s->type[NORM_OUT]));
+    s->block -= s->block > lines ? s->block % lines : 0;
     s->ring_bytes = (s->block * channel + 127) / 128 * 128;
     s->ring = arena_make(memory, (size_t)s->threads, (size_t)s->ring_bytes);
 }
 
 /* Whether a ring is worth it that keeps some of a channel's samples, while the others are read twice. Two cores of a Granite Rapids, f32:
    the gradient of [64, 64, 112, 112] 27.8 -> 22.6 ms, of which 18 of a thread's 32 samples are kept; batch norm of [512, 64, 112, 112] 167 ->
-   111, 36 of 256 (2026-11; threads share such channels as well then). */
+   111, 36 of 256; of a Zen 4 the first 21.3 -> 19.4 (2026-11; threads share such channels as well then). */
 static bool keeps_part(const channel_norm *s, int64_t fits, int64_t sample) {
-    return s->ring_steps && s->v.is_batch && cpu_is_intel() && fits / sample >= s->ring_rows;
+    return s->ring_steps && s->v.is_batch && fits / sample >= s->ring_rows;
 }
 
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, and
@@ -244,7 +267,7 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     s->past = is_middling(s);
     bool can = twice && is_dense && !s->by_columns && (steps || s->past) &&
                s->S >= (!steps ? LEAST_CONVERTED_ROW : s->past ? LEAST_ROW : kept);
-    if (!can && cpu_is_intel() && twice && is_dense && s->past && s->v.is_batch && s->short_rows && s->S >= NEIGHBOUR_LEAST_ROW) {
+    if (!can && twice && is_dense && s->past && s->v.is_batch && s->short_rows && s->S >= NEIGHBOUR_LEAST_ROW && s->S <= most_neighbour_row(s)) {
         choose_neighbours(s, n_operands, memory);
     }
     if (!can) {
