@@ -66,6 +66,7 @@ static const function functions[] = {
     {FN_SIGMOID, ASSAY_F32, sigmoid_exact, 3.5, FLT_MIN, DIVIDED, NULL},
     {FN_TANH, ASSAY_F32, tanh, 3, 0, PLAIN, NULL},
     {FN_ERF, ASSAY_F32, erf, 2.5, 0, PLAIN, NULL},
+    {FN_LOG2, ASSAY_F32, log2, 2, 0, PLAIN, NULL},
     {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN, PLAIN, NULL},
     {FN_NORMAL_SLOPE, ASSAY_F32, normal_slope_exact, 4, 6.5e-38, PLAIN, normal_slope_size},
     /* relative errors, of which half a unit in the last place is 2^-9 to 2^-8 in bf16 and 2^-12 to 2^-11 in f16 */

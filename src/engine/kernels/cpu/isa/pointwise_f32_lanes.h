@@ -112,6 +112,22 @@ static void real_erf_loop(const pointwise_chunk *c) {
     unary_lanes(c, erf_lanes);
 }
 
+ALWAYS_INLINE __m512 tanh_lanes(__m512 x) {
+    return (__m512)wide_tanh((wide_f32)x);
+}
+
+static void real_tanh_loop(const pointwise_chunk *c) {
+    unary_lanes(c, tanh_lanes);
+}
+
+ALWAYS_INLINE __m512 log2_lanes(__m512 x) {
+    return (__m512)wide_logarithm((wide_f32)x);
+}
+
+static void real_log2_loop(const pointwise_chunk *c) {
+    unary_lanes(c, log2_lanes);
+}
+
 ALWAYS_INLINE __m512 exp_lanes(__m512 x) {
     return (__m512)wide_exp(wide_larger(-200.0f, wide_smaller(200.0f, (wide_f32)x)));
 }

@@ -40,11 +40,15 @@ static void root_loop(const pointwise_chunk *c) {
 static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary(c, reciprocal_root);
 }
-#endif
 
 static void real_log2_loop(const pointwise_chunk *c) {
     unary(c, real_log2);
 }
+
+static void real_tanh_loop(const pointwise_chunk *c) {
+    unary(c, real_tanh);
+}
+#endif
 
 static void real_floor_loop(const pointwise_chunk *c) {
     unary(c, real_floor);
@@ -56,10 +60,6 @@ static void real_round_loop(const pointwise_chunk *c) {
 
 static void relu_loop(const pointwise_chunk *c) {
     unary(c, relu);
-}
-
-static void real_tanh_loop(const pointwise_chunk *c) {
-    unary(c, real_tanh);
 }
 
 static void hardsigmoid_loop(const pointwise_chunk *c) {
