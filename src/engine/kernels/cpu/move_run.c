@@ -8,9 +8,10 @@
 
 #include <stdalign.h>
 
-/* Moves run side by side in steps of so many bytes for each, read and written, which L1 holds where there are few. Of many moves
-   L2 holds a step: in smaller ones there would be nothing to do for most. */
-enum { STEP_BYTES = 16 * 1024, MOST_STEP_BYTES = 256 * 1024 };
+/* Moves run side by side in steps of so many bytes for each, read and written, of which L2 holds what lies between their rows. Two rows of
+   33 and 70 numbers joined 262144 times take two cores of a Zen 4 6.5 ms in steps of 16 KiB, 6.2 of 128 and 6.9 of 1024 (2026-11). Rows
+   that are as long as such a step are not in each other's way. */
+enum { STEP_BYTES = 128 * 1024, MOST_STEP_BYTES = 1024 * 1024, LONG_ROW = 1024 * 1024 };
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -323,8 +324,10 @@ static void run_together(const move *moves, int64_t n, double total, int thread,
 void moves_run(const move *moves, int64_t n, bool together) {
     double total = 0;
     int64_t fewest = INT64_MAX;
+    bool are_long = true;
     for (int64_t i = 0; i < n; i++) {
         total += moves[i].bytes;
+        are_long = are_long && (moves[i].kind == MOVE_NOTHING || (moves[i].kind == MOVE_ROWS && moves[i].sizes[0] << moves[i].dst_log2 >= LONG_ROW));
         fewest = moves[i].kind == MOVE_NOTHING ? fewest : least(fewest, moves[i].units);
     }
     int threads = parallel_threads(total);
@@ -332,7 +335,7 @@ void moves_run(const move *moves, int64_t n, bool together) {
         bool has_buffers = moves[i].turns_in_steps || moves[i].turns_across;
         threads = has_buffers && moves[i].turn_threads < threads ? moves[i].turn_threads : threads;
     }
-    together = together && n > 1 && fewest >= 4 * threads;
+    together = together && n > 1 && fewest >= 4 * threads && !are_long;
     if (threads == 1) {
         (together ? run_together : run_one_after_the_other)(moves, n, total, 0, 1);
         return;
