@@ -328,8 +328,30 @@ static void test_turned(void **state) {
     }
 }
 
+/* Of whole lines any bytes are kept, also none, and of one line; the others are 0. */
+static void test_parts_of_rows(void **state) {
+    (void)state;
+    enum { LINE = 64 };
+    for (int set = 0; set < n_sets(); set++) {
+        rng r = rng_make(SEED + 6);
+        for (int round = 0; round < ROUNDS; round++) {
+            rooms *b = make_rooms(&r);
+            int64_t bytes = LINE * rng_range(&r, 0, 40), in = rng_range(&r, 0, 200);
+            int64_t first = rng_range(&r, 0, bytes + 1), end = round % 4 == 0 ? first : rng_range(&r, first, bytes + 1);
+            int64_t at = LINE - (int64_t)((uintptr_t)b->made % LINE);
+            copy_set(set)->stream_part(b->made + at, b->src + in, (size_t)first, (size_t)end, (size_t)bytes, 4096);
+            copy_set(set)->settle();
+            memset(b->expected + at, 0, (size_t)bytes);
+            memcpy(b->expected + at + first, b->src + in + first, (size_t)(end - first));
+            expect_same(b, "stream_part", set, round);
+            free(b);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_of_rows),
         cmocka_unit_test(test_turned),
         cmocka_unit_test(test_rows_and_streams),
         cmocka_unit_test(test_strides_tiles_and_fills),

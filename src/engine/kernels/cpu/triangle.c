@@ -73,25 +73,25 @@ static int64_t edge_of(const triangle *k, int64_t in_matrix, int64_t columns) {
     return edge < 0 ? 0 : edge > columns ? columns : edge;
 }
 
-static void run_row(const triangle *k, int64_t row) {
+/* Row `in_matrix` of the matrices that begin at to and from. */
+static void run_row(const triangle *k, int64_t in_matrix, char *to, const char *from) {
     const tensor *src = k->src, *dst = k->dst;
     int last = dst->ndim - 1;
     ptrdiff_t size = (ptrdiff_t)1 << k->log2, ds = dst->strides[last] * size, ss = src->strides[last] * size;
-    int64_t columns = dst->sizes[last], in_matrix = row % dst->sizes[last - 1], from = 0, to = 0;
-    for (int d = last - 1; d >= 0; d--) {
-        from += row % dst->sizes[d] * src->strides[d];
-        to += row % dst->sizes[d] * dst->strides[d];
-        row /= dst->sizes[d];
-    }
-    int64_t edge = edge_of(k, in_matrix, columns);
-    if (k->streams) {
-        stream_row(k, tensor_data(dst) + to * size, tensor_data(src) + from * size, (size_t)(edge * size), (size_t)(columns * size));
-        return;
-    }
+    int64_t columns = dst->sizes[last], edge = edge_of(k, in_matrix, columns);
+    char *out = to + in_matrix * dst->strides[last - 1] * size;
+    const char *in = from + in_matrix * src->strides[last - 1] * size;
     int64_t keep_from = k->lower ? 0 : edge, keep_to = k->lower ? edge : columns;
     int64_t zero_from = k->lower ? edge : 0, zero_to = k->lower ? columns : edge;
-    char *out = tensor_data(dst) + to * size;
-    const char *in = tensor_data(src) + from * size + keep_from * ss;
+    if (k->streams && ((uintptr_t)out | (uintptr_t)(columns * size)) % STREAM_LINE_BYTES == 0) {
+        k->loops->stream_part(out, in, (size_t)(keep_from * size), (size_t)(keep_to * size), (size_t)(columns * size), k->ahead);
+        return;
+    }
+    if (k->streams) {
+        stream_row(k, out, in, (size_t)(edge * size), (size_t)(columns * size));
+        return;
+    }
+    in += keep_from * ss;
     if (k->copies && keep_to > keep_from) {
         if (ds == size && ss == size) {
             memcpy(out + keep_from * size, in, (size_t)(keep_to - keep_from) << k->log2);
@@ -108,10 +108,22 @@ static void run_row(const triangle *k, int64_t row) {
 
 static void share(const void *context) {
     const triangle *k = context;
-    int64_t from, to;
-    parallel_share(k->n_rows, 1, &from, &to); /* what a row has not to copy it has to zero */
-    for (int64_t row = from; row < to; row++) {
-        run_row(k, row);
+    const tensor *src = k->src, *dst = k->dst;
+    const int64_t rows = dst->sizes[dst->ndim - 2];
+    int64_t first, end;
+    parallel_share(k->n_rows, 1, &first, &end); /* what a row has not to copy it has to zero */
+    for (int64_t row = first; row < end;) {
+        int64_t matrix = row / rows, in_matrix = row % rows, from = 0, to = 0;
+        for (int d = dst->ndim - 3; d >= 0; d--) {
+            from += matrix % dst->sizes[d] * src->strides[d];
+            to += matrix % dst->sizes[d] * dst->strides[d];
+            matrix /= dst->sizes[d];
+        }
+        const char *in = tensor_data(src) + from * ((ptrdiff_t)1 << k->log2);
+        char *out = tensor_data(dst) + to * ((ptrdiff_t)1 << k->log2);
+        for (; row < end && in_matrix < rows; row++, in_matrix++) {
+            run_row(k, in_matrix, out, in);
+        }
     }
     if (k->streams) {
         k->loops->settle();

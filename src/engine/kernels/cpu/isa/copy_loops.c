@@ -536,10 +536,42 @@ static void stream(char *dst, const char *src, size_t n_bytes) {
     stream_bytes(dst, src, n_bytes);
 }
 
+/* A line of which bytes [from, to) are kept. */
+static inline void stream_some(char *dst, const char *src, size_t from, size_t to) {
+    char line[STREAM_LINE] __attribute__((aligned(STREAM_LINE))) = {0};
+    memcpy(line + from, src + from, to - from);
+    stream_line(dst, line);
+}
+
+static void stream_part(char *dst, const char *src, size_t from, size_t to, size_t n_bytes, ptrdiff_t ahead) {
+    static const char none[STREAM_LINE] __attribute__((aligned(STREAM_LINE)));
+    const size_t end = to / STREAM_LINE * STREAM_LINE;
+    size_t at = 0;
+    for (; at + STREAM_LINE <= from; at += STREAM_LINE) {
+        stream_line(dst + at, none);
+    }
+    if (at < from) { /* the first line that has some, which may be the last */
+        size_t last = to < at + STREAM_LINE ? to - at : STREAM_LINE;
+        stream_some(dst + at, src + at, from - at, last);
+        at += STREAM_LINE;
+    }
+    for (; at < end; at += STREAM_LINE) {
+        __builtin_prefetch((const char *)((uintptr_t)src + at + (uintptr_t)ahead), 0, 2);
+        stream_line(dst + at, src + at);
+    }
+    if (at < to) {
+        stream_some(dst + at, src + at, 0, to - at);
+        at += STREAM_LINE;
+    }
+    for (; at < n_bytes; at += STREAM_LINE) {
+        stream_line(dst + at, none);
+    }
+}
+
 static void settle(void) {
     stream_settle();
 }
 
 const copy_loops ISA_SYMBOL(copy_loops) = {
-    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .settle = settle,
+    .rows = rows, .strided = strided, .transpose = transpose, .stream = stream, .stream_part = stream_part, .settle = settle,
     .stream_rows = stream_rows, .turns = turns, .stream_turned = stream_turned, .stream_across = stream_across, .fill = fill};

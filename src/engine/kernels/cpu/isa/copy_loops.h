@@ -61,6 +61,9 @@ typedef struct copy_loops {
     void (*settle)(void);
     /* rows, past the caches */
     void (*stream_rows)(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdiff_t dst_stride, ptrdiff_t src_stride);
+    /* A row of whole lines, dst on a 64-byte boundary, past the caches: src's bytes [from, to), and 0 elsewhere. What lies `ahead` bytes
+       behind what is read is asked for; it may lie outside. */
+    void (*stream_part)(char *dst, const char *src, size_t from, size_t to, size_t n_bytes, ptrdiff_t ahead);
     /* dst and its stride on 64-byte boundaries; turns: whether there is such a step for elements of this size. */
     int (*turns)(int log2);
     void (*stream_turned)(const turn_step *step);
