@@ -130,6 +130,28 @@ static void test_sums_of_parts(void **state) {
     }
 }
 
+/* Short lines one behind the other, of which blocks do not hold a whole number; some go past the caches. */
+static void test_sums_of_short_lines(void **state) {
+    kit *k = *state;
+    static const int64_t lengths[] = {1, 2, 7, 8, 9, 20, 31, 32, 33, 40, 64, 100, 300, 512, 513};
+    for (size_t t = 0; t < countof(all_types); t++) {
+        for (size_t i = 0; i < countof(lengths); i++) {
+            arg self = arg_tensor(kit_tensor(k, all_types[t], 2, (int64_t[]){301, lengths[i]}, NULL));
+            check(k, "cumsum", (arg[]){self, arg_int(1)}, 2);
+            if (dtype_category_of(all_types[t]) == CATEGORY_FLOATING) {
+                check(k, "cumsum", (arg[]){self, arg_int(1), arg_dtype(ASSAY_F32)}, 3);
+            }
+        }
+        kit_reset(k);
+    }
+    static const dtype streamed[] = {ASSAY_F32, ASSAY_BF16, ASSAY_I64};
+    for (size_t t = 0; t < countof(streamed); t++) {
+        int64_t lines = (33 << 20) / 13 / (int64_t)dtype_size(streamed[t]);
+        check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, streamed[t], 2, (int64_t[]){lines, 13}, NULL)), arg_int(1)}, 2);
+        kit_reset(k);
+    }
+}
+
 static void test_one_dim(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
@@ -390,6 +412,7 @@ int main(void) {
         KIT_TEST(test_dims, &seed),
         KIT_TEST(test_whole, &seed),
         KIT_TEST(test_result_types, &seed),
+        KIT_TEST(test_sums_of_short_lines, &seed),
         KIT_TEST(test_sums_of_parts, &seed),
         KIT_TEST(test_one_dim, &seed),
         KIT_TEST(test_long_lines, &seed),

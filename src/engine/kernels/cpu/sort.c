@@ -27,6 +27,7 @@ typedef struct along {
     row_wide *parts;          /* cumsum: NULL, or each thread's sums of its part of few lines side by side (run_cumsum_parts) */
     const row_halves *halves; /* cumsum: of one half type onto another tensor of it, both dense; else NULL */
     bool halves_stream;       /* the same of those */
+    bool lines_stream;        /* the same of short lines */
     int threads;
     bool by_keys; /* topk.h serves the type */
     void *work;   /* topk: entries for each thread */
@@ -291,6 +292,47 @@ static status run_cumsum(kernel_plan *plan) {
     return ASSAY_OK;
 }
 
+/* Short lines that lie one behind the other, a block of them at a time: a call for each takes longer than what it adds up. */
+static void share_cumsum_lines(const void *context) {
+    const along *a = context;
+    alignas(64) char buffer[ROW_BLOCK * sizeof(double)], made[ROW_BLOCK * sizeof(double)], raw[ROW_BLOCK * sizeof(double)];
+    const int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out), most = ROW_BLOCK / a->n;
+    int64_t from, to;
+    parallel_share(a->lines.numel, most, &from, &to);
+    for (int64_t i = from, lines; i < to; i += lines) {
+        lines = to - i < most ? to - i : most;
+        const int64_t n = lines * a->n;
+        char *y = a->lines.data[1] + i * a->n * out_size;
+        const void *x = row_fetch(a->l, buffer, a->lines.data[0] + i * a->n * in_size, a->in, in_size, n);
+        void *target = a->lines_stream ? made : row_target(a->l, made, y, a->out, out_size);
+        a->l->scan_lines(target, x, a->n, lines);
+        if (a->lines_stream) {
+            void *finished = row_target(a->l, raw, made, a->out, out_size);
+            row_put(a->l, finished, a->out, out_size, made, n);
+            a->l->stream(y, finished, (size_t)(n * out_size));
+        } else {
+            row_put(a->l, y, a->out, out_size, target, n);
+        }
+    }
+    if (a->lines_stream) {
+        a->l->settle();
+    }
+}
+
+static status run_cumsum_lines(kernel_plan *plan) {
+    const along *a = plan->state;
+    parallel_run(a->threads, share_cumsum_lines, a);
+    return ASSAY_OK;
+}
+
+/* Longer lines are worth a call each. */
+static bool has_short_lines(const along *a) {
+    enum { LONGEST = ROW_BLOCK / 4 };
+    const int64_t in_size = (int64_t)dtype_size(a->in), out_size = (int64_t)dtype_size(a->out);
+    return a->n > 0 && a->n <= LONGEST && a->in_stride == in_size && a->out_stride == out_size && nest_runs(&a->lines) == 1 &&
+           a->lines.strides[0][0] == a->n * in_size && a->lines.strides[1][0] == a->n * out_size;
+}
+
 static void share_cumsum_complex(const void *context) {
     const along *a = context;
 #pragma omp for nowait
@@ -319,6 +361,11 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     plan->run = is_complex ? run_cumsum_complex : run_cumsum;
     a->streams = !is_complex && a->out == a->l->type && a->out_stride == (int64_t)a->l->size && !plan->call->op->in_place &&
                  tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
+    if (!is_complex && has_short_lines(a)) {
+        a->lines_stream = !plan->call->op->in_place && tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
+        plan->run = run_cumsum_lines;
+        return ASSAY_OK;
+    }
     bool by_columns = !is_complex && runs_by_columns(a), is_half = a->in == a->out && (a->in == ASSAY_F16 || a->in == ASSAY_BF16);
     int64_t few = a->in == ASSAY_BF16 ? FEW_BF16 : FEW_F16;
     if (is_half && (by_columns || (a->n >= few && a->in_stride == 2 && a->out_stride == 2)) &&

@@ -285,6 +285,13 @@ static void scan(void *to, const void *row, row_wide *total, int64_t n, bool pas
     total->WIDE = sum;
 }
 
+static inline void scan_each_line(void *to, const void *x, int64_t n, int64_t lines) {
+    for (int64_t i = 0; i < lines; i++) {
+        row_wide total = {.WIDE = 0};
+        scan((value *)to + i * n, (const value *)x + i * n, &total, n, false);
+    }
+}
+
 static void fill(void *to, double constant, int64_t n) {
     value *y = to;
     for (int64_t i = 0; i < n; i++) {
@@ -308,4 +315,4 @@ static void settle(void) {
     .into = {into_values, into_squares, into_sizes, into_largest, into_smallest, into_nonzero, into_zero},                \
     .add_rows = {[ROW_SUM] = add_rows, [ROW_SQUARES] = add_rows_squares, [ROW_SIZES] = add_rows_sizes},                     \
     .place = PLACE, .place_into = place_into, .sum_rows = sum_rows,                                                       \
-    .scan = SCAN, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows
+    .scan = SCAN, .scan_lines = SCAN_LINES, .scan_columns = scan_columns, .scan_four_rows = scan_four_rows

@@ -11,6 +11,7 @@ typedef int32_t place_t;
 #define WIDE f
 #define PLACE place_of_float
 #define SCAN scan_floats
+#define SCAN_LINES scan_float_lines
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))

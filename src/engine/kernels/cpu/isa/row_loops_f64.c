@@ -9,6 +9,7 @@ typedef int64_t place_t;
 #define WIDE f
 #define PLACE place_of_extreme
 #define SCAN scan
+#define SCAN_LINES scan_each_line
 #define ADD(a, b) ((a) + (b))
 #define PACK_ADD(a, b) ((a) + (b))
 #define PACK_IS_NAN(a) ((a) != (a))

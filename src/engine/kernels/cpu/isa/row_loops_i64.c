@@ -10,6 +10,7 @@ typedef int64_t place_t;
 #define WIDE i
 #define PLACE place_of_extreme
 #define SCAN scan
+#define SCAN_LINES scan_each_line
 #define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 typedef uint64_t bits_pack __attribute__((vector_size(REGISTER_BYTES)));
 #define PACK_ADD(a, b) ((pack)((bits_pack)(a) + (bits_pack)(b)))

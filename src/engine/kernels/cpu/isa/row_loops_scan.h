@@ -74,6 +74,40 @@ static __attribute__((noinline)) int64_t scan_few(float *y, const float *x, row_
 }
 #endif
 
+/* Lines go one after the other without a call for each: what one waits for leaves room for the next. */
+static void scan_float_lines(void *to, const void *x, int64_t n, int64_t lines) {
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    float *y = to;
+    const float *from = x;
+    const __m512i last = _mm512_set1_epi64(7);
+    for (int64_t line = 0; line < lines; line++, y += n, from += n) {
+        __m512d before = _mm512_setzero_pd();
+        __m256 made[SCAN_EIGHTS];
+        int64_t i = 0;
+        for (int64_t at = 0; at < n; at += 16) {
+            __builtin_prefetch((const char *)(from + at) + SCAN_AHEAD);
+        }
+        for (; i + SCAN_SOME <= n; i += SCAN_SOME) {
+            scan_eights(made, from + i, &before);
+            for (int k = 0; k < SCAN_EIGHTS; k++) {
+                _mm256_storeu_ps(y + i + 8 * k, made[k]);
+            }
+        }
+        for (; i < n; i += 8) {
+            __mmask8 some = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+            __m512d p = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, from + i));
+            p = doubles_plus(p, doubles_before(p, 1));
+            p = doubles_plus(p, doubles_before(p, 2));
+            p = doubles_plus(p, doubles_before(p, 4));
+            _mm256_mask_storeu_ps(y + i, some, _mm512_cvtpd_ps(doubles_plus(p, before)));
+            before = _mm512_add_pd(before, _mm512_permutexvar_pd(last, p));
+        }
+    }
+#else
+    scan_each_line(to, x, n, lines);
+#endif
+}
+
 static void scan_floats(void *to, const void *row, row_wide *total, int64_t n, bool past) {
 #if defined(__AVX512F__)
     if (n >= 16) {
