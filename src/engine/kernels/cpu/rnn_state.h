@@ -28,7 +28,7 @@ typedef struct cell_weights {
     const char *w_ih, *w_hh, *b_ih, *b_hh, *w_hr;
 } cell_weights;
 
-typedef struct saved_cell { /* for the way back, per row */
+typedef struct saved_cell { /* for the way back, per row; raw: NULL where none asks for it */
     char *gates, *h_before, *c_before, *raw;
 } saved_cell;
 
@@ -49,7 +49,7 @@ typedef struct rnn_state {
     gemm *w_hh, *w_hr;      /* d_h^T h_before; dh^T raw */
     char **x, **y;          /* per layer: [R, its input], [R, out dirs] */
     saved_cell *saved;      /* per cell; backward only */
-    char *from_x, *from_h;  /* [R, gates H], [B, gates H] */
+    char *from_x, *from_h;  /* [R, gates H], [B, gates H]; the former, d_x and d_h of an LSTM's backward are a cell's saved gates */
     char *h, *c, *raw;      /* in travel: [B, O], [B, H], [B, H] */
     char *hx, *cx;          /* per cell: [B, O], [B, H] */
     char *hy, *cy;
