@@ -25,8 +25,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 right_columns = b1 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
             turn_round(right, 64, right_columns, 384, n_inner, n_columns, 4);
+            const int64_t batch_behind = v1 + 1;
+            const float *columns_behind;
+            {
+                const int64_t v1 = batch_behind, v3 = 0, v4 = 0;
+                columns_behind = b1 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
+            }
             const next_panel next = {first_inner + 128 < 64 ? (const char *)(right_columns + 128)
-                                     : first_column + 64 < 128 ? (const char *)(right_columns + 24576 - 1 * first_inner) : 0,
+                                     : first_column + 64 < 128 ? (const char *)(right_columns + 24576 - 1 * first_inner) : (const char *)columns_behind,
                                      1536, 2};
             multiply_add(left_rows, 384, 1, 0, 0, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
@@ -278,8 +284,14 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v4 = first_column, v3 = first_inner;
                 right_columns = b2 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
+            const int64_t batch_behind = v1 + 1;
+            const float *columns_behind;
+            {
+                const int64_t v1 = batch_behind, v4 = 0, v3 = 0;
+                columns_behind = b2 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
+            }
             const next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)
-                                     : first_column + 64 < 64 ? (const char *)(right_columns + 64 - 384 * first_inner) : 0,
+                                     : first_column + 64 < 64 ? (const char *)(right_columns + 64 - 384 * first_inner) : (const char *)columns_behind,
                                      1536, 1};
             multiply_add(left_rows, 128, 1, right_columns, 384, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }

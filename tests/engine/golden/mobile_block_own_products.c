@@ -27,8 +27,14 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v3 = first_column, v2 = first_inner;
                 right_columns = b0 + 25088 * v0 + 784 * v2 + v3;
             }
+            const int64_t batch_behind = v0 + 1;
+            const float *columns_behind;
+            {
+                const int64_t v0 = batch_behind, v3 = 0, v2 = 0;
+                columns_behind = b0 + 25088 * v0 + 784 * v2 + v3;
+            }
             const next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
-                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : 0,
+                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
                                      3136, 1};
             multiply_add(left_rows, 32, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
@@ -219,8 +225,14 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v3 = first_column, v2 = first_inner;
                 right_columns = b13 + 75264 * v0 + 784 * v2 + v3;
             }
+            const int64_t batch_behind = v0 + 1;
+            const float *columns_behind;
+            {
+                const int64_t v0 = batch_behind, v3 = 0, v2 = 0;
+                columns_behind = b13 + 75264 * v0 + 784 * v2 + v3;
+            }
             const next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
-                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : 0,
+                                     : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
                                      3136, 1};
             multiply_add(left_rows, 96, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }

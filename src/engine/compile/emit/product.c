@@ -268,19 +268,46 @@ static bool lies_there(const product_form *p) {
     return p->stretch == PRODUCT_STRETCH && p->pairs == PAIRS_WIDENED && (p->right_rows >= 0 || p->right_stride >= 0);
 }
 
+/* Whether the task behind the one that has all columns is of the next batch. */
+static bool has_batch_behind(const kernel *k) {
+    return k->n_tasks > 0 && !k->product.has_windows && k->variables[k->product.row].size <= k->product.row_block;
+}
+
+/* Where the right factor's first panel lies in the next batch: behind the last one, outside, where it is only asked for. */
+static void emit_behind(emitter *m) {
+    const product_form *p = &m->k->product;
+    const expr *x = &m->k->exprs[p->right];
+    const int batch = m->k->tasks[m->k->n_tasks - 1];
+    text at = {0};
+    emit_line(m, "const int64_t batch_behind = v%d + 1;", batch);
+    emit_line(m, "const %s *columns_behind;", dialect_type(x->dtype));
+    emit_line(m, "{");
+    m->depth++;
+    emit_line(m, "const int64_t v%d = batch_behind, v%d = 0, v%d = 0;", batch, p->column, p->inner);
+    emit_index(m, &at, x->at, -1);
+    emit_line(m, "columns_behind = b%d + %s;", x->buffer, text_get(&at));
+    m->depth--;
+    emit_line(m, "}");
+    m->out.failed |= at.failed;
+    text_clear(&at);
+}
+
 /* The next panel: of the next inner steps, or else the first one of the columns that the next task computes. */
 static void emit_next(emitter *m) {
     const product_form *p = &m->k->product;
     if (!lies_there(p)) {
         return;
     }
-    bool inward = p->right_stride >= 0;
+    const bool inward = p->right_stride >= 0, goes_on = has_batch_behind(m->k);
     long long columns = m->k->variables[p->column].size, inner = m->k->variables[p->inner].size;
     long long step = inward ? 1 : p->right_rows, column = inward ? p->right_stride : 1;
+    if (goes_on) {
+        emit_behind(m);
+    }
     emit_line(m, "const next_panel next = {first_inner + %d < %lld ? (const char *)(right_columns + %lld)", PRODUCT_STRETCH, inner,
               step * PRODUCT_STRETCH);
-    emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : 0,",
-              PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step);
+    emit_line(m, "                         : first_column + %d < %lld ? (const char *)(right_columns + %lld - %lld * first_inner) : %s,",
+              PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step, goes_on ? "(const char *)columns_behind" : "0");
     emit_line(m, "                         %lld, %d};", 4 * (inward ? column : step), inward ? 2 : 1);
 }
 
