@@ -13,6 +13,16 @@ static inline __attribute__((always_inline)) __m512d doubles_plus(__m512d a, __m
     return _mm512_fmadd_pd(a, _mm512_set1_pd(1), b);
 }
 
+/* Running sums of 8 from *before on, the sum of those before them in all places, and then theirs as well. */
+static inline __attribute__((always_inline)) __m256 scan_eight(__m512d p, __m512d *before) {
+    p = doubles_plus(p, doubles_before(p, 1));
+    p = doubles_plus(p, doubles_before(p, 2));
+    p = doubles_plus(p, doubles_before(p, 4));
+    __m256 made = _mm512_cvtpd_ps(doubles_plus(p, *before));
+    *before = _mm512_add_pd(*before, _mm512_permutexvar_pd(_mm512_set1_epi64(7), p));
+    return made;
+}
+
 /* SCAN_SOME elements; *before has the sum of those before them in all places, and then theirs as well. */
 static inline __attribute__((always_inline)) void scan_eights(__m256 *made, const float *x, __m512d *before) {
     const __m512i last = _mm512_set1_epi64(7);
@@ -62,12 +72,7 @@ static __attribute__((noinline)) int64_t scan_few(float *y, const float *x, row_
     __m512d before = _mm512_set1_pd(total->f);
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        __m512d p = _mm512_cvtps_pd(_mm256_loadu_ps(x + i));
-        p = _mm512_add_pd(p, doubles_before(p, 1));
-        p = _mm512_add_pd(p, doubles_before(p, 2));
-        p = _mm512_add_pd(p, doubles_before(p, 4));
-        _mm256_storeu_ps(y + i, _mm512_cvtpd_ps(_mm512_add_pd(before, p)));
-        before = _mm512_add_pd(before, _mm512_permutexvar_pd(_mm512_set1_epi64(7), p));
+        _mm256_storeu_ps(y + i, scan_eight(_mm512_cvtps_pd(_mm256_loadu_ps(x + i)), &before));
     }
     total->f = _mm512_cvtsd_f64(before);
     return i;
@@ -79,7 +84,6 @@ static void scan_float_lines(void *to, const void *x, int64_t n, int64_t lines) 
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     float *y = to;
     const float *from = x;
-    const __m512i last = _mm512_set1_epi64(7);
     for (int64_t line = 0; line < lines; line++, y += n, from += n) {
         __m512d before = _mm512_setzero_pd();
         __m256 made[SCAN_EIGHTS];
@@ -95,12 +99,7 @@ static void scan_float_lines(void *to, const void *x, int64_t n, int64_t lines) 
         }
         for (; i < n; i += 8) {
             __mmask8 some = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
-            __m512d p = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, from + i));
-            p = doubles_plus(p, doubles_before(p, 1));
-            p = doubles_plus(p, doubles_before(p, 2));
-            p = doubles_plus(p, doubles_before(p, 4));
-            _mm256_mask_storeu_ps(y + i, some, _mm512_cvtpd_ps(doubles_plus(p, before)));
-            before = _mm512_add_pd(before, _mm512_permutexvar_pd(last, p));
+            _mm256_mask_storeu_ps(y + i, some, scan_eight(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, from + i)), &before));
         }
     }
 #else
