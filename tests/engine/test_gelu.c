@@ -113,6 +113,43 @@ static void keeps_nan_and_limits(void **state) {
     }
 }
 
+static double slope_wanted(double x) {
+    return isinf(x) ? (double)NAN : 0.5 * erfc(-x * M_SQRT1_2) + x * exp(-x * x / 2) * 0.39894228040143267794;
+}
+
+/* One number far from 0, or none at all, among many that are near: steps of 64 go by what is in them. */
+static void one_of_a_step(void **state) {
+    kit *k = *state;
+    static const float given[] = {NAN, -NAN, INFINITY, -INFINITY, -20, 20, 5.8124f, -5.8124f, 5.8125f, -5.8125f, 6, -6, FLT_MAX, -FLT_MAX, 0, -0.0f};
+    for (size_t i = 0; i < countof(given) * 4; i++) {
+        enum { N = 128 };
+        int64_t n = N;
+        size_t place = 64 + i % 4 * 16 + i % 13;
+        tensor *x = kit_tensor(k, ASSAY_F32, 1, &n, NULL), *g = kit_tensor(k, ASSAY_F32, 1, &n, NULL);
+        float *in = (float *)(void *)tensor_data(x), *factor = (float *)(void *)tensor_data(g);
+        for (int j = 0; j < N; j++) {
+            in[j] = (float)j * 0.03f - 1.9f;
+            factor[j] = 1;
+        }
+        in[place] = given[i / 4];
+        op_call call = kit_call(k, "gelu_backward", (arg[]){arg_tensor(g), arg_tensor(x)}, 2);
+        outputs out, slopes;
+        run_on(k, x, &out);
+        kit_run(k, &call, &slopes);
+        const float *y = (const float *)(const void *)tensor_data(&out.items[0]);
+        const float *slope = (const float *)(const void *)tensor_data(&slopes.items[0]);
+        for (int j = 0; j < N; j++) {
+            double wanted = isinf(in[j]) ? (in[j] > 0 ? (double)INFINITY : (double)NAN) : exact((double)in[j]);
+            double up = slope_wanted((double)in[j]);
+            assert_true(isnan(wanted) ? isnan(y[j]) : (double)y[j] == wanted || fabs((double)y[j] - wanted) <= 8 * ulp_of(wanted));
+            assert_true(isnan(up) ? isnan(slope[j]) : fabs((double)slope[j] - up) <= 8 * ulp_of(1));
+        }
+        outputs_clear(&out);
+        outputs_clear(&slopes);
+        kit_reset(k);
+    }
+}
+
 static uint64_t seed = 5;
 
 int main(void) {
@@ -120,6 +157,7 @@ int main(void) {
         KIT_TEST(stays_within_8_ulp, &seed),
         KIT_TEST(gradient_stays_within_8_ulp, &seed),
         KIT_TEST(keeps_nan_and_limits, &seed),
+        KIT_TEST(one_of_a_step, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ extern const char compile_vector_erf[];
 extern const char compile_vector_root[];
 extern const char compile_vector_pow[];
 extern const char compile_vector_halves[];
+extern const char compile_vector_normal[];
 extern const char compile_vector_half_normal[];
 extern const char compile_vector_half_functions[];
 extern const char compile_prelude_halves[];
@@ -448,6 +449,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_vector_root, list, n);
     n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
+    n = paragraphs_of(compile_vector_normal, list, n);
     n = paragraphs_of(compile_vector_half_normal, list, n);
     n = paragraphs_of(compile_vector_half_functions, list, n);
     n = paragraphs_of(compile_prelude_halves, list, n);

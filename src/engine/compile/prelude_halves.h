@@ -2,28 +2,6 @@
 /* Template text: functions of blocks of numbers that become halves, by vector_halves.h and its like where the processor
    has the instructions. It is copied, function by function, into what the compiler emits. */
 
-/* Up to 64 numbers, in sixteens; what is beyond them is 0. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_at(const float *from, int n) {
-    wide_four x;
-    for (int k = 0; k < IN_FOUR; k++) {
-        x.v[k] = wide_of(0);
-        if (16 * k < n) {
-            x.v[k] = *(const wide_f32_anywhere *)(from + 16 * k);
-        }
-    }
-    return x;
-}
-#endif
-
-#if defined(__AVX512DQ__)
-VECTOR_INLINE void four_to(float *to, wide_four x, int n) {
-    for (int k = 0; k < IN_FOUR && 16 * k < n; k++) {
-        *(wide_f32_anywhere *)(to + 16 * k) = x.v[k];
-    }
-}
-#endif
-
 VECTOR_INLINE void exp_block_bf16(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {

@@ -20,63 +20,118 @@ ALWAYS_INLINE int64_t in_fetched_blocks(const pointwise_chunk *c) {
     return !POINTWISE_STREAMS && c->n >= FAR_ELEMENTS ? c->n / STREAM_BLOCK * STREAM_BLOCK : in_blocks(c);
 }
 
-ALWAYS_INLINE void store_block(elem *out, const __m512 *made) {
+_Static_assert(STREAM_BLOCK == IN_FOUR * GELU_LANES, "a block is a step");
+
+ALWAYS_INLINE void store_block(elem *out, const wide_four *made) {
     if (POINTWISE_STREAMS) {
         stream_lines(out, made, STREAM_BLOCK * sizeof(elem));
-        return;
-    }
-    for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
-        _mm512_storeu_ps(out + GELU_LANES * k, made[k]);
+    } else {
+        four_to(out, *made, STREAM_BLOCK);
     }
 }
 
+/* What becomes of elements: of 16, or, where it is not NULL, of 64 in a way of their own, or, where it is not NULL, of one register or
+   four. */
+typedef struct unary_way {
+    __m512 (*one)(__m512 x);
+    wide_four (*four)(wide_four x);
+    void (*many)(wide_f32 *x, int count);
+} unary_way;
+
+ALWAYS_INLINE wide_four unary_four(const elem *x, unary_way f) {
+    wide_four made = four_at(x, STREAM_BLOCK);
+    if (f.four != NULL) {
+        return f.four(made);
+    }
+    if (f.many != NULL) {
+        f.many(made.v, IN_FOUR);
+        return made;
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        made.v[k] = (wide_f32)f.one((__m512)made.v[k]);
+    }
+    return made;
+}
+
+ALWAYS_INLINE __m512 unary_one(__m512 x, unary_way f) {
+    if (f.many == NULL) {
+        return f.one(x);
+    }
+    wide_f32 made = (wide_f32)x;
+    f.many(&made, 1);
+    return (__m512)made;
+}
+
 /* A block is made before any of it is stored: on Zen 4 loads wait for stores past the caches. */
-ALWAYS_INLINE void unary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x)) {
+ALWAYS_INLINE void unary_by(const pointwise_chunk *c, unary_way f) {
     elem *out = c->out;
     const elem *x = c->in[0];
     int64_t at = 0, blocks = in_fetched_blocks(c);
     for (; at < blocks; at += STREAM_BLOCK) {
         fetch_ahead(x + at, STREAM_BLOCK * sizeof(elem));
-        __m512 made[STREAM_BLOCK / GELU_LANES];
-        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
-            made[k] = f(_mm512_loadu_ps(x + at + GELU_LANES * k));
-        }
-        store_block(out + at, made);
+        wide_four made = unary_four(x + at, f);
+        store_block(out + at, &made);
+    }
+    for (; (f.four != NULL || f.many != NULL) && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
+        four_to(out + at, unary_four(x + at, f), STREAM_BLOCK);
     }
     for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
-        _mm512_storeu_ps(out + at, f(_mm512_loadu_ps(x + at)));
+        _mm512_storeu_ps(out + at, unary_one(_mm512_loadu_ps(x + at), f));
     }
     if (at < c->n) {
         __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
-        _mm512_mask_storeu_ps(out + at, rest, f(_mm512_maskz_loadu_ps(rest, x + at)));
+        _mm512_mask_storeu_ps(out + at, rest, unary_one(_mm512_maskz_loadu_ps(rest, x + at), f));
     }
 }
 
-ALWAYS_INLINE void binary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x, __m512 y, lane_numbers p), lane_numbers p) {
+ALWAYS_INLINE void unary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x)) {
+    unary_by(c, (unary_way){.one = f});
+}
+
+typedef struct binary_way {
+    __m512 (*one)(__m512 x, __m512 y, lane_numbers p);
+    wide_four (*four)(wide_four x, wide_four y);
+} binary_way;
+
+ALWAYS_INLINE wide_four binary_four(const elem *x, const elem *y, binary_way f, lane_numbers p) {
+    wide_four made = four_at(x, STREAM_BLOCK), second = four_at(y, STREAM_BLOCK);
+    if (f.four != NULL) {
+        return f.four(made, second);
+    }
+    for (int k = 0; k < IN_FOUR; k++) {
+        made.v[k] = (wide_f32)f.one((__m512)made.v[k], (__m512)second.v[k], p);
+    }
+    return made;
+}
+
+ALWAYS_INLINE void binary_by(const pointwise_chunk *c, binary_way f, lane_numbers p) {
     elem *out = c->out;
     const elem *x = c->in[0], *y = c->in[1];
     int64_t at = 0, blocks = in_fetched_blocks(c);
     for (; at < blocks; at += STREAM_BLOCK) {
         fetch_operand(c, 0, x + at, STREAM_BLOCK * sizeof(elem));
         fetch_operand(c, 1, y + at, STREAM_BLOCK * sizeof(elem));
-        __m512 made[STREAM_BLOCK / GELU_LANES];
-        for (int k = 0; k < STREAM_BLOCK / GELU_LANES; k++) {
-            int64_t from = at + GELU_LANES * k;
-            made[k] = f(_mm512_loadu_ps(x + from), _mm512_loadu_ps(y + from), p);
-        }
-        store_block(out + at, made);
+        wide_four made = binary_four(x + at, y + at, f, p);
+        store_block(out + at, &made);
+    }
+    for (; f.four != NULL && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
+        four_to(out + at, binary_four(x + at, y + at, f, p), STREAM_BLOCK);
     }
     for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
-        _mm512_storeu_ps(out + at, f(_mm512_loadu_ps(x + at), _mm512_loadu_ps(y + at), p));
+        _mm512_storeu_ps(out + at, f.one(_mm512_loadu_ps(x + at), _mm512_loadu_ps(y + at), p));
     }
     if (at < c->n) {
         __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
-        _mm512_mask_storeu_ps(out + at, rest, f(_mm512_maskz_loadu_ps(rest, x + at), _mm512_maskz_loadu_ps(rest, y + at), p));
+        _mm512_mask_storeu_ps(out + at, rest, f.one(_mm512_maskz_loadu_ps(rest, x + at), _mm512_maskz_loadu_ps(rest, y + at), p));
     }
 }
 
+ALWAYS_INLINE void binary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x, __m512 y, lane_numbers p), lane_numbers p) {
+    binary_by(c, (binary_way){.one = f}, p);
+}
+
 static void real_gelu_loop(const pointwise_chunk *c) {
-    unary_lanes(c, gelu_by_table);
+    unary_by(c, (unary_way){.one = gelu_by_table, .four = four_gelu});
 }
 
 ALWAYS_INLINE __m512 root_lanes(__m512 x) {
@@ -104,12 +159,8 @@ static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary_lanes(c, reciprocal_root_lanes);
 }
 
-ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
-    return (__m512)wide_erf((wide_f32)x);
-}
-
 static void real_erf_loop(const pointwise_chunk *c) {
-    unary_lanes(c, erf_lanes);
+    unary_by(c, (unary_way){.many = erf_of});
 }
 
 ALWAYS_INLINE __m512 tanh_lanes(__m512 x) {
@@ -210,8 +261,16 @@ ALWAYS_INLINE __m512 gelu_slope_lanes(__m512 g, __m512 x, lane_numbers unused) {
     return _mm512_mul_ps(g, wide_normal_slope(x));
 }
 
+ALWAYS_INLINE wide_four four_gelu_slope(wide_four g, wide_four x) {
+    wide_four slope = four_normal_slope(x);
+    for (int k = 0; k < IN_FOUR; k++) {
+        slope.v[k] = g.v[k] * slope.v[k];
+    }
+    return slope;
+}
+
 static void real_gelu_backward_loop(const pointwise_chunk *c) {
-    binary_lanes(c, gelu_slope_lanes, (lane_numbers){0});
+    binary_by(c, (binary_way){gelu_slope_lanes, four_gelu_slope}, (lane_numbers){0});
 }
 
 /* a: negative coefficient and input scale times each other, b: positive coefficient, c: input scale. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gelu in f32 by tables, where an instruction looks up 16 places of 32 numbers at once: without the exponential and the quotient
-   of vector_math.h it takes three quarters of their time. */
+/* gelu in f32 by tables, where an instruction looks up 16 places at once: without the exponential and the quotient of vector_math.h it
+   takes a third of their time. */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_GELU_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_GELU_H
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define GELU_BY_TABLE 1
 
-#include "engine/kernels/cpu/isa/vector_blocks.h"
+#include "engine/kernels/cpu/isa/vector_normal.h"
 
 #include <immintrin.h>
 
@@ -20,6 +20,33 @@ static inline __attribute__((always_inline)) __m512 gelu_by_table(__m512 x) {
     wide_f32 root = wide_normal_root(wide_smaller(13.29f, wide_size(x))), factor = wide_size(wide_smaller(13.29f, x));
     __m512 above = _mm512_max_ps(_mm512_setzero_ps(), x);
     return _mm512_fnmadd_ps(_mm512_mul_ps(factor, root), _mm512_mul_ps(root, root), above);
+}
+
+static void far_gelu(wide_four *x) __attribute__((noinline));
+static void far_gelu(wide_four *x) {
+    for (int k = 0; k < IN_FOUR; k++) {
+        x->v[k] = (wide_f32)gelu_by_table((__m512)x->v[k]);
+    }
+}
+
+/* The same where none is far below 0, as most are not. Sizes beyond the table count as its end, of which nothing is left beside them.
+   Maximum and minimum are of whole numbers, which any pipe takes: floats below 0 are below it and, without a sign, above all others. */
+static inline __attribute__((always_inline)) wide_four four_gelu(wide_four x) {
+    if (__builtin_expect(four_any_below(x, -MOST_NEAR), 0)) {
+        wide_four far = x;
+        far_gelu(&far);
+        return far;
+    }
+    wide_four size;
+    wide_f32 tails[IN_FOUR];
+    for (int k = 0; k < IN_FOUR; k++) {
+        size.v[k] = (wide_f32)_mm512_min_epu32((__m512i)wide_size(x.v[k]), (__m512i)wide_of(MOST_NEAR));
+    }
+    near_tails(tails, &size);
+    for (int k = 0; k < IN_FOUR; k++) {
+        x.v[k] = (wide_f32)_mm512_max_epi32((__m512i)x.v[k], _mm512_setzero_si512()) - size.v[k] * tails[k];
+    }
+    return x;
 }
 
 #else

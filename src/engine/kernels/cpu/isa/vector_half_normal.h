@@ -6,33 +6,6 @@
 
 #include "engine/kernels/cpu/isa/vector_halves.h"
 
-/* Whether any is below a negative number: such have the largest bits. A NaN may count among them. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE int four_any_below(wide_four x, float bound) {
-    wide_i32 most = (wide_i32)x.v[0];
-    uint16_t some;
-    for (int k = 1; k < IN_FOUR; k++) {
-        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"(x.v[k]));
-    }
-    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(wide_of(bound)));
-    return some != 0;
-}
-#endif
-
-/* Whether the size of any is above a positive number. NaN may count among them. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE int four_any_beyond(wide_four x, float bound) {
-    wide_u32 most = (wide_u32)x.v[0] + (wide_u32)x.v[0]; /* doubled, bits have no sign */
-    wide_u32 least = (wide_u32)wide_of(bound);
-    uint16_t some;
-    for (int k = 1; k < IN_FOUR; k++) {
-        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_u32)x.v[k] + (wide_u32)x.v[k]));
-    }
-    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(least + least));
-    return some != 0;
-}
-#endif
-
 /* The normal distribution's share below x, as the square of the table of its root, of degree 3: all of it from 3.8 on, and 0 in the first
    interval, below -5.73, where x times it is 0 in f16. 1e-4 where that is a normal number, 5e-4 below. */
 #if defined(__AVX512DQ__)

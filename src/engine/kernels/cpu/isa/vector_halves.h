@@ -10,11 +10,31 @@
 
 #include "engine/kernels/cpu/isa/vector_blocks.h"
 
+/* Whether any is below a negative number: such have the largest bits. A NaN may count among them. */
 #if defined(__AVX512DQ__)
-typedef struct wide_four {
-    wide_f32 v[4];
-} wide_four;
-#define IN_FOUR 4
+VECTOR_INLINE int four_any_below(wide_four x, float bound) {
+    wide_i32 most = (wide_i32)x.v[0];
+    uint16_t some;
+    for (int k = 1; k < IN_FOUR; k++) {
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"(x.v[k]));
+    }
+    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(wide_of(bound)));
+    return some != 0;
+}
+#endif
+
+/* Whether the size of any is above a positive number. NaN may count among them. */
+#if defined(__AVX512DQ__)
+VECTOR_INLINE int four_any_beyond(wide_four x, float bound) {
+    wide_u32 most = (wide_u32)x.v[0] + (wide_u32)x.v[0]; /* doubled, bits have no sign */
+    wide_u32 least = (wide_u32)wide_of(bound);
+    uint16_t some;
+    for (int k = 1; k < IN_FOUR; k++) {
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_u32)x.v[k] + (wide_u32)x.v[k]));
+    }
+    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(least + least));
+    return some != 0;
+}
 #endif
 
 #if defined(__AVX512DQ__)
