@@ -5,7 +5,7 @@
 /* A choice in bits. With a branch gcc follows what it knows of a constant side (an infinity is no NaN, and larger than nothing)
    through all that comes after, one way for each side, and makes no vector code of it. */
 VECTOR_INLINE float choose_f32(int condition, float a, float b) {
-    uint32_t mask = -(uint32_t)(condition != 0);
+    uint32_t mask = (uint32_t)(-condition >> 31); /* it is not below 0 */
     return float_of_bits((mask & bits_of_float(a)) | (~mask & bits_of_float(b)));
 }
 

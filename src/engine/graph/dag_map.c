@@ -79,8 +79,8 @@ static bool before_reshape(dag *g, scalar_function f, int n, const val *x, val *
     return normal.id >= 0;
 }
 
-/* x - log(sum of exp(x) over some of its dimensions), of which the exponential is exp(x) / that sum: the gradient of a logarithm of
-   softmax takes no other exponentials than the sum has. */
+/* x - log(sum of exp(x) over some of its dimensions), of which the exponential is exp(x) / that sum, which is a product with
+   its inverse as in softmax: the gradient of a logarithm of softmax takes no other exponentials than the sum has. */
 static bool exp_of_log_softmax(dag *g, val v, val *out) {
     const dag_node difference = *dag_at(g, v);
     if (difference.kind != PRIM_MAP || difference.fn != FN_SUB) {
@@ -98,7 +98,7 @@ static bool exp_of_log_softmax(dag *g, val v, val *out) {
         return false;
     }
     val exponential = sum->sources[0];
-    *out = v_div(g, exponential, v_view(g, logarithm.sources[0], shown.ndim, shown.sizes, &shown.view));
+    *out = v_mul(g, exponential, v_view(g, v_recip(g, logarithm.sources[0]), shown.ndim, shown.sizes, &shown.view));
     return true;
 }
 

@@ -24,7 +24,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     return 1;
 }
 
-/* %1 = max f32[1024], %6 = sum f32[1024], %20 = select f32[1024], %54 = sub f32[1024, 4096] */
+/* %1 = max f32[1024], %6 = sum f32[1024], %20 = select f32[1024], %55 = sub f32[1024, 4096] */
 _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     const float *const b0 = buffers[0];
     const int64_t *const b1 = buffers[1];
@@ -54,10 +54,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float t24_1 = 0;
     float t25_1 = 0;
     float t26_1 = 0;
-    uint8_t t30_1 = 0;
+    float t29_1 = 0;
     uint8_t t32_1 = 0;
-    uint8_t t33_1 = 0;
-    float t34_1 = 0;
+    uint8_t t34_1 = 0;
+    uint8_t t35_1 = 0;
+    float t36_1 = 0;
     float r0_0b = 0;
     float r0_1b = 0;
     float r1_1b = 0;
@@ -77,10 +78,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
     float t24_1b = 0;
     float t25_1b = 0;
     float t26_1b = 0;
-    uint8_t t30_1b = 0;
+    float t29_1b = 0;
     uint8_t t32_1b = 0;
-    uint8_t t33_1b = 0;
-    float t34_1b = 0;
+    uint8_t t34_1b = 0;
+    uint8_t t35_1b = 0;
+    float t36_1b = 0;
     for (int64_t step = first; step < last + 2; step += 2) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 2 && step < last + 2;
@@ -129,10 +131,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             t24_1 = b8[0];
             t25_1 = t23_1 / t24_1;
             t26_1 = t7_1 ? t25_1 : 0.0f;
-            t30_1 = t20_1 >= 0;
-            t32_1 = t20_1 < 4096;
-            t33_1 = t30_1 & t32_1;
-            t34_1 = t33_1 ? t26_1 : 0.0f;
+            t29_1 = 1.0f / r1_1;
+            t32_1 = t20_1 >= 0;
+            t34_1 = t20_1 < 4096;
+            t35_1 = t32_1 & t34_1;
+            t36_1 = t35_1 ? t26_1 : 0.0f;
             b3[v0] = t16_1;
         }
         if (does0) {
@@ -176,10 +179,11 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             t24_1b = b8[0];
             t25_1b = t23_1b / t24_1b;
             t26_1b = t7_1b ? t25_1b : 0.0f;
-            t30_1b = t20_1b >= 0;
-            t32_1b = t20_1b < 4096;
-            t33_1b = t30_1b & t32_1b;
-            t34_1b = t33_1b ? t26_1b : 0.0f;
+            t29_1b = 1.0f / r1_1b;
+            t32_1b = t20_1b >= 0;
+            t34_1b = t20_1b < 4096;
+            t35_1b = t32_1b & t34_1b;
+            t36_1b = t35_1b ? t26_1b : 0.0f;
             b3[v0] = t16_1b;
         }
         {
@@ -194,10 +198,10 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                         const int32_t t18 = (int32_t)(t17);
                         const uint8_t t21 = t18 == t20_1;
                         const float t27 = t21 ? t26_1 : 0.0f;
-                        const float t28 = t3 / r1_1;
-                        const float t35 = t28 * t34_1;
-                        const float t36 = t27 - t35;
-                        made3[l] = t36;
+                        const float t30 = t3 * t29_1;
+                        const float t37 = t30 * t36_1;
+                        const float t38 = t27 - t37;
+                        made3[l] = t38;
                     }
                 }
                 if (does0) {
@@ -244,10 +248,10 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
                         const int32_t t18 = (int32_t)(t17);
                         const uint8_t t21 = t18 == t20_1b;
                         const float t27 = t21 ? t26_1b : 0.0f;
-                        const float t28 = t3 / r1_1b;
-                        const float t35 = t28 * t34_1b;
-                        const float t36 = t27 - t35;
-                        made3b[l] = t36;
+                        const float t30 = t3 * t29_1b;
+                        const float t37 = t30 * t36_1b;
+                        const float t38 = t27 - t37;
+                        made3b[l] = t38;
                     }
                 }
                 if (does0) {

@@ -7,11 +7,28 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float r1_1 = 0;
     float t7_1 = 0;
     uint16_t edge2[32];
+    float ahead0 = 0;
+    if (first < last) {
+        const int64_t task = first;
+        const int64_t v0 = task;
+        {
+            float near0[16];
+            INDEPENDENT
+            for (int64_t l = 0; l < 16; l++) {
+                const int64_t v1 = 0 + l;
+                const uint16_t t0 = b0[1000 * v0 + v1];
+                const float t1 = f32_of_bf16(t0);
+                near0[l] = t1;
+            }
+            ahead0 = largest_of_16_f32(near0);
+        }
+    }
     for (int64_t step = first; step < last + 1; step++) {
         const _Bool does0 = step < last;
         const _Bool does1 = step >= first + 1 && step < last + 1;
-        if (does0) {
-            const int64_t task = step;
+        r0_0 = ahead0;
+        if (step + 1 < last) {
+            const int64_t task = step + 1;
             const int64_t v0 = task;
             {
                 float near0[16];
@@ -22,7 +39,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                     const float t1 = f32_of_bf16(t0);
                     near0[l] = t1;
                 }
-                r0_0 = largest_of_16_f32(near0);
+                ahead0 = largest_of_16_f32(near0);
             }
         }
         held_f32 held0;

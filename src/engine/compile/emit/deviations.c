@@ -53,10 +53,9 @@ void emit_use_near_mean(kernel *own, const deviation_form *form, bool by_columns
 /* What is infinite or NaN would make NaN of all, also of a sum that is infinite. */
 #define FINITE "3.4028234e38f"
 
-void emit_near_sum(emitter *m, int phase) {
-    int i = m->guessed;
-    emit_line(m, "r%d_%d = near_mean_of_16_f32(near%d) * %.9ef;", i, phase, i, (double)emit_visited(m));
-    emit_line(m, "r%d_%d = fabsf(r%d_%d) <= " FINITE " ? r%d_%d : 0;", i, phase, i, phase, i, phase);
+void emit_near_sum(emitter *m, const char *to) {
+    emit_line(m, "%s = near_mean_of_16_f32(near%d) * %.9ef;", to, m->guessed, (double)emit_visited(m));
+    emit_line(m, "%s = fabsf(%s) <= " FINITE " ? %s : 0;", to, to, to);
 }
 
 /* The condition under which they are far: of sums that are finite. */

@@ -9,7 +9,7 @@
    the mean, which stands for the first root's result in that phase alone: as a sum, of columns as itself. */
 void emit_use_near_mean(kernel *own, const deviation_form *form, bool by_columns);
 /* A number near the sum, from the first lanes of x, which `near` holds. */
-void emit_near_sum(emitter *m, int phase);
+void emit_near_sum(emitter *m, const char *to);
 /* What both sums come to, as `exact` and the root's number, where they are far from the mean. The condition under which they are taken
    once more, about the sum that is known by then, and what comes behind that. */
 void emit_open_far(emitter *m, int phase);

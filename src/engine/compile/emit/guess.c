@@ -221,7 +221,7 @@ bool emit_guesses_in(const emitter *m, int phase) {
     return m->guessed >= 0 && m->k->roots[m->guessed].phase == phase;
 }
 
-void emit_guess(emitter *m, int phase) {
+void emit_guess_into(emitter *m, int phase, const char *to) {
     const kernel *k = m->k;
     definition made[KERNEL_MAX_VARIABLES];
     int n = 0;
@@ -240,17 +240,16 @@ void emit_guess(emitter *m, int phase) {
     if (m->rows) {
         bool all = k->variables[k->vector].size % k->lanes == 0;
         snprintf(lanes, sizeof lanes, "%lld", (long long)k->lanes);
-        snprintf(name, sizeof name, "r%d_%d", m->guessed, phase);
-        emit_lanes_to(m, m->near_of, name, &(lane_range){"0", all ? lanes : "n_lanes", "first_lane", 0, false});
+        emit_lanes_to(m, m->near_of, to, &(lane_range){"0", all ? lanes : "n_lanes", "first_lane", 0, false});
     } else {
         snprintf(lanes, sizeof lanes, "%d", several ? EMIT_GUESS_LANES : 1);
         snprintf(name, sizeof name, "near%d", m->guessed);
         emit_line(m, "float %s[%s];", name, lanes);
         emit_lanes_to(m, m->near_of, name, &(lane_range){"0", lanes, "0", 0, false});
         if (m->squares >= 0) {
-            emit_near_sum(m, phase);
+            emit_near_sum(m, to);
         } else {
-            emit_line(m, several ? "r%d_%d = largest_of_16_f32(%s);" : "r%d_%d = %s[0];", m->guessed, phase, name);
+            emit_line(m, several ? "%s = largest_of_16_f32(%s);" : "%s = %s[0];", to, name);
         }
     }
     m->guesses = false;
@@ -260,6 +259,12 @@ void emit_guess(emitter *m, int phase) {
     }
     m->depth--;
     emit_line(m, "}");
+}
+
+void emit_guess(emitter *m, int phase) {
+    char name[32];
+    snprintf(name, sizeof name, "r%d_%d", m->guessed, phase);
+    emit_guess_into(m, phase, name);
 }
 
 void emit_ordered_guess(emitter *m) {

@@ -15,6 +15,7 @@ void emit_choose_near_mean(emitter *m, bool may_store);
 bool emit_guesses_in(const emitter *m, int phase);
 /* The number that stands for it; what begins the doing again of rows where that is too far off, and what ends it. */
 void emit_guess(emitter *m, int phase);
+void emit_guess_into(emitter *m, int phase, const char *variable);
 void emit_guess_columns(emitter *m, int phase);
 void emit_open_redo(emitter *m, int phase);
 void emit_close_redo(emitter *m, int phase);
