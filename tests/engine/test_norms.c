@@ -150,10 +150,10 @@ static void test_layer_turned(void **state) {
     }
 }
 
-/* Rows in flight: longer than their blocks and not a multiple of them, an odd and an even number of them, with all gradients or some. */
+/* Rows in flight: longer than their blocks, a multiple of them and not, an odd and an even number of them, with all gradients or some. */
 static void test_layer_flight(void **state) {
     kit *k = *state;
-    static const int64_t rows[] = {1, 2, 67, 300}, lengths[] = {131, 320, 1031};
+    static const int64_t rows[] = {1, 2, 67, 300}, lengths[] = {64, 131, 160, 320, 1031, 1056};
     for (size_t i = 0; i < countof(types) * countof(rows) * countof(lengths); i++) {
         const dtype *t = types[i % countof(types)];
         int64_t r = rows[i / countof(types) % countof(rows)], n = lengths[i / countof(types) / countof(rows)];

@@ -33,6 +33,15 @@ static inline double norm_read(const tensor *t, int64_t i) {
     return t->dtype == ASSAY_F32 ? (double)*(const float *)(const void *)at : element_load(t->dtype, at);
 }
 
+/* Elements [i, i + n). */
+static inline void norm_read_some(const tensor *t, int64_t i, int64_t n, double *to) {
+    const bool is_plain = t->dtype == ASSAY_F32 && t->ndim == 1 && t->strides[0] == 1;
+    const float *from = is_plain ? (const float *)(const void *)tensor_data(t) + i : NULL;
+    for (int64_t k = 0; k < n; k++) {
+        to[k] = is_plain ? (double)from[k] : norm_read(t, i + k);
+    }
+}
+
 static inline void norm_write(const tensor *t, int64_t i, double value) {
     char *at = norm_at(t, i);
     if (t->dtype == ASSAY_F32) {

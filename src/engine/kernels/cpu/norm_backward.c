@@ -132,6 +132,47 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
     row_edge_flush(&edge);
 }
 
+/* Lines one behind the other: some are finished while the sums of as many are found. */
+static void together_backward(const layer *s, int64_t from, int64_t to, const void *weight, const param_sums *p) {
+    double mean[2][LINES_TOGETHER], rstd[2][LINES_TOGETHER], g[2][LINES_TOGETHER], gx[2][LINES_TOGETHER];
+    layer_back_lines lines = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .past = s->streams,
+                              .share = 1 / (double)s->v.per_stat, .weight_sums = s->wants_params ? p->weight : NULL, .bias_sums = p->bias};
+    int64_t added = 0;
+    for (int64_t i = from, step = 0; i < to || lines.lines > 0; i += lines.lines, step++) {
+        const int64_t now = step % 2, before = 1 - now;
+        int64_t offset[LOOP_MAX_OPERANDS];
+        lines.finished = lines.lines;
+        lines.from_dy = lines.dy;
+        lines.from_x = lines.x;
+        if (lines.finished > 0) {
+            layer_seek(s, i - lines.finished, offset);
+            lines.to = s->lines.data[OUT] + offset[OUT];
+        }
+        lines.lines = to - i < s->together ? to - i : s->together;
+        if (lines.lines > 0) {
+            layer_seek(s, i, offset);
+            lines.dy = s->lines.data[DY] + offset[DY];
+            lines.x = s->lines.data[X] + offset[X];
+        }
+        norm_read_some(s->mean_in, i, lines.lines, mean[now]);
+        norm_read_some(s->rstd_in, i, lines.lines, rstd[now]);
+        lines.mean = mean[now];
+        lines.rstd = rstd[now];
+        lines.g = g[now];
+        lines.gx = gx[now];
+        lines.from_mean = mean[before];
+        lines.from_rstd = rstd[before];
+        lines.from_g = g[before];
+        lines.from_gx = gx[before];
+        s->l->layer_back_lines(&lines);
+        added += lines.finished;
+        if (s->wants_params && (added >= FLUSH_ROWS || (lines.lines == 0 && added > 0))) {
+            norm_params_flush(&s->params_of, p);
+            added = 0;
+        }
+    }
+}
+
 static void share_gradient(const void *context) {
     const lines_share *share = context;
     const layer *s = share->s;
@@ -146,7 +187,9 @@ static void share_gradient(const void *context) {
         memset(p.weight, 0, (size_t)(2 * s->line_bytes) + 2 * (size_t)n * sizeof(double));
     }
     parallel_share(n > 0 ? s->v.n_stats : 0, 1, &from, &to);
-    if (s->in_flight) {
+    if (s->together > 0) {
+        together_backward(s, from, to, share->weight, &p);
+    } else if (s->in_flight) {
         stream_backward(s, from, to, share->weight, &p);
     } else if (s->turned > 0) {
         backward_turned_lines(s, from, to, share->weight, buffers, &p);

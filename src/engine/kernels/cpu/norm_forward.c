@@ -132,8 +132,8 @@ static void finish_together(const layer *s, int64_t i, const layer_lines *lines,
 static void stream_lines_together(const layer *s, int64_t from, int64_t to, const void *weight, const void *bias, char *buffer) {
     double mean[LINES_TOGETHER] = {0}, rstd[LINES_TOGETHER] = {0}, sum[LINES_TOGETHER], squares[LINES_TOGETHER];
     layer_lines lines = {.type = s->type[X], .n = s->v.per_stat, .sum = sum, .squares = squares, .mean = mean, .rstd = rstd, .weight = weight,
-                         .bias = bias};
-    lines.ahead = lines.n > MOST_TOGETHER ? s->together * lines.n * (int64_t)dtype_size(lines.type) : 0;
+                         .bias = bias, .past = s->streams};
+    lines.ahead = s->streams && lines.n > MOST_TOGETHER ? s->together * lines.n * (int64_t)dtype_size(lines.type) : 0;
     for (int64_t i = from; i < to || lines.lines > 0; i += lines.lines) {
         int64_t offset[LOOP_MAX_OPERANDS];
         lines.from = lines.x;

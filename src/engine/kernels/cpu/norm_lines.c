@@ -52,10 +52,8 @@ void norm_short_gradient(const short_gradient *s, const char *dy, const char *x,
         int64_t some = lines - i < most ? lines - i : most, n = some * s->n;
         const void *from = row_fetch(l, block, x + i * s->n * x_size, s->x_type, x_size, n);
         const void *grad = row_fetch(l, more, dy + i * s->n * dy_size, s->dy_type, dy_size, n);
-        for (int64_t k = 0; k < some; k++) {
-            mean[k] = norm_read(s->mean, first + i + k);
-            rstd[k] = norm_read(s->rstd, first + i + k);
-        }
+        norm_read_some(s->mean, first + i, some, mean);
+        norm_read_some(s->rstd, first + i, some, rstd);
         char *to = out != NULL ? out + i * s->n * out_size : NULL;
         void *put_to = to == NULL ? NULL : s->streams ? made : row_target(l, made, to, s->out_type, out_size);
         l->layer_back_short(put_to, grad, from, s->weight, mean, rstd, s->weight_sums, s->bias_sums, some, s->n);

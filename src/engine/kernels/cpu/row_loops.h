@@ -211,13 +211,14 @@ typedef struct scaled_rows {
     const double *factor, *plus; /* a number a row */
 } scaled_rows;
 
-/* Rows of layer norm one behind the other, past the caches to whole lines of memory. LAYER_LINES_STEP: n is a multiple. */
+/* Rows of layer norm one behind the other. LAYER_LINES_STEP: n is a multiple. */
 enum { LAYER_LINES_STEP = 32 };
 typedef struct layer_lines {
     dtype type;
     int64_t n, lines, finished; /* so many are read, and finished */
-    const void *x;              /* what is read. What lies behind it is asked for */
-    int64_t ahead;              /* bytes: so far, and rows go abreast; 0: row by row, of 4096 elements at most */
+    const void *x;              /* what is read */
+    bool past;                  /* the caches, to whole lines of memory, and what lies behind x is asked for */
+    int64_t ahead;              /* bytes: so far, and rows go abreast, past the caches; 0: row by row, of 4096 elements at most */
     double centre;              /* near their means, as the computing type has it */
     double *sum, *squares;      /* answers: of distances from the centre, line by line */
     const void *from;           /* what is finished */
@@ -243,6 +244,22 @@ typedef struct layer_back_step {
     double from_g, from_gx;        /* its sums, over n */
     const void *weight;            /* NULL: 1; beside the row. As above */
 } layer_back_step;
+
+/* Rows of its gradient one behind the other, of a multiple of LAYER_LINES_STEP elements, 4096 at most. */
+typedef struct layer_back_lines {
+    dtype type;
+    int64_t n, lines, finished;      /* so many are read, and finished */
+    const void *dy, *x;              /* what is read */
+    const double *mean, *rstd;
+    double *g, *gx;                  /* answers: as above, times share */
+    double share;
+    const void *from_dy, *from_x;    /* what is finished */
+    void *to;
+    const double *from_mean, *from_rstd, *from_g, *from_gx;
+    void *weight_sums, *bias_sums;   /* as above, of what is finished */
+    const void *weight;              /* as above */
+    bool past;                       /* as above */
+} layer_back_lines;
 
 typedef struct row_loops {
     dtype type; /* ASSAY_F32, ASSAY_F64 or ASSAY_I64 */
@@ -338,6 +355,7 @@ typedef struct row_loops {
 
     void (*layer_stream)(layer_step *step);
     void (*layer_lines)(const layer_lines *lines);
+    void (*layer_back_lines)(const layer_back_lines *lines);
     void (*scale_rows)(const scaled_rows *rows);
     void (*layer_back_stream)(layer_back_step *step);
     void (*centre)(void *to, const void *x, double mean, double rstd, const void *weight, const void *bias, int64_t n);
