@@ -152,6 +152,41 @@ static void test_sums_of_short_lines(void **state) {
     }
 }
 
+/* Rows of bytes and of i32 of every length about a register, and longer than sums of 16 bits hold, apart and one behind the other; each number
+   as large as its type has. */
+static void test_narrow_sums(void **state) {
+    kit *k = *state;
+    static const dtype narrow[] = {ASSAY_U8, ASSAY_B8, ASSAY_I32, ASSAY_I8};
+    static const int64_t lengths[] = {1, 31, 32, 33, 63, 64, 65, 127, 129, 300, 8191, 8193, 16500, 70001};
+    for (size_t i = 0; i < countof(narrow) * countof(lengths) * 2; i++) {
+        dtype t = narrow[i % countof(narrow)];
+        int64_t n = lengths[i / countof(narrow) % countof(lengths)], size = (int64_t)dtype_size(t);
+        int64_t apart = i / countof(narrow) / countof(lengths) * 3, sizes[] = {5, n}, strides[] = {n + apart, 1};
+        tensor *x = kit_tensor(k, t, 2, sizes, strides);
+        int64_t most = t == ASSAY_U8 ? 255 : t == ASSAY_B8 ? 1 : t == ASSAY_I32 ? INT32_MIN : -128;
+        for (int64_t r = 0; r < 5; r++) {
+            for (int64_t j = 0; j < n; j++) {
+                element_store_int(t, tensor_data(x) + (r * strides[0] + j) * size, j == r ? 0 : most);
+            }
+        }
+        outputs rows, all;
+        op_call call = kit_call(k, "sum.dim_IntList", (arg[]){arg_tensor(x), arg_ints((int64_t[]){1}, 1), arg_bool(false)}, 3);
+        kit_run(k, &call, &rows);
+        op_call whole = kit_call(k, "sum", (arg[]){arg_tensor(x)}, 1);
+        kit_run(k, &whole, &all);
+        int64_t total = 0;
+        for (int64_t r = 0; r < 5; r++) {
+            int64_t wanted = (n - (r < n)) * most;
+            total += wanted;
+            assert_int_equal(((const int64_t *)(const void *)tensor_data(&rows.items[0]))[r], wanted);
+        }
+        assert_int_equal(*(const int64_t *)(const void *)tensor_data(&all.items[0]), total);
+        outputs_clear(&rows);
+        outputs_clear(&all);
+        kit_reset(k);
+    }
+}
+
 static void test_one_dim(void **state) {
     kit *k = *state;
     for (size_t t = 0; t < countof(all_types); t++) {
@@ -414,6 +449,7 @@ int main(void) {
         KIT_TEST(test_result_types, &seed),
         KIT_TEST(test_sums_of_short_lines, &seed),
         KIT_TEST(test_sums_of_parts, &seed),
+        KIT_TEST(test_narrow_sums, &seed),
         KIT_TEST(test_one_dim, &seed),
         KIT_TEST(test_long_lines, &seed),
         KIT_TEST(test_softmax, &seed),

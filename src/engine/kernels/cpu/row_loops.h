@@ -274,6 +274,9 @@ typedef struct row_loops {
 
     row_wide start[ROW_KINDS];
     void (*fold[ROW_KINDS])(row_wide *total, const void *x, int64_t n);
+    /* The sum of n bytes, from 0 to 255, and of n i32, where rows are integers; NULL elsewhere. */
+    int64_t (*sum_bytes)(const void *x, int64_t n);
+    int64_t (*sum_i32)(const void *x, int64_t n);
     /* Shorter rows are slower to take together than their columns are to add up: where memory cannot be read by parts of a register. */
     int64_t least_together;
     /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */
