@@ -237,6 +237,31 @@ static void test_softmax(void **state) {
     }
 }
 
+static void check_gradients(kit *k, dtype t, int ndim, const int64_t *sizes, int d) {
+    arg g = arg_tensor(kit_tensor(k, t, ndim, sizes, NULL)), y = arg_tensor(kit_tensor(k, t, ndim, sizes, NULL));
+    check(k, "_softmax_backward_data", (arg[]){g, y, arg_int(d), arg_dtype(t)}, 4);
+    check(k, "_log_softmax_backward_data", (arg[]){g, y, arg_int(d), arg_dtype(t)}, 4);
+    kit_reset(k);
+}
+
+/* Gradients of short lines, several of which go together, of every length about a register; and of few lines across memory. */
+static void test_short_gradients(void **state) {
+    kit *k = *state;
+    static const int64_t lengths[] = {2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 64, 65, 127, 129, 255, 256, 257}, rows[] = {1, 2, 15, 17, 40};
+    static const int64_t across[][3] = {{3, 4, 300}, {2, 8, 77}, {1, 31, 65}, {2, 32, 1030}, {2, 33, 130}};
+    for (size_t t = 0; t < countof(real_types); t++) {
+        for (size_t i = 0; i < countof(lengths) * countof(rows); i++) {
+            check_gradients(k, real_types[t], 2, (int64_t[]){rows[i % countof(rows)], lengths[i / countof(rows)]}, 1);
+        }
+        for (size_t i = 0; i < countof(across); i++) {
+            check_gradients(k, real_types[t], 3, across[i], 1);
+            arg x = arg_tensor(kit_tensor(k, real_types[t], 3, across[i], NULL));
+            check(k, "_log_softmax", (arg[]){x, arg_int(1), arg_bool(false)}, 3);
+            kit_reset(k);
+        }
+    }
+}
+
 static void test_empty_and_scalar(void **state) {
     kit *k = *state;
     arg none = arg_tensor(kit_tensor(k, ASSAY_F32, 2, (int64_t[]){0, 3}, NULL));
@@ -453,6 +478,7 @@ int main(void) {
         KIT_TEST(test_one_dim, &seed),
         KIT_TEST(test_long_lines, &seed),
         KIT_TEST(test_softmax, &seed),
+        KIT_TEST(test_short_gradients, &seed),
         KIT_TEST(test_empty_and_scalar, &seed),
         KIT_TEST(test_known_values, &seed),
         KIT_TEST(test_not_a_number, &seed),

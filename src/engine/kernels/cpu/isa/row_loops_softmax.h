@@ -217,6 +217,64 @@ static void log_softmax_back(void *to, const void *grad, const void *output, dou
     }
 }
 
+/* As softmax_some, which see: sums of rows <= SHORT_ROWS, then their gradients. Behind the last row as many elements as the packs reach into are
+   read, and written over. */
+static inline __attribute__((always_inline)) void softmax_back_some(value *to, const value *g, const value *y, int64_t rows, int64_t n, int64_t packs,
+                                                                    bool logarithm) {
+    value part[SHORT_ROWS][FEW] = {{0}}, sum[SHORT_ROWS];
+    const int64_t last = (packs - 1) * PACK;
+    const pack_mask own = short_own(n - last);
+    for (int64_t r = 0; r < rows; r++) {
+        const value *grad = g + r * n, *of = y + r * n;
+        pack p = pack_at(grad + last);
+        p = pack_choose(own, logarithm ? p : p * pack_at(of + last), (pack){0});
+        for (int64_t k = 0; k < last; k += PACK) {
+            p += logarithm ? pack_at(grad + k) : pack_at(grad + k) * pack_at(of + k);
+        }
+        few q = pack_few(p);
+        memcpy(part[r], &q, sizeof q);
+    }
+#pragma omp simd
+    for (int r = 0; r < SHORT_ROWS; r++) {
+        sum[r] = few_sum(part[r]);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t k = 0; k < packs * PACK; k += PACK) {
+            pack grad = pack_at(g + r * n + k), of = pack_at(y + r * n + k);
+            grad = logarithm ? grad - exp_pack(of) * sum[r] : (grad - sum[r]) * of;
+            memcpy(to + r * n + k, &grad, sizeof grad);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void softmax_back_packs(value *to, const value *g, const value *y, int64_t rows, int64_t n,
+                                                                     int64_t packs, bool logarithm) {
+    value room[3][(SHORT_PACKS + 1) * PACK * 2] = {{0}};
+    const int64_t beyond = packs * PACK - n, ending = (beyond + n - 1) / n, whole = rows > ending ? rows - ending : 0;
+    for (int64_t r = 0; r < whole; r += SHORT_ROWS) {
+        softmax_back_some(to + r * n, g + r * n, y + r * n, whole - r < SHORT_ROWS ? whole - r : SHORT_ROWS, n, packs, logarithm);
+    }
+    if (whole < rows) {
+        const size_t bytes = (size_t)((rows - whole) * n) * sizeof *g;
+        memcpy(room[0], g + whole * n, bytes);
+        memcpy(room[1], y + whole * n, bytes);
+        softmax_back_some(room[2], room[0], room[1], rows - whole, n, packs, logarithm);
+        memcpy(to + whole * n, room[2], bytes);
+    }
+}
+
+/* Many short rows one behind the other, of SOFTMAX_SHORT_BYTES at most. */
+static void softmax_back_short(void *to, const void *grad, const void *output, int64_t rows, int64_t n, bool logarithm) {
+    const int64_t packs = (n + PACK - 1) / PACK;
+    if (packs == 1) {
+        logarithm ? softmax_back_packs(to, grad, output, rows, n, 1, true) : softmax_back_packs(to, grad, output, rows, n, 1, false);
+    } else if (packs == 2) {
+        logarithm ? softmax_back_packs(to, grad, output, rows, n, 2, true) : softmax_back_packs(to, grad, output, rows, n, 2, false);
+    } else {
+        logarithm ? softmax_back_packs(to, grad, output, rows, n, packs, true) : softmax_back_packs(to, grad, output, rows, n, packs, false);
+    }
+}
+
 static void log_beyond_1(void *to, const void *from, int64_t n) {
     value *y = to;
     const value *x = from;
@@ -246,8 +304,9 @@ static void softmax_columns(const softmax_box *b) {
             y[i] = logarithm ? x[i] : e;
         }
     }
+#pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        sum[i] = logarithm ? (value)log((double)sum[i]) : 1 / sum[i];
+        sum[i] = logarithm ? log_of(sum[i]) : 1 / sum[i];
     }
     for (int64_t r = 0; r < b->rows; r++) {
         const value *y = made + r * n;
