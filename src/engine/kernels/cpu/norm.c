@@ -49,8 +49,9 @@ static bool lines_follow(const layer *s, int k) {
    6.6 -> 4.9 (Zen 4), where Intel's processors have been fast without. */
 static int64_t lines_together(const layer *s, int n_operands) {
     const int64_t n = s->v.per_stat, bytes = n * (int64_t)dtype_size(s->type[X]);
-    const bool is_backward = n_operands > DY;
-    const bool is_short = n >= LEAST_TOGETHER && (!s->streams   ? n <= MOST_KEPT_TOGETHER
+    const bool is_backward = n_operands > DY, is_half = dtype_size(s->type[X]) < s->l->size;
+    const int64_t most_kept = is_half && cpu_is_intel() ? MOST_HALVES_TOGETHER : MOST_KEPT_TOGETHER;
+    const bool is_short = n >= LEAST_TOGETHER && (!s->streams   ? n <= most_kept
                                                   : is_backward ? bytes <= MOST_BACK_BYTES
                                                                 : n <= MOST_TOGETHER);
     const bool is_long = s->streams && !is_backward && !cpu_is_intel() && n >= LEAST_ABREAST && bytes <= ABREAST_BYTES;

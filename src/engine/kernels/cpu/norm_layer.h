@@ -11,9 +11,9 @@
 enum { OUT, X, DY, OPERANDS };
 
 /* Of lines that are gone over by one call: short ones, which stay in caches or not, and long ones past the caches. The gradient of 256 floats
-   a line takes longer so past them (1.15), of 128 less (0.86). */
-enum { LINES_TOGETHER = 16, TOGETHER_BYTES = 8 << 10, LEAST_TOGETHER = 64, MOST_TOGETHER = 256, MOST_KEPT_TOGETHER = 4096, MOST_BACK_BYTES = 512,
-       LINES_ABREAST = 4, LEAST_ABREAST = 1536, ABREAST_BYTES = 64 << 10 };
+   a line takes longer so past them (1.15), of 128 less (0.86); on a Sapphire Rapids 768 bf16 in caches 1.06 of the time, 384 0.9. */
+enum { LINES_TOGETHER = 16, TOGETHER_BYTES = 8 << 10, LEAST_TOGETHER = 64, MOST_TOGETHER = 256, MOST_KEPT_TOGETHER = 4096,
+       MOST_HALVES_TOGETHER = 512, MOST_BACK_BYTES = 512, LINES_ABREAST = 4, LEAST_ABREAST = 1536, ABREAST_BYTES = 64 << 10 };
 
 typedef struct layer {
     const row_loops *l;
