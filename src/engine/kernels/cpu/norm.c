@@ -55,7 +55,8 @@ static int64_t lines_together(const layer *s, int n_operands) {
                                                   : is_backward ? bytes <= MOST_BACK_BYTES
                                                                 : n <= MOST_TOGETHER);
     const bool is_long = s->streams && !is_backward && !cpu_is_intel() && n >= LEAST_ABREAST && bytes <= ABREAST_BYTES;
-    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long);
+    const bool has_params = s->weight != NULL && (is_backward ? s->wants_params : s->bias != NULL);
+    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long) && (has_params || (s->streams && !is_backward));
     for (int k = 0; k < n_operands; k++) {
         can = can && lines_follow(s, k);
     }
@@ -104,14 +105,15 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     nest_init(&s->lines, operands, n_operands, leading);
     nest_init(&s->line, operands, n_operands, nest_all(x->ndim) & ~leading);
     s->l = norm_loops(call);
+    s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
+    s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
+    s->wants_params = is_backward && (mask[1] || mask[2]);
     bool dense = is_dense(s, n_operands);
     s->streams = dense && streams_norm((double)s->v.n_stats * (double)s->v.per_stat, dtype_size(s->type[OUT]), s->l->size);
     const bool can = dense && can_fly(s, n_operands);
     s->together = can ? lines_together(s, n_operands) : 0;
     s->in_flight = s->together > 0 || (can && s->v.per_stat >= STREAM_LEAST && (s->streams || is_backward || s->v.per_stat >= LEAST_KEPT));
     s->short_lines = dense && !s->in_flight && s->v.per_stat > 0 && s->v.per_stat <= SHORT_LINE;
-    s->weight = s->v.weight_arg >= 0 ? call_tensor(call, s->v.weight_arg) : NULL;
-    s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->threads = parallel_threads(bytes);
     s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
     s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
@@ -123,7 +125,6 @@ static status prepare_layer(kernel_plan *plan, error *err) {
         s->rstd_in = norm_as_line(call_tensor(call, s->v.rstd_arg), &s->rstd_view);
         s->weight_out = mask[1] ? &plan->out->items[1] : NULL;
         s->bias_out = mask[2] ? &plan->out->items[2] : NULL;
-        s->wants_params = mask[1] || mask[2];
         s->work_bytes = 5 * s->line_bytes + 2 * s->v.n_weights * (int64_t)sizeof(double) + 64;
     } else {
         s->mean_out = norm_as_line(&plan->out->items[1], &s->mean_view);

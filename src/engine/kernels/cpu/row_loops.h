@@ -217,7 +217,7 @@ typedef struct layer_lines {
     dtype type;
     int64_t n, lines, finished; /* so many are read, and finished */
     const void *x;              /* what is read */
-    bool past;                  /* the caches, to whole lines of memory, and what lies behind x is asked for */
+    bool past;                  /* the caches, to whole lines of memory, and what lies behind x is asked for; if not, there are weights and biases */
     int64_t ahead;              /* bytes: so far, and rows go abreast, past the caches; 0: row by row, of 4096 elements at most */
     double centre;              /* near their means, as the computing type has it */
     double *sum, *squares;      /* answers: of distances from the centre, line by line */
@@ -257,7 +257,7 @@ typedef struct layer_back_lines {
     void *to;
     const double *from_mean, *from_rstd, *from_g, *from_gx;
     void *weight_sums, *bias_sums;   /* as above, of what is finished */
-    const void *weight;              /* as above */
+    const void *weight;              /* as above, but none of the three is NULL */
     bool past;                       /* as above */
 } layer_back_lines;
 

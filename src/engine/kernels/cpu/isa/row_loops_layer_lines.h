@@ -135,21 +135,15 @@ static inline __attribute__((always_inline)) void layer_abreast(const layer_line
     }
 }
 
-static inline __attribute__((always_inline)) void layer_lines_past(const layer_lines *s, dtype t, bool past) {
-    if (s->weight != NULL && s->bias != NULL) {
-        s->centre == 0 ? layer_lines_with(s, t, true, true, false, past) : layer_lines_with(s, t, true, true, true, past);
-    } else {
-        layer_lines_with(s, t, s->weight != NULL, s->bias != NULL, true, past);
-    }
-}
-
 static inline __attribute__((always_inline)) void layer_lines_of(const layer_lines *s, dtype t) {
     if (s->ahead > 0) {
         layer_abreast(s, t);
-    } else if (s->past) {
-        layer_lines_past(s, t, true);
+    } else if (!s->past) {
+        layer_lines_with(s, t, true, true, true, false);
+    } else if (s->weight != NULL && s->bias != NULL) {
+        s->centre == 0 ? layer_lines_with(s, t, true, true, false, true) : layer_lines_with(s, t, true, true, true, true);
     } else {
-        layer_lines_past(s, t, false);
+        layer_lines_with(s, t, s->weight != NULL, s->bias != NULL, true, true);
     }
 }
 
@@ -159,27 +153,27 @@ static void layer_lines_run(const layer_lines *s) {
 
 /* --- their gradient ---------------------------------------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void layer_back_line_sums(const layer_back_lines *s, dtype t, int64_t line, bool weighs, bool past,
+static inline __attribute__((always_inline)) void layer_back_line_sums(const layer_back_lines *s, dtype t, int64_t line, bool past,
                                                                        const beside *w, row_asking asking) {
     const void *dy = row_at(t, s->dy, line * s->n), *x = row_at(t, s->x, line * s->n);
     const layer_scale scale = layer_scale_of(s->mean[line], s->rstd[line]);
     layer_back_sums sums = {pair_of(0), pair_of(0)};
     for (int64_t i = 0; i < s->n; i += PAIR) {
-        pair g = row_pair(t, dy, i), products = row_pair(t, x, i), q = weighs ? beside_pair(t, w, i) : pair_of(1);
+        pair g = row_pair(t, dy, i), products = row_pair(t, x, i), q = beside_pair(t, w, i);
         if (past) {
             row_ask(t, dy, i, asking);
             row_ask(t, x, i, asking);
         }
         layer_products(t, &scale, g, &products);
-        layer_add_sums(g, products, weighs ? &q : NULL, &sums);
+        layer_add_sums(g, products, &q, &sums);
     }
     s->g[line] = (double)pack_sum(sums.g.a + sums.g.b) * s->share;
     s->gx[line] = (double)pack_sum(sums.gx.a + sums.gx.b) * s->share;
 }
 
 /* Some rows abreast: sums over rows are loaded and stored once for all of them. */
-static inline __attribute__((always_inline)) void layer_back_put(const layer_back_lines *s, dtype t, int64_t first, const int count, bool weighs,
-                                                                 bool adds, bool past, const beside *w, const beside *ws, const beside *bs) {
+static inline __attribute__((always_inline)) void layer_back_put(const layer_back_lines *s, dtype t, int64_t first, const int count, bool past,
+                                                                 const beside *w, const beside *ws, const beside *bs) {
     const void *dy[ABREAST], *x[ABREAST];
     void *to[ABREAST];
     layer_gradient f[ABREAST];
@@ -188,28 +182,24 @@ static inline __attribute__((always_inline)) void layer_back_put(const layer_bac
         const int64_t line = first + r;
         const layer_back_step own = {.from_mean = s->from_mean[line], .from_rstd = s->from_rstd[line], .from_g = s->from_g[line],
                                      .from_gx = s->from_gx[line], .n = s->n, .past = past};
-        f[r] = layer_gradient_of(&own, weighs ? s->weight : NULL);
+        f[r] = layer_gradient_of(&own, s->weight);
         scales[r] = layer_scale_of(own.from_mean, own.from_rstd);
         dy[r] = row_at(t, s->from_dy, line * s->n);
         x[r] = row_at(t, s->from_x, line * s->n);
         to[r] = row_to(t, s->to, line * s->n);
     }
     for (int64_t i = 0; i < s->n; i += PAIR) {
-        pair weights = adds ? beside_pair(t, ws, i) : pair_of(0), biases = adds ? beside_pair(t, bs, i) : pair_of(0), made[ABREAST];
+        pair weights = beside_pair(t, ws, i), biases = beside_pair(t, bs, i), made[ABREAST];
 #pragma GCC unroll 4
         for (int r = 0; r < count; r++) {
             pair g = row_pair(t, dy[r], i), products = row_pair(t, x[r], i);
             made[r] = layer_gradient_pair(t, &f[r], g, products, w, i);
-            if (adds) {
-                layer_products(t, &scales[r], g, &products);
-                weights = (pair){weights.a + products.a, weights.b + products.b};
-                biases = (pair){biases.a + g.a, biases.b + g.b};
-            }
+            layer_products(t, &scales[r], g, &products);
+            weights = (pair){weights.a + products.a, weights.b + products.b};
+            biases = (pair){biases.a + g.a, biases.b + g.b};
         }
-        if (adds) {
-            beside_set(t, ws, i, weights);
-            beside_set(t, bs, i, biases);
-        }
+        beside_set(t, ws, i, weights);
+        beside_set(t, bs, i, biases);
 #pragma GCC unroll 4
         for (int r = 0; r < count; r++) {
             row_set_pair(t, to[r], i, made[r], past);
@@ -217,29 +207,21 @@ static inline __attribute__((always_inline)) void layer_back_put(const layer_bac
     }
 }
 
-static inline __attribute__((always_inline)) void layer_back_lines_with(const layer_back_lines *s, dtype t, bool weighs, bool adds, bool past) {
+static inline __attribute__((always_inline)) void layer_back_lines_past(const layer_back_lines *s, dtype t, bool past) {
     const row_asking asking = row_asks();
-    const beside w = beside_from(t, weighs ? s->weight : NULL, s->n, 0);
-    const beside ws = beside_from(t, adds ? s->weight_sums : NULL, s->n, 0), bs = beside_from(t, adds ? s->bias_sums : NULL, s->n, 0);
+    const beside w = beside_from(t, s->weight, s->n, 0);
+    const beside ws = beside_from(t, s->weight_sums, s->n, 0), bs = beside_from(t, s->bias_sums, s->n, 0);
     for (int64_t line = 0; line < s->lines || line < s->finished;) {
         const int64_t some = line + ABREAST <= s->finished ? ABREAST : 1;
         for (int64_t k = line; k < line + some && k < s->lines; k++) {
-            layer_back_line_sums(s, t, k, weighs, past, &w, asking);
+            layer_back_line_sums(s, t, k, past, &w, asking);
         }
         if (some == ABREAST) {
-            layer_back_put(s, t, line, ABREAST, weighs, adds, past, &w, &ws, &bs);
+            layer_back_put(s, t, line, ABREAST, past, &w, &ws, &bs);
         } else if (line < s->finished) {
-            layer_back_put(s, t, line, 1, weighs, adds, past, &w, &ws, &bs);
+            layer_back_put(s, t, line, 1, past, &w, &ws, &bs);
         }
         line += some;
-    }
-}
-
-static inline __attribute__((always_inline)) void layer_back_lines_past(const layer_back_lines *s, dtype t, bool past) {
-    if (s->weight != NULL && s->weight_sums != NULL) {
-        layer_back_lines_with(s, t, true, true, past);
-    } else {
-        layer_back_lines_with(s, t, s->weight != NULL, s->weight_sums != NULL, past);
     }
 }
 

@@ -247,19 +247,24 @@ static inline __attribute__((always_inline)) void softmax_back_some(value *to, c
     }
 }
 
+/* The last rows, in a place with room. */
+static __attribute__((noinline)) void softmax_back_last(value *to, const value *g, const value *y, int64_t rows, int64_t n, int64_t packs, bool logarithm) {
+    value room[3][(SHORT_PACKS + 1) * PACK * 2] = {{0}};
+    const size_t bytes = (size_t)(rows * n) * sizeof *g;
+    memcpy(room[0], g, bytes);
+    memcpy(room[1], y, bytes);
+    softmax_back_some(room[2], room[0], room[1], rows, n, packs, logarithm);
+    memcpy(to, room[2], bytes);
+}
+
 static inline __attribute__((always_inline)) void softmax_back_packs(value *to, const value *g, const value *y, int64_t rows, int64_t n,
                                                                      int64_t packs, bool logarithm) {
-    value room[3][(SHORT_PACKS + 1) * PACK * 2] = {{0}};
     const int64_t beyond = packs * PACK - n, ending = (beyond + n - 1) / n, whole = rows > ending ? rows - ending : 0;
     for (int64_t r = 0; r < whole; r += SHORT_ROWS) {
         softmax_back_some(to + r * n, g + r * n, y + r * n, whole - r < SHORT_ROWS ? whole - r : SHORT_ROWS, n, packs, logarithm);
     }
     if (whole < rows) {
-        const size_t bytes = (size_t)((rows - whole) * n) * sizeof *g;
-        memcpy(room[0], g + whole * n, bytes);
-        memcpy(room[1], y + whole * n, bytes);
-        softmax_back_some(room[2], room[0], room[1], rows - whole, n, packs, logarithm);
-        memcpy(to + whole * n, room[2], bytes);
+        softmax_back_last(to + whole * n, g + whole * n, y + whole * n, rows - whole, n, packs, logarithm);
     }
 }
 
