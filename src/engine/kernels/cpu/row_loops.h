@@ -335,7 +335,7 @@ typedef struct row_loops {
     void (*ring_forward)(ring_step *step);
     void (*ring_backward)(ring_step *step);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
-    /* The gradient, of rows of SOFTMAX_SHORT_BYTES at most. */
+    /* The gradient, of rows of SOFTMAX_SHORT_BYTES at most; `to` touches neither operand. */
     void (*softmax_back_short)(void *to, const void *grad, const void *output, int64_t rows, int64_t n, bool logarithm);
 
     void (*softmax_stream)(softmax_step *step);

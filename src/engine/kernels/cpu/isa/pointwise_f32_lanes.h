@@ -30,12 +30,10 @@ ALWAYS_INLINE void store_block(elem *out, const wide_four *made) {
     }
 }
 
-/* What becomes of elements: of 16, or, where it is not NULL, of 64 in a way of their own, or, where it is not NULL, of one register or
-   four. */
+/* What becomes of 16 elements, and of 64 where that is a way of its own and not NULL. */
 typedef struct unary_way {
     __m512 (*one)(__m512 x);
     wide_four (*four)(wide_four x);
-    void (*many)(wide_f32 *x, int count);
 } unary_way;
 
 ALWAYS_INLINE wide_four unary_four(const elem *x, unary_way f) {
@@ -43,23 +41,10 @@ ALWAYS_INLINE wide_four unary_four(const elem *x, unary_way f) {
     if (f.four != NULL) {
         return f.four(made);
     }
-    if (f.many != NULL) {
-        f.many(made.v, IN_FOUR);
-        return made;
-    }
     for (int k = 0; k < IN_FOUR; k++) {
         made.v[k] = (wide_f32)f.one((__m512)made.v[k]);
     }
     return made;
-}
-
-ALWAYS_INLINE __m512 unary_one(__m512 x, unary_way f) {
-    if (f.many == NULL) {
-        return f.one(x);
-    }
-    wide_f32 made = (wide_f32)x;
-    f.many(&made, 1);
-    return (__m512)made;
 }
 
 /* A block is made before any of it is stored: on Zen 4 loads wait for stores past the caches. */
@@ -72,15 +57,15 @@ ALWAYS_INLINE void unary_by(const pointwise_chunk *c, unary_way f) {
         wide_four made = unary_four(x + at, f);
         store_block(out + at, &made);
     }
-    for (; (f.four != NULL || f.many != NULL) && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
+    for (; f.four != NULL && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
         four_to(out + at, unary_four(x + at, f), STREAM_BLOCK);
     }
     for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
-        _mm512_storeu_ps(out + at, unary_one(_mm512_loadu_ps(x + at), f));
+        _mm512_storeu_ps(out + at, f.one(_mm512_loadu_ps(x + at)));
     }
     if (at < c->n) {
         __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
-        _mm512_mask_storeu_ps(out + at, rest, unary_one(_mm512_maskz_loadu_ps(rest, x + at), f));
+        _mm512_mask_storeu_ps(out + at, rest, f.one(_mm512_maskz_loadu_ps(rest, x + at)));
     }
 }
 
@@ -131,7 +116,7 @@ ALWAYS_INLINE void binary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x, 
 }
 
 static void real_gelu_loop(const pointwise_chunk *c) {
-    unary_by(c, (unary_way){.one = gelu_by_table, .four = four_gelu});
+    unary_by(c, (unary_way){gelu_by_table, four_gelu});
 }
 
 ALWAYS_INLINE __m512 root_lanes(__m512 x) {
@@ -159,8 +144,19 @@ static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary_lanes(c, reciprocal_root_lanes);
 }
 
+ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
+    wide_f32 made = (wide_f32)x;
+    erf_of(&made, 1);
+    return (__m512)made;
+}
+
+ALWAYS_INLINE wide_four four_erf(wide_four x) {
+    erf_of(x.v, IN_FOUR);
+    return x;
+}
+
 static void real_erf_loop(const pointwise_chunk *c) {
-    unary_by(c, (unary_way){.many = erf_of});
+    unary_by(c, (unary_way){erf_lanes, four_erf});
 }
 
 ALWAYS_INLINE __m512 tanh_lanes(__m512 x) {

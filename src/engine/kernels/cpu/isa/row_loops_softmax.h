@@ -248,7 +248,8 @@ static inline __attribute__((always_inline)) void softmax_back_some(value *to, c
 }
 
 /* The last rows, in a place with room. */
-static __attribute__((noinline)) void softmax_back_last(value *to, const value *g, const value *y, int64_t rows, int64_t n, int64_t packs, bool logarithm) {
+static __attribute__((noinline)) void softmax_back_last(value *to, const value *g, const value *y, int64_t rows, int64_t n, int64_t packs,
+                                                        bool logarithm) {
     value room[3][(SHORT_PACKS + 1) * PACK * 2] = {{0}};
     const size_t bytes = (size_t)(rows * n) * sizeof *g;
     memcpy(room[0], g, bytes);
