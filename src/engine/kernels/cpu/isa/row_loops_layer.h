@@ -136,23 +136,21 @@ static inline __attribute__((always_inline)) void layer_with(layer_step *s, dtyp
     s->squares = squares;
 }
 
-static inline __attribute__((always_inline)) void layer_stream_past(layer_step *s, dtype t, bool past) {
-    bool reads = s->x != NULL, stores = s->to != NULL;
-    if (reads && stores && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, true, true, true, true, true, past);
-    } else if (reads && !stores && s->centre == 0) {
-        layer_with(s, t, true, false, false, false, false, past);
-    } else if (reads && !stores) {
-        layer_with(s, t, true, false, false, false, true, past);
-    } else if (!reads && s->weight != NULL && s->bias != NULL) {
-        layer_with(s, t, false, true, true, true, false, past);
-    } else {
-        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL, true, past);
-    }
-}
-
+/* Both at once, by weights and what goes with them, and the last row of a thread have loops of their own past the caches; what is only
+   read asks for nothing there. */
 static inline __attribute__((always_inline)) void layer_stream_of(layer_step *s, dtype t) {
-    s->past ? layer_stream_past(s, t, true) : layer_stream_past(s, t, false);
+    bool reads = s->x != NULL, stores = s->to != NULL, both = s->weight != NULL && s->bias != NULL;
+    if (reads && stores && both) {
+        s->past ? layer_with(s, t, true, true, true, true, true, true) : layer_with(s, t, true, true, true, true, true, false);
+    } else if (reads && !stores && s->centre == 0) {
+        layer_with(s, t, true, false, false, false, false, s->past);
+    } else if (reads && !stores) {
+        layer_with(s, t, true, false, false, false, true, s->past);
+    } else if (!reads && both) {
+        s->past ? layer_with(s, t, false, true, true, true, false, true) : layer_with(s, t, false, true, true, true, false, false);
+    } else {
+        layer_with(s, t, reads, stores, s->weight != NULL, s->bias != NULL, true, s->past);
+    }
 }
 
 static void layer_stream(layer_step *s) {
@@ -344,19 +342,15 @@ static inline __attribute__((always_inline)) void layer_back_with(layer_back_ste
     s->gx = products;
 }
 
-static inline __attribute__((always_inline)) void layer_back_past(layer_back_step *s, dtype t, bool past) {
+static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {
     bool reads = s->dy != NULL, stores = s->to != NULL, weighs = s->weight != NULL, adds = s->weight_sums != NULL;
     if (reads && stores && weighs && adds) {
-        layer_back_with(s, t, true, true, true, true, past);
+        s->past ? layer_back_with(s, t, true, true, true, true, true) : layer_back_with(s, t, true, true, true, true, false);
     } else if (reads && stores && weighs) {
-        layer_back_with(s, t, true, true, true, false, past);
+        s->past ? layer_back_with(s, t, true, true, true, false, true) : layer_back_with(s, t, true, true, true, false, false);
     } else {
-        layer_back_with(s, t, reads, stores, weighs, adds, past);
+        layer_back_with(s, t, reads, stores, weighs, adds, s->past);
     }
-}
-
-static inline __attribute__((always_inline)) void layer_back_of(layer_back_step *s, dtype t) {
-    s->past ? layer_back_past(s, t, true) : layer_back_past(s, t, false);
 }
 
 static void layer_back_stream(layer_back_step *s) {

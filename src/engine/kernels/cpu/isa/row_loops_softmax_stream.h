@@ -210,21 +210,17 @@ static inline __attribute__((always_inline)) void softmax_with(softmax_step *s, 
     }
 }
 
-static inline __attribute__((always_inline)) void softmax_stream_past(softmax_step *s, dtype t, bool past) {
-    bool reads = s->x != NULL, stores = s->to != NULL;
-    if (s->logarithm) {
-        reads && stores ? softmax_with(s, t, true, true, true, past) : softmax_with(s, t, true, reads, stores, past);
+/* What nearly all lines go through gets loops of its own; the first and the last of a thread look where they go. */
+static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step *s, dtype t, bool logarithm) {
+    if (s->x == NULL || s->to == NULL) {
+        softmax_with(s, t, logarithm, s->x != NULL, s->to != NULL, s->past);
     } else {
-        reads && stores ? softmax_with(s, t, false, true, true, past) : softmax_with(s, t, false, reads, stores, past);
+        s->past ? softmax_with(s, t, logarithm, true, true, true) : softmax_with(s, t, logarithm, true, true, false);
     }
 }
 
-static inline __attribute__((always_inline)) void softmax_stream_of(softmax_step *s, dtype t) {
-    s->past ? softmax_stream_past(s, t, true) : softmax_stream_past(s, t, false);
-}
-
 static void softmax_stream(softmax_step *s) {
-    BY_ROW_TYPE(s->type, softmax_stream_of(s, t));
+    BY_ROW_TYPE(s->type, s->logarithm ? softmax_stream_of(s, t, true) : softmax_stream_of(s, t, false));
 }
 
 /* --- gradients --------------------------------------------------------------------------------------------------------------- */
