@@ -29,6 +29,15 @@ static void types_and_shapes_agree(void **state) {
         add_line("[5, 33]", types[t], 3, 1, true);
         add_line("[5, 33]", types[t], 3, 1, false);
     }
+    for (int n = 15; n <= 65; n += n == 17 ? 46 : 1) { /* about the rows whose largest are found together */
+        char sizes[24];
+        snprintf(sizes, sizeof sizes, "[37, %d]", n);
+        for (int k = 2; k <= 5; k++) {
+            add_line(sizes, k % 2 == 0 ? "f32" : "i32", k, 1, k != 3);
+        }
+        add_line(sizes, "bf16", 4, 1, true); /* many are equal */
+        add_line(sizes, "u8", 4, 1, false);
+    }
     add_line("[40, 64]", "f32", 4, -1, true);
     add_line("[64, 40]", "f32", 8, 0, false);
     add_line("[3, 17, 5]", "f32", 2, 1, true);
@@ -63,10 +72,39 @@ static void what_ties_and_is_no_number(void **state) {
     check_all();
 }
 
+/* Rows whose elements differ in the last bits of their orders alone, or not at all, here and there by place: what is found by fewer bits
+   is found again. */
+static void what_differs_by_little(void **state) {
+    (void)state;
+    enum { ROWS = 64, N = 64 };
+    for (int type = 0; type < 2; type++) {
+        for (int k = 2; k <= 4; k++) {
+            for (int largest = 0; largest < 2; largest++) {
+                const tensor *x = graph_find_value(add_line("[64, 64]", type == 0 ? "i32" : "f32", k, 1, largest == 1), "x");
+                for (int r = 0; r < ROWS; r++) {
+                    for (int i = 0; i < N; i++) {
+                        int32_t bits = (r * 37 + i * (r % 7 + 1) * 29) % (1 << r % 8) + (r % 3 == 0 ? -40 : 0x3f800000 - 7);
+                        bits = type == 0 && r % 16 == 5 && i % 9 == 0 ? INT32_MIN + i % 2 : bits;
+                        const float whole = (float)bits;
+                        memcpy((char *)tensor_data(x) + 4 * (r * N + i), type == 1 && bits < 0 ? (const void *)&whole : &bits, 4);
+                    }
+                }
+            }
+        }
+    }
+    check_all();
+}
+
 static void what_surrounds_joins(void **state) {
     (void)state;
     add("graph gate\n%x = input(T([130, 64], f32))\n%p = _softmax(%x, 1, False)\n%v, %i = topk(%p, 4, 1)\n"
         "%s = sum.dim_IntList(%v, [1], True)\n%w = div.Tensor(%v, %s)\n%l = mean.dim(%p, [0])\nreturn %w, %i, %l\n");
+    add("graph values\n%x = input(T([130, 64], f32))\n%p = _softmax(%x, 1, False)\n%v, %_ = topk(%p, 4, 1)\n"
+        "%s = sum.dim_IntList(%v, [1], True)\n%w = div.Tensor(%v, %s)\n%l = mean.dim(%p, [0])\nreturn %w, %l, %p\n");
+    add("graph lowest\n%x = input(T([33, 24], f32))\n%v, %_ = topk(%x, 3, 1, False)\n%s = sum.dim_IntList(%v, [1])\n"
+        "%m, %at = max.dim(%v, 1)\nreturn %s, %m\n");
+    add("graph all\n%x = input(T([33, 20], bf16))\n%v, %i = topk(%x, 2, 1)\n%s = sum.dim_IntList(%v, [1], True)\n"
+        "%d = sub.Tensor(%x, %s)\nreturn %d, %i\n");
     add("graph only_places\n%x = input(T([13, 8], f32))\n%s = sigmoid(%x)\n%_, %i = topk(%s, 2, 1)\nreturn %i\n");
     add("graph gathered\n%x = input(T([13, 8], f32))\n%v, %i = topk(%x, 2, 1)\n%g = gather(%x, 1, %i)\n%d = sub.Tensor(%g, %v)\n"
         "return %d\n");
@@ -77,6 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_and_shapes_agree),
         cmocka_unit_test(what_ties_and_is_no_number),
+        cmocka_unit_test(what_differs_by_little),
         cmocka_unit_test(what_surrounds_joins),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

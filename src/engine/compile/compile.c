@@ -109,7 +109,7 @@ static void arrange_variants(compiler *c, int step) {
         if (!choose_streams(c, k, (loop_choice)choice)) {
             continue;
         }
-        if (!arrange_loops(c, k, (loop_choice)choice)) {
+        if (!arrange_loops(c, k, (loop_choice)choice) || !join_ranks(c, k)) {
             return;
         }
         bool known = false;

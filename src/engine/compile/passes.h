@@ -79,6 +79,10 @@ typedef struct root {
     uint64_t variables;  /* of the loops it needs */
     int64_t limit;       /* SCATTER: elements in the buffer; COLUMNS: columns */
     bool streams;        /* large enough to go past the caches, where it lies densely along the vector */
+    /* REDUCE: number `rank` of the `ranks` largest of a row, which root `ranks_root` finds together (ranks.c); `expr` is the elements'
+       orders then. 0: no such. ranks_places, of that root: whether their places are asked for. */
+    int ranks, rank, ranks_root;
+    bool ranks_places;
 } root;
 
 typedef struct loop_variable {
@@ -222,7 +226,9 @@ void drop_unread(compiler *c);
 void narrow_scans(compiler *c);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
-/* The part of that which chooses the vector's variable and its lanes, once the others are in order. */
+/* After it: the few largest of a short row are found in one phase. False when memory is out. */
+bool join_ranks(compiler *c, kernel *k);
+/* The part of arranging loops that chooses the vector's variable and its lanes, once the others are in order. */
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);
 /* And the variables whose values are computed side by side. */
 void choose_beside(kernel *k);

@@ -40,6 +40,15 @@ static bool count_readers(compiler *c, readers *r) {
     return true;
 }
 
+/* Whether a loop over a row computes it: what follows from that is the row's own, and no loop goes over it. */
+static bool is_of_row(const compiler *c, val v) {
+    const dag_node *n = dag_at(&c->g, v);
+    while (n->kind == PRIM_MAP || n->kind == PRIM_CAST || n->kind == PRIM_VIEW) {
+        n = dag_at(&c->g, n->sources[0]);
+    }
+    return n->kind == PRIM_REDUCE;
+}
+
 static bool is_worth_pieces(const compiler *c, const dag_node *join) {
     int64_t run = 1;
     for (int d = join->dim + 1; d < join->ndim; d++) {
@@ -47,7 +56,8 @@ static bool is_worth_pieces(const compiler *c, const dag_node *join) {
     }
     bool all = c->options->pieces_all, worth = join->n_sources <= MOST_PIECES && (all || dag_numel(join) >= LEAST_ELEMENTS);
     for (int i = 0; i < join->n_sources && !all; i++) {
-        worth &= run * dag_at(&c->g, join->sources[i])->sizes[join->dim] >= LEAST_RUN;
+        const int64_t elements = run * dag_at(&c->g, join->sources[i])->sizes[join->dim];
+        worth &= elements >= LEAST_RUN || (elements == 1 && is_of_row(c, join->sources[i]));
     }
     return worth;
 }

@@ -329,6 +329,31 @@ static bool sum_of_one_place(dag *g, reduction how, val x, uint64_t dims, val *o
     return true;
 }
 
+/* A few pieces of one element each, side by side (the largest of a row, which topk finds one by one), are put together as they are: what
+   made them is then not written to be read again. */
+static bool reduce_pieces(dag *g, reduction how, val x, uint64_t dims, int ndim, const int64_t *sizes, val *out) {
+    enum { MOST_PIECES = 8 };
+    static const scalar_function functions[] = {
+        [RED_SUM] = FN_ADD, [RED_PROD] = FN_MUL, [RED_MAX] = FN_MAXIMUM, [RED_MIN] = FN_MINIMUM};
+    const dag_node n = *dag_at(g, x), join = n.kind == PRIM_CAST ? *dag_at(g, n.sources[0]) : n;
+    if (join.kind != PRIM_JOIN || dims != (uint64_t)1 << join.dim || how == RED_ARGMAX || how == RED_ARGMIN ||
+        join.n_sources > MOST_PIECES || join.sizes[join.dim] != join.n_sources) {
+        return false;
+    }
+    val pieces[MOST_PIECES];
+    for (int i = 0; i < join.n_sources; i++) {
+        pieces[i] = v_cast(g, join.sources[i], n.dtype);
+    }
+    for (int left = join.n_sources; left > 1; left = (left + 1) / 2) { /* in halves, as lanes are */
+        const int half = (left + 1) / 2;
+        for (int i = 0; i + half < left; i++) {
+            pieces[i] = v_2(g, functions[how], pieces[i], pieces[i + half]);
+        }
+    }
+    *out = v_reshape(g, pieces[0], ndim, sizes);
+    return true;
+}
+
 /* Over one element each nothing is left to reduce: the element itself, or 0 and it, so that no sum is -0. What is computed from both is
    then computed from one value. */
 static val only_element(dag *g, reduction how, val x, int ndim, const int64_t *sizes) {
@@ -364,6 +389,8 @@ static val reduce(dag *g, reduction how, val x, uint64_t dims, bool keepdim, boo
     val result = x;
     if (reduced == 1 && dims != 0 && !places && !of_factors) {
         result = only_element(g, how, x, ndim, sizes);
+    } else if (!of_factors && reduce_pieces(g, how, x, dims, ndim, sizes, &result)) {
+        /* done */
     } else if ((dims != 0 || places) && (others == BESIDE_WHOLE ||
                (!sum_of_one_place(g, how, x, dims, &result) && !split(g, how, x, dims, &result) &&
                 !split_rows(g, how, x, dims, others == BESIDE_NONE, &result) && !split_samples(g, how, x, dims, others == BESIDE_NONE, &result)))) {

@@ -48,7 +48,7 @@ void emit_end_phase(emitter *m, int phase) {
 /* Whether a word names what each task has for itself: its number and variables, accumulators, results and what follows from them, and
    what is kept. */
 static bool is_own(const char *word, size_t n) {
-    static const char *const letters[] = {"a", "best", "held", "nan", "p", "r", "saved", "t", "turned", "v"};
+    static const char *const letters[] = {"a", "best", "held", "nan", "p", "r", "ranks", "saved", "t", "turned", "v"};
     if (n == strlen("task") && memcmp(word, "task", n) == 0) {
         return true;
     }

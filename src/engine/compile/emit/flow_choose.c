@@ -29,7 +29,7 @@ static bool may_flow(const emitter *m) {
         return false;
     }
     for (int i = 0; i < k->n_roots; i++) {
-        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER) {
+        if (k->roots[i].kind == ROOT_SCAN || k->roots[i].kind == ROOT_SCATTER || k->roots[i].ranks > 0) {
             return false;
         }
     }

@@ -17,6 +17,8 @@
 /* Of a task whose rows are taken in the order of memory. */
 enum { ORDERED_LANES = 16 };
 
+enum { RANKED_ROW = 64 };
+
 static const char *start_of(reduction how, dtype t) {
     bool floating = dtype_is_floating(t);
     switch (how) {
@@ -64,7 +66,7 @@ const char *emit_accumulator_type(const emitter *m, int i) {
 
 static bool has_accumulator(const emitter *m, int i, int phase) {
     const root *r = &m->k->roots[i];
-    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) && emit_place_of(m, i) < 0;
+    return r->phase == phase && (r->kind == ROOT_REDUCE || r->kind == ROOT_SCAN) && emit_place_of(m, i) < 0 && r->rank == 0;
 }
 
 static void emit_start(emitter *m, int i) {
@@ -154,6 +156,17 @@ void emit_ordered_accumulators(emitter *m) {
     }
 }
 
+/* What a row's elements are ordered by; what it lacks of 64 is lowest. */
+static void emit_orders_room(emitter *m, int i) {
+    const long long n = (long long)m->k->lanes;
+    emit_line(m, "int32_t a%d[%d] __attribute__((aligned(64)));", i, RANKED_ROW);
+    if (n < RANKED_ROW) {
+        emit_line(m, "for (int64_t l = %lld; l < %d; l++) {", n, RANKED_ROW);
+        emit_line(m, "    a%d[l] = -0x7fffffff - 1;", i);
+        emit_line(m, "}");
+    }
+}
+
 void emit_accumulators(emitter *m, int phase) {
     char name[32];
     for (int i = 0; i < m->k->n_roots; i++) {
@@ -163,6 +176,10 @@ void emit_accumulators(emitter *m, int phase) {
         }
         if (emit_scans_along(m)) {
             emit_line(m, "%s total%d = %s;", dialect_type(r->dtype), i, start_of(r->how, r->dtype));
+            continue;
+        }
+        if (r->ranks > 0) {
+            emit_orders_room(m, i);
             continue;
         }
         if (!m->rows && emit_is_held(m, i)) {
@@ -291,11 +308,28 @@ static void emit_numbers_of_keys(emitter *m, int i, int p) {
     text_clear(&value);
 }
 
+/* One of a row's largest; the first of them finds all. */
+static void emit_rank(emitter *m, int i) {
+    const root *r = &m->k->roots[i];
+    if (r->rank == 0 && r->ranks_places) {
+        emit_line(m, "int64_t ranks%d[%d];", i, r->ranks);
+        emit_line(m, "ranks_of_largest(a%d, %lld, %d, ranks%d);", i, (long long)m->k->lanes - 1, r->ranks, i);
+    } else if (r->rank == 0) {
+        emit_line(m, "int64_t ranks%d[%d];", i, r->ranks);
+        emit_line(m, "orders_of_largest(a%d, %d, ranks%d);", i, r->ranks, i);
+    }
+    emit_line(m, "const int64_t r%d = ranks%d[%d];", i, r->ranks_root, r->rank);
+}
+
 /* Lanes to one result, when the vector ran along what was reduced; else the lanes are the results. */
 void emit_root_result(emitter *m, int i) {
     const root *r = &m->k->roots[i];
     bool placed = emit_is_place(r->how);
     int of_place = emit_place_of(m, i);
+    if (r->ranks > 0) {
+        emit_rank(m, i);
+        return;
+    }
     if (of_place >= 0 && emit_is_keyed(m, of_place)) {
         emit_numbers_of_keys(m, i, of_place);
         return;
@@ -389,6 +423,10 @@ void emit_root(emitter *m, int i) {
         emit_line(m, "}");
         m->out.failed |= position.failed;
         text_clear(&position);
+    } else if (r->ranks > 0) {
+        if (r->rank == 0) {
+            emit_line(m, "a%d[l] = %s;", i, text_get(&value));
+        }
     } else if (emit_is_held(m, i) && !emit_goes_past_held(m, strcmp(m->lane, "l") != 0)) {
         emit_line(m, "taken%d[%s] = %s;", i, m->lane, text_get(&value));
     } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && (!m->staged[i] || emit_scans_past(m, r)))) {
