@@ -105,7 +105,15 @@ static void move_buffers(const compiled_plan *p, const compile_step *s, int64_t 
     }
 }
 
-static bool run_parts(const compiled_plan *p, int index, int thread, int64_t from, int64_t to) {
+typedef struct parts_run {
+    const compiled_plan *p;
+    int index, thread;
+} parts_run;
+
+static bool run_parts(void *context, int64_t from, int64_t to) {
+    const parts_run *r = context;
+    const compiled_plan *p = r->p;
+    const int index = r->index, thread = r->thread;
     const chain *h = &p->program.chains[index];
     const chain_thread *own = &p->chains[index].threads[thread];
     bool good = true;
@@ -135,15 +143,15 @@ status compiled_run_chain(compiled_plan *p, int index, error *err) {
     threads = h->parts < threads ? (int)h->parts : threads;
     bool good = true;
     if (threads <= 1) {
-        good = run_parts(p, index, 0, 0, h->parts);
+        good = run_parts(&(parts_run){p, index, 0}, 0, h->parts);
     } else {
         const observer *watch = observer_of_thread;
+        task_shares_begin(p->shares, threads);
 #pragma omp parallel num_threads(threads) reduction(&& : good)
         {
             parallel_enter(watch);
-            int64_t from, to;
-            parallel_share(h->parts, 1, &from, &to);
-            good = run_parts(p, index, omp_get_thread_num(), from, to);
+            const int thread = omp_get_thread_num();
+            good = task_shares_run(p->shares, thread, omp_get_num_threads(), h->parts, run_parts, &(parts_run){p, index, thread});
             parallel_leave(watch);
         }
     }

@@ -208,24 +208,34 @@ static bool run_shared(const compiled_step *s, int thread, int threads) {
     return s->kernel(s->rooms[thread], 0, s->n_tasks);
 }
 
-static bool run_kernel(const compiled_step *s) {
+typedef struct tasks_run {
+    compiled_kernel_fn *kernel;
+    void *const *buffers;
+} tasks_run;
+
+static bool run_range(void *context, int64_t from, int64_t to) {
+    const tasks_run *r = context;
+    return r->kernel(r->buffers, from, to);
+}
+
+static bool run_kernel(const compiled_plan *p, const compiled_step *s) {
     int64_t n = s->n_tasks;
     int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
     threads = n < threads ? (int)n : threads;
-    threads = s->n_rooms > 0 && s->n_rooms < threads ? s->n_rooms : threads;
+    threads = p->n_shares < threads ? p->n_shares : threads; /* as many as have rooms */
     const bool shared = s->described->variants[s->variant].shared;
     if (threads <= 1) {
         return shared ? run_shared(s, 0, 1) : s->kernel(s->n_rooms > 0 ? s->rooms[0] : s->buffers, 0, n);
     }
     const observer *watch = observer_of_thread;
     bool good = true;
+    task_shares_begin(p->shares, threads);
 #pragma omp parallel num_threads(threads) reduction(&& : good)
     {
         parallel_enter(watch);
-        int64_t from, to;
-        parallel_share(n, 1, &from, &to);
-        good = shared ? run_shared(s, omp_get_thread_num(), omp_get_num_threads())
-                      : s->kernel(s->n_rooms > 0 ? s->rooms[omp_get_thread_num()] : s->buffers, from, to);
+        const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+        tasks_run tasks = {s->kernel, s->n_rooms > 0 ? s->rooms[thread] : s->buffers};
+        good = shared ? run_shared(s, thread, team) : task_shares_run(p->shares, thread, team, n, run_range, &tasks);
         parallel_leave(watch);
     }
     return good;
@@ -237,7 +247,7 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
         s->library.err = err;
         return s->library.run(&s->library);
     }
-    if (!run_kernel(s) && s->described->checks) {
+    if (!run_kernel(p, s) && s->described->checks) {
         return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
     }
     return ASSAY_OK;
@@ -341,6 +351,11 @@ static status make_rooms(compiled_plan *p, compiled_step *s, error *err) {
 }
 
 static status prepare_steps(const compiled_backend *b, compiled_plan *p, error *err) {
+    p->n_shares = omp_get_max_threads();
+    p->shares = arena_make(&p->memory, (size_t)p->n_shares, sizeof *p->shares);
+    if (p->shares == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
     for (int i = 0; i < p->program.n_steps; i++) {
         compiled_step *s = &p->steps[i];
         outputs_init(&s->out);

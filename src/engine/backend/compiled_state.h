@@ -4,6 +4,7 @@
 #define ENGINE_BACKEND_COMPILED_STATE_H
 
 #include "engine/backend/backend.h"
+#include "engine/backend/task_shares.h"
 #include "engine/compile/build.h"
 #include "engine/compile/compile.h"
 #include "engine/kernels/kernel.h"
@@ -44,6 +45,8 @@ typedef struct compiled_plan {
     int64_t *seeds;
     int n_steps;
     compiled_step *steps;
+    int n_shares;       /* threads that tasks can be shared among */
+    task_share *shares;
     bool whole;         /* chains are not used: each step is run whole */
     struct chain_memory *chains; /* by the program's chains */
     plan *instead;      /* that the tuner found faster, for prepare to answer: another plan of the same graph; NULL */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shares of tasks, the end of each in pieces that other threads may take. */
+#include "engine/backend/task_shares.h"
+
+typedef struct range {
+    int64_t from, to;
+} range;
+
+static range share_of(int thread, int threads, int64_t n) {
+    const int64_t each = n / threads, more = n % threads;
+    const int64_t from = thread * each + (thread < more ? thread : more);
+    return (range){from, from + each + (thread < more)};
+}
+
+/* Where the pieces of a share begin. */
+static int64_t pieces_from(range share) {
+    return share.to - (share.to - share.from) / 4;
+}
+
+static range piece_of(range share, int piece) {
+    const int64_t from = pieces_from(share), n = share.to - from;
+    return (range){from + n * piece / SHARE_PIECES, from + n * (piece + 1) / SHARE_PIECES};
+}
+
+static bool take_pieces(task_share *share, range all, run_tasks run, void *context) {
+    bool good = true;
+    for (int piece; (piece = atomic_load_explicit(&share->taken, memory_order_relaxed)) < SHARE_PIECES;) {
+        if (!atomic_compare_exchange_strong_explicit(&share->taken, &piece, piece + 1, memory_order_relaxed, memory_order_relaxed)) {
+            continue;
+        }
+        const range r = piece_of(all, piece);
+        good &= r.from == r.to || run(context, r.from, r.to);
+    }
+    return good;
+}
+
+void task_shares_begin(task_share *shares, int threads) {
+    for (int i = 0; i < threads; i++) {
+        atomic_store_explicit(&shares[i].taken, 0, memory_order_relaxed);
+    }
+}
+
+bool task_shares_run(task_share *shares, int thread, int threads, int64_t n, run_tasks run, void *context) {
+    const range own = share_of(thread, threads, n);
+    bool good = own.from == pieces_from(own) || run(context, own.from, pieces_from(own));
+    for (int i = 0; i < threads; i++) {
+        const int other = (thread + i) % threads;
+        good &= take_pieces(&shares[other], share_of(other, threads, n), run, context);
+    }
+    return good;
+}
