@@ -61,15 +61,33 @@ static void what_rows_hold_agrees(void **state) {
     cases_forget(&cases);
 }
 
+/* A NaN, infinities of both signs, nothing but the lowest: of rows and columns, short and long. */
+static void spoil(graph *g) {
+    const tensor *t = graph_find_value(g, "x");
+    const int64_t rows = t->sizes[0], n = t->sizes[1];
+    float *x = (float *)tensor_data(t);
+    x[1 * n + 3] = NAN;
+    x[6 * n + n - 1] = INFINITY;
+    x[(rows - 1) * n] = -INFINITY;
+    for (int64_t l = 0; l < n; l++) {
+        x[11 * n + l] = -INFINITY;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        x[r * n + 7] = -INFINITY;
+    }
+}
+
 static void rows_of_no_numbers_are_their_own(void **state) {
     (void)state;
-    graph *g = add("[22, 40]", "f32", "%y = _softmax(%x, -1, False)\n%v, %i = topk(%y, 2, 1)\n", "%y, %v, %i");
-    float *x = (float *)tensor_data(graph_find_value(g, "x"));
-    x[1 * 40 + 3] = NAN;
-    x[6 * 40 + 39] = INFINITY;
-    x[21 * 40] = -INFINITY;
-    for (int l = 0; l < 40; l++) {
-        x[11 * 40 + l] = -INFINITY;
+    static const char *const sizes[] = {"[22, 40]", "[22, 700]", "[33, 1000]", "[70, 64]", "[300, 21]"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        spoil(add(sizes[i], "f32", "%y = _softmax(%x, -1, False)\n%v, %i = topk(%y, 2, 1)\n", "%y, %v, %i"));
+        spoil(add(sizes[i], "f32", "%y = _log_softmax(%x, 1, False)\n", "%y"));
+        spoil(add(sizes[i], "f32", "%y = _softmax(%x, 0, False)\n", "%y"));
+        spoil(add(sizes[i], "f32", "%y = _log_softmax(%x, 0, False)\n", "%y"));
+        /* the largest is asked for itself */
+        spoil(add(sizes[i], "f32", "%m, %_ = max.dim(%x, 1, True)\n%d = sub.Tensor(%x, %m)\n%e = exp(%d)\n"
+                                   "%s = sum.dim_IntList(%e, [1], True)\n%y = div.Tensor(%e, %s)\n", "%y, %m"));
     }
     cases_check(&cases, compiled);
     cases_forget(&cases);

@@ -91,15 +91,11 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t2 = t0 / 8.0f;
                 const float t3 = b3[128 * v0 + v2];
                 const float t4 = t2 + t3;
-                a0[l] = ((t4 > a0[l]) | (t4 != t4)) ? t4 : a0[l];
+                a0[l] = t4 > a0[l] ? t4 : a0[l];
             }
         }
-        uint32_t nan0 = 0;
-        for (int64_t l = 0; l < 64; l++) {
-            nan0 |= a0[l] != a0[l];
-        }
         const float a0_1_0 = largest_of_64_f32(a0);
-        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        const float r0 = a0_1_0;
         float a0b[64];
         for (int64_t l = 0; l < 64; l++) {
             a0b[l] = -__builtin_inf();
@@ -112,15 +108,11 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t2b = t0b / 8.0f;
                 const float t3b = b3[128 * v0b + v2b];
                 const float t4b = t2b + t3b;
-                a0b[l] = ((t4b > a0b[l]) | (t4b != t4b)) ? t4b : a0b[l];
+                a0b[l] = t4b > a0b[l] ? t4b : a0b[l];
             }
         }
-        uint32_t nan0b = 0;
-        for (int64_t l = 0; l < 64; l++) {
-            nan0b |= a0b[l] != a0b[l];
-        }
         const float a0_1_0b = largest_of_64_f32(a0b);
-        const float r0b = nan0b ? __builtin_nan("") : a0_1_0b;
+        const float r0b = a0_1_0b;
         held_f32 held1;
         start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 128; lane += 64) {
@@ -217,15 +209,11 @@ _Bool kernel_4(void *const *buffers, int64_t first, int64_t last) {
                 const float t2 = t0 / 8.0f;
                 const float t3 = b3[128 * v0 + v2];
                 const float t4 = t2 + t3;
-                a0[l] = ((t4 > a0[l]) | (t4 != t4)) ? t4 : a0[l];
+                a0[l] = t4 > a0[l] ? t4 : a0[l];
             }
         }
-        uint32_t nan0 = 0;
-        for (int64_t l = 0; l < 64; l++) {
-            nan0 |= a0[l] != a0[l];
-        }
         const float a0_1_0 = largest_of_64_f32(a0);
-        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        const float r0 = a0_1_0;
         held_f32 held1;
         start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 128; lane += 64) {

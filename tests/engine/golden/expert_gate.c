@@ -40,14 +40,10 @@ _Bool kernel_0(void *const *buffers, int64_t first_part, int64_t last_part) {
                 const float t0 = b0[16384 * v0 + 64 * v1 + v2];
                 const float t1 = b1[v2];
                 const float t2 = t0 + t1;
-                a0[l] = ((t2 > a0[l]) | (t2 != t2)) ? t2 : a0[l];
-            }
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0 |= a0[l] != a0[l];
+                a0[l] = t2 > a0[l] ? t2 : a0[l];
             }
             const float a0_1_0 = largest_of_64_f32(a0);
-            const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+            const float r0 = a0_1_0;
             float a0b[64];
             for (int64_t l = 0; l < 64; l++) {
                 a0b[l] = -__builtin_inf();
@@ -58,14 +54,10 @@ _Bool kernel_0(void *const *buffers, int64_t first_part, int64_t last_part) {
                 const float t0b = b0[16384 * v0b + 64 * v1b + v2b];
                 const float t1b = b1[v2b];
                 const float t2b = t0b + t1b;
-                a0b[l] = ((t2b > a0b[l]) | (t2b != t2b)) ? t2b : a0b[l];
-            }
-            uint32_t nan0b = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0b |= a0b[l] != a0b[l];
+                a0b[l] = t2b > a0b[l] ? t2b : a0b[l];
             }
             const float a0_1_0b = largest_of_64_f32(a0b);
-            const float r0b = nan0b ? __builtin_nan("") : a0_1_0b;
+            const float r0b = a0_1_0b;
             float a0c[64];
             for (int64_t l = 0; l < 64; l++) {
                 a0c[l] = -__builtin_inf();
@@ -76,14 +68,10 @@ _Bool kernel_0(void *const *buffers, int64_t first_part, int64_t last_part) {
                 const float t0c = b0[16384 * v0c + 64 * v1c + v2c];
                 const float t1c = b1[v2c];
                 const float t2c = t0c + t1c;
-                a0c[l] = ((t2c > a0c[l]) | (t2c != t2c)) ? t2c : a0c[l];
-            }
-            uint32_t nan0c = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0c |= a0c[l] != a0c[l];
+                a0c[l] = t2c > a0c[l] ? t2c : a0c[l];
             }
             const float a0_1_0c = largest_of_64_f32(a0c);
-            const float r0c = nan0c ? __builtin_nan("") : a0_1_0c;
+            const float r0c = a0_1_0c;
             float a0d[64];
             for (int64_t l = 0; l < 64; l++) {
                 a0d[l] = -__builtin_inf();
@@ -94,14 +82,10 @@ _Bool kernel_0(void *const *buffers, int64_t first_part, int64_t last_part) {
                 const float t0d = b0[16384 * v0d + 64 * v1d + v2d];
                 const float t1d = b1[v2d];
                 const float t2d = t0d + t1d;
-                a0d[l] = ((t2d > a0d[l]) | (t2d != t2d)) ? t2d : a0d[l];
-            }
-            uint32_t nan0d = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0d |= a0d[l] != a0d[l];
+                a0d[l] = t2d > a0d[l] ? t2d : a0d[l];
             }
             const float a0_1_0d = largest_of_64_f32(a0d);
-            const float r0d = nan0d ? __builtin_nan("") : a0_1_0d;
+            const float r0d = a0_1_0d;
             held_f32 held1;
             start_held_f32(&held1, 0);
             {
@@ -384,14 +368,10 @@ _Bool kernel_0(void *const *buffers, int64_t first_part, int64_t last_part) {
                 const float t0 = b0[16384 * v0 + 64 * v1 + v2];
                 const float t1 = b1[v2];
                 const float t2 = t0 + t1;
-                a0[l] = ((t2 > a0[l]) | (t2 != t2)) ? t2 : a0[l];
-            }
-            uint32_t nan0 = 0;
-            for (int64_t l = 0; l < 64; l++) {
-                nan0 |= a0[l] != a0[l];
+                a0[l] = t2 > a0[l] ? t2 : a0[l];
             }
             const float a0_1_0 = largest_of_64_f32(a0);
-            const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+            const float r0 = a0_1_0;
             held_f32 held1;
             start_held_f32(&held1, 0);
             {

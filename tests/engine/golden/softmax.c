@@ -15,7 +15,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
                 const int64_t v1 = lane + l;
                 const uint16_t t0 = b0[1000 * v0 + v1];
                 const float t1 = f32_of_bf16(t0);
-                a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                a0[l] = t1 > a0[l] ? t1 : a0[l];
             }
         }
         {
@@ -27,15 +27,11 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             INDEPENDENT
             for (int64_t l = 0; l < 48; l++) {
                 const float t1 = wide1[l];
-                a0[l] = ((t1 > a0[l]) | (t1 != t1)) ? t1 : a0[l];
+                a0[l] = t1 > a0[l] ? t1 : a0[l];
             }
         }
-        uint32_t nan0 = 0;
-        for (int64_t l = 0; l < 64; l++) {
-            nan0 |= a0[l] != a0[l];
-        }
         const float a0_1_0 = largest_of_64_f32(a0);
-        const float r0 = nan0 ? __builtin_nan("") : a0_1_0;
+        const float r0 = a0_1_0;
         held_f32 held1;
         start_held_f32(&held1, 0);
         for (int64_t lane = 0; lane < 960; lane += 64) {

@@ -60,6 +60,7 @@ typedef struct emitter {
     bool behind_kept;  /* such others are at hand */
     bool twins;      /* they go in pairs, whose texts are each other's but for the names of what is a task's own */
     int flow_lanes;  /* of a block of theirs; 0: as elsewhere */
+    bool *quiet;     /* by root: a largest number that only keeps exponentials in range need not be NaN: their sum is */
     int guessed;     /* the root for whose result a number near it stands, so that its phase is that of what needs it; -1 */
     int squares;     /* the root of squares of deviations from what it is a mean of; -1 */
     int near_of;     /* the expression of which a number near it is made */

@@ -217,6 +217,16 @@ void emit_choose_guess(emitter *m) {
     }
 }
 
+void emit_choose_quiet(emitter *m) {
+    const kernel *k = m->k;
+    shift *all = malloc(((size_t)k->n_exprs + 1) * sizeof *all);
+    m->out.failed |= all == NULL;
+    for (int i = 0; all != NULL && i < k->n_roots; i++) {
+        m->quiet[i] = m->guessed < 0 && k->roots[i].buffer < 0 && may_guess(k, i, all);
+    }
+    free(all);
+}
+
 bool emit_guesses_in(const emitter *m, int phase) {
     return m->guessed >= 0 && m->k->roots[m->guessed].phase == phase;
 }

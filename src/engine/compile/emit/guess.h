@@ -9,7 +9,9 @@
 kernel *emit_own_kernel(emitter *m);
 /* Looks for a root whose result need only be near, and renumbers the phases of a kernel of the emitter's own. */
 void emit_choose_guess(emitter *m);
-/* The same, of roots that squares of deviations wait for alone. may_store: also where one of them is stored as it is. */
+/* Marks roots of kernels without such whose NaN shows elsewhere. */
+void emit_choose_quiet(emitter *m);
+/* Chooses roots that squares of deviations wait for alone. may_store: also where one of them is stored as it is. */
 void emit_choose_near_mean(emitter *m, bool may_store);
 /* Whether it is one of this phase's. */
 bool emit_guesses_in(const emitter *m, int phase);

@@ -10,6 +10,7 @@
 #include "engine/compile/emit/flow.h"
 #include "engine/compile/emit/flow_choose.h"
 #include "engine/compile/emit/frame.h"
+#include "engine/compile/emit/guess.h"
 #include "engine/compile/emit/halves.h"
 #include "engine/compile/emit/joined.h"
 #include "engine/compile/emit/ordered.h"
@@ -146,6 +147,7 @@ static void emit_kernel(emitter *m, const char *symbol) {
     m->depth = 1;
     emit_choose_saved(m, EMIT_SAVED_BYTES);
     emit_choose_flow(m);
+    emit_choose_quiet(m);
     emit_choose_together(m);
     emit_choose_abreast(m);
     emit_choose_ordered(m);
@@ -240,6 +242,7 @@ static bool begin(emitter *m, const kernel *k) {
     m->follows = arena_make(m->c->memory, n, 1);
     m->staged = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->narrowed = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
+    m->quiet = arena_make(m->c->memory, (size_t)k->n_roots + 1, 1);
     m->saved_in = arena_make(m->c->memory, n, sizeof *m->saved_in);
     m->versions = arena_make(m->c->memory, n, sizeof *m->versions);
     m->reduced = 0;
@@ -259,7 +262,8 @@ static bool begin(emitter *m, const kernel *k) {
     m->streams = !k->is_product && emit_streams_any(m);
     m->spares_stores = m->c->options->few_stores || waits_for_itself(m, k);
     return m->saved_in != NULL && m->versions != NULL && m->named != NULL && m->kept != NULL && m->wanted != NULL &&
-           m->widened != NULL && m->gathered != NULL && m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL;
+           m->widened != NULL && m->gathered != NULL && m->operands != NULL && m->follows != NULL && m->turned != NULL && m->staged != NULL && m->narrowed != NULL &&
+           m->quiet != NULL;
 }
 
 char *emit_program(compiler *c, const char **body, const char **lacking) {

@@ -34,9 +34,11 @@ static const char *start_of(reduction how, dtype t) {
     }
 }
 
-/* Whether a number near a root's result stands for it, and nothing else asks for it: a NaN shows in the sum of exponentials. */
-static bool is_guessed(const emitter *m, const root *r) {
-    return m->guessed >= 0 && r == &m->k->roots[m->guessed] && r->how == RED_MAX && r->buffer < 0;
+/* Whether a NaN among what a root is the largest of shows in the sum of exponentials: nothing else asks for the root, or a number near it
+   stands for it. */
+static bool is_quiet(const emitter *m, const root *r) {
+    bool is_guessed = m->guessed >= 0 && r == &m->k->roots[m->guessed] && r->how == RED_MAX && r->buffer < 0;
+    return is_guessed || m->quiet[r - m->k->roots];
 }
 
 /* `a` takes in x. */
@@ -51,7 +53,7 @@ static void emit_take(emitter *m, const root *r, const char *a, const char *x) {
         break;
     case RED_MAX:
     case RED_MIN:
-        floating &= !is_guessed(m, r);
+        floating &= !is_quiet(m, r);
         emit_line(m, floating ? "%s = ((%s %s %s) | (%s != %s)) ? %s : %s;" : "%s = %s %s %s ? %s : %s;", a, x,
              r->how == RED_MAX ? ">" : "<", a, x, floating ? x : a, x, a);
         break;
@@ -220,7 +222,7 @@ static const char *to_one(const root *r, int64_t n) {
 static void emit_lanes_in_halves(emitter *m, int i) {
     enum { BY_NAME = 8 };
     const root *r = &m->k->roots[i];
-    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype) && !is_guessed(m, r);
+    bool extreme = (r->how == RED_MAX || r->how == RED_MIN) && dtype_is_floating(r->dtype) && !is_quiet(m, r);
     const char *type = dialect_type(r->dtype);
     int64_t n = m->k->lanes;
     char x[64], y[64];
