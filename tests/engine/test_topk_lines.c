@@ -107,7 +107,37 @@ static void blocks_are_picked_from(void **state) {
     }
 }
 
+/* Lines of all kinds, and such whose keys differ in their last bits alone, which are found again by rounds. */
+static void lines_go_together(void **state) {
+    (void)state;
+    rng r = rng_make(SEED);
+    for (int round = 0; round < 900 * ((int)isa_best() + 1); round++) {
+        const topk_loops *loops = loops_of((isa)(round / 900));
+        int64_t k = rng_range(&r, 2, TOPK_FEW + 1), n = rng_range(&r, k, TOPK_LINE + 1), lines = rng_range(&r, 1, TOPK_LINES + 1);
+        int32_t keys[TOPK_LINES * TOPK_LINE];
+        placed sorted[TOPK_LINES][TOPK_LINE];
+        topk_entry entries[TOPK_LINES * TOPK_FEW + 1];
+        entries[lines * k] = 77;
+        for (int64_t l = 0; l < lines; l++) {
+            for (int64_t i = 0; i < TOPK_LINE; i++) {
+                int32_t x = round % 2 == 0 ? key(&r, (int)(l % KINDS), i) : 64 * (int32_t)rng_range(&r, -3, 3) + (int32_t)rng_range(&r, 0, 70);
+                keys[l * TOPK_LINE + i] = i < n ? x : INT32_MIN;
+                sorted[l][i] = (placed){x, (int32_t)i};
+            }
+            qsort(sorted[l], (size_t)n, sizeof *sorted[l], falling);
+        }
+        loops->few(entries, keys, lines, n, k);
+        for (int64_t l = 0; l < lines; l++) {
+            for (int64_t i = 0; i < k; i++) {
+                assert_int_equal(topk_place(entries[l * k + i]), sorted[l][i].place);
+            }
+        }
+        assert_int_equal(entries[lines * k], 77);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_are_as_sorted), cmocka_unit_test(blocks_are_picked_from)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_are_as_sorted), cmocka_unit_test(blocks_are_picked_from),
+                                       cmocka_unit_test(lines_go_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,6 @@ extern const char compile_prelude_turn[];
 extern const char compile_prelude_flow[];
 extern const char compile_prelude_lanes[];
 extern const char compile_prelude_places[];
-extern const char compile_prelude_ranks[];
 extern const char compile_prelude_product[];
 extern const char compile_prelude_winograd[];
 extern const char compile_vector_math[], compile_vector_doubles[];
@@ -21,6 +20,7 @@ extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
 extern const char compile_vector_root[];
 extern const char compile_vector_pow[];
+extern const char compile_vector_ranks[];
 extern const char compile_vector_halves[];
 extern const char compile_vector_normal[];
 extern const char compile_vector_half_normal[];
@@ -459,7 +459,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude_flow, list, n);
     n = paragraphs_of(compile_prelude_lanes, list, n);
     n = paragraphs_of(compile_prelude_places, list, n);
-    n = paragraphs_of(compile_prelude_ranks, list, n);
+    n = paragraphs_of(compile_vector_ranks, list, n);
     n = paragraphs_of(compile_prelude_product, list, n);
     n = paragraphs_of(compile_prelude_winograd, list, n);
     out->failed |= n == MOST_PARAGRAPHS; /* some may be missing */

@@ -479,12 +479,47 @@ static void topk_quick_line(const along *a, const char *x, char *values, char *p
     }
 }
 
+/* Lines [from, to) that go together (topk.h). */
+static void topk_lines_together(const along *a, int64_t from, int64_t to, topk_entry *entries, void *buffer) {
+    int32_t keys[TOPK_LINES * TOPK_LINE] __attribute__((aligned(64)));
+    const char *x[TOPK_LINES];
+    char *values[TOPK_LINES], *places[TOPK_LINES];
+    const size_t size = dtype_size(a->in);
+    for (int64_t i = from, n; i < to; i += n) {
+        n = to - i < TOPK_LINES ? to - i : TOPK_LINES;
+        for (int64_t l = 0; l < n; l++) {
+            int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
+            loop_seek(&a->lines, i + l, index, offset);
+            x[l] = a->lines.data[0] + offset[0];
+            values[l] = a->lines.data[1] + offset[1];
+            places[l] = a->lines.data[2] + offset[2];
+            topk_keys(keys + l * TOPK_LINE, row_fetch(a->l, buffer, x[l], a->in, a->in_stride, a->n), a->n, a->largest);
+        }
+        topk_together(entries, keys, n, a->n, a->k);
+        for (int64_t l = 0; l < n; l++) {
+            for (int64_t j = 0; j < a->k; j++) {
+                const int64_t place = topk_place(entries[l * a->k + j]);
+                if (size == sizeof(float)) { /* no call for a few bytes */
+                    memcpy(values[l] + j * a->out_stride, x[l] + place * a->in_stride, sizeof(float));
+                } else {
+                    memcpy(values[l] + j * a->out_stride, x[l] + place * a->in_stride, size);
+                }
+                *(int64_t *)(void *)(places[l] + j * a->place_stride) = place;
+            }
+        }
+    }
+}
+
 static void share_topk(const void *context) {
     const along *a = context;
     alignas(64) char buffer[ROW_BLOCK * sizeof(double)];
     char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     parallel_share(a->lines.numel, 1, &from, &to);
+    if (a->by_keys && topk_goes_together(a->n, a->k)) {
+        topk_lines_together(a, from, to, (topk_entry *)(void *)work, buffer);
+        return;
+    }
     for (int64_t i = from; i < to; i++) {
         loop_seek(&a->lines, i, index, offset);
         const char *x = a->lines.data[0] + offset[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few of not so many: the largest of all, as often as asked for. Else what may be among the k largest is collected; whenever the room
+/* A few of lines that fit a few registers: all at once, of several lines. Few of not so many: the largest of all, as often as asked for. Else what may be among the k largest is collected; whenever the room
    is full, a radix selection leaves the k largest, and only larger ones come in from then on. At last they are sorted. All give equal
    keys by place. */
 #include "engine/kernels/cpu/topk.h"
@@ -27,8 +27,24 @@ static int64_t collected(int64_t n, int64_t k) {
     return room < n ? room : n;
 }
 
+/* Fewer of shorter lines are found as soon in rounds. */
+bool topk_goes_together(int64_t n, int64_t k) {
+    enum { LEAST_LOOKS = 32 };
+    return n <= TOPK_LINE && k > 1 && k <= TOPK_FEW && n * k >= LEAST_LOOKS;
+}
+
+void topk_together(topk_entry *entries, int32_t *keys, int64_t lines, int64_t n, int64_t k) {
+    for (int64_t line = 0; line < lines && n < TOPK_LINE; line++) {
+        for (int64_t i = n; i < TOPK_LINE; i++) {
+            keys[line * TOPK_LINE + i] = INT32_MIN;
+        }
+    }
+    topk_loops_best()->few(entries, keys, lines, n, k);
+}
+
 int64_t topk_room(int64_t n, int64_t k) {
-    return goes_by_rounds(n, k) ? n + k : collected(n, k) + TOPK_BLOCK + 2 * k;
+    const int64_t one = goes_by_rounds(n, k) ? n + k : collected(n, k) + TOPK_BLOCK + 2 * k;
+    return topk_goes_together(n, k) && one < TOPK_LINES * k ? TOPK_LINES * k : one;
 }
 
 void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest) {

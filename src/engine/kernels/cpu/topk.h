@@ -27,6 +27,12 @@ void topk_keys(int32_t *keys, const float *x, int64_t n, bool largest);
 /* Collects a line block by block; place counts from the line's first element. */
 void topk_add(topk_line *line, const int32_t *keys, int64_t place, int64_t count);
 
+/* Few of short lines go together: whether they do, and so many at most. */
+enum { TOPK_LINES = 16, TOPK_LINE = 64 };
+bool topk_goes_together(int64_t n, int64_t k);
+/* The k largest of each of so many lines, in order, k entries a line. keys: TOPK_LINE of each, of which n count; the others change. */
+void topk_together(topk_entry *entries, int32_t *keys, int64_t lines, int64_t n, int64_t k);
+
 /* When all n are added: the places of the k largest, in order, equal ones by place; within room. */
 const topk_entry *topk_take(topk_line *line);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys, entries and the largest of a line, built once for each instruction set. */
 #include "engine/kernels/cpu/isa/topk_loops.h"
+#include "engine/kernels/cpu/isa/vector_ranks.h"
 
 #include <string.h>
 #if defined(__AVX512F__)
@@ -82,4 +83,18 @@ static uint64_t largest(const uint64_t *entries, int64_t n) {
     return (uint64_t)best ^ sign;
 }
 
-const topk_loops ISA_SYMBOL(topk_loops) = {.keys = keys_of, .entries = entries_of, .above = above, .largest = largest};
+static inline __attribute__((always_inline)) void few_of_lines(uint64_t *entries, const int32_t *keys, int64_t lines, int64_t n, int k) {
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t ranks[TOPK_FEW];
+        ranks_of_largest(keys + line * TOPK_BLOCK, (int)n - 1, k, ranks);
+        for (int i = 0; i < k; i++) {
+            entries[line * k + i] = entry_of((int32_t)(ranks[i] >> 32), n - 1 - (int64_t)(uint32_t)ranks[i]);
+        }
+    }
+}
+
+static void few_of_64(uint64_t *entries, const int32_t *keys, int64_t lines, int64_t n, int64_t k) {
+    k == 2 ? few_of_lines(entries, keys, lines, n, 2) : k == 3 ? few_of_lines(entries, keys, lines, n, 3) : few_of_lines(entries, keys, lines, n, 4);
+}
+
+const topk_loops ISA_SYMBOL(topk_loops) = {.keys = keys_of, .entries = entries_of, .above = above, .largest = largest, .few = few_of_64};

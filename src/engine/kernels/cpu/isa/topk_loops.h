@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TOPK_BLOCK = 64 };
+enum { TOPK_BLOCK = 64, TOPK_FEW = 4 };
 
 typedef struct topk_loops {
     void (*keys)(int32_t *keys, const float *x, int64_t n, bool largest);
@@ -16,6 +16,9 @@ typedef struct topk_loops {
     /* Of keys above `low`, in their order; how many. n <= TOPK_BLOCK. Up to TOPK_BLOCK entries are written, these first. */
     int64_t (*above)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n, int32_t low);
     uint64_t (*largest)(const uint64_t *entries, int64_t n); /* 0 for n = 0 */
+    /* The k (2 to TOPK_FEW) largest entries of each of so many lines, in order. keys: TOPK_BLOCK of each, of which n >= k count, the others
+       lowest. */
+    void (*few)(uint64_t *entries, const int32_t *keys, int64_t lines, int64_t n, int64_t k);
 } topk_loops;
 
 extern const topk_loops topk_loops_baseline;

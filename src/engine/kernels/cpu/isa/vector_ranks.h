@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A template, like prelude.h: the few largest of a short row at once. Each lane sorts what it holds of the row, and lanes merge their
-   lists, two of which leave one with the larger half of both. */
+/* The few largest of a short row at once. Each lane sorts what it holds of the row, and lanes merge their lists, two of which leave one with
+   the larger half of both. A template as vector_blocks.h. */
+#ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_RANKS_H
+#define ENGINE_KERNELS_CPU_ISA_VECTOR_RANKS_H
+
+#include "engine/kernels/cpu/isa/vector_math.h"
+
+#if !defined(HAS_SHUFFLE) && (defined(__clang__) || __GNUC__ >= 12)
+#define HAS_SHUFFLE 1
+#endif
 
 typedef int32_t eight_orders __attribute__((vector_size(32), aligned(4), may_alias));
 /* x where it is above y, else y. */
@@ -129,3 +137,5 @@ VECTOR_INLINE void ranks_of_largest(const int32_t *orders, int last, int n, int6
         ranks_in_rounds(orders, last, n, ranks);
     }
 }
+
+#endif
