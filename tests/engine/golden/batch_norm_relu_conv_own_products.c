@@ -5,76 +5,84 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
     float *const b6 = buffers[2];
     for (int64_t task = first; task < last; task++) {
         const int64_t v1 = task;
-        held_f32 held0;
-        start_held_f32(&held0, 0);
-        for (int64_t v0 = 0; v0 < 4; v0++) {
-            for (int64_t lane = 0; lane < 768; lane += 64) {
+        float r0_0;
+        {
+            const int64_t v0 = 0;
+            float near0[16];
+            INDEPENDENT
+            for (int64_t l = 0; l < 16; l++) {
+                const int64_t v2 = 0 + l;
+                const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                near0[l] = t0;
+            }
+            r0_0 = near_mean_of_16_f32(near0) * 3.136000000e+03f;
+            r0_0 = fabsf(r0_0) <= 3.4028234e38f ? r0_0 : 0;
+        }
+        float exact0, exact2;
+        for (_Bool again = 0;; again = 1) {
+            const float t14 = r0_0 * 0.0003188775444868952f;
+            held_f32 held0;
+            start_held_f32(&held0, 0);
+            held_f32 held2;
+            start_held_f32(&held2, 0);
+            for (int64_t v0 = 0; v0 < 4; v0++) {
+                for (int64_t lane = 0; lane < 768; lane += 64) {
+                    {
+                        float taken0[64];
+                        float taken2[64];
+                        INDEPENDENT
+                        for (int64_t l = 0; l < 64; l++) {
+                            const int64_t v2 = lane + l;
+                            const float t0 = b0[50176 * v0 + 784 * v1 + v2];
+                            const float t15 = t0 - t14;
+                            const float t16 = t15 * t15;
+                            taken0[l] = t15;
+                            taken2[l] = t16;
+                        }
+                        add_held_f32(&held0, taken0, 64);
+                        add_held_f32(&held2, taken2, 64);
+                    }
+                }
                 {
                     float taken0[64];
-                    INDEPENDENT
                     for (int64_t l = 0; l < 64; l++) {
-                        const int64_t v2 = lane + l;
+                        taken0[l] = 0;
+                    }
+                    float taken2[64];
+                    for (int64_t l = 0; l < 64; l++) {
+                        taken2[l] = 0;
+                    }
+                    INDEPENDENT FEW
+                    for (int64_t l = 0; l < 16; l++) {
+                        const int64_t v2 = 768 + l;
                         const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                        taken0[l] = t0;
+                        const float t15 = t0 - t14;
+                        const float t16 = t15 * t15;
+                        taken0[l] = t15;
+                        taken2[l] = t16;
                     }
                     add_held_f32(&held0, taken0, 64);
-                }
-            }
-            {
-                float taken0[64];
-                for (int64_t l = 0; l < 64; l++) {
-                    taken0[l] = 0;
-                }
-                INDEPENDENT FEW
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v2 = 768 + l;
-                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    taken0[l] = t0;
-                }
-                add_held_f32(&held0, taken0, 64);
-            }
-        }
-        const float r0 = sum_of_held_f32(&held0);
-        const float t3 = r0 * 0.0003188775444868952f;
-        b5[v1] = t3;
-        held_f32 held2;
-        start_held_f32(&held2, 0);
-        for (int64_t v0 = 0; v0 < 4; v0++) {
-            for (int64_t lane = 0; lane < 768; lane += 64) {
-                {
-                    float taken2[64];
-                    INDEPENDENT
-                    for (int64_t l = 0; l < 64; l++) {
-                        const int64_t v2 = lane + l;
-                        const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                        const float t4 = t0 - t3;
-                        const float t5 = t4 * t4;
-                        taken2[l] = t5;
-                    }
                     add_held_f32(&held2, taken2, 64);
                 }
             }
-            {
-                float taken2[64];
-                for (int64_t l = 0; l < 64; l++) {
-                    taken2[l] = 0;
-                }
-                INDEPENDENT FEW
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v2 = 768 + l;
-                    const float t0 = b0[50176 * v0 + 784 * v1 + v2];
-                    const float t4 = t0 - t3;
-                    const float t5 = t4 * t4;
-                    taken2[l] = t5;
-                }
-                add_held_f32(&held2, taken2, 64);
+            const float r0 = sum_of_held_f32(&held0);
+            const float r2 = sum_of_held_f32(&held2);
+            exact0 = r0;
+            exact2 = r2;
+            if (again || !(!(exact0 * exact0 * 3.188775510e-04f <= 0.75f * exact2) && fabsf(exact0 + r0_0) <= 3.4028234e38f)) {
+                break;
             }
+            r0_0 += exact0;
         }
-        const float r2 = sum_of_held_f32(&held2);
-        const float t8 = r2 * 0.0003188775444868952f;
+        exact2 -= exact0 * exact0 * 3.188775510e-04f;
+        exact2 = exact2 < 0 ? 0 : exact2;
+        exact0 += r0_0;
+        const float t3 = exact0 * 0.0003188775444868952f;
+        const float t8 = exact2 * 0.0003188775444868952f;
         const float t10 = t8 + 9.999999747378752e-06f;
         const float t11 = __builtin_sqrtf(t10);
         const float t12 = 1.0f / t11;
+        b5[v1] = t3;
         b6[v1] = t12;
     }
     return 1;
