@@ -13,11 +13,14 @@
 typedef float block_vector __attribute__((vector_size(4 * BLOCK_LANES), aligned(4), may_alias));
 
 /* What the next panel is made of, which comes from afar: runs of `pieces` times 256 bytes, `stride` bytes apart. Every so many
-   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. */
+   inner steps a block of rows asks for a piece of it: four blocks of rows ask for all. Those behind them ask for the rows that are
+   multiplied then, where those are others: so many pieces, one behind the other. */
 #define STEPS_OF_PIECE 4
 typedef struct next_panel {
     const char *at;
     int64_t stride, pieces;
+    const char *rows;
+    int64_t row_pieces;
 } next_panel;
 
 /* Some rows of left times some vectors of columns of right (rows 64 apart), added to sums (rows 64 apart) or put there. `makes`:
@@ -43,7 +46,10 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int ma
         }
         if (next != 0 && k % STEPS_OF_PIECE == 0) {
             const int64_t p = piece + k / STEPS_OF_PIECE;
-            const char *const at = next->at + (next->pieces == 1 ? p * next->stride : p / 2 * next->stride + p % 2 * 256);
+            const int64_t of_rows = p - 4 * ((n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE);
+            const char *const at = of_rows >= 0        ? next->rows + 256 * of_rows
+                                   : next->pieces == 1 ? next->at + p * next->stride
+                                                       : next->at + p / 2 * next->stride + p % 2 * 256;
 #pragma GCC unroll 4
             for (int v = 0; v < 4; v++) {
                 __builtin_prefetch(at + 64 * v, 0, 2);
@@ -77,10 +83,11 @@ VECTOR_INLINE void multiply_rows(const int rows, const int vectors, const int ma
 VECTOR_INLINE void multiply_vectors(const int vectors, const float *left, int64_t left_stride, int64_t left_step, float *right,
                                     int64_t i, int64_t n_rows, int64_t n_inner, float *sums, int first, const next_panel *next) {
     const int64_t pieces = next != 0 ? (n_inner + STEPS_OF_PIECE - 1) / STEPS_OF_PIECE : 0;
+    const int64_t all = next != 0 ? 4 * pieces + next->row_pieces : 0;
     int64_t asked = 0;
     for (; i + 6 <= n_rows; i += 6) {
         multiply_rows(6, vectors, 0, left + left_stride * i, left_stride, left_step, 0, 0, right, n_inner, sums + 64 * i, first,
-                      asked < 4 * pieces ? next : 0, asked);
+                      asked < all ? next : 0, asked);
         asked += pieces;
     }
     if (i + 4 <= n_rows) {

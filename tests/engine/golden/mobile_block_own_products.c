@@ -35,7 +35,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             const next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1};
+                                     3136, 1, 0, 0};
             multiply_add(left_rows, 32, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
@@ -233,7 +233,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             }
             const next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)
                                      : first_column + 64 < 784 ? (const char *)(right_columns + 64 - 784 * first_inner) : (const char *)columns_behind,
-                                     3136, 1};
+                                     3136, 1, 0, 0};
             multiply_add(left_rows, 96, 1, right_columns, 784, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {

@@ -24,7 +24,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             }
             const next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
                                      : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
-                                     4096, 1};
+                                     4096, 1, 0, 0};
             multiply_add(left_rows, 512, 1, right_columns, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
@@ -67,7 +67,7 @@ _Bool kernel_1(void *const *buffers, int64_t first, int64_t last) {
             }
             const next_panel next = {first_inner + 128 < 512 ? (const char *)(right_columns + 131072)
                                      : first_column + 64 < 1024 ? (const char *)(right_columns + 64 - 1024 * first_inner) : 0,
-                                     4096, 1};
+                                     4096, 1, 0, 0};
             multiply_add(left_rows, 512, 1, right_columns, 1024, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
@@ -113,7 +113,7 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             }
             const next_panel next = {first_inner + 128 < 1024 ? (const char *)(right_columns + 65536)
                                      : first_column + 64 < 512 ? (const char *)(right_columns + 64 - 512 * first_inner) : 0,
-                                     2048, 1};
+                                     2048, 1, 0, 0};
             multiply_add(left_rows, 1024, 1, right_columns, 512, right, n_rows, n_inner, n_columns, sums, first_inner == 0, next.at != 0 ? &next : 0);
         }
         for (int64_t i = 0; i < n_rows; i++) {
