@@ -33,7 +33,7 @@ static bool count(void *context, int64_t from, int64_t to) {
 }
 
 /* Threads one after the other, as if each were late by all that the ones before take. Answers whether all went well. */
-static bool run_in_turn(int first, int threads, int64_t n, int64_t fails_at, int64_t *n_run) {
+static bool run_in_turn(bool in_pieces, int first, int threads, int64_t n, int64_t fails_at, int64_t *n_run) {
     static atomic_int times[MOST_TASKS];
     task_share shares[MOST_TEAM];
     bool good = true;
@@ -41,7 +41,7 @@ static bool run_in_turn(int first, int threads, int64_t n, int64_t fails_at, int
     task_shares_begin(shares, threads);
     for (int i = 0; i < threads; i++) {
         counted c = {times, fails_at, 0, 0};
-        good &= task_shares_run(shares, (first + i) % threads, threads, n, count, &c);
+        good &= task_shares_run(shares, in_pieces, (first + i) % threads, threads, n, count, &c);
         n_run[i] = c.n_run;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -55,7 +55,8 @@ static void each_is_run_once(void **state) {
     int64_t n_run[MOST_TEAM];
     for (int threads = 1; threads <= MOST_TEAM; threads++) {
         for (int64_t n = 0; n < MOST_TASKS; n += n < 40 ? 1 : 37) {
-            assert_true(run_in_turn((int)n % threads, threads, n, -1, n_run));
+            assert_true(run_in_turn(true, (int)n % threads, threads, n, -1, n_run));
+            assert_true(run_in_turn(false, (int)n % threads, threads, n, -1, n_run));
         }
     }
 }
@@ -63,16 +64,18 @@ static void each_is_run_once(void **state) {
 static void who_is_free_takes_from_the_late(void **state) {
     (void)state;
     int64_t n_run[MOST_TEAM];
-    assert_true(run_in_turn(0, 2, 256, -1, n_run));
+    assert_true(run_in_turn(true, 0, 2, 256, -1, n_run));
     assert_int_equal(n_run[0], 128 + 32); /* a quarter of the other's */
     assert_int_equal(n_run[1], 128 - 32);
+    assert_true(run_in_turn(false, 0, 2, 256, -1, n_run));
+    assert_int_equal(n_run[0], 128);
 }
 
 static void a_failure_is_told(void **state) {
     (void)state;
     int64_t n_run[MOST_TEAM];
     for (int64_t at = 0; at < 64; at++) {
-        assert_false(run_in_turn(1, 3, 64, at, n_run));
+        assert_false(run_in_turn(at % 2 == 0, 1, 3, 64, at, n_run));
     }
 }
 
@@ -86,7 +89,7 @@ static void a_team_shares(void **state) {
     {
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
         counted c = {times, -1, thread == 2 ? 20 : 0, 0};
-        (void)task_shares_run(shares, thread, threads, 256, count, &c);
+        (void)task_shares_run(shares, true, thread, threads, 256, count, &c);
         n_run[thread] = c.n_run;
     }
     int64_t all = n_run[0] + n_run[1] + n_run[2] + n_run[3];

@@ -261,7 +261,7 @@ static void many_reasons_are_counted_not_dropped(void **state) {
     arena a = {0};
     operators_group g;
     text out = {0};
-    static char reasons[12][16];
+    static char reasons[12][24];
     for (int i = 0; i < 12; i++) {
         snprintf(reasons[i], sizeof reasons[i], "reason %02d", i);
         for (int k = 0; k <= i % 3; k++) {

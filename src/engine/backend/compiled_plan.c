@@ -220,7 +220,9 @@ static bool run_range(void *context, int64_t from, int64_t to) {
 
 static bool run_kernel(const compiled_plan *p, const compiled_step *s) {
     int64_t n = s->n_tasks;
-    int threads = s->threads > 0 ? s->threads : parallel_threads(compiled_work(s->described));
+    const double work = compiled_work(s->described);
+    const bool in_pieces = work >= SHARE_LEAST_WORK;
+    int threads = s->threads > 0 ? s->threads : parallel_threads(work);
     threads = n < threads ? (int)n : threads;
     threads = p->n_shares < threads ? p->n_shares : threads; /* as many as have rooms */
     const bool shared = s->described->variants[s->variant].shared;
@@ -235,7 +237,7 @@ static bool run_kernel(const compiled_plan *p, const compiled_step *s) {
         parallel_enter(watch);
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
         tasks_run tasks = {s->kernel, s->n_rooms > 0 ? s->rooms[thread] : s->buffers};
-        good = shared ? run_shared(s, thread, team) : task_shares_run(p->shares, thread, team, n, run_range, &tasks);
+        good = shared ? run_shared(s, thread, team) : task_shares_run(p->shares, in_pieces, thread, team, n, run_range, &tasks);
         parallel_leave(watch);
     }
     return good;

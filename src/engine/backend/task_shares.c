@@ -40,8 +40,11 @@ void task_shares_begin(task_share *shares, int threads) {
     }
 }
 
-bool task_shares_run(task_share *shares, int thread, int threads, int64_t n, run_tasks run, void *context) {
+bool task_shares_run(task_share *shares, bool in_pieces, int thread, int threads, int64_t n, run_tasks run, void *context) {
     const range own = share_of(thread, threads, n);
+    if (!in_pieces) {
+        return own.from == own.to || run(context, own.from, own.to);
+    }
     bool good = own.from == pieces_from(own) || run(context, own.from, pieces_from(own));
     for (int i = 0; i < threads; i++) {
         const int other = (thread + i) % threads;
