@@ -103,6 +103,11 @@ static void what_surrounds_joins(void **state) {
         "%s = sum.dim_IntList(%v, [1], True)\n%w = div.Tensor(%v, %s)\n%l = mean.dim(%p, [0])\nreturn %w, %l, %p\n");
     add("graph lowest\n%x = input(T([33, 24], f32))\n%v, %_ = topk(%x, 3, 1, False)\n%s = sum.dim_IntList(%v, [1])\n"
         "%m, %at = max.dim(%v, 1)\nreturn %s, %m\n");
+    add("graph across\n%x = input(T([48, 300], f32))\n%t = t(%x)\n%v, %i = topk(%t, 3, 1)\n%w, %_ = topk(%t, 2, 1, False)\n"
+        "return %v, %i, %w\n");
+    add("graph beside\n%x = input(T([70, 32, 3], f32))\n%v, %i = topk(%x, 2, 1)\nreturn %v, %i\n");
+    add("graph two\n%x = input(T([90, 32], f32))\n%y = input(T([90, 32], f32))\n%v, %i = topk(%x, 2, 1)\n%w, %_ = topk(%y, 4, 1)\n"
+        "%m, %_2 = max.dim(%w, 1)\n%l, %_3 = topk(%x, 3, 1, False)\nreturn %v, %i, %w, %m, %l\n");
     add("graph all\n%x = input(T([33, 20], bf16))\n%v, %i = topk(%x, 2, 1)\n%s = sum.dim_IntList(%v, [1], True)\n"
         "%d = sub.Tensor(%x, %s)\nreturn %d, %i\n");
     add("graph only_places\n%x = input(T([13, 8], f32))\n%s = sigmoid(%x)\n%_, %i = topk(%s, 2, 1)\nreturn %i\n");

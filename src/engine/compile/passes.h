@@ -226,7 +226,9 @@ void drop_unread(compiler *c);
 void narrow_scans(compiler *c);
 /* Orders, splits and joins a kernel's loops and chooses the vector's, in one of several ways that the tuner can try. */
 bool arrange_loops(compiler *c, kernel *k, loop_choice choice);
-/* After it: the few largest of a short row are found in one phase. False when memory is out. */
+/* Phases by what waits for what, after kernels have changed; nothing waits for the root `guessed`, -1: there is no such. */
+void renumber_phases(kernel *k, int guessed);
+/* After loops are arranged: the few largest of a short row are found in one phase. False when memory is out. */
 bool join_ranks(compiler *c, kernel *k);
 /* The part of arranging loops that chooses the vector's variable and its lanes, once the others are in order. */
 void choose_vector(const compiler *c, kernel *k, loop_choice choice);

@@ -100,37 +100,22 @@ static bool asks_for_places(const kernel *k, int first, bool *wanted) {
     return false;
 }
 
-/* The phases of ranks number 1 and on are no more. */
-static int phase_after(int phase, int first, int n) {
-    return phase <= first ? phase : phase < first + n ? first + 1 : phase - (n - 1);
-}
-
 static void join(kernel *k, const int *ranked, int n, int orders) {
-    const int phase = k->roots[ranked[0]].phase;
     for (int i = 0; i < n; i++) {
         root *r = &k->roots[ranked[i]];
         r->ranks = n;
         r->rank = i;
         r->ranks_root = ranked[0];
         r->expr = orders;
-        r->phase = phase;
     }
-    for (int i = 0; i < k->n_exprs; i++) {
-        k->exprs[i].phase = phase_after(k->exprs[i].phase, phase, n);
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        root *r = &k->roots[i];
-        const bool comes_early = r->kind == ROOT_COLUMNS && r->phase < phase + n && k->exprs[r->expr].phase <= phase;
-        r->phase = r->phase > phase && comes_early ? phase : phase_after(r->phase, phase, n);
-    }
-    k->n_phases = phase_after(k->n_phases - 1, phase, n) + 1;
 }
 
 bool join_ranks(compiler *c, kernel *k) {
     if (k->is_product || k->has_frame || !k->has_classes || k->vector < 0 || !k->variables[k->vector].is_reduced || k->n_loops > 0 ||
-        k->lanes != k->variables[k->vector].size || k->lanes < LEAST_ROW || k->lanes > LONGEST_ROW) {
+        k->beside != 0 || k->turns_lines || k->lanes != k->variables[k->vector].size || k->lanes < LEAST_ROW || k->lanes > LONGEST_ROW) {
         return true;
     }
+    bool any = false;
     for (int i = 0; i < k->n_roots; i++) {
         int ranked[MOST_RANKS], n = 0;
         const int keys = k->roots[i].expr, orders = is_largest(&k->roots[i]) ? orders_of(k, keys) : -1;
@@ -147,6 +132,10 @@ bool join_ranks(compiler *c, kernel *k) {
         }
         join(k, ranked, n, orders);
         k->roots[i].ranks_places = asks_for_places(k, i, wanted);
+        any = true;
+    }
+    if (any) {
+        renumber_phases(k, -1);
     }
     return true;
 }

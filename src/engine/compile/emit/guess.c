@@ -128,25 +128,6 @@ static bool may_guess(const kernel *k, int largest, shift *all) {
     return any;
 }
 
-/* What waits for one root's result no longer does. */
-static void renumber_phases(kernel *k, int largest) {
-    k->n_phases = 1;
-    for (int i = 0; i < k->n_exprs; i++) {
-        expr *e = &k->exprs[i];
-        int reads[EXPR_MAX_READS], n = expr_reads(k, e, reads);
-        e->phase = e->kind == EXPR_RESULT ? k->exprs[k->roots[e->root].expr].phase + (e->root != largest) : 0;
-        for (int r = 0; r < n; r++) {
-            e->phase = k->exprs[reads[r]].phase > e->phase ? k->exprs[reads[r]].phase : e->phase;
-        }
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        root *r = &k->roots[i];
-        r->phase = k->exprs[r->expr].phase;
-        k->n_phases = r->phase + 1 > k->n_phases ? r->phase + 1 : k->n_phases;
-    }
-    columns_come_last(k);
-}
-
 /* Whether nothing in this root's phase may not be done again. */
 static bool may_redo(const kernel *k, int guessed) {
     for (int i = 0; i < k->n_roots; i++) {
