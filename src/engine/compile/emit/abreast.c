@@ -10,8 +10,7 @@
 #include <string.h>
 
 /* Of rows of up to 64 elements four at a time, of longer ones two: softmax of rows of 64 takes 0.7 of the time so, of 256 0.9, layer norm
-   0.8 and 0.8, softmax of 64 with the four largest of them 0.5. With one number to wait for, as in a softmax's gradient, nothing is won
-   (two cores of a Zen 4, 2026-11). */
+   0.8 and 0.8. With one number to wait for, as in a softmax's gradient, nothing is won (two cores of a Zen 4, 2026-11). */
 enum { LEAST_ROW = 16, SHORT_ROW = 64, LONGEST_ROW = 512, MOST_ABREAST = 4, LEAST_PHASES = 3 };
 /* Where there is more to build than to gain. */
 enum { LEAST_GROUPS = 4, MOST_EXPRS = 128 };
