@@ -246,6 +246,11 @@ static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_su
             if (!expr_make_data(c, k, bounds[kept].at, guard)) {
                 return -1;
             }
+            if (high < bounds[kept].low || low > bounds[kept].high) { /* nowhere, wherever the others hold: nothing is read for them */
+                bounds[0] = (view_bound){.at = index_constant(0), .low = 1, .high = 0};
+                kept = 1;
+                break;
+            }
             kept += low < bounds[kept].low || high > bounds[kept].high;
         }
         expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = guard};
