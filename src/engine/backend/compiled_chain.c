@@ -151,7 +151,8 @@ status compiled_run_chain(compiled_plan *p, int index, error *err) {
         {
             parallel_enter(watch);
             const int thread = omp_get_thread_num();
-            good = task_shares_run(p->shares, work >= SHARE_LEAST_WORK, thread, omp_get_num_threads(), h->parts, run_parts, &(parts_run){p, index, thread});
+            parts_run parts = {p, index, thread};
+            good = task_shares_run(p->shares, work >= SHARE_LEAST_WORK, thread, omp_get_num_threads(), h->parts, run_parts, &parts);
             parallel_leave(watch);
         }
     }

@@ -2,14 +2,16 @@
 /* Shares of tasks, the end of each in pieces that other threads may take. */
 #include "engine/backend/task_shares.h"
 
+#include "engine/kernels/cpu/parallel.h"
+
 typedef struct range {
     int64_t from, to;
 } range;
 
 static range share_of(int thread, int threads, int64_t n) {
-    const int64_t each = n / threads, more = n % threads;
-    const int64_t from = thread * each + (thread < more ? thread : more);
-    return (range){from, from + each + (thread < more)};
+    range r;
+    parallel_share_of(n, 1, thread, threads, &r.from, &r.to);
+    return r;
 }
 
 /* Where the pieces of a share begin. */
@@ -24,11 +26,9 @@ static range piece_of(range share, int piece) {
 
 static bool take_pieces(task_share *share, range all, run_tasks run, void *context) {
     bool good = true;
-    for (int piece; (piece = atomic_load_explicit(&share->taken, memory_order_relaxed)) < SHARE_PIECES;) {
-        if (!atomic_compare_exchange_strong_explicit(&share->taken, &piece, piece + 1, memory_order_relaxed, memory_order_relaxed)) {
-            continue;
-        }
-        const range r = piece_of(all, piece);
+    while (atomic_load_explicit(&share->taken, memory_order_relaxed) < SHARE_PIECES) {
+        const int piece = atomic_fetch_add_explicit(&share->taken, 1, memory_order_relaxed);
+        const range r = piece < SHARE_PIECES ? piece_of(all, piece) : (range){0, 0}; /* another was quicker */
         good &= r.from == r.to || run(context, r.from, r.to);
     }
     return good;

@@ -69,32 +69,31 @@ static void want(const kernel *k, int i, bool *wanted) {
     }
 }
 
+/* Whether expression i is one of the ranks that root `first` finds. */
+static bool is_rank_of(const kernel *k, int i, int first) {
+    const root *r = k->exprs[i].kind == EXPR_RESULT ? &k->roots[k->exprs[i].root] : NULL;
+    return r != NULL && r->ranks > 0 && r->ranks_root == first;
+}
+
 /* Whether a place in the ranks is asked for: by anything but what takes the upper half. */
 static bool asks_for_places(const kernel *k, int first, bool *wanted) {
+    int reads[EXPR_MAX_READS];
     for (int i = 0; i < k->n_roots; i++) {
-        int reads[EXPR_MAX_READS];
-        want(k, k->roots[i].expr, wanted);
-        for (int r = index_reads(k, k->roots[i].at, -1, reads, 0) - 1; r >= 0; r--) {
-            want(k, reads[r], wanted);
+        const root *r = &k->roots[i];
+        want(k, r->expr, wanted);
+        for (int n = index_reads(k, r->at, -1, reads, 0) - 1; n >= 0; n--) {
+            want(k, reads[n], wanted);
         }
-        if (k->roots[i].ranks > 0 && k->roots[i].ranks_root == first && k->roots[i].buffer >= 0) {
+        if (is_rank_of(k, r->expr, first) || (r->ranks > 0 && r->ranks_root == first && r->buffer >= 0)) {
             return true;
         }
     }
     for (int i = 0; i < k->n_exprs; i++) {
-        int reads[EXPR_MAX_READS];
         const bool takes_order = is_map(k, i, FN_SHIFT_RIGHT) && is_number(k, k->exprs[i].sources[1], ORDER_BITS);
-        for (int r = wanted[i] && !takes_order ? expr_reads(k, &k->exprs[i], reads) - 1 : -1; r >= 0; r--) {
-            const expr *e = &k->exprs[reads[r]];
-            if (e->kind == EXPR_RESULT && k->roots[e->root].ranks > 0 && k->roots[e->root].ranks_root == first) {
+        for (int n = wanted[i] && !takes_order ? expr_reads(k, &k->exprs[i], reads) - 1 : -1; n >= 0; n--) {
+            if (is_rank_of(k, reads[n], first)) {
                 return true;
             }
-        }
-    }
-    for (int i = 0; i < k->n_roots; i++) {
-        const expr *e = &k->exprs[k->roots[i].expr];
-        if (e->kind == EXPR_RESULT && k->roots[e->root].ranks > 0 && k->roots[e->root].ranks_root == first) {
-            return true;
         }
     }
     return false;

@@ -326,9 +326,9 @@ static void emit_next(emitter *m) {
               PRODUCT_COLUMNS, columns, column * PRODUCT_COLUMNS, step, goes_on ? "(const char *)columns_behind" : "0");
     const int64_t behind = goes_on ? rows_behind(m) : 0;
     if (behind > 0) {
-        emit_line(m, "                         %lld, %d, first_column + %d < %lld ? 0 : (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld};",
-                  4 * (inward ? column : step), inward ? 2 : 1, PRODUCT_COLUMNS, columns,
-                  (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns, (long long)behind);
+        emit_line(m, "                         %lld, %d, (const char *)(left_rows + %lld), first_column + %d < %lld ? 0 : %lld};",
+                  4 * (inward ? column : step), inward ? 2 : 1, (long long)(m->k->variables[p->row].size * inner), PRODUCT_COLUMNS, columns,
+                  (long long)behind);
     } else {
         emit_line(m, "                         %lld, %d, 0, 0};", 4 * (inward ? column : step), inward ? 2 : 1);
     }

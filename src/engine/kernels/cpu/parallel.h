@@ -22,13 +22,17 @@ static inline int parallel_threads(double bytes) {
     return useful < most ? (int)useful : most;
 }
 
-/* The part [*from, *to) of n items, in multiples of grain, that falls to this thread of the running team. */
-static inline void parallel_share(int64_t n, int64_t grain, int64_t *from, int64_t *to) {
-    int64_t threads = omp_get_num_threads(), self = omp_get_thread_num();
+/* The part [*from, *to) of n items, in multiples of grain, that falls to thread `self` of so many. */
+static inline void parallel_share_of(int64_t n, int64_t grain, int64_t self, int64_t threads, int64_t *from, int64_t *to) {
     int64_t grains = (n + grain - 1) / grain;
     int64_t first = grains * self / threads, last = grains * (self + 1) / threads;
     *from = first * grain < n ? first * grain : n;
     *to = last * grain < n ? last * grain : n;
+}
+
+/* The same of this thread of the running team. */
+static inline void parallel_share(int64_t n, int64_t grain, int64_t *from, int64_t *to) {
+    parallel_share_of(n, grain, omp_get_thread_num(), omp_get_num_threads(), from, to);
 }
 
 /* What one thread's work space of so many bytes takes where threads' lie side by side: whole lines of memory, in pairs, as they

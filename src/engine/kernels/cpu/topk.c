@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A few of lines that fit a few registers: all at once, of several lines. Few of not so many: the largest of all, as often as asked for. Else what may be among the k largest is collected; whenever the room
-   is full, a radix selection leaves the k largest, and only larger ones come in from then on. At last they are sorted. All give equal
-   keys by place. */
+/* A few of lines that fit a few registers: all at once, of several lines. Few of not so many: the largest of all, as often as asked for.
+   Else what may be among the k largest is collected; whenever the room is full, a radix selection leaves the k largest, and only larger
+   ones come in from then on. At last they are sorted. All give equal keys by place. */
 #include "engine/kernels/cpu/topk.h"
 
 #include "engine/kernels/cpu/isa/topk_loops.h"
