@@ -18,6 +18,7 @@ extern const char compile_prelude_winograd[];
 extern const char compile_vector_math[], compile_vector_doubles[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
+extern const char compile_vector_angles[];
 extern const char compile_vector_root[];
 extern const char compile_vector_pow[];
 extern const char compile_vector_ranks[];
@@ -153,8 +154,8 @@ static const char *const block_forms[FN_COUNT][3] = {
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_EXPM1] = {NULL, "expm1_block_halves", "expm1_block_halves"},
     [FN_LOG2] = {"log2_block_f32", "log2_block_halves", "log2_block_halves"},
-    [FN_SIN] = {NULL, "sin_block_f16", "sin_block_bf16"},
-    [FN_COS] = {NULL, "cos_block_f16", "cos_block_bf16"},
+    [FN_SIN] = {"sin_block_f32", "sin_block_f16", "sin_block_bf16"},
+    [FN_COS] = {"cos_block_f32", "cos_block_f16", "cos_block_bf16"},
     [FN_SIGMOID] = {"sigmoid_block_f32", "sigmoid_block_f16", "sigmoid_block_bf16"},
     [FN_TANH] = {"tanh_block_f32", "tanh_block_f16", "tanh_block_bf16"},
     [FN_ERF] = {"erf_block_f32", "erf_block_f16", "erf_block_bf16"},
@@ -450,6 +451,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_vector_root, list, n);
     n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);
+    n = paragraphs_of(compile_vector_angles, list, n);
     n = paragraphs_of(compile_vector_normal, list, n);
     n = paragraphs_of(compile_vector_half_normal, list, n);
     n = paragraphs_of(compile_vector_half_functions, list, n);

@@ -3,6 +3,7 @@
    looked through first, while it is brought into L1 for what follows; one that has such an argument goes another way. The including file
    defines `elem`, real_abs, real_turned(x, y), which is x with its sign turned where y is negative, and
      OF_ELEM(name)     what the C library calls a function for it,
+     ANGLES_BY_LANES   whether its loops of angles stand elsewhere,
      ANGLES_MOST       up to which real_sin and real_cos hold,
      QUOTIENTS_MOST    2^(digits - 4),
      DIVISORS_MOST     well within the range of `elem`, as is 1 over it,
@@ -22,6 +23,7 @@ ALWAYS_INLINE pointwise_chunk block_of(const pointwise_chunk *c, int64_t from, b
 
 /* --- angles --- */
 
+#if !ANGLES_BY_LANES
 static bool angles_fit(const elem *x, int64_t n) {
     int fits = 1;
 #pragma omp simd reduction(& : fits)
@@ -53,6 +55,7 @@ static void sin_loop(const pointwise_chunk *c) {
 static void cos_loop(const pointwise_chunk *c) {
     of_angles(c, real_cos, OF_ELEM(cos));
 }
+#endif
 
 /* --- quotients --- */
 

@@ -8,6 +8,7 @@ typedef float elem;
 #include "device/caches.h"
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
+#include "engine/kernels/cpu/isa/vector_angles.h"
 #include "engine/kernels/cpu/isa/vector_erf.h"
 #include "engine/kernels/cpu/isa/vector_gelu.h"
 #include "engine/kernels/cpu/isa/vector_root.h"
@@ -28,6 +29,7 @@ ALWAYS_INLINE elem real_turned(elem x, elem y) {
 }
 
 #define OF_ELEM(name) name##f
+#define ANGLES_BY_LANES GELU_BY_TABLE
 #define ANGLES_MOST TRIGONOMETRY_LIMIT
 #define QUOTIENTS_MOST 0x1p20f
 #define DIVISORS_MOST 0x1p100f

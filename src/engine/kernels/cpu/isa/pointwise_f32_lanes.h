@@ -30,10 +30,12 @@ ALWAYS_INLINE void store_block(elem *out, const wide_four *made) {
     }
 }
 
-/* What becomes of 16 elements, and of 64 where that is a way of its own and not NULL. */
+/* What becomes of 16 elements, and of 64 where that is a way of its own and not NULL; or, if that is not NULL, of so many times 16. */
 typedef struct unary_way {
     __m512 (*one)(__m512 x);
     wide_four (*four)(wide_four x);
+    void (*many)(wide_f32 *x, int count, lane_numbers p);
+    lane_numbers p;
 } unary_way;
 
 ALWAYS_INLINE wide_four unary_four(const elem *x, unary_way f) {
@@ -41,10 +43,23 @@ ALWAYS_INLINE wide_four unary_four(const elem *x, unary_way f) {
     if (f.four != NULL) {
         return f.four(made);
     }
+    if (f.many != NULL) {
+        f.many(made.v, IN_FOUR, f.p);
+        return made;
+    }
     for (int k = 0; k < IN_FOUR; k++) {
         made.v[k] = (wide_f32)f.one((__m512)made.v[k]);
     }
     return made;
+}
+
+ALWAYS_INLINE __m512 unary_one(__m512 x, unary_way f) {
+    if (f.many != NULL) {
+        wide_f32 made = (wide_f32)x;
+        f.many(&made, 1, f.p);
+        return (__m512)made;
+    }
+    return f.one(x);
 }
 
 /* A block is made before any of it is stored: on Zen 4 loads wait for stores past the caches. */
@@ -57,15 +72,15 @@ ALWAYS_INLINE void unary_by(const pointwise_chunk *c, unary_way f) {
         wide_four made = unary_four(x + at, f);
         store_block(out + at, &made);
     }
-    for (; f.four != NULL && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
+    for (; (f.four != NULL || f.many != NULL) && at + STREAM_BLOCK <= c->n; at += STREAM_BLOCK) {
         four_to(out + at, unary_four(x + at, f), STREAM_BLOCK);
     }
     for (; at + GELU_LANES <= c->n; at += GELU_LANES) {
-        _mm512_storeu_ps(out + at, f.one(_mm512_loadu_ps(x + at)));
+        _mm512_storeu_ps(out + at, unary_one(_mm512_loadu_ps(x + at), f));
     }
     if (at < c->n) {
         __mmask16 rest = (__mmask16)((1u << (c->n - at)) - 1);
-        _mm512_mask_storeu_ps(out + at, rest, f.one(_mm512_maskz_loadu_ps(rest, x + at)));
+        _mm512_mask_storeu_ps(out + at, rest, unary_one(_mm512_maskz_loadu_ps(rest, x + at), f));
     }
 }
 
@@ -116,7 +131,7 @@ ALWAYS_INLINE void binary_lanes(const pointwise_chunk *c, __m512 (*f)(__m512 x, 
 }
 
 static void real_gelu_loop(const pointwise_chunk *c) {
-    unary_by(c, (unary_way){gelu_by_table, four_gelu});
+    unary_by(c, (unary_way){.one = gelu_by_table, .four = four_gelu});
 }
 
 ALWAYS_INLINE __m512 root_lanes(__m512 x) {
@@ -144,27 +159,56 @@ static void reciprocal_root_loop(const pointwise_chunk *c) {
     unary_lanes(c, reciprocal_root_lanes);
 }
 
-ALWAYS_INLINE __m512 erf_lanes(__m512 x) {
-    wide_f32 made = (wide_f32)x;
-    erf_of(&made, 1);
-    return (__m512)made;
-}
-
-ALWAYS_INLINE wide_four four_erf(wide_four x) {
-    erf_of(x.v, IN_FOUR);
-    return x;
+ALWAYS_INLINE void erf_lanes(wide_f32 *x, int count, lane_numbers unused) {
+    (void)unused;
+    erf_of(x, count);
 }
 
 static void real_erf_loop(const pointwise_chunk *c) {
-    unary_by(c, (unary_way){erf_lanes, four_erf});
+    unary_by(c, (unary_way){.many = erf_lanes});
 }
 
-ALWAYS_INLINE __m512 tanh_lanes(__m512 x) {
-    return (__m512)wide_tanh((wide_f32)x);
+ALWAYS_INLINE void tanh_lanes(wide_f32 *x, int count, lane_numbers unused) {
+    (void)unused;
+    tanh_of(x, count);
 }
 
 static void real_tanh_loop(const pointwise_chunk *c) {
-    unary_lanes(c, tanh_lanes);
+    unary_by(c, (unary_way){.many = tanh_lanes});
+}
+
+ALWAYS_INLINE __m512 few_angles(__m512 x, int cosine) {
+    wide_four made = {{(wide_f32)x}};
+    if (__builtin_expect(four_any_beyond(made, TRIGONOMETRY_LIMIT), 0)) {
+        large_angles(&made, GELU_LANES, cosine);
+    } else {
+        angles_of(made.v, 1, cosine);
+    }
+    return (__m512)made.v[0];
+}
+
+ALWAYS_INLINE __m512 sin_lanes(__m512 x) {
+    return few_angles(x, 0);
+}
+
+ALWAYS_INLINE wide_four four_sin(wide_four x) {
+    return four_angles(x, 0);
+}
+
+static void sin_loop(const pointwise_chunk *c) {
+    unary_by(c, (unary_way){.one = sin_lanes, .four = four_sin});
+}
+
+ALWAYS_INLINE __m512 cos_lanes(__m512 x) {
+    return few_angles(x, 1);
+}
+
+ALWAYS_INLINE wide_four four_cos(wide_four x) {
+    return four_angles(x, 1);
+}
+
+static void cos_loop(const pointwise_chunk *c) {
+    unary_by(c, (unary_way){.one = cos_lanes, .four = four_cos});
 }
 
 ALWAYS_INLINE __m512 log2_lanes(__m512 x) {
@@ -210,6 +254,93 @@ ALWAYS_INLINE __m512 gelu_tanh_lanes(__m512 x) {
 
 static void gelu_tanh_loop(const pointwise_chunk *c) {
     unary_lanes(c, gelu_tanh_lanes);
+}
+
+/* 1 - exp(-s) of s >= 0, by tables as tanh: 4 intervals of each octave of s + 1.25, 16 from 0 to 17.4, from where on it is 1. Of what is below
+   0 anything. 1.3 ulp. */
+ALWAYS_INLINE void left_by_exp(wide_f32 *s, int count) {
+    static const float centre[16] __attribute__((aligned(64))) = {
+        0x1.00587ap+0f, 0x1.7f51acp+0f, 0x1.ffdd44p+0f, 0x1.3fb2fep+1f, 0x1.a0bc16p+1f, 0x1.103958p+2f, 0x1.5010b6p+2f,
+        0x1.8fe282p+2f, 0x1.ef3238p+2f, 0x1.37e718p+3f, 0x1.781648p+3f, 0x1.b7d85ap+3f, 0x1.00dc5ep+4f, 0x0p+0f,
+        0x1.7fdc9cp-2f, 0x1.4037b4p-1f
+    };
+    static const float terms[6][16] __attribute__((aligned(64))) = {
+        {
+            0x1.43e65cp-1f, 0x1.8d73fcp-1f, 0x1.baabeep-1f, 0x1.d5dfa4p-1f, 0x1.ec42ep-1f, 0x1.f8b8e4p-1f, 0x1.fd50e6p-1f,
+            0x1.ff0284p-1f, 0x1.ffc6d4p-1f, 0x1.fff856p-1f, 0x1.fffef8p-1f, 0x1.ffffdcp-1f, 0x1.fffffcp-1f, 0x0p+0f,
+            0x1.401eeap-2f, 0x1.dc200cp-2f
+        },
+        {
+            0x1.78334ap-2f, 0x1.ca301p-3f, 0x1.155048p-3f, 0x1.5102ep-4f, 0x1.3bd216p-5f, 0x1.d1c718p-7f, 0x1.578d0cp-8f,
+            0x1.faf80ap-10f, 0x1.c9619ap-12f, 0x1.ea833cp-15f, 0x1.0802c2p-17f, 0x1.2001cp-20f, 0x1.ca04b2p-24f, 0x1p+0f,
+            0x1.5ff08cp-1f, 0x1.11effap-1f
+        },
+        {
+            -0x1.7832dcp-3f, -0x1.ca2f88p-4f, -0x1.154ff4p-4f, -0x1.510286p-5f, -0x1.3bcbecp-6f, -0x1.d1be0ep-8f,
+            -0x1.57866p-9f, -0x1.faedfap-11f, -0x1.c8d082p-13f, -0x1.e9e5f2p-16f, -0x1.07b408p-18f, -0x1.1fa5ccp-21f,
+            0x1.f7df9ap-29f, -0x1.ffffe8p-2f, -0x1.5ff086p-2f, -0x1.11eff4p-2f
+        },
+        {
+            0x1.f595c8p-5f, 0x1.317544p-5f, 0x1.71bffep-6f, 0x1.c1595p-7f, 0x1.a5062ap-8f, 0x1.367a8p-9f, 0x1.ca066p-11f,
+            0x1.51f54p-12f, 0x1.30b388p-14f, 0x1.469eaap-17f, 0x1.5f827ap-20f, 0x1.7f9668p-23f, 0x1.19798p-26f,
+            0x1.554e1ap-3f, 0x1.d538c4p-4f, 0x1.6d3ff8p-4f
+        },
+        {
+            -0x1.f705eep-7f, -0x1.325622p-7f, -0x1.72d1eap-8f, -0x1.c29bdp-9f, -0x1.a9ff92p-10f, -0x1.3a2294p-11f,
+            -0x1.cf68e6p-13f, -0x1.55f2p-14f, -0x1.3f535cp-16f, -0x1.5679cp-19f, -0x1.70565cp-22f, -0x1.9228aap-25f,
+            -0x1.3f4f0ap-25f, -0x1.53f7cap-5f, -0x1.d58f3ep-6f, -0x1.6d864p-6f
+        },
+        {
+            0x1.9508p-9f, 0x1.e975f6p-10f, 0x1.289b9ep-10f, 0x1.67bb26p-11f, 0x1.571b18p-12f, 0x1.f887bcp-14f,
+            0x1.731744p-15f, 0x1.11107p-16f, 0x1.f85bcep-19f, 0x1.1104f2p-21f, 0x1.277614p-24f, 0x1.40073p-27f,
+            0x1.569422p-29f, 0x1.ed7a94p-8f, 0x1.90d726p-8f, 0x1.245ccep-8f
+        },
+    };
+    wide_f32 places[IN_FOUR], t[IN_FOUR];
+    for (int i = 0; i < count; i++) {
+        wide_f32 size = wide_smaller(17.4f, s[i]);
+        places[i] = (wide_f32)((wide_i32)(size + 1.25f) >> 21);
+        t[i] = size - wide_look_up_16(centre, (wide_i32)places[i]);
+    }
+    polynomials_16(s, terms, 5, places, t, count);
+}
+
+/* a: the negative coefficient, turned round, b: the positive one, c: the input scale, turned round. */
+ALWAYS_INLINE void elu_lanes(wide_f32 *x, int count, lane_numbers p) {
+    wide_f32 s[IN_FOUR];
+    for (int i = 0; i < count; i++) {
+        s[i] = x[i] * (wide_f32)p.c;
+    }
+    left_by_exp(s, count);
+    for (int i = 0; i < count; i++) {
+        __mmask16 below = _mm512_cmp_ps_mask((__m512)x[i], _mm512_setzero_ps(), _CMP_LE_OQ);
+        x[i] = (wide_f32)_mm512_mask_mul_ps(_mm512_mul_ps((__m512)x[i], p.b), below, (__m512)s[i], p.a);
+    }
+}
+
+/* The same where b is 1 and c is -1. */
+ALWAYS_INLINE void plain_elu_lanes(wide_f32 *x, int count, lane_numbers p) {
+    wide_f32 s[IN_FOUR];
+    for (int i = 0; i < count; i++) {
+        s[i] = -x[i];
+    }
+    left_by_exp(s, count);
+    for (int i = 0; i < count; i++) {
+        __mmask16 below = _mm512_cmp_ps_mask((__m512)x[i], _mm512_setzero_ps(), _CMP_LE_OQ);
+        x[i] = (wide_f32)_mm512_mask_mul_ps((__m512)x[i], below, (__m512)s[i], p.a);
+    }
+}
+
+/* Not where what is below 0 grows. */
+static bool elu_by_lanes(const pointwise_chunk *c) {
+    const float negative = (float)c->s[0].f, positive = (float)c->s[1].f, input_scale = (float)c->s[2].f;
+    lane_numbers p = {_mm512_set1_ps(-negative), _mm512_set1_ps(positive), _mm512_set1_ps(-input_scale)};
+    if (input_scale == 1 && positive == 1) {
+        unary_by(c, (unary_way){.many = plain_elu_lanes, .p = p});
+    } else if (input_scale >= 0) {
+        unary_by(c, (unary_way){.many = elu_lanes, .p = p});
+    }
+    return input_scale >= 0;
 }
 
 /* --- gradients --- */

@@ -81,6 +81,7 @@ ALWAYS_INLINE elem real_turned(elem x, elem y) {
 }
 
 #define OF_ELEM(name) name
+#define ANGLES_BY_LANES 0
 #define ANGLES_MOST TRIGONOMETRY_LIMIT_F64
 #define QUOTIENTS_MOST 0x1p49
 #define DIVISORS_MOST 0x1p900

@@ -48,6 +48,11 @@ static void real_log2_loop(const pointwise_chunk *c) {
 static void real_tanh_loop(const pointwise_chunk *c) {
     unary(c, real_tanh);
 }
+
+static bool elu_by_lanes(const pointwise_chunk *c) {
+    (void)c;
+    return false;
+}
 #endif
 
 static void real_floor_loop(const pointwise_chunk *c) {
@@ -159,7 +164,9 @@ static void clamp_loop(const pointwise_chunk *c) {
 }
 
 static void elu_loop(const pointwise_chunk *c) {
-    unary_with(c, elu, (elem)c->s[0].f, (elem)c->s[1].f, (elem)c->s[2].f);
+    if (!elu_by_lanes(c)) {
+        unary_with(c, elu, (elem)c->s[0].f, (elem)c->s[1].f, (elem)c->s[2].f);
+    }
 }
 
 static void hardtanh_loop(const pointwise_chunk *c) {

@@ -34,15 +34,7 @@ VECTOR_INLINE pow_pair pow_elements(const float *from, int n) {
 }
 #endif
 
-/* a b + c, rounded once, whatever the compiler is told. */
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_f32 wide_fused(wide_f32 a, wide_f32 b, wide_f32 c) {
-    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
-    return c;
-}
-#endif
-
-/* a b - c likewise. */
+/* a b - c, rounded once, whatever the compiler is told. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_f32 wide_fused_less(wide_f32 a, wide_f32 b, wide_f32 c) {
     __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(c));
