@@ -6,35 +6,38 @@
 
 #include "engine/kernels/cpu/isa/vector_halves.h"
 
-/* As half_turns_fused and sine_of_rest, whose numbers these are; registers go through each step together. */
+/* As half_turns_fused and sine_of_rest, whose numbers these are; registers go through each step together. A cosine's turns are one more than
+   what is shifted says, for which its sine is turned round. */
 #if defined(__AVX512F__)
 VECTOR_INLINE void angles_of(wide_f32 *x, int count, int cosine) {
     wide_u32 turn[IN_FOUR];
     wide_f32 rest[IN_FOUR], square[IN_FOUR], value[IN_FOUR];
+    const float round = cosine ? -1 : 1;
     for (int i = 0; i < count; i++) {
         wide_f32 size = cosine ? x[i] : wide_size(x[i]);
         wide_f32 shifted = wide_fused(size, wide_of(0x1.45f306p-2f), wide_of(cosine ? -0.5f : ROUND_MAGIC_F32));
         shifted = cosine ? shifted + ROUND_MAGIC_F32 : shifted;
         wide_f32 turns = cosine ? shifted - ROUND_MAGIC_F32 + 0.5f : shifted - ROUND_MAGIC_F32;
-        turn[i] = (wide_u32)shifted + (uint32_t)cosine;
+        turn[i] = (wide_u32)shifted;
         rest[i] = wide_fused(turns, wide_of(-0x1.921fb4p+1f), size);
         rest[i] = wide_fused(turns, wide_of(-0x1.4442dp-23f), rest[i]);
         rest[i] = wide_fused(turns, wide_of(-0x1.846988p-47f), rest[i]);
     }
     for (int i = 0; i < count; i++) {
         square[i] = rest[i] * rest[i];
-        value[i] = square[i] * 0x1.5dc902p-19f - 0x1.9f70fp-13f;
+        value[i] = square[i] * (round * 0x1.5dc902p-19f) - round * 0x1.9f70fp-13f;
     }
     for (int i = 0; i < count; i++) {
-        value[i] = value[i] * square[i] + 0x1.110edap-7f;
+        value[i] = value[i] * square[i] + round * 0x1.110edap-7f;
     }
     for (int i = 0; i < count; i++) {
-        value[i] = value[i] * square[i] - 0x1.55554cp-3f;
+        value[i] = value[i] * square[i] - round * 0x1.55554cp-3f;
         square[i] = square[i] * rest[i];
     }
     for (int i = 0; i < count; i++) {
+        wide_f32 made = cosine ? value[i] * square[i] - rest[i] : value[i] * square[i] + rest[i];
         wide_u32 sign = cosine ? turn[i] << 31 : (turn[i] << 31 ^ (wide_u32)x[i]) & 0x80000000u;
-        x[i] = (wide_f32)((wide_u32)(value[i] * square[i] + rest[i]) ^ sign);
+        x[i] = (wide_f32)((wide_u32)made ^ sign);
     }
 }
 #endif

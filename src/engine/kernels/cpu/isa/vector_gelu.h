@@ -22,6 +22,13 @@ static inline __attribute__((always_inline)) __m512 gelu_by_table(__m512 x) {
     return _mm512_fnmadd_ps(_mm512_mul_ps(factor, root), _mm512_mul_ps(root, root), above);
 }
 
+/* The size, or what it is to be at most. The target is an operand, which has to be waited for anyway: see above. */
+static inline __attribute__((always_inline)) wide_f32 near_size(wide_f32 x) {
+    enum { SMALLER_SIZE_UNSIGNED = 10 };
+    __asm__("vrangeps %2, %1, %0, %0" : "+v"(x) : "v"(wide_of(MOST_NEAR)), "i"(SMALLER_SIZE_UNSIGNED));
+    return x;
+}
+
 static void far_gelu(wide_four *x) __attribute__((noinline));
 static void far_gelu(wide_four *x) {
     for (int k = 0; k < IN_FOUR; k++) {
@@ -30,7 +37,7 @@ static void far_gelu(wide_four *x) {
 }
 
 /* The same where none is far below 0, as most are not. Sizes beyond the table count as its end, of which nothing is left beside them.
-   Maximum and minimum are of whole numbers, which any pipe takes: floats below 0 are below it and, without a sign, above all others. */
+   The maximum is of whole numbers, which any pipe takes: floats below 0 are below it. */
 static inline __attribute__((always_inline)) wide_four four_gelu(wide_four x) {
     if (__builtin_expect(four_any_below(x, -MOST_NEAR), 0)) {
         wide_four far = x;
@@ -40,7 +47,7 @@ static inline __attribute__((always_inline)) wide_four four_gelu(wide_four x) {
     wide_four size;
     wide_f32 tails[IN_FOUR];
     for (int k = 0; k < IN_FOUR; k++) {
-        size.v[k] = (wide_f32)_mm512_min_epu32((__m512i)wide_size(x.v[k]), (__m512i)wide_of(MOST_NEAR));
+        size.v[k] = near_size(x.v[k]);
     }
     near_tails(tails, &size);
     for (int k = 0; k < IN_FOUR; k++) {

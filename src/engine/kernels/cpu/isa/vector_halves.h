@@ -26,13 +26,12 @@ VECTOR_INLINE int four_any_below(wide_four x, float bound) {
 /* Whether the size of any is above a positive number. NaN may count among them. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE int four_any_beyond(wide_four x, float bound) {
-    wide_u32 most = (wide_u32)x.v[0] + (wide_u32)x.v[0]; /* doubled, bits have no sign */
-    wide_u32 least = (wide_u32)wide_of(bound);
+    wide_f32 most = wide_size(x.v[0]);
     uint16_t some;
     for (int k = 1; k < IN_FOUR; k++) {
-        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"((wide_u32)x.v[k] + (wide_u32)x.v[k]));
+        __asm__("vpmaxud %1, %0, %0" : "+v"(most) : "v"(wide_size(x.v[k])));
     }
-    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(least + least));
+    __asm__("vpcmpnleud %2, %1, %0" : "=Yk"(some) : "v"(most), "v"(wide_of(bound)));
     return some != 0;
 }
 #endif
