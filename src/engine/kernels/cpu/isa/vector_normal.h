@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The normal distribution's share below a number, and the slope of what gelu makes of it, in f32. Most steps of 64 have no number whose size
-   is above 5.8: their tables have 16 intervals, and no limits. Others go by functions that reach as far as results do. A template as
+   is above 5.4: their tables have 16 intervals, and no limits. Others go by functions that reach as far as results do. A template as
    vector_blocks.h. */
 #ifndef ENGINE_KERNELS_CPU_ISA_VECTOR_NORMAL_H
 #define ENGINE_KERNELS_CPU_ISA_VECTOR_NORMAL_H
@@ -107,67 +107,58 @@ VECTOR_INLINE wide_f32 wide_normal_cdf(wide_f32 x) {
 }
 #endif
 
-/* As far as the tables of numbers near 0 go: what rounds to 15 of their intervals. */
-#define MOST_NEAR 5.8124f
-
-/* In which interval of 3/8 each size lies, and what it is beyond the middle. */
+/* In which interval of a width each size lies, and what it is beyond the middle. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE void near_places(wide_four *places, wide_four *t, const wide_four *sizes) {
+VECTOR_INLINE void near_places(wide_four *places, wide_four *t, const wide_four *sizes, float width) {
     for (int k = 0; k < IN_FOUR; k++) {
-        places->v[k] = sizes->v[k] * (8.0f / 3.0f) + ROUND_MAGIC_F32;
-        t->v[k] = sizes->v[k] - (places->v[k] - ROUND_MAGIC_F32) * 0.375f;
+        places->v[k] = sizes->v[k] * (1 / width) + ROUND_MAGIC_F32;
+        t->v[k] = sizes->v[k] - (places->v[k] - ROUND_MAGIC_F32) * width;
     }
 }
 #endif
 
-/* Phi(-s) for sizes s in [0, 5.8124], by polynomials for the least relative error: 2 ulp up to 5, 6.5 at the end. */
+/* As far as the tables below go: what rounds to 15 of their intervals. */
+#define MOST_NEAR 5.449f
+
+/* The square root of Phi(-s) for sizes s in [0, 5.449], which takes a shorter polynomial than Phi(-s) does: for the least relative error, 2.5 ulp of the
+   square up to 5, 3 at the end. */
 #if defined(__AVX512DQ__)
-VECTOR_INLINE void near_tails(wide_f32 *values, const wide_four *sizes) {
-    static const float terms[8][16] __attribute__((aligned(64))) = {
+VECTOR_INLINE void near_roots(wide_f32 *values, const wide_four *sizes) {
+    static const float terms[6][16] __attribute__((aligned(64))) = {
         {
-            0x1p-1f, 0x1.6a5278p-2f, 0x1.d022p-3f, 0x1.0ad7dap-3f, 0x1.11a46ep-4f, 0x1.f20396p-6f, 0x1.90925p-7f,
-            0x1.1bee6cp-8f, 0x1.61de2p-10f, 0x1.8301bep-12f, 0x1.72d956p-14f, 0x1.36feaep-16f, 0x1.c80728p-19f,
-            0x1.24149ap-21f, 0x1.46a16cp-24f, 0x1.3eb344p-27f
+            0x1.6a09e6p-1f, 0x1.344cdap-1f, 0x1.f6b02p-2f, 0x1.86fb02p-2f, 0x1.21505cp-2f, 0x1.96769ap-3f, 0x1.0e95c2p-3f,
+            0x1.54f262p-4f, 0x1.9622fap-5f, 0x1.c8f802p-6f, 0x1.e55214p-7f, 0x1.e63e72p-8f, 0x1.cb5eb4p-9f, 0x1.990faap-10f,
+            0x1.573c88p-11f, 0x1.0f4ec2p-12f
         },
         {
-            -0x1.988454p-2f, -0x1.7cc794p-2f, -0x1.345d5ep-2f, -0x1.b1ec62p-3f, -0x1.094086p-3f, -0x1.19bfa4p-4f,
-            -0x1.0402ep-5f, -0x1.a0f22cp-7f, -0x1.227214p-8f, -0x1.5f90f6p-10f, -0x1.71b92ep-12f, -0x1.51cfa6p-14f,
-            -0x1.0c29a6p-16f, -0x1.71e57cp-19f, -0x1.bb4a96p-22f, -0x1.cd8eb8p-25f
+            -0x1.20dc94p-2f, -0x1.3ee33ap-2f, -0x1.44f53ep-2f, -0x1.32bec4p-2f, -0x1.0cf6bp-2f, -0x1.b7173ep-3f,
+            -0x1.4e3b5p-3f, -0x1.db2454p-4f, -0x1.3bb5ecp-4f, -0x1.88891ep-5f, -0x1.c8f1f2p-6f, -0x1.f24c1ap-7f,
+            -0x1.fd4696p-8f, -0x1.e800e6p-9f, -0x1.b6914ap-10f, -0x1.71c02cp-11f
         },
         {
-            0x1.973c54p-34f, 0x1.1d95aep-4f, 0x1.ce8c0ep-4f, 0x1.e829eep-4f, 0x1.8de0c8p-4f, 0x1.0823aap-4f,
-            0x1.24833cp-5f, 0x1.119eecp-6f, 0x1.b3ab1cp-8f, 0x1.28a24ep-9f, 0x1.5a9d9cp-11f, 0x1.5c5e28p-13f,
-            0x1.2daee8p-15f, 0x1.c2cfdap-18f, 0x1.22e928p-20f, 0x1.4488bep-23f
+            -0x1.ce326ep-5f, -0x1.a68b84p-6f, 0x1.26a4fap-7f, 0x1.4b6eb6p-5f, 0x1.005b3ap-4f, 0x1.2981ccp-4f, 0x1.242d26p-4f,
+            0x1.fb2264p-5f, 0x1.8d19ap-5f, 0x1.1bd192p-5f, 0x1.74ff1ap-6f, 0x1.c4dbe6p-7f, 0x1.fda6e4p-8f, 0x1.0a7ddp-8f,
+            0x1.0373dp-9f, 0x1.d701eap-11f
         },
         {
-            0x1.105834p-4f, 0x1.b44f56p-5f, 0x1.67c23ep-6f, -0x1.335cc2p-7f, -0x1.ba162cp-6f, -0x1.d8840ap-6f,
-            -0x1.60193ap-6f, -0x1.995872p-7f, -0x1.8342dp-8f, -0x1.306a8ep-9f, -0x1.927592p-11f, -0x1.c2da9ep-13f,
-            -0x1.ae2cf4p-15f, -0x1.5ede3cp-17f, -0x1.ea9cb6p-20f, -0x1.269f94p-22f
+            0x1.b986eap-6f, 0x1.07679p-5f, 0x1.0ab656p-5f, 0x1.ac2d0cp-6f, 0x1.f8820cp-7f, 0x1.efb694p-9f, -0x1.76bfaap-8f,
+            -0x1.7835bcp-7f, -0x1.b75068p-7f, -0x1.97cd4ep-7f, -0x1.457cbep-7f, -0x1.cd9f92p-8f, -0x1.27c1bap-8f,
+            -0x1.59df72p-9f, -0x1.7387e4p-10f, -0x1.704cbap-11f
         },
         {
-            0x1.26d54ep-22f, -0x1.1030aap-6f, -0x1.77cfeap-6f, -0x1.1a3818p-6f, -0x1.8de532p-8f, 0x1.6b2946p-9f,
-            0x1.9233ap-8f, 0x1.62db26p-8f, 0x1.b3ad4p-9f, 0x1.9ed4b2p-10f, 0x1.3f8952p-11f, 0x1.96deb6p-13f,
-            0x1.b1a24cp-15f, 0x1.85ff44p-17f, 0x1.29a71ap-19f, 0x1.8322ecp-22f
+            -0x1.ffc2f4p-8f, 0x1.927fa4p-9f, -0x1.2688cp-9f, -0x1.a3be54p-8f, -0x1.0d79acp-7f, -0x1.0027bep-7f,
+            -0x1.6cb518p-8f, -0x1.5be98ap-9f, -0x1.9e1188p-13f, 0x1.688e24p-10f, 0x1.09d0e4p-9f, 0x1.037728p-9f,
+            0x1.9db25ap-10f, 0x1.1d819ep-10f, 0x1.5ef31p-11f, 0x1.8596a6p-12f
         },
         {
-            -0x1.46e88p-7f, -0x1.b9e17p-8f, 0x1.34ecc6p-13f, 0x1.5a31ep-8f, 0x1.80965cp-8f, 0x1.aec8aap-9f,
-            0x1.e4451ap-12f, -0x1.fbddbap-11f, -0x1.2268f8p-10f, -0x1.79566ap-11f, -0x1.6692cep-12f, -0x1.0c17a2p-13f,
-            -0x1.45e3e2p-15f, -0x1.47e04cp-17f, -0x1.1414f6p-19f, -0x1.880bbap-22f
-        },
-        {
-            0x1.0cb3ap-16f, 0x1.56b6ccp-9f, 0x1.8bc6cep-9f, 0x1.560108p-10f, -0x1.527634p-11f, -0x1.6b50eep-10f,
-            -0x1.0351dp-10f, -0x1.3b9e12p-12f, 0x1.c42e5p-14f, 0x1.9410c8p-13f, 0x1.15c6e2p-13f, 0x1.054ab8p-14f,
-            0x1.78762ap-16f, 0x1.b25e96p-18f, 0x1.9ac1e8p-20f, 0x1.42c96ep-22f
-        },
-        {
-            0x1.2d0098p-10f, 0x1.557236p-11f, -0x1.69b906p-12f, -0x1.b446cep-11f, -0x1.20267ep-11f, -0x1.cedfe6p-17f,
-            0x1.12f236p-12f, 0x1.d5f0f4p-13f, 0x1.59ebfp-14f, -0x1.1507fap-17f, -0x1.f7828ap-16f, -0x1.60127cp-16f,
-            -0x1.3dc738p-17f, -0x1.adc766p-19f, -0x1.cbd2bp-21f, -0x1.8fe0f2p-23f
+            0x1.0acf8p-5f, -0x1.915d48p-9f, -0x1.79025p-9f, -0x1.d8b91ap-10f, -0x1.ab4b94p-12f, 0x1.f0fca6p-11f,
+            0x1.ab8c82p-10f, 0x1.98b59cp-10f, 0x1.32cfa8p-10f, 0x1.4c4696p-11f, 0x1.18a5bep-13f, -0x1.4319b2p-13f,
+            -0x1.1e9dd4p-12f, -0x1.17f3e8p-12f, -0x1.b18bbap-13f, -0x1.16c912p-13f
         },
     };
     wide_four places, t;
-    near_places(&places, &t, sizes);
-    polynomials_16(values, terms, 7, places.v, t.v, IN_FOUR);
+    near_places(&places, &t, sizes, 0.3515625f);
+    polynomials_16(values, terms, 5, places.v, t.v, IN_FOUR);
 }
 #endif
 
@@ -193,9 +184,9 @@ VECTOR_INLINE wide_four four_normal_cdf(wide_four x) {
     for (int k = 0; k < IN_FOUR; k++) {
         sizes.v[k] = wide_size(x.v[k]);
     }
-    near_tails(values, &sizes);
+    near_roots(values, &sizes);
     for (int k = 0; k < IN_FOUR; k++) {
-        x.v[k] = wide_one_less_above(x.v[k], values[k]);
+        x.v[k] = wide_one_less_above(x.v[k], values[k] * values[k]);
     }
     return x;
 }
@@ -281,7 +272,10 @@ VECTOR_INLINE wide_f32 wide_normal_slope(wide_f32 x) {
 }
 #endif
 
-/* That slope at -s likewise: 1.5 ulp up to 4.5, 4 at the end. Where it crosses 0 it has the digits of what it is the sum of. */
+/* As far as the tables below go: what rounds to 15 of their intervals. */
+#define MOST_NEAR_OF_SLOPES 5.8124f
+
+/* That slope at -s by tables of numbers near 0: 1.5 ulp up to 4.5, 4 at the end. Where it crosses 0 it has the digits of what it is the sum of. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE void near_slopes(wide_f32 *values, const wide_four *sizes) {
     static const float terms[8][16] __attribute__((aligned(64))) = {
@@ -327,7 +321,7 @@ VECTOR_INLINE void near_slopes(wide_f32 *values, const wide_four *sizes) {
         },
     };
     wide_four places, t;
-    near_places(&places, &t, sizes);
+    near_places(&places, &t, sizes, 0.375f);
     polynomials_16(values, terms, 7, places.v, t.v, IN_FOUR);
 }
 #endif
@@ -343,7 +337,7 @@ static void far_normal_slope(wide_four *x) {
 
 #if defined(__AVX512DQ__)
 VECTOR_INLINE wide_four four_normal_slope(wide_four x) {
-    if (__builtin_expect(four_any_beyond(x, MOST_NEAR), 0)) {
+    if (__builtin_expect(four_any_beyond(x, MOST_NEAR_OF_SLOPES), 0)) {
         wide_four far = x;
         far_normal_slope(&far);
         return far;
