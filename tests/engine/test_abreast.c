@@ -32,11 +32,13 @@ static void rows_are_taken_together(void **state) {
     static const struct {
         const char *sizes;
         bool together;
-    } forms[] = {{"[16, 64]", true}, {"[19, 64]", true}, {"[23, 48]", true}, {"[9, 200]", true},  {"[3, 7, 512]", true},
-                 {"[15, 64]", false}, /* too few */      {"[7, 65]", false}, {"[40, 8]", false}, {"[40, 513]", false}};
+    } forms[] = {{"[16, 64]", true}, {"[19, 64]", true}, {"[23, 48]", true}, {"[9, 130]", true},  {"[3, 7, 191]", true},
+                 {"[15, 64]", false}, /* too few */      {"[7, 65]", false}, {"[40, 8]", false}, {"[40, 192]", false}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         check_alone(add(forms[i].sizes, "f32", "%y = _softmax(%x, -1, False)\n", "%y"), forms[i].together);
     }
+    check_alone(add("[9, 383]", "f32", "%y = _log_softmax(%x, -1, False)\n", "%y"), true);
+    check_alone(add("[40, 513]", "f32", "%y, %m, %r = native_layer_norm(%x, [513], None, None, 1e-5)\n", "%y"), false);
     /* one number to wait for */
     check_alone(add("[40, 64]", "f32", "%m = mean.dim(%x, [1], True)\n%y = sub.Tensor(%x, %m)\n", "%y"), false);
     cases_forget(&cases);

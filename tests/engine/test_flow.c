@@ -2,31 +2,7 @@
 /* Compiled kernels whose tasks go on side by side or are taken in groups, against the reference in double: rows that begin within a line of memory, rows
    shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
    Results are small here: all of them are stored past the caches, as large ones are. */
-#include "compiled_kit.h"
-
-#include "engine/graph/exact.h"
-#include "engine/graph/graph_text.h"
-
-#include <math.h>
-#include <string.h>
-
-static int open_all(void **state) {
-    (void)state;
-    compile_options *o = open_compiled();
-    if (o == NULL) {
-        return 1;
-    }
-    o->streams_all = true;
-    o->asks_far = o->no_twins = o->few_stores = o->divides = false; /* whatever is faster on this machine */
-    return 0;
-}
-
-typedef struct flow_case {
-    const char *inputs, *call; /* of x, and which results: y, or what it names */
-    const char *outputs;
-} flow_case;
-
-#define NORM_INPUTS(n) "%w = input(T([" n "], f32))\n%b = input(T([" n "], f32))\n"
+#include "engine/flow_kit.h"
 
 static const flow_case cases[] = {
     /* all phases of as many tasks; 1027 begins everywhere in a line */
@@ -162,69 +138,6 @@ static const flow_case turned[] = {
      COPY "%s = mul.Tensor(%y, %z)\n", "%s"},
 };
 
-static void fill_rarely(graph *g, float value) {
-    const tensor *x = graph_find_value(g, "x");
-    float *elements = (float *)tensor_data(x);
-    if (x->dtype == ASSAY_F32) {
-        elements[3] = value;
-        elements[tensor_numel(x) - 1] = value;
-    }
-}
-
-typedef void (*filler)(float *elements, int64_t n);
-
-/* fill: of x, where it is of f32 */
-static void check_filled(const flow_case *c, dtype_mode mode, int threads, float rare, filler fill) {
-    arena memory = {0};
-    text source = {0};
-    graph g;
-    exact expected;
-    plan *p;
-    error err = {0};
-    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
-    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){.dtype = mode}, &g, &err), ASSAY_OK);
-    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
-    graph_seed(&g, 7);
-    assert_int_equal(graph_fill(&g, 7, NULL), ASSAY_OK);
-    if (rare != 0) {
-        fill_rarely(&g, rare);
-    }
-    if (fill != NULL) {
-        const tensor *x = graph_find_value(&g, "x");
-        fill((float *)tensor_data(x), tensor_numel(x));
-    }
-    assert_int_equal(exact_make(&memory, &g, NULL, 1, &expected, &err), ASSAY_OK);
-    assert_int_equal(compiled->prepare(compiled, &g, &p, &err), ASSAY_OK);
-    compiled_plan *steps = (compiled_plan *)p;
-    for (int i = 0; i < steps->n_steps; i++) {
-        steps->steps[i].threads = threads;
-    }
-    for (int run = 0; run < 2; run++) {
-        assert_int_equal(p->run(p, &err), ASSAY_OK);
-        for (int i = 0; i < g.n_outputs; i++) {
-            tensor t;
-            agreement a;
-            assert_int_equal(p->output(p, i, &t, NULL), ASSAY_OK);
-            exact_compare(&expected, i, &t, &a);
-            if (!a.agrees) {
-                print_error("%s%d threads, output %d is %.9g at %lld, expected %.9g (tolerance %.3g)\n", text_get(&source), threads, i,
-                            a.actual_at_worst, (long long)a.worst, a.expected_at_worst, a.tolerance_at_worst);
-            }
-            assert_true(a.agrees);
-            agree_poison(&t);
-            tensor_clear(&t);
-        }
-    }
-    p->release(p);
-    graph_clear(&g);
-    text_clear(&source);
-    arena_clear(&memory);
-}
-
-static void check(const flow_case *c, dtype_mode mode, int threads, float rare) {
-    check_filled(c, mode, threads, rare, NULL);
-}
-
 static void tasks_side_by_side_agree(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -277,23 +190,6 @@ static void tasks_in_groups_agree(void **state) {
         check(&together[i], DTYPE_F16, 2, 0);
     }
     *alone = chosen;
-}
-
-static bool is_in_text(const flow_case *c, const char *word) {
-    arena memory = {0};
-    text source = {0};
-    graph g;
-    plan *p;
-    text_addf(&source, "graph flow\n%s%sreturn %s\n", c->inputs, c->call, c->outputs);
-    assert_int_equal(graph_read(&memory, table, source.data, source.length, &(bind_options){0}, &g, NULL), ASSAY_OK);
-    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
-    assert_int_equal(compiled->prepare(compiled, &g, &p, NULL), ASSAY_OK);
-    bool is_there = strstr(((compiled_plan *)p)->program.body, word) != NULL;
-    p->release(p);
-    graph_clear(&g);
-    text_clear(&source);
-    arena_clear(&memory);
-    return is_there;
 }
 
 /* Rows that are read backwards, since others are not, are asked for so: behind the end of one comes the beginning of the row before it.
@@ -383,169 +279,6 @@ static void keep_nan_and_infinities(void **state) {
     }
 }
 
-/* Exponentials of what lies below the largest, before that is known: which kernels may, and that those which may not wait. */
-static const flow_case exponentials[] = {
-    {"%x = input(T([40, 1024], f32))\n", "%y = _softmax(%x, -1, False)\n", "%y"},
-    {"%x = input(T([23, 1027], f32))\n", "%y = _log_softmax(%x, -1, False)\n", "%y"},
-    {"%x = input(T([3, 37, 256], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
-    {"%x = input(T([4, 33, 321], f32))\n", "%y = _log_softmax(%x, 1, False)\n", "%y"},
-    {"%x = input(T([2, 7, 20, 333], f32))\n", "%y = _softmax(%x, 1, False)\n", "%y"},
-    {"%x = input(T([3, 9, 130], f32))\n%k = input(T([3, 1, 130], b8))\n",
-     "%s = mul.Scalar(%x, 0.125)\n%f = masked_fill.Scalar(%s, %k, -inf)\n%y = _softmax(%f, -1, False)\n", "%y"},
-    {"%x = input(T([7, 200], f32))\n%k = input(T([7, 200], b8))\n",
-     "%p = _softmax(%x, -1, False)\n%y = masked_fill.Scalar(%p, %k, 0)\n%z = mul.Scalar(%y, 1.25)\n", "%z, %p"},
-};
-
-static const flow_case others[] = {
-    /* what is stored depends on the largest */
-    {"%x = input(T([7, 200], f32))\n",
-     "%m, %i = max.dim(%x, 1, True)\n%d = sub.Tensor(%x, %m)\n%y = exp(%d)\n%s = sum.dim_IntList(%y, [1], True)\n", "%y, %s"},
-    {"%x = input(T([7, 200], f32))\n",
-     "%m, %i = max.dim(%x, 1, True)\n%d = sub.Tensor(%x, %m)\n%e = exp(%d)\n%s = sum.dim_IntList(%e, [1], True)\n%y = sub.Tensor(%e, %s)\n",
-     "%y"},
-    /* what is exponentiated is another thing than what the largest is of */
-    {"%x = input(T([7, 200], f32))\n",
-     "%m, %i = max.dim(%x, 1, True)\n%t = mul.Scalar(%x, 2)\n%d = sub.Tensor(%t, %m)\n%e = exp(%d)\n%s = sum.dim_IntList(%e, [1], True)\n"
-     "%y = div.Tensor(%e, %s)\n", "%y"},
-};
-
-static void first_half_masked(float *x, int64_t n) {
-    for (int64_t i = 0; i < n / 2; i++) {
-        x[i] = -INFINITY;
-    }
-}
-
-static void mostly_masked(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = i % 61 == 60 ? x[i] : -INFINITY;
-    }
-}
-
-static void far_apart(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = (float)(i % 97) * (i % 2 == 0 ? 3 : -3);
-    }
-}
-
-static void as_far_as_may_be(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = (float)(i / 50 % 4) * 10;
-    }
-}
-
-static void check_exponentials(void) {
-    static const filler fillers[] = {first_half_masked, mostly_masked, far_apart, as_far_as_may_be};
-    for (size_t i = 0; i < sizeof exponentials / sizeof exponentials[0]; i++) {
-        const flow_case *c = &exponentials[i];
-        assert_true(is_in_text(c, "<= 30.0f")); /* whether what was taken for the largest is far below it */
-        for (size_t f = 0; f < sizeof fillers / sizeof fillers[0]; f++) {
-            check_filled(c, DTYPE_AS_RECORDED, 1 + (int)f, 0, fillers[f]);
-        }
-        check(c, DTYPE_AS_RECORDED, 2, NAN);
-        check(c, DTYPE_AS_RECORDED, 2, INFINITY);
-        check(c, DTYPE_AS_RECORDED, 2, -INFINITY);
-        check(c, DTYPE_AS_RECORDED, 2, 1e30F);
-        check(c, DTYPE_AS_RECORDED, 2, 0);
-        check(c, DTYPE_BF16, 3, 0);
-        check(c, DTYPE_F16, 1, 0);
-        check(c, DTYPE_F64, 2, 0);
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        assert_false(is_in_text(&others[i], "<= 30.0f"));
-        check(&others[i], DTYPE_AS_RECORDED, 2, 0);
-    }
-}
-
-/* Variances about a number near the mean, before that is known. */
-static const flow_case variances[] = {
-    {"%x = input(T([37, 768], f32))\n" NORM_INPUTS("768"), "%y, %m, %r = native_layer_norm(%x, [768], %w, %b, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([37, 771], f32))\n" NORM_INPUTS("771"), "%y, %m, %r = native_layer_norm(%x, [771], %w, %b, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([6, 8, 10, 13], f32))\n" NORM_INPUTS("8"),
-     "%y, %m, %r = native_group_norm(%x, %w, %b, 6, 8, 130, 2, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([7, 9, 16, 12], f32))\n" NORM_INPUTS("9"),
-     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([36, 16, 64, 64], f32))\n" NORM_INPUTS("16"),
-     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
-    {"%x = input(T([24, 16, 75, 75], f32))\n" NORM_INPUTS("16"),
-     "%y, %m, %r = native_batch_norm(%x, %w, %b, None, None, True, 0.1, 1e-05)\n", "%y, %m, %r"},
-    /* nothing is read again */
-    {"%x = input(T([37, 771], f32))\n", "%y, %m = var_mean.correction(%x, [1])\n", "%y, %m"},
-    {"%x = input(T([11, 9, 16, 12], f32))\n", "%y, %m = var_mean.correction(%x, [0, 2, 3], correction=0)\n", "%y, %m"},
-    {"%x = input(T([11, 16, 15, 15], f32))\n", "%y = std.correction(%x, [0, 2, 3])\n", "%y"},
-};
-
-/* What is taken off is no mean, or of something else. */
-static const flow_case no_variances[] = {
-    {"%x = input(T([37, 768], f32))\n",
-     "%s = sum.dim_IntList(%x, [1], True)\n%m = mul.Scalar(%s, 0.25)\n%d = sub.Tensor(%x, %m)\n%q = mul.Tensor(%d, %d)\n"
-     "%v = mean.dim(%q, [1], True)\n%y = mul.Tensor(%d, %v)\n", "%y"},
-    {"%x = input(T([37, 768], f32))\n",
-     "%m = mean.dim(%x, [1], True)\n%t = mul.Scalar(%x, 2)\n%d = sub.Tensor(%t, %m)\n%q = mul.Tensor(%d, %d)\n"
-     "%v = mean.dim(%q, [1], True)\n%y = mul.Tensor(%d, %v)\n", "%y"},
-};
-
-static void all_alike(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = 3.3F;
-    }
-}
-
-static void far_from_0(float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        x[i] += 1000;
-    }
-}
-
-/* As rows of all lengths above begin. */
-static void far_beginnings(float *x, int64_t n) {
-    static const int64_t rows[] = {768, 771, 192, 4096, 5625, 130};
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        for (int64_t i = 0; i < n && n % rows[r] == 0; i++) {
-            x[i] = i % rows[r] < 20 ? 50 : x[i];
-        }
-    }
-}
-
-static void infinite_beginnings(float *x, int64_t n) {
-    for (int64_t i = 0; i < n && i < 5000; i += 2) {
-        x[i] = INFINITY;
-    }
-}
-
-static void check_variances(void) {
-    static const filler fillers[] = {all_alike, far_from_0, far_beginnings, infinite_beginnings, as_far_as_may_be};
-    for (size_t i = 0; i < sizeof variances / sizeof variances[0]; i++) {
-        const flow_case *c = &variances[i];
-        if (!is_in_text(c, "<= 0.75f * exact")) {
-            print_error("%s%s waits for the mean\n", c->inputs, c->call);
-        }
-        assert_true(is_in_text(c, "<= 0.75f * exact")); /* whether what was taken for the mean is far from it */
-        for (size_t f = 0; f < sizeof fillers / sizeof fillers[0]; f++) {
-            check_filled(c, DTYPE_AS_RECORDED, 1 + (int)f % 3, 0, fillers[f]);
-        }
-        check(c, DTYPE_AS_RECORDED, 2, NAN);
-        check(c, DTYPE_AS_RECORDED, 2, INFINITY);
-        check(c, DTYPE_AS_RECORDED, 2, 1e15F);
-        check(c, DTYPE_BF16, 3, 0);
-        check(c, DTYPE_F16, 1, 0);
-        check(c, DTYPE_F64, 2, 0);
-    }
-    for (size_t i = 0; i < sizeof no_variances / sizeof no_variances[0]; i++) {
-        assert_false(is_in_text(&no_variances[i], "0.75f * exact"));
-        check(&no_variances[i], DTYPE_AS_RECORDED, 2, 0);
-    }
-}
-
-static void exponentials_need_not_wait(void **state) {
-    (void)state;
-    check_exponentials();
-}
-
-static void variances_need_not_wait(void **state) {
-    (void)state;
-    check_variances();
-}
-
 /* As processors have it to which a store is dear, and of halves all of them. */
 static void sums_in_registers_agree(void **state) {
     (void)state;
@@ -570,8 +303,6 @@ static void sums_in_registers_agree(void **state) {
     check(&rows, DTYPE_AS_RECORDED, 2, NAN);
     check(&rows, DTYPE_AS_RECORDED, 2, -INFINITY);
     check(&rows, DTYPE_F16, 3, INFINITY);
-    check_exponentials();
-    check_variances();
     o->no_twins = o->few_stores = o->asks_far = false;
 }
 
@@ -618,8 +349,6 @@ int main(void) {
         cmocka_unit_test(bounds_of_factors_agree),
         cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
-        cmocka_unit_test(exponentials_need_not_wait),
-        cmocka_unit_test(variances_need_not_wait),
         cmocka_unit_test(sums_in_registers_agree),
         cmocka_unit_test(middling_results_pass_the_caches),
     };

@@ -13,12 +13,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t v0 = task;
         {
             float near0[16];
-            INDEPENDENT
-            for (int64_t l = 0; l < 16; l++) {
-                const int64_t v1 = 0 + l;
-                const uint16_t t0 = b0[1000 * v0 + v1];
-                const float t1 = f32_of_bf16(t0);
-                near0[l] = t1;
+            {
+                const int64_t v1 = 0;
+                few_f32s_of_bf16s(near0, b0 + 1000 * v0 + v1, 16);
             }
             ahead0 = largest_of_16_f32(near0);
         }
@@ -32,12 +29,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t v0 = task;
             {
                 float near0[16];
-                INDEPENDENT
-                for (int64_t l = 0; l < 16; l++) {
-                    const int64_t v1 = 0 + l;
-                    const uint16_t t0 = b0[1000 * v0 + v1];
-                    const float t1 = f32_of_bf16(t0);
-                    near0[l] = t1;
+                {
+                    const int64_t v1 = 0;
+                    few_f32s_of_bf16s(near0, b0 + 1000 * v0 + v1, 16);
                 }
                 ahead0 = largest_of_16_f32(near0);
             }

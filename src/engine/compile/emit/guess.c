@@ -5,11 +5,14 @@
    takes a phase less, and what it would read again. */
 #include "engine/compile/emit/guess.h"
 
+#include "engine/compile/emit/block_functions.h"
 #include "engine/compile/emit/blocks.h"
 #include "engine/compile/emit/deviations.h"
+#include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/lane_arrays.h"
 #include "engine/compile/emit/lane_loops.h"
 #include "engine/compile/emit/reductions.h"
+#include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
 
@@ -171,7 +174,8 @@ void emit_choose_near_mean(emitter *m, bool may_store) {
     }
 }
 
-void emit_choose_guess(emitter *m) {
+/* The root whose result need only be near, as far as what the kernel keeps of it allows that; -1: none. */
+static int guessable(emitter *m) {
     const kernel *k = m->k;
     int largest = -1;
     shift *all = malloc(((size_t)k->n_exprs + 1) * sizeof *all);
@@ -180,12 +184,10 @@ void emit_choose_guess(emitter *m) {
         largest = may_guess(k, i, all) ? i : -1;
     }
     free(all);
-    if (largest < 0) {
-        if (!m->rows) {
-            emit_choose_near_mean(m, false);
-        }
-        return;
-    }
+    return largest;
+}
+
+static void guess_root(emitter *m, int largest) {
     kernel *own = emit_own_kernel(m);
     if (own == NULL) {
         return;
@@ -193,8 +195,24 @@ void emit_choose_guess(emitter *m) {
     renumber_phases(own, largest);
     if (may_redo(own, largest)) {
         m->guessed = largest;
-        m->near_of = k->roots[largest].expr;
+        m->near_of = m->k->roots[largest].expr;
         m->k = own;
+    }
+}
+
+void emit_choose_guess(emitter *m) {
+    int largest = guessable(m);
+    if (largest >= 0) {
+        guess_root(m, largest);
+    } else if (!m->rows) {
+        emit_choose_near_mean(m, false);
+    }
+}
+
+void emit_choose_guess_of_row(emitter *m) {
+    int largest = guessable(m);
+    if (largest >= 0 && m->k->roots[largest].buffer < 0) {
+        guess_root(m, largest);
     }
 }
 
@@ -210,6 +228,24 @@ void emit_choose_quiet(emitter *m) {
 
 bool emit_guesses_in(const emitter *m, int phase) {
     return m->guessed >= 0 && m->k->roots[m->guessed].phase == phase;
+}
+
+/* The first few elements, into an array near: halves as they lie together, which one by one takes as long as all else of a short row. */
+static void emit_near(emitter *m, int lanes) {
+    const expr *near = &m->k->exprs[m->near_of], *of = near->kind == EXPR_CAST ? &m->k->exprs[near->sources[0]] : near;
+    char before[64], after[32];
+    if (lanes == 1 || near->dtype != ASSAY_F32 || (of->dtype != ASSAY_F16 && of->dtype != ASSAY_BF16) || !emit_is_dense_load(m, of)) {
+        snprintf(before, sizeof before, "near%d", m->guessed);
+        snprintf(after, sizeof after, "%d", lanes);
+        emit_lanes_to(m, m->near_of, before, &(lane_range){"0", after, "0", 0, false});
+        return;
+    }
+    block_scope start;
+    snprintf(before, sizeof before, "few_f32s_of_%ss(near%d, ", assay_dtype_name(of->dtype), m->guessed);
+    snprintf(after, sizeof after, ", %d);", lanes);
+    emit_open_scope(m, "0", &start);
+    emit_address_call(m, before, of->buffer, of->at, after);
+    emit_close_scope(m, &start);
 }
 
 void emit_guess_into(emitter *m, int phase, const char *to) {
@@ -233,10 +269,9 @@ void emit_guess_into(emitter *m, int phase, const char *to) {
         snprintf(lanes, sizeof lanes, "%lld", (long long)k->lanes);
         emit_lanes_to(m, m->near_of, to, &(lane_range){"0", all ? lanes : "n_lanes", "first_lane", 0, false});
     } else {
-        snprintf(lanes, sizeof lanes, "%d", several ? EMIT_GUESS_LANES : 1);
         snprintf(name, sizeof name, "near%d", m->guessed);
-        emit_line(m, "float %s[%s];", name, lanes);
-        emit_lanes_to(m, m->near_of, name, &(lane_range){"0", lanes, "0", 0, false});
+        emit_line(m, "float %s[%d];", name, several ? EMIT_GUESS_LANES : 1);
+        emit_near(m, several ? EMIT_GUESS_LANES : 1);
         if (m->squares >= 0) {
             emit_near_sum(m, to);
         } else {
@@ -321,6 +356,23 @@ void emit_close_redo(emitter *m, int phase) {
         emit_close_far(m, phase);
         return;
     }
+    m->depth--;
+    emit_line(m, "}");
+}
+
+void emit_open_guessing(emitter *m) {
+    emit_line(m, "for (_Bool again = 0;; again = 1) {");
+    m->depth++;
+}
+
+void emit_close_guessing(emitter *m, int phase) {
+    int i = m->guessed;
+    emit_root_result(m, i);
+    emit_line(m, "if (again || r%d - r%d_%d <= " GUESS_BELOW ") {", i, i, phase);
+    emit_line(m, "    break;");
+    emit_line(m, "}");
+    emit_line(m, "r%d_%d = r%d;", i, phase, i);
+    emit_starts(m, phase);
     m->depth--;
     emit_line(m, "}");
 }

@@ -9,6 +9,8 @@
 kernel *emit_own_kernel(emitter *m);
 /* Looks for a root whose result need only be near, and renumbers the phases of a kernel of the emitter's own. */
 void emit_choose_guess(emitter *m);
+/* The same of kernels whose tasks are not in flight: not where that result is stored as well. */
+void emit_choose_guess_of_row(emitter *m);
 /* Marks roots of kernels without such whose NaN shows elsewhere. */
 void emit_choose_quiet(emitter *m);
 /* Chooses roots that squares of deviations wait for alone. may_store: also where one of them is stored as it is. */
@@ -21,6 +23,9 @@ void emit_guess_into(emitter *m, int phase, const char *variable);
 void emit_guess_columns(emitter *m, int phase);
 void emit_open_redo(emitter *m, int phase);
 void emit_close_redo(emitter *m, int phase);
+/* The same of a row that is gone over in a loop until its number is near enough. */
+void emit_open_guessing(emitter *m);
+void emit_close_guessing(emitter *m, int phase);
 /* Of tasks in the order of memory (ordered.c): the number that was found for the task at hand. */
 void emit_ordered_guess(emitter *m);
 

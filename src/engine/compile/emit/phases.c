@@ -354,7 +354,21 @@ static void emit_near_phase(emitter *m, int phase) {
     memset(m->kept, 0, (size_t)m->k->n_exprs);
 }
 
-/* The same of columns. */
+/* Exponentials less a number near the largest one (guess.c). */
+static void emit_guessed_phase(emitter *m, int phase) {
+    emit_line(m, "float r%d_%d;", m->guessed, phase);
+    emit_guess(m, phase);
+    emit_accumulators(m, phase);
+    emit_open_guessing(m);
+    emit_row_alone(m, phase);
+    emit_loops(m, phase);
+    emit_close_guessing(m, phase);
+    emit_results(m, phase);
+    memset(m->named, 0, (size_t)m->k->n_exprs);
+    memset(m->kept, 0, (size_t)m->k->n_exprs);
+}
+
+/* Sums of elements and of squares of their deviations, of columns. */
 static void emit_near_columns_phase(emitter *m, int phase) {
     emit_guess_columns(m, phase);
     emit_accumulators(m, phase);
@@ -373,7 +387,9 @@ void emit_phases(emitter *m) {
     for (int phase = 0; phase < k->n_phases; phase++) {
         m->phase = phase;
         if (emit_guesses_in(m, phase)) {
-            if (m->rows) {
+            if (m->squares < 0) {
+                emit_guessed_phase(m, phase);
+            } else if (m->rows) {
                 emit_near_columns_phase(m, phase);
             } else {
                 emit_near_phase(m, phase);

@@ -82,6 +82,8 @@ void emit_name(const emitter *m, text *out, int i) {
     } else if (e->kind == EXPR_RESULT && m->squares >= 0 && (e->root == m->guessed || e->root == m->squares)) {
         text_addf(out, m->k->roots[e->root].phase == m->phase ? "r%d_%d" : "exact%d", e->root, m->phase);
         text_add(out, m->rows ? "[l]" : "");
+    } else if (e->kind == EXPR_RESULT && e->root == m->guessed) {
+        text_addf(out, "r%d_%d", e->root, m->k->roots[e->root].phase);
     } else if (e->kind == EXPR_RESULT) {
         bool is_place = m->k->roots[e->root].how == RED_ARGMAX || m->k->roots[e->root].how == RED_ARGMIN; /* perhaps in 32 bits */
         text_addf(out, !m->rows ? "r%d" : is_place ? "(int64_t)r%d[l]" : "r%d[l]", e->root);
