@@ -55,8 +55,7 @@ static int64_t lines_together(const layer *s, int n_operands) {
                                                   : is_backward ? bytes <= MOST_BACK_BYTES
                                                                 : n <= MOST_TOGETHER);
     const bool is_long = s->streams && !is_backward && !cpu_is_intel() && n >= LEAST_ABREAST && bytes <= ABREAST_BYTES;
-    const bool has_params = s->weight != NULL && (is_backward ? s->wants_params : s->bias != NULL);
-    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long) && (has_params || (s->streams && !is_backward));
+    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long) && (!is_backward || (s->weight != NULL && s->wants_params));
     for (int k = 0; k < n_operands; k++) {
         can = can && lines_follow(s, k);
     }
@@ -77,6 +76,19 @@ static int64_t turned_lines(const layer *s, bool is_backward) {
     bool beside = s->line.ndim == 1 && n > 1 && s->line.strides[X][0] != size && s->lines.ndim > 0 && s->lines.strides[X][0] == size;
     int64_t some = beside && s->lines.sizes[0] >= LEAST ? TURNED_BYTES / (n * size) : 0;
     return some < LEAST ? 0 : some < MOST ? some : MOST;
+}
+
+/* Ones for a weight and zeros for a bias that there is not: less than loops for each such case. */
+static void stand_in(layer *s) {
+    const int64_t n = s->line_bytes / (int64_t)s->l->size;
+    if (s->weight == NULL) {
+        s->l->fill(s->params, 1, n);
+        s->plain_weight = s->params;
+    }
+    if (s->bias == NULL) {
+        s->l->fill(s->params + s->line_bytes, 0, n);
+        s->plain_bias = s->params + s->line_bytes;
+    }
 }
 
 static status prepare_layer(kernel_plan *plan, error *err) {
@@ -137,6 +149,9 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->work = arena_make(plan->memory, (size_t)s->threads, (size_t)s->work_bytes);
     if (s->work == NULL || s->params == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d threads' rows", s->threads);
+    }
+    if (s->together > 0 && !s->streams && !is_backward) {
+        stand_in(s);
     }
     plan->state = s;
     plan->run = is_backward ? layer_backward : layer_forward;

@@ -225,8 +225,9 @@ static void share_forward(const void *context) {
 
 status layer_forward(kernel_plan *plan) {
     const layer *s = plan->state;
-    const void *weight = norm_params_in(&s->params_of, s->weight, s->params, s->work);
-    const void *bias = norm_params_in(&s->params_of, s->bias, s->params + s->line_bytes, s->work);
+    char *weights = s->params, *biases = s->params + s->line_bytes;
+    const void *weight = s->plain_weight != NULL ? s->plain_weight : norm_params_in(&s->params_of, s->weight, weights, s->work);
+    const void *bias = s->plain_bias != NULL ? s->plain_bias : norm_params_in(&s->params_of, s->bias, biases, s->work);
     parallel_run(s->threads, share_forward, &(const lines_share){.s = s, .weight = weight, .bias = bias});
     return ASSAY_OK;
 }

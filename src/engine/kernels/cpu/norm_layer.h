@@ -28,6 +28,7 @@ typedef struct layer {
     int threads;
     norm_params params_of;
     char *params; /* weight and bias in the computing type */
+    const void *plain_weight, *plain_bias; /* what stands there for one that there is not, or NULL */
     char *work;
     int64_t work_bytes;
     int64_t line_bytes; /* one line in the computing type, padded */
