@@ -55,7 +55,8 @@ static int64_t lines_together(const layer *s, int n_operands) {
                                                   : is_backward ? bytes <= MOST_BACK_BYTES
                                                                 : n <= MOST_TOGETHER);
     const bool is_long = s->streams && !is_backward && !cpu_is_intel() && n >= LEAST_ABREAST && bytes <= ABREAST_BYTES;
-    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long) && (!is_backward || (s->weight != NULL && s->wants_params));
+    const bool needs_params = is_backward && s->streams;
+    bool can = n % LAYER_LINES_STEP == 0 && (is_short || is_long) && (!needs_params || (s->weight != NULL && s->wants_params)) && s->wants_input;
     for (int k = 0; k < n_operands; k++) {
         can = can && lines_follow(s, k);
     }
@@ -78,7 +79,7 @@ static int64_t turned_lines(const layer *s, bool is_backward) {
     return some < LEAST ? 0 : some < MOST ? some : MOST;
 }
 
-/* Ones for a weight and zeros for a bias that there is not: less than loops for each such case. */
+/* Ones for a weight and zeros for a bias that there is not: fewer loops than one for each such case. */
 static void stand_in(layer *s) {
     const int64_t n = s->line_bytes / (int64_t)s->l->size;
     if (s->weight == NULL) {
@@ -150,7 +151,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     if (s->work == NULL || s->params == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for %d threads' rows", s->threads);
     }
-    if (s->together > 0 && !s->streams && !is_backward) {
+    if (s->together > 0 && !s->streams) {
         stand_in(s);
     }
     plan->state = s;

@@ -136,7 +136,9 @@ static void stream_backward(const layer *s, int64_t from, int64_t to, const void
 static void together_backward(const layer *s, int64_t from, int64_t to, const void *weight, const param_sums *p) {
     double mean[2][LINES_TOGETHER], rstd[2][LINES_TOGETHER], g[2][LINES_TOGETHER], gx[2][LINES_TOGETHER];
     layer_back_lines lines = {.type = s->type[X], .n = s->v.per_stat, .weight = weight, .past = s->streams,
-                              .share = 1 / (double)s->v.per_stat, .weight_sums = p->weight, .bias_sums = p->bias};
+                              .share = 1 / (double)s->v.per_stat,
+                              .weight_sums = s->wants_params ? p->weight : NULL,
+                              .bias_sums = s->wants_params ? p->bias : NULL};
     int64_t added = 0;
     for (int64_t i = from, step = 0; i < to || lines.lines > 0; i += lines.lines, step++) {
         const int64_t now = step % 2, before = 1 - now;
@@ -166,6 +168,9 @@ static void together_backward(const layer *s, int64_t from, int64_t to, const vo
         lines.from_gx = gx[before];
         s->l->layer_back_lines(&lines);
         added += lines.finished;
+        if (!s->wants_params) {
+            continue;
+        }
         if (added >= FLUSH_ROWS || (lines.lines == 0 && added > 0)) {
             norm_params_flush(&s->params_of, p);
             added = 0;
@@ -201,7 +206,7 @@ static void share_gradient(const void *context) {
 
 status layer_backward(kernel_plan *plan) {
     const layer *s = plan->state;
-    const void *weight = norm_params_in(&s->params_of, s->weight, s->params, s->work);
+    const void *weight = s->plain_weight != NULL ? s->plain_weight : norm_params_in(&s->params_of, s->weight, s->params, s->work);
     int n_threads = 1;
     parallel_run(s->threads, share_gradient, &(const lines_share){.s = s, .weight = weight, .team = &n_threads});
     if (s->wants_params) {

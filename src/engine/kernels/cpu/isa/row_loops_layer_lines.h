@@ -171,9 +171,9 @@ static inline __attribute__((always_inline)) void layer_back_line_sums(const lay
     s->gx[line] = (double)pack_sum(sums.gx.a + sums.gx.b) * s->share;
 }
 
-/* Some rows abreast: sums over rows are loaded and stored once for all of them. */
+/* Some rows abreast: sums over rows, if they are wanted, are loaded and stored once for all of them. */
 static inline __attribute__((always_inline)) void layer_back_put(const layer_back_lines *s, dtype t, int64_t first, const int count, bool past,
-                                                                 const beside *w, const beside *ws, const beside *bs) {
+                                                                 bool adds, const beside *w, const beside *ws, const beside *bs) {
     const void *dy[ABREAST], *x[ABREAST];
     void *to[ABREAST];
     layer_gradient f[ABREAST];
@@ -189,17 +189,21 @@ static inline __attribute__((always_inline)) void layer_back_put(const layer_bac
         to[r] = row_to(t, s->to, line * s->n);
     }
     for (int64_t i = 0; i < s->n; i += PAIR) {
-        pair weights = beside_pair(t, ws, i), biases = beside_pair(t, bs, i), made[ABREAST];
+        pair weights = adds ? beside_pair(t, ws, i) : pair_of(0), biases = adds ? beside_pair(t, bs, i) : pair_of(0), made[ABREAST];
 #pragma GCC unroll 4
         for (int r = 0; r < count; r++) {
             pair g = row_pair(t, dy[r], i), products = row_pair(t, x[r], i);
             made[r] = layer_gradient_pair(t, &f[r], g, products, w, i);
-            layer_products(t, &scales[r], g, &products);
-            weights = (pair){weights.a + products.a, weights.b + products.b};
-            biases = (pair){biases.a + g.a, biases.b + g.b};
+            if (adds) {
+                layer_products(t, &scales[r], g, &products);
+                weights = (pair){weights.a + products.a, weights.b + products.b};
+                biases = (pair){biases.a + g.a, biases.b + g.b};
+            }
         }
-        beside_set(t, ws, i, weights);
-        beside_set(t, bs, i, biases);
+        if (adds) {
+            beside_set(t, ws, i, weights);
+            beside_set(t, bs, i, biases);
+        }
 #pragma GCC unroll 4
         for (int r = 0; r < count; r++) {
             row_set_pair(t, to[r], i, made[r], past);
@@ -207,26 +211,32 @@ static inline __attribute__((always_inline)) void layer_back_put(const layer_bac
     }
 }
 
-static inline __attribute__((always_inline)) void layer_back_lines_past(const layer_back_lines *s, dtype t, bool past) {
+static inline __attribute__((always_inline)) void layer_back_lines_by(const layer_back_lines *s, dtype t, bool past, bool adds) {
     const row_asking asking = row_asks();
     const beside w = beside_from(t, s->weight, s->n, 0);
-    const beside ws = beside_from(t, s->weight_sums, s->n, 0), bs = beside_from(t, s->bias_sums, s->n, 0);
+    const beside ws = beside_from(t, adds ? s->weight_sums : NULL, s->n, 0), bs = beside_from(t, adds ? s->bias_sums : NULL, s->n, 0);
     for (int64_t line = 0; line < s->lines || line < s->finished;) {
         const int64_t some = line + ABREAST <= s->finished ? ABREAST : 1;
         for (int64_t k = line; k < line + some && k < s->lines; k++) {
             layer_back_line_sums(s, t, k, past, &w, asking);
         }
         if (some == ABREAST) {
-            layer_back_put(s, t, line, ABREAST, past, &w, &ws, &bs);
+            layer_back_put(s, t, line, ABREAST, past, adds, &w, &ws, &bs);
         } else if (line < s->finished) {
-            layer_back_put(s, t, line, 1, past, &w, &ws, &bs);
+            layer_back_put(s, t, line, 1, past, adds, &w, &ws, &bs);
         }
         line += some;
     }
 }
 
 static inline __attribute__((always_inline)) void layer_back_lines_of(const layer_back_lines *s, dtype t) {
-    s->past ? layer_back_lines_past(s, t, true) : layer_back_lines_past(s, t, false);
+    if (s->past) {
+        layer_back_lines_by(s, t, true, true);
+    } else if (s->weight_sums != NULL) {
+        layer_back_lines_by(s, t, false, true);
+    } else {
+        layer_back_lines_by(s, t, false, false);
+    }
 }
 
 static void layer_back_lines_run(const layer_back_lines *s) {
