@@ -317,16 +317,22 @@ static void sum_rows_bf16(float *acc, const row_list *rows, int64_t n) {
     sum_rows(acc, rows, n, 2, bag_of_bf16, add_bf16);
 }
 
-/* The sum of the lanes, by halves. */
+/* The sum of the lanes, by halves, in registers: by way of memory a row of 64 took as long again. */
 static inline float sum_of_lanes(bag_lanes v) {
-    float lane[BAG_LANES];
-    memcpy(lane, &v, sizeof v);
-    for (int half = BAG_LANES / 2; half > 0; half /= 2) {
-        for (int k = 0; k < half; k++) {
-            lane[k] += lane[k + half];
-        }
-    }
-    return lane[0];
+#if REGISTER_BYTES == 64
+    v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    v += __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif REGISTER_BYTES == 32
+    v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+    v += __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+    v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
+    v += __builtin_shufflevector(v, v, 1, 0, 3, 2);
+#endif
+    return v[0];
 }
 
 /* Partial sums: enough to hide the latency of an addition, and pairwise enough for rows of thousands. */
