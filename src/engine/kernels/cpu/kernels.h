@@ -11,6 +11,7 @@ extern const kernel_rows kernels_norm;
 extern const kernel_rows kernels_softmax;
 extern const kernel_rows kernels_loss;
 extern const kernel_rows kernels_sort;
+extern const kernel_rows kernels_cumsum;
 extern const kernel_rows kernels_copy;
 extern const kernel_rows kernels_shape;
 extern const kernel_rows kernels_reflect;

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 static const kernel_rows *const files[] = {
-    &kernels_pointwise, &kernels_reduce,    &kernels_norm, &kernels_softmax, &kernels_loss,
-    &kernels_sort,      &kernels_copy,      &kernels_shape, &kernels_reflect, &kernels_create, &kernels_random,
-    &kernels_index,     &kernels_scatter,   &kernels_embedding, &kernels_embedding_bag, &kernels_rnn, &kernels_fft,
-    &kernels_sparse,     &kernels_fold, &kernels_reflect_back, &kernels_triangle,    &kernels_matmul,    &kernels_conv, &kernels_pool,    &kernels_resample,
+    &kernels_pointwise, &kernels_reduce,       &kernels_norm,     &kernels_softmax,   &kernels_loss,          &kernels_cumsum,
+    &kernels_sort,      &kernels_copy,         &kernels_shape,    &kernels_reflect,   &kernels_create,        &kernels_random,
+    &kernels_index,     &kernels_scatter,      &kernels_embedding, &kernels_embedding_bag, &kernels_rnn,      &kernels_fft,
+    &kernels_sparse,    &kernels_fold,         &kernels_reflect_back, &kernels_triangle, &kernels_matmul,     &kernels_conv,
+    &kernels_pool,      &kernels_resample,
 };
 
 struct kernel_index {

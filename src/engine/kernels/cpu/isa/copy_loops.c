@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/isa/copy_loops.h"
 
 #include "device/caches.h"
+#include "engine/kernels/cpu/isa/copy_strided.h"
 #include "engine/kernels/cpu/isa/copy_tiles.h"
 #include "engine/kernels/cpu/isa/stream.h"
 
@@ -13,13 +14,7 @@
 #include <immintrin.h>
 #endif
 
-/* A pair as wide as complex128. */
-typedef struct wide {
-    uint64_t part[2];
-} wide;
-
-/* --- rows
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- rows ---------------------------------------------------------------------------------------------------------- */
 
 /* Up to 64 bytes in two loads that may overlap: no loop, no call. */
 static inline void copy_short(char *dst, const char *src, size_t n) {
@@ -101,99 +96,7 @@ static void rows(char *dst, const char *src, size_t row_bytes, int64_t n, ptrdif
     }
 }
 
-/* --- single elements
- * --------------------------------------------------------------------------------------------------------- */
-
-/* A dense row to every second place, vectors at a time: answers how many elements are done. */
-#if defined(__AVX512BW__)
-static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
-    const __m512i twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-    int64_t some = 32 >> log2, i = 0;
-    for (; i + some <= n; i += some, src += 32, dst += 64) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)src);
-        if (log2 == 0) {
-            _mm512_mask_storeu_epi8(dst, 0x5555555555555555, _mm512_cvtepu8_epi16(x));
-        } else if (log2 == 1) {
-            _mm512_mask_storeu_epi16(dst, 0x55555555, _mm512_cvtepu16_epi32(x));
-        } else if (log2 == 2) {
-            _mm512_mask_storeu_epi32(dst, 0x5555, _mm512_cvtepu32_epi64(x));
-        } else {
-            _mm512_mask_storeu_epi64(dst, 0x55, _mm512_permutexvar_epi64(twice, _mm512_castsi256_si512(x)));
-        }
-    }
-    return i;
-}
-#else
-static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
-    (void)dst, (void)src, (void)log2, (void)n;
-    return 0;
-}
-#endif
-
-/* Each type twice: backwards onto a contiguous row (flips), which vectorises, and any strides. */
-static inline void strided_8(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    if (ds == 1 && ss == -1) {
-        for (int64_t i = 0; i < n; i++) {
-            dst[i] = src[-i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        dst[i * ds] = src[i * ss];
-    }
-}
-
-static inline void strided_16(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    if (ds == 2 && ss == -2) {
-        uint16_t *to = (uint16_t *)(void *)dst;
-        const uint16_t *from = (const uint16_t *)(const void *)src;
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = from[-i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        *(uint16_t *)(void *)(dst + i * ds) = *(const uint16_t *)(const void *)(src + i * ss);
-    }
-}
-
-static inline void strided_32(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    if (ds == 4 && ss == -4) {
-        uint32_t *to = (uint32_t *)(void *)dst;
-        const uint32_t *from = (const uint32_t *)(const void *)src;
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = from[-i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        *(uint32_t *)(void *)(dst + i * ds) = *(const uint32_t *)(const void *)(src + i * ss);
-    }
-}
-
-static inline void strided_64(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    if (ds == 8 && ss == -8) {
-        uint64_t *to = (uint64_t *)(void *)dst;
-        const uint64_t *from = (const uint64_t *)(const void *)src;
-        for (int64_t i = 0; i < n; i++) {
-            to[i] = from[-i];
-        }
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        *(uint64_t *)(void *)(dst + i * ds) = *(const uint64_t *)(const void *)(src + i * ss);
-    }
-}
-
-static inline void strided_128(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {
-    for (int64_t i = 0; i < n; i++) {
-        *(wide *)(void *)(dst + i * ds) = *(const wide *)(const void *)(src + i * ss);
-    }
-}
-
-/* --- fill
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- fill ---------------------------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 /* Bytes up to the next 64-byte line of dst. */
@@ -308,9 +211,7 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
     }
 }
 
-/* --- tiles
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- tiles --------------------------------------------------------------------------------------------------------- */
 
 /* past: the caches, for tiles whose rows are lines. */
 typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
@@ -361,8 +262,7 @@ static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t 
     }
 }
 
-/* --- past the caches
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- past the caches ----------------------------------------------------------------------------------------------- */
 
 /* stream_bytes, asking for what lies `ahead` bytes behind each line: the CPU reads ahead by itself within a page only, and from
    short rows that lie far apart not at all. What would lie behind the row is asked for `turn` bytes further on, in the row that comes next. */
