@@ -3,7 +3,7 @@
 # instruction sets by themselves.)
 set(narrow_tests
   test_columns test_contraction test_conv_rows test_in_place test_indexing test_layer_stream test_moves test_norms
-  test_pointwise test_reductions test_rnn_fft test_row_packs test_row_rests test_softmax_stream test_windows)
+  test_pointwise test_reductions test_resampling test_rnn_fft test_row_packs test_row_rests test_softmax_stream test_windows)
 foreach(set baseline avx2)
   foreach(name ${narrow_tests})
     add_test(NAME engine/${name}/${set} COMMAND ${name})
