@@ -120,8 +120,9 @@ typedef struct softmax_box {
     const void *y; /* backwards: the forward's output */
     int64_t to_stride, x_stride, y_stride;
     int64_t rows, n;
+    int64_t abreast; /* forward: rows that lie together and are taken for one; 1, or x and `to` have no more than n to a row */
     bool logarithm;
-    void *work; /* 2 n elements */
+    void *work; /* 2 n elements, forward as many times that as are abreast */
 } softmax_box;
 
 typedef struct columns_step {

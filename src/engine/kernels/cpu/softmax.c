@@ -202,8 +202,25 @@ static const char *find_block(const softmax *s, int k, char *block, const int64_
     return block;
 }
 
+/* So many rows of n columns, one behind the other, that they are whole registers of the widest kind, or 1: what a row of few leaves of one is
+   computed number by number, and functions of those take longest. */
+static int64_t rows_abreast(const softmax *s, int64_t n) {
+    enum { REGISTER = 64, MOST_COLUMNS = 256, LEAST_TIMES = 2 };
+    int64_t rows = 1;
+    while (n * rows * (int64_t)s->l->size % REGISTER != 0) {
+        rows *= 2;
+    }
+    return n <= MOST_COLUMNS && s->n >= LEAST_TIMES * rows ? rows : 1;
+}
+
+/* What a block's largest numbers and sums take, of all its widths. */
+static int64_t sums_bytes(const softmax *s) {
+    enum { MOST_ROWS = 16 };
+    return 2 * s->columns * MOST_ROWS * (int64_t)s->l->size;
+}
+
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
-    char *own = work + 2 * s->columns * (int64_t)s->l->size;
+    char *own = work + sums_bytes(s);
     const bool direct = has_own_place(s, Y);
     for (int64_t u = from; u < to; u++) {
         int64_t offset[LOOP_MAX_OPERANDS], n = seek_block(s, u, offset);
@@ -211,6 +228,7 @@ static void forward_columns(const softmax *s, int64_t from, int64_t to, char *wo
         softmax_box box = {.to = direct ? made : own, .to_stride = direct ? s->stride[Y] / (int64_t)s->l->size : n,
                            .made = own, .rows = s->n, .n = n, .logarithm = s->logarithm, .work = work};
         box.x = find_block(s, X, own, offset, n, &box.x_stride);
+        box.abreast = box.x_stride == n && box.to_stride == n ? rows_abreast(s, n) : 1;
         s->l->softmax_columns(&box);
         if (!direct) {
             store_block(s, made, own, n);
@@ -288,7 +306,7 @@ static void backward_short_lines(const softmax *s, int64_t from, int64_t to, cha
 }
 
 static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
-    char *block = work + 2 * s->columns * (int64_t)s->l->size;
+    char *block = work + sums_bytes(s);
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
     const bool direct = has_own_place(s, Y);
     for (int64_t u = from; u < to; u++) {
@@ -420,7 +438,7 @@ static void choose_way(softmax *s, bool backward) {
         fitting = fitting > 1024 ? 1024 : fitting;
         s->columns = fitting < s->lines.sizes[0] ? fitting : s->lines.sizes[0];
         s->units = s->lines.numel / s->lines.sizes[0] * ((s->lines.sizes[0] + s->columns - 1) / s->columns);
-        s->work_bytes = (2 + s->n * sets) * s->columns * size;
+        s->work_bytes = sums_bytes(s) + s->n * sets * s->columns * size;
         s->run_units = backward ? backward_columns : forward_columns;
         return;
     }

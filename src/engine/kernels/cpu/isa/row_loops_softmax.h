@@ -290,35 +290,63 @@ static void log_beyond_1(void *to, const void *from, int64_t n) {
     }
 }
 
+/* What columns of rows abreast come to, in each of those rows. */
+static void largest_of_abreast(value *largest, int64_t n, int64_t abreast) {
+    for (int64_t k = 1; k < abreast; k++) {
+        into_largest(largest, largest + k * n, n);
+    }
+    for (int64_t k = 1; k < abreast; k++) {
+        memcpy(largest + k * n, largest, (size_t)n * sizeof *largest);
+    }
+}
+
+static void sum_of_abreast(value *sum, int64_t n, int64_t abreast) {
+    for (int64_t k = 1; k < abreast; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            sum[i] += sum[k * n + i];
+        }
+    }
+    for (int64_t k = 1; k < abreast; k++) {
+        memcpy(sum + k * n, sum, (size_t)n * sizeof *sum);
+    }
+}
+
+/* Rows abreast count as one; behind them lies a part of one. */
 static void softmax_columns(const softmax_box *b) {
-    const int64_t n = b->n;
+    const int64_t n = b->n * b->abreast, rows = b->rows / b->abreast, rest = (b->rows - rows * b->abreast) * b->n;
+    const int64_t x_stride = b->abreast > 1 ? n : b->x_stride, to_stride = b->abreast > 1 ? n : b->to_stride;
     const bool logarithm = b->logarithm;
     const value *from = b->x;
     value *made = b->made, *largest = b->work, *sum = largest + n;
     memcpy(largest, from, (size_t)n * sizeof *from);
-    for (int64_t r = 1; r < b->rows; r++) {
-        into_largest(largest, from + r * b->x_stride, n);
+    for (int64_t r = 1; r < rows; r++) {
+        into_largest(largest, from + r * x_stride, n);
     }
+    into_largest(largest, from + rows * x_stride, rest);
+    largest_of_abreast(largest, b->n, b->abreast);
     memset(sum, 0, (size_t)n * sizeof *sum);
-    for (int64_t r = 0; r < b->rows; r++) {
-        const value *x = from + r * b->x_stride;
+    for (int64_t r = 0; r <= rows; r++) {
+        const int64_t m = r < rows ? n : rest;
+        const value *x = from + r * x_stride;
         value *y = made + r * n;
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < m; i++) {
             value e = exp_shifted_of(x[i] - largest[i]);
             sum[i] += e;
             y[i] = logarithm ? x[i] : e;
         }
     }
+    sum_of_abreast(sum, b->n, b->abreast);
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         sum[i] = logarithm ? log_of(sum[i]) : 1 / sum[i];
     }
-    for (int64_t r = 0; r < b->rows; r++) {
+    for (int64_t r = 0; r <= rows; r++) {
+        const int64_t m = r < rows ? n : rest;
         const value *y = made + r * n;
-        value *to = (value *)b->to + r * b->to_stride;
+        value *to = (value *)b->to + r * to_stride;
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < m; i++) {
             to[i] = logarithm ? (y[i] - largest[i]) - sum[i] : y[i] * sum[i];
         }
     }
