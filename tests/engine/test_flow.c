@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled kernels whose tasks go on side by side or are taken in groups, against the reference in double: rows that begin within a line of memory, rows
-   shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
+/* Compiled kernels whose tasks go on side by side or are taken in groups, against the reference in double: rows that begin within a
+   line of memory, rows shorter and longer than a block, rows too long to have all in flight, columns, several results, halves, NaN and infinities.
    Results are small here: all of them are stored past the caches, as large ones are. */
 #include "engine/flow_kit.h"
 

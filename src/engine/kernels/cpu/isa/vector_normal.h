@@ -120,8 +120,8 @@ VECTOR_INLINE void near_places(wide_four *places, wide_four *t, const wide_four 
 /* As far as the tables below go: what rounds to 15 of their intervals. */
 #define MOST_NEAR 5.449f
 
-/* The square root of Phi(-s) for sizes s in [0, 5.449], which takes a shorter polynomial than Phi(-s) does: for the least relative error, 2.5 ulp of the
-   square up to 5, 3 at the end. */
+/* The square root of Phi(-s) for sizes s in [0, 5.449], which takes a shorter polynomial than Phi(-s) does: for the least relative error, with
+   which gelu has 4.9 ulp up to 5, 5.4 at the end. */
 #if defined(__AVX512DQ__)
 VECTOR_INLINE void near_roots(wide_f32 *values, const wide_four *sizes) {
     static const float terms[6][16] __attribute__((aligned(64))) = {
