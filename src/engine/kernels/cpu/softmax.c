@@ -202,21 +202,25 @@ static const char *find_block(const softmax *s, int k, char *block, const int64_
     return block;
 }
 
+/* Rows that are taken for one have so many columns each at most, and are no more than make whole registers of any width. */
+enum { MOST_ABREAST_COLUMNS = 256, MOST_ABREAST = 16 };
+
 /* So many rows of n columns, one behind the other, that they are whole registers of the widest kind, or 1: what a row of few leaves of one is
    computed number by number, and functions of those take longest. */
 static int64_t rows_abreast(const softmax *s, int64_t n) {
-    enum { REGISTER = 64, MOST_COLUMNS = 256, LEAST_TIMES = 2 };
+    enum { REGISTER = 64, LEAST_TIMES = 2 };
     int64_t rows = 1;
     while (n * rows * (int64_t)s->l->size % REGISTER != 0) {
         rows *= 2;
     }
-    return n <= MOST_COLUMNS && s->n >= LEAST_TIMES * rows ? rows : 1;
+    return n <= MOST_ABREAST_COLUMNS && s->n >= LEAST_TIMES * rows ? rows : 1;
 }
 
-/* What a block's largest numbers and sums take, of all its widths. */
+/* What a block's largest numbers and sums take, also of a last block that is narrower than others. */
 static int64_t sums_bytes(const softmax *s) {
-    enum { MOST_ROWS = 16 };
-    return 2 * s->columns * MOST_ROWS * (int64_t)s->l->size;
+    const int64_t narrow = s->columns < MOST_ABREAST_COLUMNS ? s->columns : MOST_ABREAST_COLUMNS;
+    const int64_t widest = s->columns > narrow * MOST_ABREAST ? s->columns : narrow * MOST_ABREAST;
+    return 2 * widest * (int64_t)s->l->size;
 }
 
 static void forward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
