@@ -219,6 +219,7 @@ static const op_row rows[] = {
     {.signature = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
      .doc = "self cut off below min_val and above max_val.",
      .family = &family_pointwise,
+     .fits_output = 1 << 1 | 1 << 2,
      .takes = TAKES_ORDERED,
      .decompose_scalar = hardtanh_parts,
      .reference_scalar = hardtanh,

@@ -235,6 +235,7 @@ static const op_row rows[] = {
     {.signature = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
      .doc = "grad_output where self exceeds the threshold, else 0: the gradient of relu.",
      .family = &family_activation_backward,
+     .fits_integers = 1 << 2,
      .infer = self_first_infer,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING,
      .decompose_scalar = threshold_backward_parts,

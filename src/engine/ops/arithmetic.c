@@ -104,6 +104,18 @@ static status scaled_infer(const op_call *call, outputs *out, error *err) {
     return check_scale(call, 2, out, err);
 }
 
+/* Truths are not subtracted, whatever the other operand is (ATen's sub_check). */
+static status sub_infer(const op_call *call, outputs *out, error *err) {
+    for (int i = 0; i < 2; i++) {
+        bool is_truth = call->args[i].kind == ARG_TENSOR ? call_tensor(call, i)->dtype == ASSAY_B8 : call_number(call, i).category == CATEGORY_BOOLEAN;
+        if (is_truth) {
+            return fail(err, ASSAY_INVALID, "%s: expected numbers, got a boolean as %s; logical_xor or bitwise_not may be meant", call->op->signature.full,
+                        call->op->signature.params[i].name);
+        }
+    }
+    return scaled_infer(call, out, err);
+}
+
 static status addcmul_infer(const op_call *call, outputs *out, error *err) {
     TRY(pointwise_infer(call, out, err));
     return check_scale(call, 3, out, err);
@@ -160,7 +172,7 @@ static const op_row rows[] = {
     {.signature = "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      .doc = "self - alpha * other.",
      .family = &family_pointwise,
-     .infer = scaled_infer,
+     .infer = sub_infer,
      .takes = TAKES_NUMBERS,
      .decompose_scalar = sub_parts,
      .reference_scalar = sub,
@@ -170,7 +182,7 @@ static const op_row rows[] = {
     {.signature = "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      .doc = "self - alpha * other, a number.",
      .family = &family_pointwise,
-     .infer = scaled_infer,
+     .infer = sub_infer,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
      .decompose_scalar = sub_parts,
@@ -181,7 +193,7 @@ static const op_row rows[] = {
     {.signature = "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      .doc = "other - alpha * self, with other a number.",
      .family = &family_pointwise,
-     .infer = scaled_infer,
+     .infer = sub_infer,
      .takes = TAKES_NUMBERS,
      .scalars_promote = true,
      .no_in_place = true,
@@ -210,6 +222,7 @@ static const op_row rows[] = {
     {.signature = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
      .doc = "self + value * tensor1 * tensor2.",
      .family = &family_pointwise,
+     .fits_integers = 1 << 3,
      .infer = addcmul_infer,
      .takes = TAKES_NUMBERS,
      .decompose_scalar = addcmul_parts,

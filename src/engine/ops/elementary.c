@@ -336,6 +336,7 @@ static const op_row rows[] = {
     {.signature = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
      .doc = "self to the power of a number.",
      .family = &family_pointwise,
+     .fits_output = 1 << 1,
      .infer = pow_number_infer,
      .inputs = pow_inputs,
      .takes = TAKES_INTEGRAL | TAKES_FLOATING | TAKES_COMPLEX,

@@ -195,6 +195,21 @@ static val reciprocal_parts(dag *g, const val *x, const op_call *call) {
     return v_recip(g, x[0]);
 }
 
+/* Integers by a number that is 0 in their type are refused before any kernel runs; by elements of a tensor kernels refuse it. */
+static status divisor_infer(const op_call *call, outputs *out, error *err) {
+    pointwise p;
+    TRY(pointwise_analyse(call, &p, err));
+    const arg *divisor = &call->args[1];
+    const bool is_tensor = divisor->kind == ARG_TENSOR;
+    if (dtype_category_of(p.compute) <= CATEGORY_INTEGRAL && (!is_tensor || (divisor->tensor->is_wrapped_number && divisor->tensor->storage != NULL))) {
+        int64_t value = is_tensor ? element_load_int(divisor->tensor->dtype, tensor_data(divisor->tensor)) : call_number(call, 1).i;
+        if (pointwise_integer(call->op->row, &p, value) == 0 && sizes_numel(p.ndim, p.sizes) > 0) {
+            return fail(err, ASSAY_INVALID, "%s: an integer is divided by zero", call->op->signature.full);
+        }
+    }
+    return pointwise_infer(call, out, err);
+}
+
 static const op_row rows[] = {
     {.signature = "div.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "self / other; integers divide as f32.",
@@ -226,6 +241,7 @@ static const op_row rows[] = {
     {.signature = "floor_divide(Tensor self, Tensor other) -> Tensor",
      .doc = "self / other rounded down.",
      .family = &family_pointwise,
+     .infer = divisor_infer,
      .inputs = divisor_inputs,
      .takes = TAKES_ORDERED,
      .in_place_overload = "Tensor",
@@ -236,6 +252,7 @@ static const op_row rows[] = {
     {.signature = "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
      .doc = "What remains of self over other rounded down: the divisor's sign.",
      .family = &family_pointwise,
+     .infer = divisor_infer,
      .takes = TAKES_ORDERED,
      .rounds_numbers = true,
      .scalars_promote = true,
@@ -246,6 +263,7 @@ static const op_row rows[] = {
     {.signature = "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "What remains of self over other rounded down: the divisor's sign.",
      .family = &family_pointwise,
+     .infer = divisor_infer,
      .inputs = divisor_inputs,
      .takes = TAKES_ORDERED,
      .rounds_numbers = true,
@@ -256,6 +274,7 @@ static const op_row rows[] = {
     {.signature = "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
      .doc = "What remains of self over other rounded toward zero: the dividend's sign.",
      .family = &family_pointwise,
+     .infer = divisor_infer,
      .takes = TAKES_ORDERED,
      .rounds_numbers = true,
      .scalars_promote = true,
@@ -266,6 +285,7 @@ static const op_row rows[] = {
     {.signature = "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
      .doc = "What remains of self over other rounded toward zero: the dividend's sign.",
      .family = &family_pointwise,
+     .infer = divisor_infer,
      .inputs = divisor_inputs,
      .takes = TAKES_ORDERED,
      .rounds_numbers = true,

@@ -190,7 +190,9 @@ static status scatter_check(const op_call *call, const tensor *src, error *err) 
         return fail(err, ASSAY_INVALID, "%s: expected an index within src, and within %.100s but for dimension %d, got %.100s",
                     call->op->signature.full, tensor_describe(has, self), dim, tensor_describe(given, index));
     }
-    return ASSAY_OK;
+    return self->ndim > 0 && self->sizes[dim] == 0
+               ? fail(err, ASSAY_INVALID, "%s: an index is out of bounds for dimension %d of size 0", call->op->signature.full, dim)
+               : ASSAY_OK;
 }
 
 static status scatter_infer(const op_call *call, outputs *out, error *err) {
@@ -234,6 +236,18 @@ static int64_t src_place(const tensor *index, const tensor *src, int64_t i) {
     return at;
 }
 
+/* scatter.value's number as the output has it: its imaginary part, or else the real one. */
+static double stored_value(const ref_ctx *ctx, bool imaginary) {
+    const dtype t = ctx->out->items[0].dtype;
+    const number value = call_number(ctx->call, 3);
+    uint64_t bits[2] = {0};
+    if (dtype_category_of(t) >= CATEGORY_FLOATING) {
+        return imaginary ? value.im : value.f;
+    }
+    element_store_number(t, bits, value);
+    return element_load(t, bits);
+}
+
 static double scatter_any(ref_ctx *ctx, int64_t flat, bool adds, bool has_src, double *norm) {
     const tensor *self = call_tensor(ctx->call, 0), *index = call_tensor(ctx->call, 2);
     const double *x = ref_real(ctx, 0), *src = has_src ? ref_real(ctx, 3) : NULL;
@@ -251,8 +265,7 @@ static double scatter_any(ref_ctx *ctx, int64_t flat, bool adds, bool has_src, d
     double sum = x[flat];
     for (int64_t s = l->head[flat / width]; s >= 0; s = l->next[s]) {
         if (!has_src) {
-            number value = call_number(ctx->call, 3);
-            return flat % width == 1 ? value.im : value.f;
+            return stored_value(ctx, flat % width == 1);
         }
         double term = src[src_place(index, call_tensor(ctx->call, 3), s) * width + flat % width];
         if (!adds) {
@@ -350,6 +363,7 @@ static const op_row rows[] = {
     {.signature = "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
      .doc = "self with one value written at the same place as each index but for dim, where the index says.",
      .family = &family_scatter,
+     .fits_output = 1 << 3,
      .infer = scatter_value_infer,
      .inputs = scatter_inputs,
      .cost = scatter_cost,

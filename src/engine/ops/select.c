@@ -120,6 +120,7 @@ static const op_row rows[] = {
     {.signature = "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
      .doc = "A number where the mask holds, self elsewhere.",
      .family = &family_pointwise,
+     .fits_output = 1 << 2,
      .infer = masked_fill_infer,
      .promote_mask = 1,
      .decompose_scalar = fill_number_parts,

@@ -445,6 +445,7 @@ static const op_row rows[] = {
     {.signature = "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
      .doc = "self with a constant around it; pairs of pads from the last dimension on, negative ones crop.",
      .family = &family_move,
+     .fits_output = 1 << 2,
      .infer = constant_pad_infer,
      .decompose = constant_pad_parts,
      .cost = constant_pad_cost,

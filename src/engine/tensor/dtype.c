@@ -105,6 +105,33 @@ double dtype_max(dtype t) {
     }
 }
 
+static bool integer_holds(dtype t, int64_t value) {
+    uint64_t bits = 0;
+    if (t == ASSAY_U8) {
+        return value >= -UINT8_MAX && value <= UINT8_MAX;
+    }
+    element_store_int(t, &bits, value);
+    return element_load_int(t, &bits) == value;
+}
+
+static bool part_holds(dtype t, double value) {
+    if (dtype_is_integral(t)) {
+        const double above = ldexp(1, t == ASSAY_U8 ? 8 : 8 * (int)dtype_size(t) - 1), lowest = t == ASSAY_U8 ? 0 : -above;
+        return value >= lowest && value < above; /* NaN is neither */
+    }
+    return !isfinite(value) || fabs(value) <= dtype_max(t);
+}
+
+bool dtype_holds(dtype t, number value) {
+    if (t == ASSAY_B8) {
+        return true;
+    }
+    if (value.category <= CATEGORY_INTEGRAL && dtype_is_integral(t)) {
+        return integer_holds(t, value.i);
+    }
+    return part_holds(t, value.f) && (!dtype_is_complex(t) || part_holds(t, value.im));
+}
+
 dtype dtype_accumulator(dtype t) {
     switch (t) {
     case ASSAY_F16:

@@ -45,6 +45,9 @@ bool dtype_find(const char *name, dtype *out);
 double dtype_epsilon(dtype t);
 /* Largest finite value. */
 double dtype_max(dtype t);
+/* Whether an element can be that number, digits aside (c10/util/TypeCast.h, overflows): infinities are held by floats, negative integers
+   wrap around in u8, anything is true or not in b8. */
+bool dtype_holds(dtype t, number value);
 /* The type that kernels accumulate in: f32 for f16, bf16 and f32, f64 for f64, i64 for integers, c64 or c128. */
 dtype dtype_accumulator(dtype t);
 /* The real type of a complex one (c64 -> f32), any other type itself; and back (f32 -> c64). */

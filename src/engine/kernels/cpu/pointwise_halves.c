@@ -17,7 +17,6 @@ typedef struct half_plan {
     int operand[POINTWISE_INPUTS]; /* positions among the arguments */
     bool has_constant;             /* the last operand is this number: */
     number constant;
-    bool rounds_numbers;
     double bytes;
     bool is_fault; /* loops in f32 have none */
 } half_plan;
@@ -39,7 +38,7 @@ static number read_number(const kernel_plan *plan, int k) {
     number value = p->has_constant && k == p->h.n - 1 ? p->constant
                    : a->kind == ARG_TENSOR            ? pointwise_read_cell(a->tensor)
                                                       : call_number(plan->call, p->operand[k]);
-    return pointwise_constant(p->h.type, CLASS_F32, p->rounds_numbers, value);
+    return pointwise_constant(plan->call->op->row, p->h.type, CLASS_F32, value);
 }
 
 /* Elements [from, to). */
@@ -145,7 +144,6 @@ static void try_table(kernel_plan *plan, pointwise_op id) {
 
 bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwise_op id, dtype compute, bool makes_b8) {
     const tensor *out = &plan->out->items[0];
-    const op_row *row = plan->call->op->row;
     half_plan *p = (half_plan *)(void *)plan->inline_state;
     if (dtype_size(compute) != 2 || out->dtype != (makes_b8 ? ASSAY_B8 : compute) ||
         (plan->call->op->in_place && !tensor_is_dense(out))) { /* fresh outputs are dense */
@@ -177,7 +175,6 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
     p->h.chunk.is_fault = &p->is_fault;
     p->has_constant = spec->has_constant;
     p->constant = spec->constant;
-    p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
     plan->state = p;
     if (in_one_go == NULL) {
         try_table(plan, id);

@@ -261,7 +261,7 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
     p->isa = isa_best();
     p->loops = pointwise_classes[c->class].loops[p->isa];
     p->compute = c->compute;
-    p->rounds_numbers = row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers;
+    p->row = row;
     p->out_class = c->out_class;
     p->out_is_native = c->out_is_native;
     p->out_dtype = plan->out->items[0].dtype;

@@ -100,7 +100,7 @@ number pointwise_read_cell(const tensor *t) {
                                        : number_of_int(element_load_int(t->dtype, at));
 }
 
-number pointwise_constant(dtype compute, pointwise_class c, bool rounds_numbers, number value) {
+number pointwise_constant(const op_row *row, dtype compute, pointwise_class c, number value) {
     uint64_t bits[2] = {0, 0};
     if (compute == ASSAY_B8) {
         return number_of_bool(value.category <= CATEGORY_INTEGRAL ? value.i != 0 : value.f != 0 || value.im != 0);
@@ -109,9 +109,12 @@ number pointwise_constant(dtype compute, pointwise_class c, bool rounds_numbers,
         element_store_number(compute, bits, value);
         return number_of_int((int64_t)bits[0]);
     }
-    if (rounds_numbers && dtype_is_floating(compute)) {
+    if (dtype_is_floating(compute) && (row->promotion == PROMOTE_BOOL_OUT || row->rounds_numbers)) {
         element_store(compute, bits, value.f);
         value.f = element_load(compute, bits);
+    } else if (dtype_is_integral(compute) && !row->keeps_integers) {
+        element_store_number(compute, bits, value);
+        return number_of_int(element_load_int(compute, bits));
     }
     return value;
 }
@@ -125,7 +128,7 @@ static void fill_constants(const tiled *p, blocks *b) {
         const source *in = &p->in[k];
         if (in->slot == CONSTANT) {
             number value = in->cell != NULL ? pointwise_read_cell(in->cell) : in->constant;
-            value = pointwise_constant(p->compute, in->class, p->rounds_numbers, value);
+            value = pointwise_constant(p->row, p->compute, in->class, value);
             int64_t row = p->by_tile ? p->tile[0] * p->tile[1] : p->tile[0];
             int64_t most = in->is_number ? 1 : p->repeats ? p->tile[1] : row;
             loops_of(p, in->class)->fill(b->in[k], value, most);

@@ -45,8 +45,8 @@ bool pointwise_is_native(pointwise_class c, dtype t);
 number pointwise_read_cell(const tensor *t);
 
 /* A constant as the loops of a class want it: a truth among booleans, bits where elements are only moved, rounded to the type
-   computed in where the operator says so. */
-number pointwise_constant(dtype compute, pointwise_class c, bool rounds_numbers, number value);
+   computed in where the operator says so, and wrapped around as integers of that type do unless it says otherwise. */
+number pointwise_constant(const op_row *row, dtype compute, pointwise_class c, number value);
 
 /* Readies the plan where every operand is a number or lies as the output does, of the type computed in, f16 or bf16, and the
    output has that type too or, where the loop makes_b8, that one; false otherwise. */
@@ -101,7 +101,7 @@ typedef struct tiled {
     pointwise_class out_class;
     dtype out_dtype;
     dtype compute;
-    bool rounds_numbers;
+    const op_row *row;
     bool out_is_native;
     bool halves; /* the loop takes f16 or bf16 where it lies in rows, and makes such results (half_blocks.c) */
     bool makes_halves; /* results leave the loop as f16 or bf16 */

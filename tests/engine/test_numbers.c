@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers beside tensors: one that the type it is to become cannot hold is refused, with what was expected; others wrap around or are
+   cut as in ATen, on eager's kernels and compiled ones as in the reference. */
+#include "engine/graph_cases.h"
+#include "engine/table_kit.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct refused_call {
+    const char *type, *call, *says;
+} refused_call;
+
+static const refused_call refused[] = {
+    {"i8", "masked_fill.Scalar(%x, %m, 300)", "expected value that i8 can be, got 300"},
+    {"i8", "masked_fill_.Scalar(%x, %m, -129)", "that i8 can be"},
+    {"i16", "masked_fill.Scalar(%x, %m, -65504.0)", "that i16 can be, got -65504"},
+    {"u8", "fill_.Scalar(%x, -256)", "that u8 can be"},
+    {"u8", "fill_.Scalar(%x, -1.0)", "that u8 can be"},
+    {"i32", "fill_.Scalar(%x, 2147483648)", "that i32 can be, got 2147483648"},
+    {"i64", "fill_.Scalar(%x, 9223372036854775808.0)", "that i64 can be"},
+    {"i64", "fill_.Scalar(%x, -inf)", "that i64 can be, got -inf"},
+    {"f16", "fill_.Scalar(%x, 65520.0)", "that f16 can be"},
+    {"bf16", "fill_.Scalar(%x, -1e+39)", "that bf16 can be"},
+    {"f32", "fill_.Scalar(%x, 1e+39)", "that f32 can be"},
+    {"i8", "constant_pad_nd(%x, [1, 1], -inf)", "that i8 can be"},
+    {"i8", "new_full(%x, [3], 128)", "expected fill_value that i8 can be"},
+    {"f16", "new_full(%x, [3], 70000, dtype=i16)", "that i16 can be"},
+    {"i8", "scatter.value(%x, 1, %i, 1e+20)", "that i8 can be"},
+    {"i8", "pow.Tensor_Scalar(%x, 300)", "expected exponent that i8 can be"},
+    {"i8", "hardtanh(%x, -300, 5)", "expected min_val that i8 can be"},
+    {"i32", "threshold_backward(%x, %x, 3000000000)", "expected threshold that i32 can be"},
+    {"u8", "addcmul(%x, %x, %x, value=300)", "expected value that u8 can be"},
+    {"b8", "rsub.Scalar(%x, 1.0)", "got a boolean as self"},
+    {"b8", "sub.Tensor(%x, %f)", "got a boolean as self"},
+    {"f32", "sub.Tensor(%x, %m)", "got a boolean as other"},
+    {"f32", "sub.Scalar(%x, True)", "got a boolean as other"},
+    {"i64", "floor_divide(%x, 0)", "an integer is divided by zero"},
+    {"i8", "remainder.Scalar(%x, 256)", "an integer is divided by zero"},
+    {"b8", "fmod.Scalar(%x, 0)", "an integer is divided by zero"},
+};
+
+/* A program that makes %r by the call, with the inputs that it names. */
+static void write_program(char *source, const char *type, const char *call) {
+    static const char *const inputs[][2] = {{"%m", "%m = input(T([4, 5], b8))\n"},
+                                            {"%f", "%f = input(T([4, 5], f32))\n"},
+                                            {"%i", "%i = input(T([4, 2], i64), low=0, high=2)\n"}};
+    int n = snprintf(source, CASE_SOURCE_BYTES, "graph numbers\n%%x = input(T([4, 5], %s))\n", type);
+    for (size_t i = 0; i < countof(inputs); i++) {
+        n += snprintf(source + n, CASE_SOURCE_BYTES - (size_t)n, "%s", strstr(call, inputs[i][0]) != NULL ? inputs[i][1] : "");
+    }
+    snprintf(source + n, CASE_SOURCE_BYTES - (size_t)n, "%%r = %s\nreturn %%r\n", call);
+}
+
+static void numbers_out_of_range_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < countof(refused); i++) {
+        arena memory = {0};
+        char source[CASE_SOURCE_BYTES];
+        graph g;
+        error err = {0};
+        write_program(source, refused[i].type, refused[i].call);
+        print_message("%s %s\n", refused[i].type, refused[i].call);
+        assert_int_equal(graph_read(&memory, table, source, strlen(source), &(bind_options){0}, &g, &err), ASSAY_INVALID);
+        if (strstr(err.message, refused[i].says) == NULL) {
+            print_error("said: %s\n", err.message);
+        }
+        assert_non_null(strstr(err.message, refused[i].says));
+        arena_clear(&memory);
+    }
+}
+
+static const char *const taken[][2] = {
+    {"u8", "fill_.Scalar(%x, -255)"},
+    {"u8", "masked_fill.Scalar(%x, %m, -7)"},
+    {"i8", "fill_.Scalar(%x, 127.9)"},
+    {"f16", "fill_.Scalar(%x, inf)"},
+    {"f32", "masked_fill.Scalar(%x, %m, -inf)"},
+    {"b8", "masked_fill.Scalar(%x, %m, 0.5)"},
+    {"b8", "scatter.value(%x, 1, %i, 300)"},
+    {"b8", "scatter.value(%x, 1, %i, 0.5)"},
+    {"u8", "scatter.value(%x, 1, %i, -7)"},
+    {"i8", "scatter_.value(%x, 1, %i, -7.9)"},
+    /* wrapped around: 3000000000 is 0 in i8 and 24064 in i16, 300 is 44 in i8 and in u8 */
+    {"i8", "eq.Scalar(%x, 3000000000)"},
+    {"i8", "ne.Scalar(%x, 3000000000)"},
+    {"i8", "gt.Scalar(%x, 3000000000)"},
+    {"i8", "le.Scalar(%x, -4294967291)"},
+    {"i16", "lt.Scalar(%x, 65541)"},
+    {"i16", "ge.Scalar(%x, 3000000000)"},
+    {"u8", "ge.Scalar(%x, -251)"},
+    {"i8", "remainder.Scalar(%x, 259)"},
+    {"i8", "fmod.Scalar(%x, -253)"},
+    {"i16", "floor_divide(%x, 65539)"},
+    {"i8", "add.Scalar(%x, 300)"},
+    {"i8", "mul.Scalar(%x, 259)"},
+    /* bounds are not: none of these is below 300 */
+    {"i8", "clamp(%x, None, 300)"},
+};
+
+/* What one backend makes of all of them. */
+static void check_taken(backend *b) {
+    static graph_cases cases;
+    char source[CASE_SOURCE_BYTES];
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < countof(taken); i++) {
+        plan *p;
+        error err = {0};
+        write_program(source, taken[i][0], taken[i][1]);
+        const graph *g = cases_add(&cases, source);
+        if (b->prepare(b, g, &p, &err) != ASSAY_OK) {
+            print_error("%s: %s\n", taken[i][1], err.message);
+            assert_true(false);
+        }
+        case_compare(&cases.list[i], p);
+        p->release(p);
+    }
+    cases_forget(&cases);
+    b->close(b);
+}
+
+static void others_are_as_in_the_reference(void **state) {
+    (void)state;
+    backend *b;
+    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
+    check_taken(b);
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    check_taken(b);
+}
+
+static void types_hold_what_c10_says(void **state) {
+    (void)state;
+    assert_true(dtype_holds(ASSAY_I8, number_of_int(-128)) && !dtype_holds(ASSAY_I8, number_of_int(128)));
+    assert_true(dtype_holds(ASSAY_I8, number_of_double(127.5)) && !dtype_holds(ASSAY_I8, number_of_double(128)));
+    assert_true(dtype_holds(ASSAY_U8, number_of_int(-255)) && !dtype_holds(ASSAY_U8, number_of_int(-256)));
+    assert_true(dtype_holds(ASSAY_I64, number_of_double(-0x1p63)) && !dtype_holds(ASSAY_I64, number_of_double(0x1p63)));
+    assert_true(!dtype_holds(ASSAY_I32, number_of_double(NAN)) && dtype_holds(ASSAY_BF16, number_of_double(NAN)));
+    assert_true(dtype_holds(ASSAY_F16, number_of_double(65504)) && !dtype_holds(ASSAY_F16, number_of_int(65520)));
+    assert_true(dtype_holds(ASSAY_F32, number_of_double(FLT_MAX)) && !dtype_holds(ASSAY_F32, number_of_double(1e39)));
+    assert_true(dtype_holds(ASSAY_B8, number_of_double(1e300)) && dtype_holds(ASSAY_F64, number_of_double(1e300)));
+    assert_true(dtype_holds(ASSAY_C64, number_of_complex(1, -INFINITY)) && !dtype_holds(ASSAY_C64, number_of_complex(1, 1e39)));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_out_of_range_are_refused),
+        cmocka_unit_test(others_are_as_in_the_reference),
+        cmocka_unit_test(types_hold_what_c10_says),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
