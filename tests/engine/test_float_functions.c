@@ -348,8 +348,42 @@ static void activations_hold_at_the_ends(void **state) {
     }
 }
 
+typedef struct end {
+    const char *name;
+    pointwise_op id;
+    float from, value; /* of `from`, and of all that is as large and larger, or as small and smaller */
+} end;
+
+static const end value_ends[] = {
+    {"tanh", PW_TANH, 9.02f, 1}, {"tanh", PW_TANH, -9.02f, -1}, {"erf", PW_ERF, 3.93f, 1}, {"erf", PW_ERF, -3.93f, -1}, {"elu", PW_ELU, -17.4f, -1},
+};
+
+/* Where a function's value is nearest to its limit it is the limit: what is left of 1 - tanh may be multiplied by anything. */
+static void limits_are_reached(void **state) {
+    (void)state;
+    enum { N = 100 };
+    const number ones[] = {number_of_double(1), number_of_double(1), number_of_double(1)};
+    for (size_t e = 0; e < countof(value_ends); e++) {
+        const end *f = &value_ends[e];
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            float x[N], out[N];
+            for (int i = 0; i < N; i++) {
+                x[i] = i % 10 == 9 ? copysignf(INFINITY, f->from) : f->from * powf(2, 1.25f * (float)i);
+            }
+            pointwise_chunk c = {.out = out, .in = {x}, .n = N, .s = ones};
+            pointwise_classes[CLASS_F32].loops[set]->op[f->id](&c);
+            for (int i = 0; i < N; i++) {
+                if (out[i] != f->value) {
+                    print_error("%s of %.9g is %.9g, expected %g: set %d\n", f->name, (double)x[i], (double)out[i], (double)f->value, set);
+                }
+                assert_true(out[i] == f->value);
+            }
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_are_reached), cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c),
                                        cmocka_unit_test(many_to_one_power_follow_c),
                                        cmocka_unit_test(activations_hold_at_the_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);

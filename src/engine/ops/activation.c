@@ -101,7 +101,7 @@ static double hardsigmoid(const double *x, const op_call *call) {
 
 static double hardswish(const double *x, const op_call *call) {
     (void)call;
-    return x[0] * clip(x[0] + 3, 0, 6) / 6;
+    return x[0] * (clip(x[0] + 3, 0, 6) / 6);
 }
 
 static double leaky_relu(const double *x, const op_call *call) {
@@ -120,8 +120,8 @@ static val gelu_parts(dag *g, const val *x, const op_call *call) {
         return v_mul(g, x[0], v_1(g, FN_NORMAL_CDF, x[0]));
     }
     val cube = v_mul(g, v_mul(g, x[0], x[0]), x[0]);
-    val inner = v_mul_real(g, v_add(g, x[0], v_mul_real(g, cube, 0.044715)), 0.79788456080286535588);
-    return v_mul(g, v_mul_real(g, x[0], 0.5), v_add_real(g, v_1(g, FN_TANH, inner), 1));
+    val inner = v_mul_real(g, v_add(g, x[0], v_mul_real(g, cube, 0.044715)), 2 * 0.79788456080286535588);
+    return v_mul(g, x[0], v_1(g, FN_SIGMOID, inner)); /* (1 + tanh u) / 2 = sigmoid(2 u), whose lower tail keeps its digits */
 }
 
 static val sigmoid_parts(dag *g, const val *x, const op_call *call) {

@@ -157,18 +157,18 @@ static val threshold_backward_parts(dag *g, const val *x, const op_call *call) {
 
 /* gelu(x) = x/2 (1 + tanh u) = x s with s = 1 / (1 + e), e = exp(-2 u), u = b (x + k x^3). The slope is
    s (1 + 2 x u' (1 - s)), and 1 - s = e s has all its digits where s is near 1. Where one of e, x u' is nearly infinite the
-   other is nearly 0: there the answer is known. */
+   other is nearly 0: there the answer is known, but that of infinity is NaN, as ATen has it. */
 static val gelu_tanh_slope(dag *g, val x) {
     const double b = M_2_SQRTPI * M_SQRT1_2, k = 0.044715, far = 80;
-    dtype t = v_dtype(g, x);
     val square = v_mul(g, x, x);
     val exponent = v_mul(g, x, v_add_real(g, v_mul_real(g, square, -2 * b * k), -2 * b));
     val e = v_1(g, FN_EXP, exponent);
     val s = v_recip(g, v_add_real(g, e, 1));
     val bend = v_mul(g, x, v_add_real(g, v_mul_real(g, square, 6 * b * k), 2 * b));
     val slope = v_mul(g, s, v_add_real(g, v_mul(g, bend, v_mul(g, e, s)), 1));
-    slope = v_select(g, compared(g, FN_GT, exponent, far), v_real(g, t, 0), slope);
-    return v_select(g, compared(g, FN_LT, exponent, -far), v_real(g, t, 1), slope);
+    val none = v_mul_real(g, x, 0);
+    slope = v_select(g, compared(g, FN_GT, exponent, far), none, slope);
+    return v_select(g, compared(g, FN_LT, exponent, -far), v_add_real(g, none, 1), slope);
 }
 
 static val gelu_backward_parts(dag *g, const val *x, const op_call *call) {
@@ -193,7 +193,10 @@ static val conjugate(dag *g, val x) {
 
 static val sigmoid_backward_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
-    return v_mul(g, x[0], conjugate(g, v_mul(g, complement(g, x[1]), x[1])));
+    if (dtype_is_complex(v_dtype(g, x[1]))) {
+        return v_mul(g, x[0], conjugate(g, v_mul(g, complement(g, x[1]), x[1])));
+    }
+    return v_mul(g, v_mul(g, x[0], complement(g, x[1])), x[1]);
 }
 
 static val tanh_backward_parts(dag *g, const val *x, const op_call *call) {

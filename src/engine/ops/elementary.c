@@ -103,6 +103,12 @@ static int64_t power_int(int64_t base, int64_t exponent) {
     return (int64_t)result;
 }
 
+/* By 1/2 ATen takes the root, by -1/2 its inverse: of -inf neither is what pow answers. */
+static double pow_number(const double *x, const op_call *call) {
+    (void)call;
+    return x[1] == 0.5 ? sqrt(x[0]) : x[1] == -0.5 ? 1 / sqrt(x[0]) : pow(x[0], x[1]);
+}
+
 static double pow_real(const double *x, const op_call *call) {
     (void)call;
     return pow(x[0], x[1]);
@@ -343,7 +349,7 @@ static const op_row rows[] = {
      .scalars_promote = true,
      .in_place_overload = "Scalar",
      .decompose_scalar = pow_number_parts,
-     .reference_scalar = pow_real,
+     .reference_scalar = pow_number,
      .reference_int = pow_int,
      .reference_complex = pow_complex,
      .flops_per_element = 20},

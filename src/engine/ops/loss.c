@@ -276,10 +276,9 @@ static double mse_backward_element(ref_ctx *ctx, int out, int64_t flat, double *
         return 0;
     }
     double scale = call_int(ctx->call, 3) == REDUCE_MEAN ? 2 / (double)tensor_numel(self) : 2;
-    scale *= g[broadcast_flat(grad, self->ndim, self->sizes, flat)];
-    double b = y[broadcast_flat(target, self->ndim, self->sizes, flat)];
-    *norm += scale * scale * (x[flat] * x[flat] + b * b);
-    return scale * (x[flat] - b);
+    double by = g[broadcast_flat(grad, self->ndim, self->sizes, flat)], b = y[broadcast_flat(target, self->ndim, self->sizes, flat)];
+    *norm += scale * by * scale * by * (x[flat] * x[flat] + b * b);
+    return scale * (x[flat] - b) * by;
 }
 
 static const op_family family_nll = {.name = "loss", .infer = nll_forward_infer, .inputs = nll_inputs, .cost = nll_cost};
@@ -387,8 +386,9 @@ static void mse_backward_parts(dag *g, const op_call *call, const outputs *out) 
         return;
     }
     double n = (double)tensor_numel(&out->items[0]);
-    val grad = v_mul_real(g, broadcast_operand(g, &p, 0), call_int(call, 3) == REDUCE_MEAN ? 2 / n : 2);
-    v_result(g, 0, v_mul(g, grad, v_sub(g, broadcast_operand(g, &p, 1), broadcast_operand(g, &p, 2))));
+    val difference = v_sub(g, broadcast_operand(g, &p, 1), broadcast_operand(g, &p, 2));
+    val slope = v_mul_real(g, difference, call_int(call, 3) == REDUCE_MEAN ? 2 / n : 2);
+    v_result(g, 0, v_mul(g, slope, broadcast_operand(g, &p, 0))); /* in ATen's order: what is 0 stays so beside a large gradient */
 }
 
 static const op_row rows[] = {

@@ -292,6 +292,13 @@ double element_load(dtype t, const void *at) {
     }
 }
 
+/* Toward zero; of what no i32 holds, or for i64 no i64, the lowest of these, as x86 has it (in C it is undefined). */
+static int64_t truncate_double(dtype t, double value) {
+    const bool wide = t == ASSAY_I64;
+    const double above = wide ? 0x1p63 : 0x1p31, lowest = wide ? -0x1p63 : -0x1p31 - 1;
+    return (wide ? value >= lowest : value > lowest) && value < above ? (int64_t)value : wide ? INT64_MIN : INT32_MIN;
+}
+
 int64_t element_load_int(dtype t, const void *at) {
     switch (t) {
     case ASSAY_I8:
@@ -307,7 +314,7 @@ int64_t element_load_int(dtype t, const void *at) {
     case ASSAY_B8:
         return *(const uint8_t *)at != 0;
     default:
-        return (int64_t)element_load(t, at);
+        return truncate_double(ASSAY_I64, element_load(t, at));
     }
 }
 
@@ -331,13 +338,6 @@ double complex element_load_complex(dtype t, const void *at) {
 }
 
 /* A double outside int64's range has no defined conversion in C; the saturated value is as good as any. */
-static int64_t truncate_double(double value) {
-    if (!(value >= -0x1p63)) {
-        return INT64_MIN;
-    }
-    return value >= 0x1p63 ? INT64_MAX : (int64_t)value;
-}
-
 void element_store(dtype t, void *at, double value) {
     switch (t) {
     case ASSAY_F16:
@@ -361,7 +361,7 @@ void element_store(dtype t, void *at, double value) {
         element_store_complex(t, at, value);
         return;
     default:
-        element_store_int(t, at, truncate_double(value));
+        element_store_int(t, at, truncate_double(t, value));
     }
 }
 

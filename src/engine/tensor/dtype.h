@@ -61,7 +61,8 @@ dtype dtype_promote(dtype a, dtype b);
 double element_load(dtype t, const void *at);
 int64_t element_load_int(dtype t, const void *at);
 double complex element_load_complex(dtype t, const void *at);
-/* Rounds to nearest even; floats to integers truncate toward zero and wrap like C on overflow; bool is value != 0. */
+/* Rounds to nearest even; floats to integers truncate toward zero, those beyond i32 (for i64: beyond i64) to its lowest number, and wrap
+   around in narrower types; bool is value != 0. */
 void element_store(dtype t, void *at, double value);
 void element_store_int(dtype t, void *at, int64_t value);
 void element_store_complex(dtype t, void *at, double complex value);

@@ -256,7 +256,7 @@ static void gelu_tanh_loop(const pointwise_chunk *c) {
     unary_lanes(c, gelu_tanh_lanes);
 }
 
-/* 1 - exp(-s) of s >= 0, by tables as tanh: 4 intervals of each octave of s + 1.25, 16 from 0 to 17.4, from where on it is 1. Of what is below
+/* 1 - exp(-s) of s >= 0, by tables as tanh: 4 intervals of each octave of s + 1.25, 16 from 0 to 17.1, from where on it answers 1. Of what is below
    0 anything. 1.1 ulp. */
 ALWAYS_INLINE void left_by_exp(wide_f32 *s, int count) {
     static const float centre[16] __attribute__((aligned(64))) = {
@@ -298,7 +298,7 @@ ALWAYS_INLINE void left_by_exp(wide_f32 *s, int count) {
     };
     wide_f32 places[IN_FOUR], t[IN_FOUR];
     for (int i = 0; i < count; i++) {
-        wide_f32 size = wide_smaller(17.4f, s[i]);
+        wide_f32 size = wide_smaller(17.1f, s[i]);
         places[i] = (wide_f32)((wide_i32)(size + 1.25f) >> 21);
         t[i] = size - wide_look_up_16(centre, (wide_i32)places[i]);
     }

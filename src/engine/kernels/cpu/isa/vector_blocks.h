@@ -227,7 +227,7 @@ VECTOR_INLINE void sigmoid_divided_block_f32(float *to, const float *from, int n
 #endif
 }
 
-/* tanh |x| in 4 intervals of each octave of |x| + 0.66, which that sum's own bits tell: 16 from 0 to 9.03, from where on tanh is 1. In the
+/* tanh |x| in 4 intervals of each octave of |x| + 0.66, which that sum's own bits tell: 16 from 0 to 8.9, from where on it answers 1. In the
    first, around 0, the polynomial has no constant, so that all digits are kept; the others go by what |x| is beyond a centre, where tanh
    is nearly a float. */
 #if defined(__AVX512F__)
@@ -271,7 +271,7 @@ VECTOR_INLINE void tanh_of(wide_f32 *x, int count) {
     };
     wide_f32 places[IN_FOUR], t[IN_FOUR], values[IN_FOUR];
     for (int i = 0; i < count; i++) {
-        wide_f32 size = wide_smaller(9.03f, wide_size(x[i]));
+        wide_f32 size = wide_smaller(8.9f, wide_size(x[i]));
         places[i] = (wide_f32)((wide_i32)(size + 0.66f) >> 21);
         t[i] = size - wide_look_up_16(centre, (wide_i32)places[i]);
     }

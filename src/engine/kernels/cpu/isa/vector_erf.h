@@ -7,8 +7,8 @@
 #include "engine/kernels/cpu/isa/vector_blocks.h"
 
 /* erf |x| in intervals of a quarter, each a polynomial of what x is beyond the middle, which is a multiple of it: their sum rounds to
-   it and names the place. In the first, around 0, it has no constant, so that all digits are kept. From 3.87 on erf is 1 but for a unit
-   in the last place. */
+   it and names the place. In the first, around 0, it has no constant, so that all digits are kept. The last ends at 1, where erf is
+   1 but for a unit in the last place, and answers that from 3.87 on. */
 #if defined(__AVX512F__)
 VECTOR_INLINE void erf_of(wide_f32 *x, int count) {
     static const float terms[6][16] __attribute__((aligned(64))) = {
@@ -40,7 +40,7 @@ VECTOR_INLINE void erf_of(wide_f32 *x, int count) {
         {
             0x1.c70556p-4f, 0x1.4b163ap-4f, 0x1.0b5d2p-7f, -0x1.ade44cp-5f, -0x1.1986e2p-4f, -0x1.81ec9ap-5f,
             -0x1.ec92aep-7f, 0x1.a5842p-8f, 0x1.a97cdcp-7f, 0x1.5c8abp-7f, 0x1.92025ap-8f, 0x1.6bd992p-9f,
-            0x1.0daee2p-10f, 0x1.4ea112p-12f, 0x1.6017e2p-14f, 0x1.3cd13cp-16f
+            0x1.0daee2p-10f, 0x1.4ea112p-12f, 0x1.6017e2p-14f, 0x1.692c6ap-11f
         },
     };
     wide_f32 places[IN_FOUR], t[IN_FOUR], values[IN_FOUR];
