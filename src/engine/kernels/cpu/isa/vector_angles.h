@@ -75,8 +75,8 @@ VECTOR_INLINE wide_four four_angles(wide_four x, int cosine) {
 }
 #endif
 
-#if defined(__AVX512DQ__)
 VECTOR_INLINE void angles_block(float *to, const float *from, int n, int cosine) {
+#if defined(__AVX512DQ__)
     int l = 0;
     for (; l + 64 <= n; l += 64) {
         four_to(to + l, four_angles(four_at(from + l, 64), cosine), 64);
@@ -90,41 +90,27 @@ VECTOR_INLINE void angles_block(float *to, const float *from, int n, int cosine)
         }
         four_to(to + l, x, 16);
     }
-}
-#endif
-
-/* As sin_f32 has it. */
-VECTOR_INLINE void sin_block_f32(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
-    angles_block(to, from, n, 0);
 #else
     if (any_angle_is_large(from, n)) {
         for (int l = 0; l < n; l++) {
-            to[l] = __builtin_sinf(from[l]);
+            to[l] = cosine ? __builtin_cosf(from[l]) : __builtin_sinf(from[l]);
         }
     } else {
         for (int l = 0; l < n; l++) {
-            to[l] = sin_f32(from[l]);
+            to[l] = cosine ? cos_f32(from[l]) : sin_f32(from[l]);
         }
     }
 #endif
+}
+
+/* As sin_f32 has it. */
+VECTOR_INLINE void sin_block_f32(float *to, const float *from, int n) {
+    angles_block(to, from, n, 0);
 }
 
 /* As cos_f32 has it. */
 VECTOR_INLINE void cos_block_f32(float *to, const float *from, int n) {
-#if defined(__AVX512DQ__)
     angles_block(to, from, n, 1);
-#else
-    if (any_angle_is_large(from, n)) {
-        for (int l = 0; l < n; l++) {
-            to[l] = __builtin_cosf(from[l]);
-        }
-    } else {
-        for (int l = 0; l < n; l++) {
-            to[l] = cos_f32(from[l]);
-        }
-    }
-#endif
 }
 
 #endif

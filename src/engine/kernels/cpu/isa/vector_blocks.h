@@ -282,20 +282,27 @@ VECTOR_INLINE void tanh_of(wide_f32 *x, int count) {
 }
 #endif
 
-/* 1.4 ulp; 3 where there are no tables. */
-VECTOR_INLINE void tanh_block_f32(float *to, const float *from, int n) {
+/* What a function makes of 64 numbers at a time in registers, then of 16. */
 #if defined(__AVX512F__)
+VECTOR_INLINE void block_in_fours(float *to, const float *from, int n, void (*function)(wide_f32 *x, int count)) {
     int l = 0;
     for (; l + 64 <= n; l += 64) {
         wide_four x = four_at(from + l, 64);
-        tanh_of(x.v, IN_FOUR);
+        function(x.v, IN_FOUR);
         four_to(to + l, x, 64);
     }
     for (; l < n; l += 16) {
         wide_four x = four_at(from + l, 16);
-        tanh_of(x.v, 1);
+        function(x.v, 1);
         four_to(to + l, x, 16);
     }
+}
+#endif
+
+/* 1.4 ulp; 3 where there are no tables. */
+VECTOR_INLINE void tanh_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    block_in_fours(to, from, n, tanh_of);
 #else
     for (int l = 0; l < n; l++) {
         to[l] = tanh_f32(from[l]);

@@ -59,17 +59,7 @@ VECTOR_INLINE void erf_of(wide_f32 *x, int count) {
 /* 2.3 ulp. */
 VECTOR_INLINE void erf_block_f32(float *to, const float *from, int n) {
 #if defined(__AVX512F__)
-    int l = 0;
-    for (; l + 64 <= n; l += 64) {
-        wide_four x = four_at(from + l, 64);
-        erf_of(x.v, IN_FOUR);
-        four_to(to + l, x, 64);
-    }
-    for (; l < n; l += 16) {
-        wide_four x = four_at(from + l, 16);
-        erf_of(x.v, 1);
-        four_to(to + l, x, 16);
-    }
+    block_in_fours(to, from, n, erf_of);
 #else
     for (int l = 0; l < n; l++) {
         to[l] = erf_f32(from[l]);
