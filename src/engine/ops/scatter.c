@@ -85,7 +85,9 @@ static status check_index_add(const op_call *call, int dim, error *err) {
                     call->op->signature.full, tensor_describe(has, self), tensor_numel(index), dim,
                     tensor_describe(given, source));
     }
-    return ASSAY_OK;
+    return self->ndim == 1 && self->sizes[0] == 0 && tensor_numel(index) > 0 /* of rows of no elements none is out of range */
+               ? fail(err, ASSAY_INVALID, "%s: an index is out of bounds for dimension 0 of size 0", call->op->signature.full)
+               : ASSAY_OK;
 }
 
 static status push_contiguous(outputs *out, const tensor *self, error *err) {

@@ -63,7 +63,7 @@ static status view_group(const op_call *call, norm_view *v, error *err) {
     return ASSAY_OK;
 }
 
-/* An optional parameter with n elements, of the input's type or, beside a lesser one, of f32. */
+/* An optional parameter with n elements, of the input's type or, beside a lesser one, of f32 (ATen's mixed_dtype.h). */
 static status check_parameter(const op_call *call, int at, int64_t n, error *err) {
     const tensor *t = at >= 0 ? call_tensor(call, at) : NULL;
     if (t == NULL) {
@@ -73,6 +73,11 @@ static status check_parameter(const op_call *call, int at, int64_t n, error *err
         char text[TENSOR_TEXT_BYTES];
         return fail(err, ASSAY_INVALID, "%s: expected %s of a floating type with %" PRId64 " elements, got %.300s",
                     call->op->signature.full, call->op->signature.params[at].name, n, tensor_describe(text, t));
+    }
+    const dtype x = call_tensor(call, signature_find_param(&call->op->signature, "input"))->dtype;
+    if (t->dtype != x && (t->dtype != ASSAY_F32 || dtype_size(x) != 2)) {
+        return fail(err, ASSAY_INVALID, "%s: expected %s of %s%s, got %s", call->op->signature.full, call->op->signature.params[at].name,
+                    assay_dtype_name(x), dtype_size(x) == 2 ? " or f32" : " as the input", assay_dtype_name(t->dtype));
     }
     return ASSAY_OK;
 }
@@ -143,7 +148,7 @@ status norm_analyse(const op_call *call, norm_view *out, error *err) {
     TRY(check_statistics(call, &v, err));
     if (v.mask_arg >= 0) {
         const tensor *grad = call_tensor(call, 0);
-        if (!tensor_same_sizes(grad, x) || !dtype_is_floating(grad->dtype) || call->args[v.mask_arg].n != 3) {
+        if (!tensor_same_sizes(grad, x) || grad->dtype != x->dtype || call->args[v.mask_arg].n != 3) {
             char a[TENSOR_TEXT_BYTES], b[TENSOR_TEXT_BYTES];
             return fail(err, ASSAY_INVALID, "%s: expected grad_out like input and 3 mask bits, got %.160s and %.160s",
                         call->op->signature.full, tensor_describe(a, grad), tensor_describe(b, x));
