@@ -3,6 +3,7 @@
 """Tables of docs/peers.md from records: for each operator the ratios of backends' times, geometric means over its inputs.
 
     bench/peers_tables.py run.jsonl torch eager compiled:autotune          # columns: torch's time, then times over torch's
+    bench/peers_tables.py run.jsonl torch eager compiled/eager             # compiled's over eager's, not over torch's
     bench/peers_tables.py run.jsonl torch eager --and bf16.jsonl           # further columns from another run, same order
     bench/peers_tables.py run.jsonl eager compiled:autotune --worst 1.05   # a line that names what is above, no table
     bench/peers_tables.py run.jsonl torch eager --speedups add.Tensor,mm.default   # README's: some operators, torch's time over"""
@@ -35,6 +36,12 @@ def ratios_of(times, over, under):
     return {op: geomean(values) for op, values in per_input.items() if values}
 
 
+def pair_of(name, baseline):
+    """Whose time over whose: NAME's over the baseline's, or A/B."""
+    over, _, under = name.partition("/") if not name.startswith((".", "/")) else (name, "", "")
+    return over, under or baseline
+
+
 def cell(value, digits=2):
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
@@ -45,7 +52,7 @@ def time_cell(us):
 
 def print_speedups(times, baseline, columns, operators):
     """Plain text: some operators' inputs, the baseline's time, and how many times faster each backend is."""
-    names = [name.rpartition(":")[2] for _, name, _ in columns]
+    names = [over.rpartition(":")[2] for _, (over, _), _ in columns]
     rows = [["operator", "inputs", f"{baseline} [us]"] + ["x " + name for name in names]]
     for op in operators:
         bases = [t[baseline] for t in times[op].values() if baseline in t]
@@ -70,20 +77,21 @@ def main():
     parser.add_argument("--speedups", metavar="OPERATORS", help="the baseline's time over the backends' for these, comma separated")
     options = parser.parse_args()
     runs = [times_of(path) for path in [options.run, *options.others]]
-    columns = [(run, name, ratios_of(run, name, options.baseline)) for run in runs for name in options.backends]
+    pairs = [pair_of(name, options.baseline) for name in options.backends]
+    columns = [(run, pair, ratios_of(run, *pair)) for run in runs for pair in pairs]
     if options.speedups:
         print_speedups(runs[0], options.baseline, columns, options.speedups.split(","))
         return
-    for i, (_, name, ratios) in enumerate(columns):
+    for i, (_, (over, under), ratios) in enumerate(columns):
         which = f" (run {1 + i // len(options.backends)})" if options.others else ""
-        print(f"{name} over {options.baseline}{which}: {cell(geomean(list(ratios.values())), 3)} over {len(ratios)} operators")
+        print(f"{over} over {under}{which}: {cell(geomean(list(ratios.values())), 3)} over {len(ratios)} operators")
         if options.worst:
             above = sorted(((r, op) for op, r in ratios.items() if r > options.worst), reverse=True)
             print("  above:", ", ".join(f"{op} {cell(r)}" for r, op in above) or "none")
     if options.worst:
         return
     operators = sorted(columns[0][2], key=lambda op: -columns[0][2][op])
-    print(f"\n| operator | {options.baseline} [us] | " + " | ".join(f"{name} / {options.baseline}" for _, name, _ in columns) + " |")
+    print(f"\n| operator | {options.baseline} [us] | " + " | ".join(f"{over} / {under}" for _, (over, under), _ in columns) + " |")
     print("|---|" + "---:|" * (1 + len(columns)))
     for op in operators:
         base = geomean([t[options.baseline] for t in runs[0][op].values() if options.baseline in t])
