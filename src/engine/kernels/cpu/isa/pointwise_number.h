@@ -23,6 +23,16 @@ ALWAYS_INLINE elem mul_number(elem x, elem p, elem q, elem r) {
     return mul(x, p);
 }
 
+ALWAYS_INLINE elem maximum_number(elem x, elem p, elem q, elem r) {
+    (void)q, (void)r;
+    return maximum(x, p);
+}
+
+ALWAYS_INLINE elem minimum_number(elem x, elem p, elem q, elem r) {
+    (void)q, (void)r;
+    return minimum(x, p);
+}
+
 /* Answers that are b8. */
 ALWAYS_INLINE void number_test(const pointwise_chunk *c, bool (*f)(elem x, elem y), const elem *x, elem p, bool p_first) {
     uint8_t *out = c->out;
@@ -62,6 +72,14 @@ static void mul_number_loop(const pointwise_chunk *c) {
     unary_with(c, mul_number, *(const elem *)c->in[1], 0, 0);
 }
 
+static void maximum_number_loop(const pointwise_chunk *c) {
+    unary_with(c, maximum_number, *(const elem *)c->in[1], 0, 0);
+}
+
+static void minimum_number_loop(const pointwise_chunk *c) {
+    unary_with(c, minimum_number, *(const elem *)c->in[1], 0, 0);
+}
+
 /* unary_with reads the first operand: here the second. */
 ALWAYS_INLINE pointwise_chunk second_first(const pointwise_chunk *c) {
     pointwise_chunk turned = *c;
@@ -83,6 +101,16 @@ static void number_sub_loop(const pointwise_chunk *c) {
 static void number_mul_loop(const pointwise_chunk *c) {
     pointwise_chunk turned = second_first(c);
     unary_with(&turned, mul_number, *(const elem *)c->in[0], 0, 0);
+}
+
+static void number_maximum_loop(const pointwise_chunk *c) {
+    pointwise_chunk turned = second_first(c);
+    unary_with(&turned, maximum_number, *(const elem *)c->in[0], 0, 0);
+}
+
+static void number_minimum_loop(const pointwise_chunk *c) {
+    pointwise_chunk turned = second_first(c);
+    unary_with(&turned, minimum_number, *(const elem *)c->in[0], 0, 0);
 }
 
 static void equal_number_loop(const pointwise_chunk *c) {
@@ -119,7 +147,9 @@ static void number_at_most_loop(const pointwise_chunk *c) {
 
 #define NUMBER_LOOPS                                                                                                      \
     [PW_ADD] = add_number_loop, [PW_SUB] = sub_number_loop, [PW_MUL] = mul_number_loop, [PW_EQ] = equal_number_loop,      \
-    [PW_NE] = differ_number_loop, [PW_LT] = less_number_loop, [PW_LE] = at_most_number_loop
+    [PW_NE] = differ_number_loop, [PW_LT] = less_number_loop, [PW_LE] = at_most_number_loop,                             \
+    [PW_MAXIMUM] = maximum_number_loop, [PW_MINIMUM] = minimum_number_loop
 #define NUMBER_FIRST_LOOPS                                                                                                \
     [PW_ADD] = number_add_loop, [PW_SUB] = number_sub_loop, [PW_MUL] = number_mul_loop, [PW_EQ] = number_equal_loop,      \
-    [PW_NE] = number_differ_loop, [PW_LT] = number_less_loop, [PW_LE] = number_at_most_loop
+    [PW_NE] = number_differ_loop, [PW_LT] = number_less_loop, [PW_LE] = number_at_most_loop,                             \
+    [PW_MAXIMUM] = number_maximum_loop, [PW_MINIMUM] = number_minimum_loop
