@@ -43,7 +43,7 @@ static const narrow_kernel narrow_kernels[] = {
     {"upsample_bilinear2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UpSampleKernel.cpp: weights too"},
     {"upsample_bicubic2d", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/UpSampleKernel.cpp"},
     {"native_batch_norm", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: statistics of the weights' type"},
-    {"native_batch_norm_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/batch_norm_kernel.cpp: statistics of the weights' type"},
+    {"native_batch_norm_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "Normalization.cpp: tensors that are not contiguous, by results"},
     {"native_layer_norm_backward", ASSAY_NARROW_SUMS, EVERYWHERE, "cpu/layer_norm_kernel.cpp: gradients of the weights, in T"},
     {"_log_softmax", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/SoftMaxKernel.cpp: sums are kept in scalar_t"},
     {"mse_loss_backward", ASSAY_NARROW_STEPS, EVERYWHERE, "cpu/PointwiseOpsKernel.cpp: scalar_val * (a - b) * c, in scalar_t"},

@@ -37,6 +37,7 @@ static const refused_call refused[] = {
     {"f32", "sub.Tensor(%x, %m)", "got a boolean as other"},
     {"f32", "sub.Scalar(%x, True)", "got a boolean as other"},
     {"i64", "floor_divide(%x, 0)", "an integer is divided by zero"},
+    {"i32", "div.Tensor_mode(%x, 0, rounding_mode='trunc')", "an integer is divided by zero"},
     {"i8", "remainder.Scalar(%x, 256)", "an integer is divided by zero"},
     {"b8", "fmod.Scalar(%x, 0)", "an integer is divided by zero"},
 };

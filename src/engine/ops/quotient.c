@@ -78,6 +78,21 @@ static double div_mode(const double *x, const op_call *call) {
                                     : x[0] / x[1];
 }
 
+/* Integers by a number that is 0 in their type are refused before any kernel runs; by elements of a tensor kernels refuse it. */
+static status divisor_infer(const op_call *call, outputs *out, error *err) {
+    pointwise p;
+    TRY(pointwise_analyse(call, &p, err));
+    const arg *divisor = &call->args[1];
+    const bool is_tensor = divisor->kind == ARG_TENSOR;
+    if (dtype_category_of(p.compute) <= CATEGORY_INTEGRAL && (!is_tensor || (divisor->tensor->is_wrapped_number && divisor->tensor->storage != NULL))) {
+        int64_t value = is_tensor ? element_load_int(divisor->tensor->dtype, tensor_data(divisor->tensor)) : call_number(call, 1).i;
+        if (pointwise_integer(call->op->row, &p, value) == 0 && sizes_numel(p.ndim, p.sizes) > 0) {
+            return fail(err, ASSAY_INVALID, "%s: an integer is divided by zero", call->op->signature.full);
+        }
+    }
+    return pointwise_infer(call, out, err);
+}
+
 /* Without a mode it is true division, whose integers go to f32: the one thing here that a row cannot say by itself. It
    has no reference of its own for integers, so that both meanings compute in double. */
 static status div_mode_infer(const op_call *call, outputs *out, error *err) {
@@ -86,7 +101,7 @@ static status div_mode_infer(const op_call *call, outputs *out, error *err) {
         return fail(err, ASSAY_INVALID, "%s: expected rounding_mode None, 'trunc' or 'floor', got '%.40s'",
                     call->op->signature.full, mode);
     }
-    TRY(pointwise_infer(call, out, err));
+    TRY(mode != NULL ? divisor_infer(call, out, err) : pointwise_infer(call, out, err));
     dtype_category category = dtype_category_of(out->items[0].dtype);
     if (mode != NULL && (category == CATEGORY_COMPLEX || category == CATEGORY_BOOLEAN)) {
         return fail(err, ASSAY_INVALID, "%s: rounding is not defined for %s", call->op->signature.full,
@@ -193,21 +208,6 @@ static val fmod_parts(dag *g, const val *x, const op_call *call) {
 static val reciprocal_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
     return v_recip(g, x[0]);
-}
-
-/* Integers by a number that is 0 in their type are refused before any kernel runs; by elements of a tensor kernels refuse it. */
-static status divisor_infer(const op_call *call, outputs *out, error *err) {
-    pointwise p;
-    TRY(pointwise_analyse(call, &p, err));
-    const arg *divisor = &call->args[1];
-    const bool is_tensor = divisor->kind == ARG_TENSOR;
-    if (dtype_category_of(p.compute) <= CATEGORY_INTEGRAL && (!is_tensor || (divisor->tensor->is_wrapped_number && divisor->tensor->storage != NULL))) {
-        int64_t value = is_tensor ? element_load_int(divisor->tensor->dtype, tensor_data(divisor->tensor)) : call_number(call, 1).i;
-        if (pointwise_integer(call->op->row, &p, value) == 0 && sizes_numel(p.ndim, p.sizes) > 0) {
-            return fail(err, ASSAY_INVALID, "%s: an integer is divided by zero", call->op->signature.full);
-        }
-    }
-    return pointwise_infer(call, out, err);
 }
 
 static const op_row rows[] = {

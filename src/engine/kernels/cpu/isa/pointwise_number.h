@@ -3,34 +3,31 @@
    have a number of their own would else need it written out as often as they have elements, which takes as long as the row
    itself. */
 
-ALWAYS_INLINE elem add_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return add(x, p);
+/* f of x and the number p, which comes second, or first. */
+ALWAYS_INLINE void with_number(const pointwise_chunk *c, elem (*f)(elem x, elem y), const elem *x, elem p, bool p_first) {
+    elem *out = c->out;
+    int64_t blocks = in_blocks(c);
+    for (int64_t from = 0; from < blocks; from += STREAM_BLOCK) {
+        fetch_ahead(x + from, STREAM_BLOCK * sizeof(elem));
+        _Alignas(STREAM_LINE) elem made[STREAM_BLOCK];
+#pragma omp simd
+        for (int64_t i = 0; i < STREAM_BLOCK; i++) {
+            made[i] = p_first ? f(p, x[from + i]) : f(x[from + i], p);
+        }
+        stream_lines(out + from, made, sizeof made);
+    }
+#pragma omp simd
+    for (int64_t i = blocks; i < c->n; i++) {
+        out[i] = p_first ? f(p, x[i]) : f(x[i], p);
+    }
 }
 
-ALWAYS_INLINE elem sub_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return sub(x, p);
+ALWAYS_INLINE void number_second(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
+    with_number(c, f, c->in[0], *(const elem *)c->in[1], false);
 }
 
-ALWAYS_INLINE elem number_sub(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return sub(p, x);
-}
-
-ALWAYS_INLINE elem mul_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return mul(x, p);
-}
-
-ALWAYS_INLINE elem maximum_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return maximum(x, p);
-}
-
-ALWAYS_INLINE elem minimum_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return minimum(x, p);
+ALWAYS_INLINE void number_first(const pointwise_chunk *c, elem (*f)(elem x, elem y)) {
+    with_number(c, f, c->in[1], *(const elem *)c->in[0], true);
 }
 
 /* Answers that are b8. */
@@ -61,56 +58,43 @@ ALWAYS_INLINE void test_number_first(const pointwise_chunk *c, bool (*f)(elem x,
 }
 
 static void add_number_loop(const pointwise_chunk *c) {
-    unary_with(c, add_number, *(const elem *)c->in[1], 0, 0);
+    number_second(c, add);
 }
 
 static void sub_number_loop(const pointwise_chunk *c) {
-    unary_with(c, sub_number, *(const elem *)c->in[1], 0, 0);
+    number_second(c, sub);
 }
 
 static void mul_number_loop(const pointwise_chunk *c) {
-    unary_with(c, mul_number, *(const elem *)c->in[1], 0, 0);
+    number_second(c, mul);
 }
 
 static void maximum_number_loop(const pointwise_chunk *c) {
-    unary_with(c, maximum_number, *(const elem *)c->in[1], 0, 0);
+    number_second(c, maximum);
 }
 
 static void minimum_number_loop(const pointwise_chunk *c) {
-    unary_with(c, minimum_number, *(const elem *)c->in[1], 0, 0);
-}
-
-/* unary_with reads the first operand: here the second. */
-ALWAYS_INLINE pointwise_chunk second_first(const pointwise_chunk *c) {
-    pointwise_chunk turned = *c;
-    turned.in[0] = c->in[1];
-    turned.near = c->near >> 1;
-    return turned;
+    number_second(c, minimum);
 }
 
 static void number_add_loop(const pointwise_chunk *c) {
-    pointwise_chunk turned = second_first(c);
-    unary_with(&turned, add_number, *(const elem *)c->in[0], 0, 0);
+    number_first(c, add);
 }
 
 static void number_sub_loop(const pointwise_chunk *c) {
-    pointwise_chunk turned = second_first(c);
-    unary_with(&turned, number_sub, *(const elem *)c->in[0], 0, 0);
+    number_first(c, sub);
 }
 
 static void number_mul_loop(const pointwise_chunk *c) {
-    pointwise_chunk turned = second_first(c);
-    unary_with(&turned, mul_number, *(const elem *)c->in[0], 0, 0);
+    number_first(c, mul);
 }
 
 static void number_maximum_loop(const pointwise_chunk *c) {
-    pointwise_chunk turned = second_first(c);
-    unary_with(&turned, maximum_number, *(const elem *)c->in[0], 0, 0);
+    number_first(c, maximum);
 }
 
 static void number_minimum_loop(const pointwise_chunk *c) {
-    pointwise_chunk turned = second_first(c);
-    unary_with(&turned, minimum_number, *(const elem *)c->in[0], 0, 0);
+    number_first(c, minimum);
 }
 
 static void equal_number_loop(const pointwise_chunk *c) {

@@ -221,13 +221,8 @@ static void addcmul_loop(const pointwise_chunk *c) {
 
 #include "engine/kernels/cpu/isa/pointwise_number.h"
 
-ALWAYS_INLINE elem divide_number(elem x, elem p, elem q, elem r) {
-    (void)q, (void)r;
-    return divide(x, p);
-}
-
 static void divide_number_loop(const pointwise_chunk *c) {
-    unary_with(c, divide_number, *(const elem *)c->in[1], 0, 0);
+    number_second(c, divide);
 }
 
 static void fill(void *to, number of, int64_t n) {
