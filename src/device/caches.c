@@ -22,6 +22,6 @@ int64_t cpu_l2_bytes(void) {
 #endif
 }
 
-bool streams_norm(double results, size_t size, size_t computed) {
-    return cpu_is_intel() ? results * (double)size >= STREAM_MIDDLING_BYTES : results * (double)computed >= 2 * STREAM_MIDDLING_BYTES;
+bool streams_norm(double results, double all) {
+    return results >= STREAM_MIDDLING_BYTES && (cpu_is_intel() || all > CACHED_BYTES);
 }

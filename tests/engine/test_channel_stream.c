@@ -23,7 +23,7 @@ static const big shapes[] = {
     {ASSAY_F32, 333, 131, 196, 0},  {ASSAY_BF16, 701, 257, 49, 0},   {ASSAY_F64, 150, 140, 225, 0},  {ASSAY_F32, 1201, 37, 200, 0},
     {ASSAY_F16, 90, 203, 500, 0},   {ASSAY_F32, 60, 640, 225, 32},   {ASSAY_BF16, 50, 960, 196, 16},
     /* rows of channels: whole ones at a time, parts, few others; that fill lines of memory or not */
-    {ASSAY_F32, 2600, 1024, 1, 0},  {ASSAY_F32, 1301, 2100, 1, 0},   {ASSAY_F64, 2001, 701, 1, 0},  {ASSAY_BF16, 5001, 515, 1, 0},
+    {ASSAY_F32, 3000, 1024, 1, 0},  {ASSAY_F32, 1501, 2100, 1, 0},   {ASSAY_F64, 2201, 701, 1, 0},  {ASSAY_BF16, 12001, 515, 1, 0},
     {ASSAY_F32, 40, 1030, 1, 0},    {ASSAY_F32, 300, 300, 1, 0},
     /* what caches hold */
     {ASSAY_F32, 3, 5, 1031, 0},     {ASSAY_BF16, 3, 5, 1031, 0},     {ASSAY_F16, 2, 7, 700, 0},      {ASSAY_F64, 2, 5, 1100, 0},
@@ -32,8 +32,8 @@ static const big shapes[] = {
 
 /* The same of channels that lie together. */
 static const big channels_last[] = {
-    {ASSAY_F32, 7, 515, 700, 0},    {ASSAY_F32, 9, 96, 3000, 0},     {ASSAY_F16, 5, 1030, 601, 0},  {ASSAY_BF16, 9, 130, 2100, 0},
-    {ASSAY_F32, 3, 640, 1100, 32},  {ASSAY_BF16, 4, 512, 1050, 16},
+    {ASSAY_F32, 9, 515, 700, 0},    {ASSAY_F32, 12, 96, 3000, 0},     {ASSAY_F16, 11, 1030, 601, 0},  {ASSAY_BF16, 23, 130, 2100, 0},
+    {ASSAY_F32, 5, 640, 1100, 32},  {ASSAY_BF16, 12, 512, 1050, 16},
 };
 
 static bool is_last(const big *b) {

@@ -33,11 +33,13 @@ const char *dialect_block_of_two(scalar_function f, dtype t, dtype digits, bool 
 /* The same function as dialect_block's, at the digits of t, where arguments are at most 0 or NaN: of what is far above 0 it makes
    something infinite or NaN. NULL: that makes no difference. */
 const char *dialect_block_below_0(scalar_function f, dtype t);
+/* The order in which a block's bf16 are taken: as they lie, or pairs apart, of which functions may be rounded either way halfway. */
+typedef enum pair_order { PAIRS_NONE, PAIRS_EITHER_WAY, PAIRS_NEAREST } pair_order;
 /* The function that casts a block of floats to this type of 16 bits: NAME(to, from). NULL: there is none. pairs: floats that another
    function made of pairs of bf16. */
-const char *dialect_narrow(dtype t, bool pairs);
+const char *dialect_narrow(dtype t, pair_order pairs);
 /* The same where the block goes past the caches. */
-const char *dialect_stream_narrow(dtype t, bool pairs);
+const char *dialect_stream_narrow(dtype t, pair_order pairs);
 /* x, of type `from`, as one of type `to`. */
 void dialect_cast(text *out, dtype from, dtype to, const char *x);
 /* A constant of type t. */

@@ -186,12 +186,12 @@ const char *dialect_block_below_0(scalar_function f, dtype t) {
     return t == ASSAY_F32 && f == FN_EXP ? "exp_below_block_f32" : NULL;
 }
 
-const char *dialect_narrow(dtype t, bool pairs) {
-    return pairs ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
+const char *dialect_narrow(dtype t, pair_order pairs) {
+    return pairs == PAIRS_NEAREST ? "nearest_bf16_pairs" : pairs == PAIRS_EITHER_WAY ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
 }
 
-const char *dialect_stream_narrow(dtype t, bool pairs) {
-    return pairs ? "stream_bf16_pairs" : t == ASSAY_F16 ? "stream_f16s" : t == ASSAY_BF16 ? "stream_bf16s" : NULL;
+const char *dialect_stream_narrow(dtype t, pair_order pairs) {
+    return pairs != PAIRS_NONE ? "stream_bf16_pairs" : t == ASSAY_F16 ? "stream_f16s" : t == ASSAY_BF16 ? "stream_bf16s" : NULL;
 }
 
 /* Functions of f32 that are cheaper where the operand is known to be at most 0. */

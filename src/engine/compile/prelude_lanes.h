@@ -146,37 +146,55 @@ VECTOR_INLINE void stream_bf16s(uint16_t *to, const float *from) {
     stream_lines(to, halves, sizeof halves);
 }
 
-/* Of such as f32s_of_bf16_pairs makes, to nearest, ties to even: sums end halfway between two as often as not. */
-VECTOR_INLINE void stream_bf16_pairs(uint16_t *to, const float *from) {
+/* Of such as f32s_of_bf16_pairs makes, to nearest, ties to even: sums end halfway between two as often as not. past: the caches, to a
+   line of memory. */
+VECTOR_INLINE void put_nearest_pairs(uint16_t *to, const float *from, const int past) {
 #if defined(__AVX512BF16__) && defined(__AVX512BW__)
     typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
-    typedef uint16_t words __attribute__((vector_size(64)));
+    typedef uint16_t words __attribute__((vector_size(64), aligned(2), may_alias));
     static const uint16_t places[32] __attribute__((aligned(64))) = {
         0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
     };
-    if (((__UINTPTR_TYPE__)to & 63) == 0) {
-        for (int l = 0; l < 64; l += 32) {
-            words made;
-            __asm__("vcvtne2ps2bf16 %1, %2, %0"
-                    : "=v"(made) : "v"(*(const floats *)(from + l)), "v"(*(const floats *)(from + l + 16)));
-            __asm__("vpermw %1, %2, %0" : "=v"(made) : "v"(made), "v"(*(const words *)places));
-            __asm__("vmovntps %1, %0" : "=m"(*(floats *)(void *)(to + l)) : "v"(made));
+    for (int l = 0; l < 64; l += 32) {
+        words made;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0"
+                : "=v"(made) : "v"(*(const floats *)(from + l)), "v"(*(const floats *)(from + l + 16)));
+        __asm__("vpermw %1, %2, %0" : "=v"(made) : "v"(made), "v"(*(const words *)places));
+        if (past) {
+            __asm__("vmovntps %1, %0" : "=m"(*(words *)(to + l)) : "v"(made));
+        } else {
+            *(words *)(to + l) = made;
         }
-        return;
     }
-#endif
+#elif defined(__AVX512F__)
     uint16_t halves[64];
-#if defined(__AVX512F__)
     for (int l = 0; l < 64; l += 32) {
         for (int i = 0; i < 16; i++) {
             halves[l + 2 * i] = bf16_of_f32(from[l + i]);
             halves[l + 2 * i + 1] = bf16_of_f32(from[l + 16 + i]);
         }
     }
+    if (past) {
+        stream_lines(to, halves, sizeof halves);
+    } else {
+        __builtin_memcpy(to, halves, sizeof halves);
+    }
 #else
-    bf16s_of_f32s(halves, from);
+    (void)past;
+    bf16s_of_f32s(to, from);
 #endif
-    stream_lines(to, halves, sizeof halves);
+}
+
+VECTOR_INLINE void nearest_bf16_pairs(uint16_t *to, const float *from) {
+    put_nearest_pairs(to, from, 0);
+}
+
+VECTOR_INLINE void stream_bf16_pairs(uint16_t *to, const float *from) {
+    if (((__UINTPTR_TYPE__)to & 63) == 0) {
+        put_nearest_pairs(to, from, 1);
+    } else {
+        put_nearest_pairs(to, from, 0);
+    }
 }
 
 VECTOR_INLINE void stream_f16s(uint16_t *to, const float *from) {

@@ -21,6 +21,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->no_together = !cpu_is_intel();
     /* What threads read ahead takes lines from each other on Granite Rapids (scan_parts.c). */
     o->scans_in_parts = cpu_is_intel();
+    /* As eager's (device/caches.h). */
+    o->keeps_cached = !cpu_is_intel();
     /* As what eager does there: batch norm's gradient (emit/team.c). */
     o->shares_tasks = cpu_is_intel();
 }

@@ -47,9 +47,6 @@ static bool is_middling(compiler *c, const root *r) {
            !is_read_again(c, r->buffer);
 }
 
-/* What a program reads and writes may be that much for the last cache to have it all from one run to the next. */
-static const double CACHED_BYTES = 20 << 20;
-
 static bool is_cached(const compiler *c) {
     double bytes = 0;
     for (int b = 0; b < c->n_buffers; b++) {
@@ -70,14 +67,26 @@ void choose_streams_in_chain(compiler *c, const chain *h) {
     }
 }
 
+/* Whether what reductions run over lies densely in a result. */
+static bool runs_along(const kernel *k, const root *r) {
+    bool any = false;
+    for (int v = 0; v < k->n_variables; v++) {
+        int64_t stride;
+        any |= k->variables[v].is_reduced && index_stride(r->at, v, &stride) && stride == 1;
+    }
+    return any;
+}
+
 bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
-    bool side_by_side = k->column_parts > 0 ? !is_cached(c) : k->has_classes && k->n_phases > 1, any = false;
+    const bool cached = is_cached(c), of_rows = k->has_classes && k->n_phases > 1;
+    bool any = false;
     for (int i = 0; i < k->n_roots; i++) {
         root *r = &k->roots[i];
         if ((r->kind != ROOT_STORE && r->kind != ROOT_SCAN) || r->buffer < 0) {
             continue;
         }
         bool middling = is_middling(c, r);
+        bool side_by_side = k->column_parts > 0 ? !cached : of_rows && !(cached && c->options->keeps_cached && runs_along(k, r));
         r->streams = middling ? side_by_side != (choice == LOOPS_OTHER_STORES) : buffer_bytes(c, r->buffer) >= STREAM_MIN_BYTES;
         any |= middling;
     }

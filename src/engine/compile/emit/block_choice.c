@@ -24,7 +24,7 @@ bool emit_can_widen(const emitter *m, int i, bool functions) {
     }
     dtype from = e->kind == EXPR_CAST ? m->k->exprs[e->sources[0]].dtype : e->dtype;
     return e->kind == EXPR_CAST && e->dtype == ASSAY_F32 && emit_is_made(m, i) && m->saved_in[e->sources[0]] < 0 &&
-           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs || emit_is_for_function(m, i)))) &&
+           (from == ASSAY_F16 || (from == ASSAY_BF16 && functions && (m->pairs != PAIRS_NONE || emit_is_for_function(m, i)))) &&
            emit_is_dense_load(m, &m->k->exprs[e->sources[0]]);
 }
 
@@ -91,7 +91,7 @@ bool emit_choose_block(emitter *m, int phase) {
     for (int i = 0; i < k->n_exprs; i++) {
         functions &= !m->gathered[i];
     }
-    m->pairs = functions && emit_takes_pairs(m, phase);
+    m->pairs = functions ? emit_pairs_of(m, phase) : PAIRS_NONE;
     memset(m->operands, 0, (size_t)k->n_exprs);
     for (int i = 0; i < k->n_exprs; i++) {
         m->widened[i] = m->wanted[i] && !m->named[i] && (k->exprs[i].variables & k->beside) == 0 &&
@@ -108,7 +108,7 @@ bool emit_choose_short(emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false, functions = may_block_functions(m);
     memset(m->operands, 0, (size_t)k->n_exprs);
-    m->pairs = false;
+    m->pairs = PAIRS_NONE;
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         m->narrowed[i] = emit_can_narrow(m, r);

@@ -113,10 +113,10 @@ void emit_scanned_block(emitter *m, int i) {
     char before[48], after[48];
     emit_line(m, "scan_block_f32(made%d, &total%d);", i, i);
     if (halves && !streams) {
-        snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, false));
+        snprintf(before, sizeof before, "%s(", dialect_narrow(r->store_dtype, PAIRS_NONE));
         snprintf(after, sizeof after, ", made%d);", i);
     } else if (halves) {
-        snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, false));
+        snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, PAIRS_NONE));
         snprintf(after, sizeof after, ", made%d);", i);
     } else {
         snprintf(before, sizeof before, streams ? "stream_lines(" : "memcpy(");

@@ -40,7 +40,7 @@ static void emit_widening(emitter *m) {
         } else if (m->widened[i] && e->kind == EXPR_CAST && !m->gathered[i]) {
             const expr *from = &k->exprs[e->sources[0]];
             char before[64];
-            snprintf(before, sizeof before, "f32s_of_%s%s(wide%d, ", assay_dtype_name(from->dtype), m->pairs ? "_pairs" : "s", i);
+            snprintf(before, sizeof before, "f32s_of_%s%s(wide%d, ", assay_dtype_name(from->dtype), m->pairs != PAIRS_NONE ? "_pairs" : "s", i);
             emit_address_call(m, before, from->buffer, from->at, ");");
         }
     }
@@ -72,7 +72,7 @@ static void emit_after_block(emitter *m, bool passes) {
         }
         if (emit_scan_narrows(r) || (narrowed && m->spares_stores && !emit_is_joined(m, i))) {
             char before[48];
-            snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, narrowed && m->pairs));
+            snprintf(before, sizeof before, "%s(", dialect_stream_narrow(r->store_dtype, narrowed ? m->pairs : PAIRS_NONE));
             snprintf(after, sizeof after, ", made%d);", i);
             emit_address_call(m, before, r->buffer, r->at, after);
             continue;

@@ -102,7 +102,7 @@ typedef struct emitter {
     bool *staged;    /* roots whose elements are put together first */
     bool *narrowed;  /* those of them that are put together as f32 and become halves together */
     bool stores_later; /* what is put together has its room outside, and is stored after other tasks have read */
-    bool pairs;      /* it takes its lanes two by two (pairs.c) */
+    pair_order pairs; /* it takes its lanes two by two (pairs.c) */
     int short_lanes; /* it has so many lanes only (short_blocks.c); 0: all of them */
     int again_lanes; /* its first few have been taken in before */
 

@@ -100,7 +100,7 @@ bool emit_scans_along(const emitter *m) {
 }
 
 bool emit_scan_narrows(const root *r) {
-    return r->kind == ROOT_SCAN && r->dtype == ASSAY_F32 && dialect_narrow(r->store_dtype, false) != NULL;
+    return r->kind == ROOT_SCAN && r->dtype == ASSAY_F32 && dialect_narrow(r->store_dtype, PAIRS_NONE) != NULL;
 }
 
 /* Running sums down rows of lanes, each of which may go past the caches when it is made. */

@@ -79,7 +79,7 @@ bool emit_can_narrow(const emitter *m, const root *r) {
         return false;
     }
     return emit_block_lanes(m) == EMIT_BLOCK_LANES && r->kind == ROOT_STORE && emit_in_loops(m, r) && dense &&
-           e->kind == EXPR_CAST && dialect_narrow(e->dtype, false) != NULL && r->store_dtype == e->dtype &&
+           e->kind == EXPR_CAST && dialect_narrow(e->dtype, PAIRS_NONE) != NULL && r->store_dtype == e->dtype &&
            m->k->exprs[e->sources[0]].dtype == ASSAY_F32 &&
            m->saved_in[r->expr] < 0 && !m->named[r->expr];
 }

@@ -52,8 +52,7 @@ static bool goes_anywhere(const emitter *m, int i) {
     return !varies(m, i) || is_lane_wise(m, i);
 }
 
-/* Whether all that a phase's roots do with bf16 may go in any order of lanes, whatever it is: sums in registers, and what leaves past the
-   caches. Of three rows that layer norm's gradient reads, to keep them in order takes 8 instructions in 13 (Zen 4). */
+/* Whether all that a phase's roots do with bf16 may go in any order of lanes, whatever it is: sums in registers, and what leaves by blocks. Of three rows that layer norm's gradient reads, to keep them in order takes 8 instructions in 13 (Zen 4). */
 static bool takes_any_order(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
@@ -65,7 +64,7 @@ static bool takes_any_order(const emitter *m, int phase) {
         if (r->phase != phase || !emit_in_loops(m, r)) {
             continue;
         }
-        bool leaves = emit_is_narrowed(m, i) && r->store_dtype == ASSAY_BF16 && emit_is_streamed(m, r) && !emit_is_joined(m, i);
+        bool leaves = emit_is_narrowed(m, i) && r->store_dtype == ASSAY_BF16 && !emit_is_joined(m, i);
         if ((!leaves && !emit_is_held(m, i)) || !is_lane_wise(m, leaves ? k->exprs[r->expr].sources[0] : r->expr)) {
             return false;
         }
@@ -82,11 +81,11 @@ static bool takes_any_order(const emitter *m, int phase) {
     return any;
 }
 
-bool emit_takes_pairs(const emitter *m, int phase) {
+pair_order emit_pairs_of(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
     if (takes_any_order(m, phase)) {
-        return true;
+        return PAIRS_NEAREST;
     }
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
@@ -94,7 +93,7 @@ bool emit_takes_pairs(const emitter *m, int phase) {
             continue;
         }
         if (!emit_is_narrowed(m, i) || r->store_dtype != ASSAY_BF16 || !is_of_function(m, k->exprs[r->expr].sources[0], 0)) {
-            return false;
+            return PAIRS_NONE;
         }
         any = true;
     }
@@ -102,13 +101,13 @@ bool emit_takes_pairs(const emitter *m, int phase) {
         const expr *e = &k->exprs[i];
         bool is_end = e->kind == EXPR_CAST && e->dtype == ASSAY_BF16; /* a root's: nothing else reads it, or that is told below */
         if (m->wanted[i] && e->kind != EXPR_LOAD && !is_end && !is_lane_wise(m, i)) {
-            return false;
+            return PAIRS_NONE;
         }
         for (int s = 0; s < e->n_sources && m->wanted[i] && e->kind == EXPR_MAP; s++) {
             if (!is_lane_wise(m, e->sources[s])) {
-                return false;
+                return PAIRS_NONE;
             }
         }
     }
-    return any;
+    return any ? PAIRS_EITHER_WAY : PAIRS_NONE;
 }

@@ -7,7 +7,7 @@
 
 /* Whether a function of a block takes expression i: what else reads that would widen it once more. */
 bool emit_is_for_function(const emitter *m, int i);
-/* Whether the phase's blocks, with functions of a block among them, make bf16 of bf16 in lanes of any order. */
-bool emit_takes_pairs(const emitter *m, int phase);
+/* Whether the phase's blocks make bf16 of bf16, or sums, in lanes of any order, and how these are rounded. */
+pair_order emit_pairs_of(const emitter *m, int phase);
 
 #endif

@@ -30,7 +30,7 @@ static void store_halves(emitter *m, const root *r, int i, const char *from) {
     char after[64];
     emit_open_scope(m, from, &start);
     emit_line(m, "uint16_t halves%d[%d];", i, EMIT_BLOCK_LANES);
-    emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, false), i, i);
+    emit_line(m, "%s(halves%d, made%d);", dialect_narrow(r->store_dtype, PAIRS_NONE), i, i);
     snprintf(after, sizeof after, ", halves%d, %d);", i, m->short_lanes * (int)sizeof(uint16_t));
     emit_address_call(m, "memcpy(", r->buffer, r->at, after);
     emit_close_scope(m, &start);

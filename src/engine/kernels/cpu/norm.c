@@ -122,7 +122,8 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->bias = !is_backward ? call_tensor(call, s->v.bias_arg) : NULL;
     s->wants_params = is_backward && (mask[1] || mask[2]);
     bool dense = is_dense(s, n_operands);
-    s->streams = dense && streams_norm((double)s->v.n_stats * (double)s->v.per_stat, dtype_size(s->type[OUT]), s->l->size);
+    const bool past = streams_norm((double)tensor_numel(x) * (double)dtype_size(s->type[OUT]), bytes);
+    s->streams = dense && past;
     const bool can = dense && can_fly(s, n_operands);
     s->together = can ? lines_together(s, n_operands) : 0;
     s->in_flight = s->together > 0 || (can && s->v.per_stat >= STREAM_LEAST && (s->streams || is_backward || s->v.per_stat >= LEAST_KEPT));
@@ -131,7 +132,7 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
     s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
     s->turned = dense ? 0 : turned_lines(s, is_backward);
-    s->turned_stream = streams_norm((double)s->v.n_stats * (double)s->v.per_stat, dtype_size(s->type[OUT]), s->l->size);
+    s->turned_stream = past;
     s->work_bytes = s->line_bytes;
     if (is_backward) {
         s->mean_in = norm_as_line(call_tensor(call, s->v.mean_arg), &s->mean_view);

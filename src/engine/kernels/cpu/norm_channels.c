@@ -136,15 +136,10 @@ static bool has_short_rows(const channel_norm *s, int n_operands) {
     return has;
 }
 
-/* More than cores' own caches hold, as wide as it is computed. */
-static bool is_middling(const channel_norm *s) {
-    return streams_norm((double)s->N * (double)s->C * (double)s->S, dtype_size(s->type[NORM_OUT]), s->l->size);
-}
-
 /* Whether results go past the caches: types as computed in, positions dense, all of one stride from channel to channel. */
 static bool can_stream(const channel_norm *s, int n_operands) {
     int64_t size = (int64_t)s->l->size;
-    bool can = s->wants_input && is_middling(s) && s->positions.numel > 0;
+    bool can = s->wants_input && s->past && s->positions.numel > 0;
     for (int k = 0; k < n_operands; k++) {
         can = can && s->type[k] == s->l->type && s->positions.strides[k][0] == size && s->c_stride[k] == s->c_stride[NORM_X];
     }
@@ -270,7 +265,6 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
         steps = steps && s->type[k] == s->type[NORM_X] && (s->type[k] == s->l->type || is_half);
         is_dense = is_dense && s->positions.strides[k][0] == (int64_t)dtype_size(s->type[k]);
     }
-    s->past = is_middling(s);
     bool can = twice && is_dense && !s->by_columns && (steps || s->past) &&
                s->S >= (!steps ? LEAST_CONVERTED_ROW : s->past ? LEAST_ROW : least_kept_row(s));
     if (!can && twice && is_dense && s->past && s->v.is_batch && s->short_rows && s->S >= NEIGHBOUR_LEAST_ROW && s->S <= most_neighbour_row(s)) {
@@ -335,6 +329,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
         s->c_stride[k] = operands[k]->strides[1] * size;
         bytes += (double)tensor_numel(x) * (double)size;
     }
+    s->past = streams_norm((double)tensor_numel(x) * (double)dtype_size(s->type[NORM_OUT]), bytes);
     int group = signature_find_param(&call->op->signature, "group");
     s->l = norm_loops(call);
     s->N = x->sizes[0];
@@ -350,7 +345,7 @@ status prepare_channel_norm(kernel_plan *plan, error *err) {
     bool are_halves = s->type[NORM_X] == s->type[NORM_OUT] && (s->type[NORM_X] == ASSAY_F16 || s->type[NORM_X] == ASSAY_BF16);
     bool are_dense = s->positions.strides[NORM_X][0] == (int64_t)sizeof(uint16_t) && s->positions.strides[NORM_OUT][0] == (int64_t)sizeof(uint16_t);
     s->halves = are_halves && are_dense ? row_halves_for(s->type[NORM_X]) : NULL;
-    s->streams = s->by_columns ? is_middling(s) : can_stream(s, n_operands);
+    s->streams = s->by_columns ? s->past : can_stream(s, n_operands);
     enum { BLOCK = 64, LONG = 768 };
     const bool by_running = !s->is_backward && s->v.is_batch && !s->v.trains && !s->by_columns;
     const bool scales = by_running && can_scale_rows(s);

@@ -70,14 +70,13 @@ static bool has_short_lines(const softmax *s, int n_operands) {
     return is_dense;
 }
 
-/* Whether such lines, though their result is as large as what goes past the caches otherwise, are better left in them: f32, [8, 12, 128, 128]
-   takes 0.29 ms instead of 0.47, but [32, 12, 128, 128] 2.9 instead of 1.9 (Zen 4, two cores, 2026-11). On Intel's processors that is
-   so of logarithms, which take a function of each line: 0.41 instead of 0.47 ms (Granite Rapids), 0.64 instead of 1.31 (Sapphire Rapids). */
+/* Whether such lines are left in caches, also where their result would go past them otherwise: on Intel's processors that is so of
+   logarithms, which take a function of each line. Of 6 MiB they take 0.41 instead of 0.47 ms (Granite Rapids), 0.64 instead of 1.31
+   (Sapphire Rapids). */
 static bool are_best_kept(const softmax *s) {
-    size_t size = dtype_size(s->type[Y]);
-    double results = (double)s->lines.numel * (double)s->n * (double)size;
+    const double results = (double)s->lines.numel * (double)s->n * (double)dtype_size(s->type[Y]);
     return has_short_lines(s, Y + 1) && s->n * (int64_t)s->l->size <= SOFTMAX_SHORT_BYTES &&
-           (s->logarithm ? results < (double)(2 * STREAM_MIDDLING_BYTES) : !streams_norm(results / (double)size, size, size));
+           (!s->past || (s->logarithm && cpu_is_intel() && results < (double)(2 * STREAM_MIDDLING_BYTES)));
 }
 
 /* How many of those are made before they are stored: loops take 16, or 8, together. */
@@ -110,7 +109,6 @@ static bool choose_short_past(softmax *s) {
         s->lines.numel * line < STREAM_MIN_BYTES) {
         return false;
     }
-    s->past = true;
     s->units = s->lines.numel;
     s->work_bytes = short_rows(s) * line;
     s->run_units = forward_short_past;
@@ -373,6 +371,7 @@ static bool choose_turned(softmax *s, bool backward, arena *memory) {
     }
     *rows = *s;
     rows->lines.ndim = 1;
+    rows->past = false;
     for (int k = 0; k < s->lines.n_operands; k++) {
         const int64_t size = (int64_t)dtype_size(s->type[k]);
         rows->stride[k] = s->is_turned[k] ? size : s->stride[k];
@@ -428,11 +427,15 @@ static bool has_few_rows(const softmax *s, bool backward) {
     return is_native && !s->past && s->n <= (backward ? FEW_BACK_ROWS : FEW_ROWS);
 }
 
+/* Whether the line strides over other elements of the output. */
+static bool lies_across(const softmax *s) {
+    return s->lines.numel > 1 && s->lines.sizes[0] > 1 && s->stride[Y] > s->lines.strides[Y][0] && s->n > 1;
+}
+
 /* Columns where the line strides over other elements of the output, unless it is too long for a block of them. */
 static void choose_way(softmax *s, bool backward) {
     int64_t size = (int64_t)s->l->size, sets = backward ? 2 : 1;
-    bool across = s->lines.numel > 1 && s->lines.sizes[0] > 1 && s->stride[Y] > s->lines.strides[Y][0] && s->n > 1;
-    s->past = s->lines.numel * s->n * (int64_t)dtype_size(s->type[Y]) >= STREAM_MIDDLING_BYTES;
+    const bool across = lies_across(s);
     if (across && !has_few_rows(s, backward) && softmax_choose_columns(s, backward)) {
         return;
     }
@@ -477,6 +480,9 @@ static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands
     s->n = x->ndim > 0 ? x->sizes[d] : 1;
     s->logarithm = plan->call->op->signature.name[1] == 'l';
     nest_init(&s->lines, operands, n_operands, nest_all(x->ndim) & ~(1u << d));
+    /* Lines across memory take 1.2 to 1.7 of the time in the last cache when others are in it (Zen 4, 2026-11). */
+    const double results = (double)tensor_bytes(operands[Y]);
+    s->past = lies_across(s) ? results >= STREAM_MIDDLING_BYTES : streams_norm(results, bytes);
     const bool backward = n_operands == OPERANDS, is_kept = !backward && are_best_kept(s);
     const bool is_short_past = !is_kept && !backward && choose_short_past(s);
     if (!is_short_past && (is_kept || (!softmax_choose_stream(s, backward) && !choose_turned(s, backward, plan->memory)))) {

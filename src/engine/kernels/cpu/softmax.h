@@ -39,8 +39,8 @@ struct softmax {
     int64_t found_bytes; /* > 0: threads share all units, and leave so much of each for the others (softmax_columns.c) */
 };
 
-/* Sets the way to run a call whose lines are taken in turns, whether its result goes past the caches, its units and a thread's
-   work_bytes. False, with nothing settled but `past`, when there is no such way for its layout. */
+/* Sets the way to run a call whose lines are taken in turns, its units and a thread's work_bytes. False, with nothing settled, when
+   there is no such way for its layout. */
 bool softmax_choose_stream(softmax *s, bool backward);
 
 /* The same for lines across memory, in softmax_columns.c; the result goes past the caches or not. */

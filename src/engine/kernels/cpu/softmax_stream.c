@@ -277,7 +277,5 @@ static bool choose_lines(softmax *s, bool backward) {
 }
 
 bool softmax_choose_stream(softmax *s, bool backward) {
-    int64_t n = s->lines.numel * s->n;
-    s->past = backward ? streams_norm((double)n, dtype_size(s->type[Y]), s->l->size) : n * (int64_t)dtype_size(s->type[Y]) >= STREAM_MIDDLING_BYTES;
     return s->n > 0 && (choose_lines(s, backward) || (s->past && softmax_choose_columns(s, backward)));
 }
