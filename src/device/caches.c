@@ -22,6 +22,10 @@ int64_t cpu_l2_bytes(void) {
 #endif
 }
 
+bool streams_pointwise(double results, double read) {
+    return results >= STREAM_MIN_BYTES || (results >= STREAM_MIDDLING_BYTES && read > CACHED_BYTES && !cpu_is_intel());
+}
+
 bool streams_norm(double results, double all) {
     return results >= STREAM_MIDDLING_BYTES && (cpu_is_intel() || all > CACHED_BYTES);
 }

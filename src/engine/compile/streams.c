@@ -77,8 +77,21 @@ static bool runs_along(const kernel *k, const root *r) {
     return any;
 }
 
+/* Bytes of what the kernel reads: as much alone as the last cache keeps leaves no room in it for results. */
+static double read_bytes(compiler *c, const kernel *k) {
+    double bytes = 0;
+    for (int b = 0; b < c->n_buffers; b++) {
+        bool is_read = false;
+        for (int e = 0; e < k->n_exprs && !is_read; e++) {
+            is_read = k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == b;
+        }
+        bytes += is_read ? buffer_bytes(c, b) : 0;
+    }
+    return bytes;
+}
+
 bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
-    const bool cached = is_cached(c), of_rows = k->has_classes && k->n_phases > 1;
+    const bool fills = c->options->keeps_cached && read_bytes(c, k) > CACHED_BYTES, cached = is_cached(c), of_rows = k->has_classes && k->n_phases > 1;
     bool any = false;
     for (int i = 0; i < k->n_roots; i++) {
         root *r = &k->roots[i];
@@ -86,7 +99,7 @@ bool choose_streams(compiler *c, kernel *k, loop_choice choice) {
             continue;
         }
         bool middling = is_middling(c, r);
-        bool side_by_side = k->column_parts > 0 ? !cached : of_rows && !(cached && c->options->keeps_cached && runs_along(k, r));
+        bool side_by_side = k->column_parts > 0 ? !cached : fills || (of_rows && !(cached && c->options->keeps_cached && runs_along(k, r)));
         r->streams = middling ? side_by_side != (choice == LOOPS_OTHER_STORES) : buffer_bytes(c, r->buffer) >= STREAM_MIN_BYTES;
         any |= middling;
     }

@@ -166,7 +166,11 @@ static bool try_direct(kernel_plan *plan, const pointwise_spec *spec, const poin
     const pointwise_loops *loops = pointwise_classes[c->class].loops[isa_best()];
     d->n = spec->n;
     d->chunk.out = tensor_data(out);
-    d->streams = !plan->call->op->in_place && d->chunk.n * d->sizes[0] >= STREAM_MIN_BYTES;
+    double read = 0;
+    for (int k = 0; k < d->n; k++) {
+        read += (double)d->chunk.n * d->sizes[1 + k];
+    }
+    d->streams = !plan->call->op->in_place && streams_pointwise((double)d->chunk.n * d->sizes[0], read);
     if (d->streams) {
         loops = pointwise_classes[c->class].streaming[isa_best()];
         if (loops == NULL || loops->op[c->op] == NULL || (uintptr_t)d->chunk.out % STREAM_LINE_BYTES != 0) {

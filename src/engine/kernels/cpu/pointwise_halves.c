@@ -168,7 +168,8 @@ bool pointwise_try_halves(kernel_plan *plan, const pointwise_spec *spec, pointwi
     p->run = in_one_go != NULL ? in_one_go : pointwise_halves_runs[isa_best()];
     p->bytes = (double)p->h.chunk.n * (p->h.out_step + 2.0 * spec->n);
     p->h.fetches = p->bytes >= STREAM_MIN_BYTES;
-    p->h.streams = !plan->call->op->in_place && p->h.chunk.n * p->h.out_step >= STREAM_MIN_BYTES &&
+    const double results = (double)p->h.chunk.n * p->h.out_step;
+    p->h.streams = !plan->call->op->in_place && streams_pointwise(results, p->bytes - results) &&
                    (uintptr_t)tensor_data(out) % STREAM_LINE_BYTES == 0;
     memcpy(p->s, spec->s, sizeof p->s);
     p->h.chunk.s = p->s;

@@ -91,11 +91,24 @@ static bool rows_are_dense(const loop *l, int slot, int64_t size) {
     return l->strides[slot][0] == size || l->sizes[0] == 1;
 }
 
+/* Bytes of what operands hold, each element once. */
+static double read_bytes(const tiled *p) {
+    double bytes = 0;
+    for (int k = 0; k < p->n; k++) {
+        double n = p->in[k].slot != CONSTANT ? (double)dtype_size(p->in[k].dtype) : 0;
+        for (int d = 0; d < p->nest.ndim && n > 0; d++) {
+            n *= p->nest.strides[p->in[k].slot][d] != 0 ? (double)p->nest.sizes[d] : 1;
+        }
+        bytes += n;
+    }
+    return bytes;
+}
+
 /* least_row: shorter rows are put together in blocks. */
 static void choose_tiles(tiled *p, bool in_place, bool loop_can_stream, int least_row) {
     loop *l = &p->nest;
     int64_t out_size = (int64_t)dtype_size(p->out_dtype);
-    p->streams = !in_place && l->numel * out_size >= STREAM_MIN_BYTES && rows_are_dense(l, 0, out_size);
+    p->streams = !in_place && streams_pointwise((double)(l->numel * out_size), read_bytes(p)) && rows_are_dense(l, 0, out_size);
     int widest = pointwise_classes[p->out_class].size;
     for (int k = 0; k < p->n; k++) {
         int own = pointwise_classes[p->in[k].class].size,
