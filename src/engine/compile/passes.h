@@ -186,6 +186,11 @@ typedef struct kernel {
     frame_form frame;
 } kernel;
 
+/* How far apart two roots' elements each lie, if those of one lie between the other's neighbours; 0: they do not. */
+int64_t roots_interleave(const kernel *k, const root *a, const root *b);
+/* Whether the root and others that lie between its neighbours leave nothing between them. */
+bool root_fills_lines(const kernel *k, const root *r);
+
 /* --- the passes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct compiler {

@@ -295,6 +295,18 @@ static bool reduces_rows(const kernel *k, const domain *d, const int *variables)
     return false;
 }
 
+/* Whether the last root stores between neighbours that another one stores: pieces that are stacked along the last dimension. Together they
+   fill lines of memory. */
+static bool fills_gaps(const kernel *k) {
+    const root *last = &k->roots[k->n_roots - 1];
+    for (int i = 0; i < k->n_roots - 1; i++) {
+        if (roots_interleave(k, &k->roots[i], last) > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool join(compiler *c, int step, val v, const place *to, const domain *d) {
     kernel *k = c->steps[step].kernel;
     int variables[TENSOR_MAX_DIMS];
@@ -311,7 +323,7 @@ static bool join(compiler *c, int step, val v, const place *to, const domain *d)
     bool made = make_root(c, k, v, to, d, variables, columns ? at : NULL) && columns_suit(k) && !(columns && columns_pass_on(c, k));
     const root *r = &k->roots[n_roots];
     bool follows = !k->sums_products || (made && r->phase > 0); /* what a block of sums comes to, and nothing else */
-    if (made && follows && last_producer(c, k, n_exprs) < step && shares(k, n_exprs, r->expr)) {
+    if (made && follows && last_producer(c, k, n_exprs) < step && (shares(k, n_exprs, r->expr) || fills_gaps(k))) {
         k->column_parts = columns ? dag_at(&c->g, v)->sizes[0] : k->column_parts;
         for (int i = 0; d->has_classes && fits && i < d->n; i++) {
             k->variables[variables[i]].is_reduced = d->reduced[i];

@@ -146,7 +146,8 @@ static double vector_score(const kernel *k, int v) {
         int64_t stride;
         if (r->buffer >= 0 && (r->variables >> v & 1) != 0) {
             double weight = share_of(k, r->kind == ROOT_REDUCE || r->kind == ROOT_COLUMNS ? index_variables(r->at) : r->variables);
-            score += weight * (fills ? 2 : !stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
+            bool fills_beside = index_stride(r->at, v, &stride) && stride > 1 && root_fills_lines(k, r);
+            score += weight * (fills ? 2 : fills_beside ? 3 : !stride_along(k, r->at, v, &stride) || stride > 1 ? -3 : stride == 1 ? 3 : 0);
         }
     }
     if (scans && k->variables[v].is_reduced) {

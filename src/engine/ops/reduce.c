@@ -213,6 +213,11 @@ static double min_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
 
 /* --- in primitives ------------------------------------------------------------------------------------------------------ */
 
+/* How far from 0 numbers of an integer type can lie. */
+static double largest_of(dtype t) {
+    return t == ASSAY_B8 ? 1 : ldexp(1, 8 * (int)dtype_size(t));
+}
+
 static val sum_of(dag *g, const op_call *call, const outputs *out) {
     uint32_t mask = 0;
     dtype compute = primitive_compute_type(out->items[0].dtype);
@@ -223,9 +228,11 @@ static val sum_of(dag *g, const op_call *call, const outputs *out) {
     if (out->items[0].dtype == ASSAY_B8) {
         return v_reduce(g, RED_SUM, v_truth(g, x), mask, sum_keepdim(call));
     }
-    /* Small integers add up in 64 bits before they wrap. */
+    /* Small integers add up in 64 bits before they wrap, or in 32 where so many of them cannot. */
     compute = compute == ASSAY_I32 ? ASSAY_I64 : compute;
-    return v_sum_alone(g, v_cast(g, x, compute), mask, sum_keepdim(call));
+    const bool narrow = compute == ASSAY_I64 && reduction_length(call, sum_args_of(call).dims) * largest_of(v_dtype(g, x)) <= INT32_MAX;
+    val sum = v_sum_alone(g, v_cast(g, x, narrow ? ASSAY_I32 : compute), mask, sum_keepdim(call));
+    return v_cast(g, sum, compute);
 }
 
 static void sum_parts(dag *g, const op_call *call, const outputs *out) {
