@@ -294,7 +294,7 @@ bool emit_is_diagonal(const emitter *m, const view_bound *b) {
         if ((term->atom->variables & lanes) == 0) {
             continue;
         }
-        if (term->atom->kind != ATOM_VARIABLE || term->atom->id != m->k->vector || (term->factor != 1 && term->factor != -1)) {
+        if (term->atom->kind != ATOM_VARIABLE || term->atom->id != m->k->vector || term->factor < -1) {
             return false;
         }
         n_lanes++;

@@ -13,8 +13,9 @@
 #include <string.h>
 
 /* Shorter loops are not worth three texts. Where lanes may be computed twice they go by so many, the last ones so that none is left
-   over: for those compilers write code that takes one after the other, with branches. */
-enum { LEAST_LANES = 16, TOGETHER = 16, LEAST_DIAGONAL = 64 };
+   over: for those compilers write code that takes one after the other, with branches. LEAST_DIAGONAL: where lanes are parted at a place of
+   its own in each row; LEAST_STEPPED: the same where they look at every second element or fewer, each behind a mask else. */
+enum { LEAST_LANES = 16, TOGETHER = 16, LEAST_DIAGONAL = 64, LEAST_STEPPED = 32 };
 
 /* Values of the vector variable, and what else must hold, for all the conditions that can be certain. */
 typedef struct inside {
@@ -245,26 +246,47 @@ static void emit_framed(emitter *m, int phase, const lane_range *range) {
     }
 }
 
-/* The one condition that decides over what is read, where a diagonal does; NULL. */
-static const view_bound *find_diagonal(emitter *m, int phase, int *condition) {
+/* The one bound that goes through the lanes, which differs from row to row, of the one condition that decides over what is read; NULL.
+   in: what else must hold, the same for all lanes. */
+static const view_bound *find_diagonal(emitter *m, int phase, inside *in) {
     const kernel *k = m->k;
-    inside in = {0};
-    if (k->variables[k->vector].size < LEAST_DIAGONAL || k->has_classes || !may_part(k, phase)) {
+    if (k->variables[k->vector].size < LEAST_STEPPED || k->has_classes || !may_part(k, phase)) {
         return NULL;
     }
     m->splits = true;
-    bool found = find_certain(m, k->variables[k->vector].size, &in) && in.only >= 0;
+    bool found = find_certain(m, k->variables[k->vector].size, in) && in->only >= 0;
     m->splits = false;
-    m->out.failed |= in.condition.failed;
-    text_clear(&in.condition);
-    const view_bound *b = found ? k->exprs[in.only].bounds : NULL;
-    *condition = in.only;
-    if (!found || k->exprs[in.only].n_bounds != 1 || !emit_is_diagonal(m, b)) {
+    const view_bound *diagonal = NULL;
+    for (int i = 0; found && i < k->exprs[in->only].n_bounds; i++) {
+        const view_bound *b = &k->exprs[in->only].bounds[i];
+        const bool is_diagonal = emit_is_diagonal(m, b);
+        if (emit_goes_with_lanes(m, b) || (is_diagonal && diagonal != NULL)) {
+            return NULL;
+        }
+        diagonal = is_diagonal ? b : diagonal;
+    }
+    int64_t step;
+    if (diagonal == NULL ||
+        (index_stride(diagonal->at, k->vector, &step) && step <= 1 && k->variables[k->vector].size < LEAST_DIAGONAL)) {
         return NULL;
     }
     int64_t least, most; /* a diagonal that passes by may lie as far off as numbers go */
-    index_range(b->at, &least, &most);
-    return b->low <= most && b->high >= least ? b : NULL;
+    index_range(diagonal->at, &least, &most);
+    return diagonal->low <= most && diagonal->high >= least ? diagonal : NULL;
+}
+
+/* Where lanes come to lie within `factor` times the lane + row >= low, or leave <= high: lanes before 0 may be told of as 0. */
+static void emit_crossing(emitter *m, const char *name, int64_t factor, int64_t limit, const char *from) {
+    const bool is_0 = strcmp(from, "0") == 0, leaves = name[0] == 'l';
+    const char *less = is_0 ? "" : " - ", *begin = is_0 ? "" : from;
+    const long long to = (long long)limit;
+    if (factor > 1) {
+        emit_line(m, "const int64_t %s = (%lld - row) / %lld%s%s;", name, to + factor - (leaves ? 0 : 1), (long long)factor, less, begin);
+    } else if (factor == 1) {
+        emit_line(m, "const int64_t %s = %lld - row%s%s%s;", name, to, leaves ? " + 1" : "", less, begin);
+    } else {
+        emit_line(m, "const int64_t %s = row - %lld%s%s%s;", name, to, leaves ? " + 1" : "", less, begin);
+    }
 }
 
 /* Parts the lanes where the diagonal goes through them, which differs from row to row: what lies beyond it is not read, and neither part
@@ -272,8 +294,6 @@ static const view_bound *find_diagonal(emitter *m, int phase, int *condition) {
 static void emit_diagonal(emitter *m, int phase, const lane_range *range, const view_bound *b, int condition) {
     char from[FROM_BYTES];
     begin_of(m, range, from);
-    const bool is_0 = strcmp(from, "0") == 0;
-    const char *less = is_0 ? "" : " - ";
     index_sum rest = {.constant = b->at.constant};
     index_term *terms = arena_make(m->c->memory, (size_t)b->at.n, sizeof *terms);
     int64_t factor = 1, least, most;
@@ -292,21 +312,16 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     emit_index(m, &row, rest, -1);
     index_range(b->at, &least, &most);
     bool below = least < b->low, above = most > b->high;
-    long long low = (long long)b->low, high = (long long)b->high;
-    emit_line(m, "{");
-    m->depth++;
     emit_line(m, "const int64_t row = %s;", text_get(&row));
     if (factor > 0 ? below : above) {
-        emit_line(m, factor > 0 ? "const int64_t enters = %lld - row%s%s;" : "const int64_t enters = row - %lld%s%s;",
-                  factor > 0 ? low : high, less, is_0 ? "" : from);
+        emit_crossing(m, "enters", factor, factor > 0 ? b->low : b->high, from);
         emit_line(m, "const int64_t inner_first = enters < %s ? %s : enters < %s ? enters : %s;", range->first, range->first, range->last,
                   range->last);
     } else {
         emit_line(m, "const int64_t inner_first = %s;", range->first);
     }
     if (factor > 0 ? above : below) {
-        emit_line(m, factor > 0 ? "const int64_t leaves = %lld - row + 1%s%s;" : "const int64_t leaves = row - %lld + 1%s%s;",
-                  factor > 0 ? high : low, less, is_0 ? "" : from);
+        emit_crossing(m, "leaves", factor, factor > 0 ? b->high : b->low, from);
         emit_line(m, "const int64_t inner_last = leaves > %s ? %s : leaves > inner_first ? leaves : inner_first;", range->last, range->last);
     } else {
         emit_line(m, "const int64_t inner_last = %s;", range->last);
@@ -320,22 +335,19 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
         emit_outside(m, phase, &(lane_range){"inner_last", range->last, range->from, 0, false}, condition);
     }
     m->splits = false;
-    m->depth--;
-    emit_line(m, "}");
     m->out.failed |= row.failed;
     text_clear(&row);
 }
 
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
     inside in = {0};
-    int condition = -1;
     bool may = m->flow == FLOW_NONE && range->block == 0 && m->k->vector >= 0;
-    const view_bound *diagonal = may ? find_diagonal(m, phase, &condition) : NULL;
-    if (diagonal != NULL) {
-        emit_diagonal(m, phase, range, diagonal, condition);
-        return true;
+    const view_bound *diagonal = may ? find_diagonal(m, phase, &in) : NULL;
+    if (diagonal == NULL) {
+        m->out.failed |= in.condition.failed;
+        text_clear(&in.condition);
     }
-    if (!may || !find_inside(m, phase, &in)) {
+    if (diagonal == NULL && (!may || !find_inside(m, phase, &in))) {
         text_clear(&in.condition);
         if (m->k->has_frame && range->block == 0) {
             emit_framed(m, phase, range);
@@ -350,7 +362,9 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
     }
     m->depth++;
     bool whole = is_whole(m, range), together = whole && in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase);
-    if (whole && in.only >= 0) {
+    if (diagonal != NULL) {
+        emit_diagonal(m, phase, range, diagonal, in.only);
+    } else if (whole && in.only >= 0) {
         emit_whole(m, phase, range, &in, together);
     } else {
         emit_some(m, phase, range, &in, together);
