@@ -139,7 +139,26 @@ void upsample_nearest_parts(dag *g, const op_call *call, const outputs *out) {
     v_result(g, 0, v_view(g, x, 4, sizes, &(view_map){.n_at = 4, .at = at}));
 }
 
-/* Row by row: the taps of a row are weighed first, then the rows. */
+/* x's elements at the taps along dimension d, weighed. */
+static val weighed_along(dag *g, val x, int d, const axis_taps *taps, const resample_axis *a) {
+    int64_t sizes[4];
+    memcpy(sizes, v_sizes(g, x), sizeof sizes);
+    sizes[d] = a->out;
+    index_sum at[4], place = v_dim(g, sizes, d);
+    val sum = {-1};
+    for (int i = 0; i < 4; i++) {
+        at[i] = v_dim(g, sizes, i);
+    }
+    for (int k = 0; k < taps->n && !g->failed && g->refused == NULL; k++) {
+        at[d] = v_index_within(g, taps->index[k], &place, a->in);
+        val element = v_mul(g, v_view(g, x, 4, sizes, &(view_map){.n_at = 4, .at = at}), along(g, taps->weight[k], d));
+        sum = k == 0 ? element : v_add(g, sum, element);
+    }
+    return sum;
+}
+
+/* Row by row: the taps of a row are weighed first, then the rows. Where rows are no fewer afterwards, each that there is is weighed once, and
+   kept: elements here and there are what takes long. */
 static void upsample_smooth(dag *g, const op_call *call, const outputs *out, resample_mode mode) {
     const int64_t *sizes = out->items[0].sizes;
     resample_axis axes[2];
@@ -150,6 +169,16 @@ static void upsample_smooth(dag *g, const op_call *call, const outputs *out, res
     }
     taps_along(g, &axes[0], &rows);
     taps_along(g, &axes[1], &columns);
+    if (axes[0].in <= axes[0].out) {
+        val weighed = v_keep(g, weighed_along(g, x, 3, &columns, &axes[1]));
+        v_result(g, 0, weighed_along(g, weighed, 2, &rows, &axes[0]));
+        return;
+    }
+    if (axes[1].in <= 8 * axes[1].out) {
+        val weighed = v_keep(g, weighed_along(g, x, 2, &rows, &axes[0]));
+        v_result(g, 0, weighed_along(g, weighed, 3, &columns, &axes[1]));
+        return;
+    }
     index_sum at[4], y = v_dim(g, sizes, 2), place = v_dim(g, sizes, 3);
     at[0] = v_dim(g, sizes, 0);
     at[1] = v_dim(g, sizes, 1);
