@@ -205,6 +205,18 @@ static status take_channels_inside(resample_job *job, arena *memory, error *err)
     return ASSAY_OK;
 }
 
+/* Whether the columns of the input's rows are made first: rows of the output are more, each of neighbours among them. */
+static bool keeps_rows(const resample_job *job) {
+    const resample_table *t = &job->rows;
+    bool keeps = job->pixel == 1 && job->inside == 1 && t->n > job->x_rows && job->across.taps > 1 && job->across.taps <= RESAMPLE_KEPT_ROWS;
+    for (int64_t y = 0; y < t->n && keeps; y++) {
+        const int64_t taps = t->start[y + 1] - t->start[y];
+        keeps = taps >= 1 && taps <= RESAMPLE_KEPT_ROWS &&
+                t->source[t->start[y + 1] - 1] - t->source[t->start[y]] < RESAMPLE_KEPT_ROWS;
+    }
+    return keeps;
+}
+
 static status prepare(kernel_plan *plan, resample_mode mode, bool backward, error *err) {
     const tensor *x = call_tensor(plan->call, 0), *out = &plan->out->items[0];
     const int64_t *in = backward ? plan->call->args[2].ints : x->sizes;
@@ -237,9 +249,11 @@ static status prepare(kernel_plan *plan, resample_mode mode, bool backward, erro
     }
     TRY(make_lanes(&s->job.columns, s->job.x_columns, plan->memory, &s->job.across, err));
     int type = x->dtype == ASSAY_F64 ? 1 : 0;
-    s->plane = resample_loops_pick()->plane[type];
+    const bool keeps = keeps_rows(&s->job);
+    s->plane = keeps ? resample_loops_pick()->plane_kept[type] : resample_loops_pick()->plane[type];
     s->n_threads = parallel_threads(tensor_bytes(x) + tensor_bytes(out));
     int64_t elements = 2 * s->job.x_columns + s->job.columns.n * s->job.pixel + 64 + s->job.inside;
+    elements += keeps ? RESAMPLE_KEPT_ROWS * s->job.across.lanes : 0;
     s->work_bytes = parallel_room((size_t)elements * 8);
     s->work = arena_make(plan->memory, (size_t)s->n_threads, s->work_bytes);
     return s->work != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a resampling");

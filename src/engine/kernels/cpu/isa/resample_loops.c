@@ -199,7 +199,7 @@ static void grid_lanes_back_f32(const grid_quick *q, const float *plane, const f
 }
 
 extern const resample_loops ISA_SYMBOL(resample_loops);
-const resample_loops ISA_SYMBOL(resample_loops) = {.plane = {plane_f32, plane_f64},
+const resample_loops ISA_SYMBOL(resample_loops) = {.plane = {plane_f32, plane_f64}, .plane_kept = {plane_kept_f32, plane_kept_f64},
                                                    .grid = {grid_f32, grid_f64},
                                                    .grid_back = {grid_back_f32, grid_back_f64},
                                                    .grid_points = ISA_SYMBOL(grid_points),

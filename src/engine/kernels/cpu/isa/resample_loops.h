@@ -47,8 +47,11 @@ typedef struct resample_job {
     int64_t x_step[4], out_step[4];
 } resample_job;
 
+/* Rows of the input whose columns are made at once, each for all rows of the output that read it. */
+enum { RESAMPLE_KEPT_ROWS = 4 };
+
 /* Rows [y, end) of one plane of the output. work: 8 bytes for each of twice the input's columns, the output's elements in a row, 64 and
-   `inside`. */
+   `inside`; and for each lane of RESAMPLE_KEPT_ROWS where they are kept. */
 typedef void resample_plane_fn(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work);
 
 /* The taps of each grid point of one image: `taps` per axis, [point][tap]; index -1 reads nothing. */
@@ -135,6 +138,7 @@ typedef void grid_few_in_fn(float *to, const float *from, int64_t from_step, int
 
 typedef struct resample_loops {
     resample_plane_fn *plane[2]; /* f32, f64 */
+    resample_plane_fn *plane_kept[2]; /* the same for rows of at most so many taps, columns of no more, and neither pixels nor planes inside */
     grid_plane_fn *grid[2];
     grid_back_fn *grid_back[2];
     grid_points_fn *grid_points;

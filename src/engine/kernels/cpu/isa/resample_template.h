@@ -278,6 +278,56 @@ static void NAME(plane)(const resample_job *job, int64_t n, int64_t c, int64_t y
     }
 }
 
+/* Where a row of the output is made of several, and there are more of these, columns of the input's rows come first: elements here and there
+   are then read once for all rows that are made of them. */
+static void NAME(row_across)(const resample_job *job, const char *x, int64_t source, TYPE *buffer, TYPE *to) {
+    const char *at = x + source * job->x_step[2] * (int64_t)dtype_size(job->dtype);
+    const TYPE *from = (const TYPE *)at;
+    if (job->dtype != OWN_DTYPE || job->x_step[3] != 1 || job->across.has_gaps) {
+        NAME(load)(job->dtype, at, job->x_step[3], job->x_columns, buffer);
+        buffer[job->x_columns] = 0;
+        from = buffer;
+    }
+    NAME(across)(job, from, to, job->across.lanes);
+}
+
+static void NAME(plane_kept)(const resample_job *job, int64_t n, int64_t c, int64_t y, int64_t end, void *work) {
+    const resample_table *t = &job->rows;
+    int64_t size = (int64_t)dtype_size(job->dtype), columns = job->columns.n, lanes = job->across.lanes;
+    TYPE *kept = work, *buffer = kept + RESAMPLE_KEPT_ROWS * lanes, *made = buffer + job->x_columns + 1;
+    const char *x = job->x + (n * job->x_step[0] + c * job->x_step[1]) * size;
+    char *out = job->out + (n * job->out_step[0] + c * job->out_step[1]) * size;
+    bool is_own = job->out_step[3] == 1 && job->dtype == OWN_DTYPE;
+    int64_t held[RESAMPLE_KEPT_ROWS];
+    for (int k = 0; k < RESAMPLE_KEPT_ROWS; k++) {
+        held[k] = -1;
+    }
+    for (; y < end; y++) {
+        const TYPE *from[RESAMPLE_KEPT_ROWS] = {NULL}, *weight = t->WEIGHTS + t->start[y];
+        int64_t taps = t->start[y + 1] - t->start[y];
+        for (int64_t k = 0; k < taps; k++) {
+            int64_t source = t->source[t->start[y] + k], slot = source % RESAMPLE_KEPT_ROWS;
+            from[k] = kept + slot * lanes;
+            if (held[slot] != source) {
+                NAME(row_across)(job, x, source, buffer, kept + slot * lanes);
+                held[slot] = source;
+            }
+        }
+        char *to = out + y * job->out_step[2] * size;
+        TYPE *target = is_own ? (TYPE *)to : made;
+        if (taps == 2) {
+            NAME(add_pixels)(weight, from, 2, columns, target);
+        } else if (taps == 4) {
+            NAME(add_pixels)(weight, from, 4, columns, target);
+        } else {
+            NAME(add_pixels)(weight, from, (int)taps, columns, target);
+        }
+        if (!is_own) {
+            NAME(store)(job->dtype, made, columns, to, job->out_step[3]);
+        }
+    }
+}
+
 /* A plane's rows in TYPE, one behind the other: as it lies, or in buffer. */
 static const TYPE *NAME(whole_plane)(dtype t, const char *plane, const int64_t *step, int64_t rows, int64_t columns,
                                      TYPE *buffer) {
