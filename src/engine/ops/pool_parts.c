@@ -389,7 +389,18 @@ static val adaptive_divisor(dag *g, const pool_shape *s, int ndim, const int64_t
     return v_cast(g, v_mul(g, n[0], n[1]), t);
 }
 
+/* Each n neighbours along dimension d to their sum. */
+static val sums_of_neighbours(dag *g, val x, int d, int64_t n) {
+    const int64_t size = v_size(g, x, d) / n;
+    val sum = v_slice(g, x, d, 0, size, n);
+    for (int64_t k = 1; k < n; k++) {
+        sum = v_add(g, sum, v_slice(g, x, d, k, size, n));
+    }
+    return sum;
+}
+
 void adaptive_pool_parts(dag *g, const op_call *call, const outputs *out) {
+    enum { MOST_NEIGHBOURS = 16 };
     const tensor *t = &out->items[0];
     pooling p = {.from = v_arg(g, call, 0)};
     if (pool_shape_adaptive(call, 0, t->sizes[t->ndim - 2], t->sizes[t->ndim - 1], &p.s, NULL) != ASSAY_OK) {
@@ -398,6 +409,12 @@ void adaptive_pool_parts(dag *g, const op_call *call, const outputs *out) {
     }
     bool even = p.s.out[0] > 0 && p.s.out[1] > 0 && p.s.in[0] % p.s.out[0] == 0 && p.s.in[1] % p.s.out[1] == 0;
     int64_t rows = longest_window(&p.s, 0), columns = longest_window(&p.s, 1);
+    const bool is_dense = call_tensor(call, 0)->strides[t->ndim - 1] == 1, apart = rows > 1 && columns > 1 && rows * columns > 4;
+    if (even && is_dense && apart && rows <= MOST_NEIGHBOURS && columns <= MOST_NEIGHBOURS) { /* rows first: vectors lie along them */
+        val of_rows = v_keep(g, sums_of_neighbours(g, p.from, t->ndim - 2, rows));
+        v_result(g, 0, v_mul_real(g, sums_of_neighbours(g, of_rows, t->ndim - 1, columns), 1 / ((double)rows * (double)columns)));
+        return;
+    }
     val sum = v_sum_of_taps(g, t->ndim, t->sizes, rows, columns, adaptive_tap, &p);
     v_result(g, 0, even ? v_mul_real(g, sum, 1 / ((double)rows * (double)columns))
                         : v_div(g, sum, adaptive_divisor(g, &p.s, t->ndim, t->sizes, v_dtype(g, sum))));
