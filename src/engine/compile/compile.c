@@ -326,7 +326,8 @@ static status compile(compiler *c, const graph *g, compiled_program *out, error 
     }
     TRY(verify_memory(c, n_chains, chains, "sharing memory", err));
     share_scans(c);
-    TRY(verify_loops(c, "sharing out running sums", err));
+    share_scatters(c);
+    TRY(verify_loops(c, "sharing out rows", err));
     bool any = false;
     for (int s = 0; s < c->n_steps; s++) {
         any |= c->steps[s].kernel != NULL;

@@ -170,6 +170,7 @@ typedef struct kernel {
     int64_t column_parts; /* tasks are handed out in so many parts, each of which sums columns of its own; 0: one by one */
     int scan_parts;       /* tasks are parts of the rows that running sums go down, each of which adds up what lies before it; 0: of lanes */
     int64_t part_starts[SCAN_MOST_PARTS + 1]; /* the row that each begins with, and the end */
+    int64_t scatter_row;  /* tasks are parts of the rows that a scatter goes to, each of so many elements; 0: they are not */
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
     const int *buffers; /* those it names, in order of its parameters */
@@ -274,6 +275,8 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err);
 bool share_memory(compiler *c, int n_chains, const chain *chains);
 /* Gives threads parts of the rows where running sums go down narrow ones. Comes after it: no task may read what another has written. */
 void share_scans(compiler *c);
+/* Gives threads parts of the rows that others are added to, or put into. Comes after share_memory too. */
+void share_scatters(compiler *c);
 /* Whether two buffers have come to lie in one. */
 bool in_one_memory(const compiler *c, int a, int b);
 /* Whether a kernel reads from the memory of a buffer. */

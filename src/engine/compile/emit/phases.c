@@ -95,6 +95,30 @@ static bool is_unrolled(const emitter *m) {
     return much && k->lanes == EMIT_BLOCK_LANES && k->variables[k->vector].size / k->lanes <= MOST_BLOCKS;
 }
 
+/* Of a scatter's rows those that are the task's own (scatter_parts.c). */
+static void emit_only_own(emitter *m) {
+    const kernel *k = m->k;
+    if (k->scatter_row == 0) {
+        return;
+    }
+    const index_sum at = k->roots[0].at;
+    index_sum row = {.constant = at.constant};
+    for (int i = 0; i < at.n; i++) {
+        if ((at.terms[i].atom->variables >> k->vector & 1) == 0) {
+            row.terms = &at.terms[i]; /* there is but one */
+            row.n = 1;
+        }
+    }
+    text begin = {0};
+    emit_index(m, &begin, row, -1);
+    emit_line(m, "const int64_t begin = %s;", text_get(&begin));
+    emit_line(m, "if (begin < own_first || begin >= own_last) {");
+    emit_line(m, "    continue;");
+    emit_line(m, "}");
+    m->out.failed |= begin.failed;
+    text_clear(&begin);
+}
+
 void emit_loops(emitter *m, int phase) {
     const kernel *k = m->k;
     if (k->vector >= 0 && k->variables[k->vector].size == 0) {
@@ -136,6 +160,7 @@ void emit_loops(emitter *m, int phase) {
     } else {
         size_t before = m->out.length;
         emit_body(m, phase, true);
+        emit_only_own(m);
         const loop_variable *vector = &k->variables[k->vector];
         int64_t rest = vector->size % k->lanes;
         if (m->rows) {
@@ -293,6 +318,13 @@ int emit_tasks(emitter *m, definition *made) {
     int64_t below = k->n_task_items;
     if (k->scan_parts > 0) { /* of whole rows */
         emit_define(m, &made[n++], "const int64_t ", "first_lane = 0");
+        return n;
+    }
+    if (k->scatter_row > 0) {
+        const long long row = (long long)k->scatter_row, rows = (long long)k->roots[0].limit / row, parts = (long long)k->n_task_items;
+        emit_define(m, &made[n++], "const int64_t ", "first_lane = 0");
+        emit_define(m, &made[n++], "const int64_t ", "own_first = %lld * (%lld * task / %lld)", row, rows, parts);
+        emit_define(m, &made[n++], "const int64_t ", "own_last = %lld * (%lld * (task + 1) / %lld)", row, rows, parts);
         return n;
     }
     for (int i = 0; i < k->n_tasks; i++) {
