@@ -21,6 +21,10 @@ static double rsqrt_exact(double x) {
     return 1 / sqrt(x);
 }
 
+static double expm1_below_exact(double x) {
+    return expm1(x > 0 ? 0 : x);
+}
+
 static double sigmoid_exact(double x) {
     return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
@@ -71,6 +75,7 @@ static const function functions[] = {
     {FN_COS, ASSAY_F32, cos, 3, 0, PLAIN, NULL},
     {FN_NORMAL_CDF, ASSAY_F32, normal_cdf_exact, 8, FLT_MIN, PLAIN, NULL},
     {FN_NORMAL_SLOPE, ASSAY_F32, normal_slope_exact, 4, 6.5e-38, PLAIN, normal_slope_size},
+    {FN_EXPM1_BELOW, ASSAY_F32, expm1_below_exact, 1.5, 0, PLAIN, NULL},
     /* relative errors, of which half a unit in the last place is 2^-9 to 2^-8 in bf16 and 2^-12 to 2^-11 in f16 */
     {FN_EXP, ASSAY_BF16, exp, RELATIVE(9.5e-5), 0, PLAIN, NULL},
     {FN_SIGMOID, ASSAY_BF16, sigmoid_exact, RELATIVE(1.5e-4), FLT_MIN, PLAIN, NULL},
@@ -94,6 +99,8 @@ static const function functions[] = {
     {FN_COS, ASSAY_F16, cos, RELATIVE(1.5e-6), 0, PLAIN, NULL},
     {FN_EXPM1, ASSAY_BF16, expm1, RELATIVE(6.3e-4), 0, PLAIN, NULL},
     {FN_EXPM1, ASSAY_F16, expm1, RELATIVE(2.3e-5), 0, PLAIN, NULL},
+    {FN_EXPM1_BELOW, ASSAY_BF16, expm1_below_exact, RELATIVE(6.3e-4), 0, PLAIN, NULL},
+    {FN_EXPM1_BELOW, ASSAY_F16, expm1_below_exact, RELATIVE(2.3e-5), 0, PLAIN, NULL},
 };
 
 enum { LANES = 64 };

@@ -18,6 +18,7 @@ extern const char compile_prelude_winograd[];
 extern const char compile_vector_math[], compile_vector_doubles[];
 extern const char compile_vector_blocks[];
 extern const char compile_vector_erf[];
+extern const char compile_vector_expm1[];
 extern const char compile_vector_angles[];
 extern const char compile_vector_root[];
 extern const char compile_vector_pow[];
@@ -60,6 +61,7 @@ static const spelling spellings[FN_COUNT] = {
     [FN_RSQRT] = {"(1 / __builtin_sqrt$f($a))", NULL, NULL, "(1 / __builtin_csqrt$f($a))"},
     [FN_EXP] = {"exp_$t($a)", NULL, NULL, "__builtin_cexp$f($a)"},
     [FN_EXPM1] = {"expm1_$t($a)", NULL, NULL, NULL},
+    [FN_EXPM1_BELOW] = {"expm1_below_$t($a)", NULL, NULL, NULL},
     [FN_LOG] = {"log_$t($a)", NULL, NULL, "__builtin_clog$f($a)"},
     [FN_LOG2] = {"log2_$t($a)", NULL, NULL, "(__builtin_clog$f($a) * 1.44269504088896340736)"},
     [FN_LOG1P] = {"__builtin_log1p$f($a)", NULL, NULL, NULL},
@@ -153,6 +155,7 @@ static const char *const block_forms[FN_COUNT][3] = {
     [FN_SQRT] = {NULL, "sqrt_block_halves", "sqrt_block_halves"},
     [FN_EXP] = {"exp_block_f32", "exp_block_f16", "exp_block_bf16"},
     [FN_EXPM1] = {NULL, "expm1_block_halves", "expm1_block_halves"},
+    [FN_EXPM1_BELOW] = {"expm1_below_block_f32", "expm1_below_block_halves", "expm1_below_block_halves"},
     [FN_LOG2] = {"log2_block_f32", "log2_block_halves", "log2_block_halves"},
     [FN_SIN] = {"sin_block_f32", "sin_block_f16", "sin_block_bf16"},
     [FN_COS] = {"cos_block_f32", "cos_block_f16", "cos_block_bf16"},
@@ -448,6 +451,7 @@ void dialect_prelude(text *out, const char *body) {
     n = paragraphs_of(compile_prelude_quotients, list, n);
     n = paragraphs_of(compile_vector_blocks, list, n);
     n = paragraphs_of(compile_vector_erf, list, n);
+    n = paragraphs_of(compile_vector_expm1, list, n);
     n = paragraphs_of(compile_vector_root, list, n);
     n = paragraphs_of(compile_vector_pow, list, n);
     n = paragraphs_of(compile_vector_halves, list, n);

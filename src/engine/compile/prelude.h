@@ -90,6 +90,14 @@ VECTOR_INLINE float expm1_f32(float x) {
     return x > 89.0f ? INFINITY : value;
 }
 
+VECTOR_INLINE float expm1_below_f32(float x) {
+    return expm1_f32(x > 0 ? 0 : x);
+}
+
+VECTOR_INLINE double expm1_below_f64(double x) {
+    return expm1_negative_f64(x > 0 ? 0 : x);
+}
+
 VECTOR_INLINE float log_f32(float x) {
     float value = (float)(log2_wide(x) * 0.693147180559945309417);
     value = x == INFINITY ? INFINITY : value;

@@ -256,6 +256,33 @@ VECTOR_INLINE void cos_block_f16(float *to, const float *from, int n) {
 #endif
 }
 
+/* Of the lesser of x and 0. 1.1 ulp; 2 where there are no tables. */
+VECTOR_INLINE void expm1_below_block_f32(float *to, const float *from, int n) {
+#if defined(__AVX512F__)
+    block_in_fours(to, from, n, expm1_below_of);
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = expm1_below_f32(from[l]);
+    }
+#endif
+}
+
+VECTOR_INLINE void expm1_below_block_halves(float *to, const float *from, int n) {
+#if defined(__AVX512DQ__)
+    for (int l = 0; l < n; l += 64) {
+        wide_four x = four_at(from + l, n - l);
+        for (int k = 0; k < IN_FOUR; k++) {
+            x.v[k] = wide_smaller(0.0f, x.v[k]);
+        }
+        four_to(to + l, four_expm1(four_times(x, 0x1.715476p+0f)), n - l);
+    }
+#else
+    for (int l = 0; l < n; l++) {
+        to[l] = expm1_below_f32(from[l]);
+    }
+#endif
+}
+
 VECTOR_INLINE void expm1_block_halves(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {

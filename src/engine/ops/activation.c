@@ -140,7 +140,8 @@ static val tanh_parts(dag *g, const val *x, const op_call *call) {
 
 static val elu_parts(dag *g, const val *x, const op_call *call) {
     double alpha = call_float(call, 1), scale = call_float(call, 2), input_scale = call_float(call, 3);
-    val below = v_mul_real(g, v_1(g, FN_EXPM1, v_mul_real(g, x[0], input_scale)), alpha * scale);
+    const scalar_function grows = input_scale >= 0 ? FN_EXPM1_BELOW : FN_EXPM1;
+    val below = v_mul_real(g, v_1(g, grows, v_mul_real(g, x[0], input_scale)), alpha * scale);
     val is_below = v_2(g, FN_LE, x[0], v_int(g, v_dtype(g, x[0]), 0));
     return v_select(g, is_below, below, v_mul_real(g, x[0], scale));
 }

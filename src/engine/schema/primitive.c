@@ -45,6 +45,7 @@ double scalar_function_cost(scalar_function f) {
     switch (f) {
     case FN_EXP:
     case FN_EXPM1:
+    case FN_EXPM1_BELOW:
     case FN_LOG:
     case FN_LOG2:
     case FN_LOG1P:

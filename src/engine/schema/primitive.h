@@ -41,6 +41,7 @@ typedef enum primitive {
     X(SQRT, "sqrt", 1)                                                                                                   \
     X(RSQRT, "rsqrt", 1)                                                                                                 \
     X(EXP, "exp", 1)                                                                                                     \
+    X(EXPM1_BELOW, "expm1_below", 1) /* of the lesser of x and 0 */                                                       \
     X(EXPM1, "expm1", 1)                                                                                                 \
     X(LOG, "log", 1)                                                                                                     \
     X(LOG2, "log2", 1)                                                                                                   \

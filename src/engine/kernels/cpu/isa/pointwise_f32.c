@@ -10,6 +10,7 @@ typedef float elem;
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
 #include "engine/kernels/cpu/isa/vector_angles.h"
 #include "engine/kernels/cpu/isa/vector_erf.h"
+#include "engine/kernels/cpu/isa/vector_expm1.h"
 #include "engine/kernels/cpu/isa/vector_gelu.h"
 #include "engine/kernels/cpu/isa/vector_root.h"
 
