@@ -306,6 +306,31 @@ static void sums_in_registers_agree(void **state) {
     o->no_twins = o->few_stores = o->asks_far = false;
 }
 
+/* Single loops take bf16 in pairs too, what is stored through the caches and in place of what is read, with a rest of a block; not beside
+   what lies in order. */
+static void single_loops_take_pairs(void **state) {
+    (void)state;
+    compile_options *o = &((compiled_backend *)compiled)->options;
+    static const flow_case pairs[] = {
+        {"%x = input(T([3, 1000], bf16))\n%w = input(T([1000], bf16))\n", "%y = add.Tensor(%x, %w, alpha=0.5)\n", "%y"},
+        {"%x = input(T([3001], bf16))\n", "%z = elu(%x, 0.5)\n%y = mul_.Tensor(%z, %x)\n", "%y"},
+        {"%x = input(T([3001], bf16))\n%g = input(T([3001], bf16))\n", "%y = leaky_relu_backward(%g, %x, 0.1, False)\n", "%y"},
+    };
+    static const flow_case in_order = {"%x = input(T([3001], bf16))\n%w = input(T([3001], f32))\n",
+                                       "%z = mul.Tensor(%x, %w)\n%y = _to_copy(%z, dtype=bf16)\n", "%y"};
+    o->few_stores = true;
+    o->streams_all = false;
+    for (size_t i = 0; i < countof(pairs); i++) {
+        assert_true(is_in_text(&pairs[i], "nearest_bf16_pairs"));
+        check(&pairs[i], DTYPE_AS_RECORDED, 2, NAN);
+        check(&pairs[i], DTYPE_AS_RECORDED, 1, INFINITY);
+    }
+    assert_false(is_in_text(&in_order, "pairs"));
+    check(&in_order, DTYPE_AS_RECORDED, 2, 0);
+    o->few_stores = false;
+    o->streams_all = true;
+}
+
 /* Results of middling size pass the caches where a kernel has phases, unless they are read again. */
 static void passes_the_caches(const char *body, bool expected) {
     compiled_backend *b = (compiled_backend *)compiled;
@@ -356,6 +381,7 @@ int main(void) {
         cmocka_unit_test(running_sums_agree),
         cmocka_unit_test(keep_nan_and_infinities),
         cmocka_unit_test(sums_in_registers_agree),
+        cmocka_unit_test(single_loops_take_pairs),
         cmocka_unit_test(middling_results_pass_the_caches),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -24,7 +24,7 @@ static bool is_lane_wise(const emitter *m, int i) {
         const expr *from = &m->k->exprs[e->sources[0]];
         return e->dtype == ASSAY_F32 && from->dtype == ASSAY_BF16 && emit_is_dense_load(m, from) && m->saved_in[e->sources[0]] < 0;
     }
-    return e->kind == EXPR_MAP && e->dtype == ASSAY_F32;
+    return e->kind == EXPR_MAP && (e->dtype == ASSAY_F32 || (e->dtype == ASSAY_B8 && m->k->exprs[e->sources[0]].dtype == ASSAY_F32));
 }
 
 /* A function's result, or a product with one: halfway between two bf16 it is but by chance, and may be rounded either way then. Not so
@@ -56,7 +56,7 @@ static bool goes_anywhere(const emitter *m, int i) {
 static bool takes_any_order(const emitter *m, int phase) {
     const kernel *k = m->k;
     bool any = false;
-    if (!m->spares_stores || m->rows) {
+    if (!m->spares_stores) {
         return false;
     }
     for (int i = 0; i < k->n_roots; i++) {
@@ -65,7 +65,8 @@ static bool takes_any_order(const emitter *m, int phase) {
             continue;
         }
         bool leaves = emit_is_narrowed(m, i) && r->store_dtype == ASSAY_BF16 && !emit_is_joined(m, i);
-        if ((!leaves && !emit_is_held(m, i)) || !is_lane_wise(m, leaves ? k->exprs[r->expr].sources[0] : r->expr)) {
+        bool sums = emit_is_held(m, i) && !m->rows; /* there each lane's by itself */
+        if ((!leaves && !sums) || !is_lane_wise(m, leaves ? k->exprs[r->expr].sources[0] : r->expr)) {
             return false;
         }
         any = true;
