@@ -354,7 +354,7 @@ static status prepare(kernel_plan *plan, row_kind kind, finish_kind finish, dtyp
     }
     TRY(reduction_mask(plan->call, dims, &mask, err));
     const row_loops *l = row_loops_for(computes_in);
-    bool go_together = l->type != ASSAY_I64 && l->fold_short[kind] != NULL;
+    bool go_together = l->fold_short[kind] != NULL;
     reduce_shape_init(&r->s, l, self, mask, parts, out, 1, go_together ? l->least_together : INT64_MAX);
     r->kind = kind;
     r->finish = finish;

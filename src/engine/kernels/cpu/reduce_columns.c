@@ -67,11 +67,15 @@ static void flush_columns(const reduction *r, column_work *w, row_wide *totals, 
     bool adds_floats = r->s.l->type == ASSAY_F32 && row_kind_adds(r->kind);
     float *acc = (float *)(void *)w->acc;
     n = adds_floats ? add_halves_of(acc, n_columns, n) : n;
+    const bool adds_integers = r->s.l->type == ASSAY_I64 && row_kind_adds(r->kind);
     for (int64_t i = 0; i < n; i += n_columns) {
         for (int64_t c = 0; adds_floats && c < n_columns; c++) {
             totals[c].f += (double)acc[i + c];
         }
-        for (int64_t c = 0; !adds_floats && c < n_columns; c++) {
+        for (int64_t c = 0; adds_integers && c < n_columns; c++) {
+            totals[c].i = (int64_t)((uint64_t)totals[c].i + ((const uint64_t *)(const void *)w->acc)[i + c]);
+        }
+        for (int64_t c = 0; !adds_floats && !adds_integers && c < n_columns; c++) {
             reduction_combine(r, &totals[c], column_total(r, w->acc, i + c));
         }
     }
@@ -208,7 +212,8 @@ static void share_columns(const void *context) {
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
     bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
-    bool folds_once = is_plain && r->s.l->type != ASSAY_I64 && r->s.reduced.numel <= FLUSH_ROWS && !go_side_by_side(r);
+    bool is_near = r->s.reduced.numel <= FLUSH_ROWS || r->s.l->type == ASSAY_I64; /* integers round nothing off */
+    bool folds_once = is_plain && is_near && !go_side_by_side(r);
     column_work w;
     row_wide totals[REDUCE_WIDE_COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

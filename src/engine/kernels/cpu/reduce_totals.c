@@ -71,6 +71,10 @@ void reduction_put_run(const reduction *r, char *to, int64_t stride, const row_w
         finish_floats(r, (float *)(void *)to, totals, n);
         return;
     }
+    if (r->s.l->type == ASSAY_I64 && r->finish == FINISH_AS_IS) {
+        r->s.l->store(to, r->out, stride, totals, n);
+        return;
+    }
     bool is_half = is_plain && r->s.l->type == ASSAY_F32 && r->out == r->s.in && r->out != ASSAY_F32;
     for (int64_t i = 0; is_half && i < n; i += BLOCK) {
         float floats[BLOCK];

@@ -24,27 +24,41 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
 
 #include "engine/kernels/cpu/isa/row_loops_common.h"
 
+#define WIDEN(type)                                    \
+    do {                                               \
+        const type *x = (const type *)(const void *)from; \
+        for (int64_t i = 0; i < n; i++) {              \
+            y[i] = x[i];                               \
+        }                                              \
+    } while (0)
+
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n) {
     int64_t *y = to;
-    if ((t == ASSAY_B8 || t == ASSAY_U8) && stride == 1) {
-        const uint8_t *x = (const uint8_t *)from;
-        for (int64_t i = 0; i < n; i++) {
-            y[i] = x[i];
-        }
-    } else if (t == ASSAY_I32 && stride == (int64_t)sizeof(int32_t)) {
-        const int32_t *x = (const int32_t *)(const void *)from;
-        for (int64_t i = 0; i < n; i++) {
-            y[i] = x[i];
-        }
-    } else {
+    if (stride != (int64_t)dtype_size(t)) {
         for (int64_t i = 0; i < n; i++) {
             y[i] = element_load_int(t, from + i * stride);
         }
+    } else if (t == ASSAY_B8 || t == ASSAY_U8) {
+        WIDEN(uint8_t);
+    } else if (t == ASSAY_I8) {
+        WIDEN(int8_t);
+    } else if (t == ASSAY_I16) {
+        WIDEN(int16_t);
+    } else if (t == ASSAY_I32) {
+        WIDEN(int32_t);
+    } else {
+        memcpy(y, from, (size_t)n * sizeof *y);
     }
 }
 
+#undef WIDEN
+
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n) {
     const int64_t *x = from;
+    if (t == ASSAY_I64 && stride == (int64_t)sizeof *x) {
+        memcpy(to, x, (size_t)n * sizeof *x);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         element_store_int(t, to + i * stride, x[i]);
     }
