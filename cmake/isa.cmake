@@ -5,7 +5,7 @@ file(GLOB isa_sources CONFIGURE_DEPENDS src/engine/kernels/cpu/isa/*.c)
 # Positions must come out as ATen's, product by product: src/engine/schema/resample.h says why.
 set_source_files_properties(src/engine/kernels/cpu/isa/grid_points.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 # Roots, many at a time: with errno to be set each would be taken by itself.
-set_source_files_properties(src/engine/kernels/cpu/reduce_moments.c PROPERTIES COMPILE_OPTIONS -fno-math-errno)
+set_source_files_properties(src/engine/kernels/cpu/reduce_moments.c src/engine/kernels/cpu/reduce_columns.c PROPERTIES COMPILE_OPTIONS -fno-math-errno)
 set(isa_objects)
 function(assay_isa name)
   add_library(assay-isa-${name} OBJECT ${isa_sources})

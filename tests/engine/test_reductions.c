@@ -29,7 +29,12 @@ static void check_dims(kit *k, arg self) {
     for (size_t i = 0; i < countof(n_dims); i++) {
         arg list = arg_ints(dims[i], n_dims[i]), keep = arg_bool(i % 2 == 0), none = {.kind = ARG_NONE};
         check(k, "sum.dim_IntList", (arg[]){self, list, keep}, 3);
+        if (n_dims[i] == 1) {
+            check(k, "any.dim", (arg[]){self, arg_int(dims[i][0]), keep}, 3);
+            check(k, "all.dim", (arg[]){self, arg_int(dims[i][0]), keep}, 3);
+        }
         if (is_number) {
+            check(k, "norm.ScalarOpt_dim", (arg[]){self, arg_number(number_of_double(1)), list, keep}, 4);
             check(k, "mean.dim", (arg[]){self, list, keep}, 3);
             check(k, "var_mean.correction", (arg[]){self, list, arg_number(number_of_int(0)), keep}, 4);
             check(k, "std.correction", (arg[]){self, list, none, keep}, 4);

@@ -5,6 +5,7 @@
 
 #include "engine/kernels/cpu/parallel.h"
 
+#include <math.h>
 #include <stdalign.h>
 #include <string.h>
 
@@ -173,13 +174,40 @@ static int64_t block_columns(const reduction *r) {
     return columns < wanted ? columns : wanted;
 }
 
-/* Few rows need no second accumulator: the sums themselves are scaled and stored. */
+/* What columns came to as the result has it, but for its type. */
+static void finish_columns(const reduction *r, column_work *w, int64_t n) {
+    if (r->finish == FINISH_DIVIDE) {
+        r->s.l->scale(w->acc, w->acc, 1 / r->divisor, 0, n);
+    }
+    const bool roots = r->finish == FINISH_ROOT, turns = r->finish == FINISH_NOT, is_float = r->s.l->type == ASSAY_F32;
+    const int64_t singles = is_float ? n : 0, doubles = !is_float && r->s.l->type == ASSAY_F64 ? n : 0, wholes = n - singles - doubles;
+    float *single = (float *)(void *)w->acc;
+    double *other = (double *)(void *)w->acc;
+    int64_t *whole = (int64_t *)(void *)w->acc;
+    for (int64_t i = 0; roots && i < singles; i++) {
+        single[i] = sqrtf(single[i]);
+    }
+    for (int64_t i = 0; roots && i < doubles; i++) {
+        other[i] = sqrt(other[i]);
+    }
+    for (int64_t i = 0; turns && i < singles; i++) {
+        single[i] = single[i] == 0;
+    }
+    for (int64_t i = 0; turns && i < doubles; i++) {
+        other[i] = other[i] == 0;
+    }
+    for (int64_t i = 0; turns && i < wholes; i++) {
+        whole[i] = whole[i] == 0;
+    }
+}
+
+/* Few rows need no second accumulator: what they come to is finished and stored as it is. */
 static void fold_columns_once(const reduction *r, column_work *w, const int64_t *at, int64_t n) {
     const loop *l = &r->s.reduced, *kept = &r->s.kept;
     int64_t runs = nest_runs(l), index[TENSOR_MAX_DIMS] = {0}, offset[LOOP_MAX_OPERANDS] = {0};
     int64_t size = (int64_t)r->s.l->size, row_stride = l->strides[0][0];
     bool is_direct = r->s.in == r->s.l->type && kept->strides[0][0] == size && row_stride % size == 0 && runs == 1;
-    if (is_direct && l->sizes[0] > 0 && r->out == r->s.in && kept->strides[1][0] == size) {
+    if (r->kind == ROW_SUM && r->finish != FINISH_ROOT && is_direct && l->sizes[0] > 0 && r->out == r->s.in && kept->strides[1][0] == size) {
         char *to = kept->data[1] + at[1];
         r->s.l->sum_rows(to, kept->data[0] + at[0], l->sizes[0], row_stride / size, n);
         if (r->finish == FINISH_DIVIDE) {
@@ -192,9 +220,7 @@ static void fold_columns_once(const reduction *r, column_work *w, const int64_t 
         fold_rows(r, w, kept->data[0] + at[0] + offset[0], l->sizes[0], l->strides[0][0], n);
         nest_next(l, index, offset);
     }
-    if (r->finish == FINISH_DIVIDE) {
-        r->s.l->scale(w->acc, w->acc, 1 / r->divisor, 0, n);
-    }
+    finish_columns(r, w, n);
     r->s.l->store(kept->data[1] + at[1], r->out, kept->strides[1][0], w->acc, n);
 }
 
@@ -211,9 +237,9 @@ static void share_columns(const void *context) {
     const loop *kept = &r->s.kept;
     int64_t columns = kept->sizes[0], block = block_columns(r), blocks = (columns + block - 1) / block;
     int64_t units = kept->numel / columns * blocks;
-    bool is_plain = r->kind == ROW_SUM && (r->finish == FINISH_AS_IS || r->finish == FINISH_DIVIDE);
-    bool is_near = r->s.reduced.numel <= FLUSH_ROWS || r->s.l->type == ASSAY_I64; /* integers round nothing off */
-    bool folds_once = is_plain && is_near && !go_side_by_side(r);
+    /* Whole numbers round nothing off, and neither do extremes. */
+    bool is_near = r->s.reduced.numel <= FLUSH_ROWS || r->s.l->type == ASSAY_I64 || !row_kind_adds(r->kind);
+    bool folds_once = is_near && !go_side_by_side(r);
     column_work w;
     row_wide totals[REDUCE_WIDE_COLUMNS];
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];

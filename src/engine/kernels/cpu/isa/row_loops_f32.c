@@ -140,6 +140,10 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
         store_halves(to, t == ASSAY_BF16, stride, x, n);
     } else if (t == ASSAY_F32 && stride == (int64_t)sizeof(float)) {
         memcpy(to, x, (size_t)n * sizeof *x);
+    } else if (t == ASSAY_B8 && stride == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = x[i] != 0;
+        }
     } else {
         for (int64_t i = 0; i < n; i++) {
             element_store(t, to + i * stride, (double)x[i]);

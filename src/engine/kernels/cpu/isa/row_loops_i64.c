@@ -24,45 +24,91 @@ static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n
 
 #include "engine/kernels/cpu/isa/row_loops_common.h"
 
-#define WIDEN(type)                                    \
-    do {                                               \
-        const type *x = (const type *)(const void *)from; \
-        for (int64_t i = 0; i < n; i++) {              \
-            y[i] = x[i];                               \
-        }                                              \
+/* Elements of a type so many bytes apart; neighbours as vector code. */
+#define WIDEN(type)                                                 \
+    do {                                                            \
+        if (stride == (int64_t)sizeof(type)) {                      \
+            const type *x = (const type *)(const void *)from;       \
+            for (int64_t i = 0; i < n; i++) {                       \
+                y[i] = x[i];                                        \
+            }                                                       \
+        } else {                                                    \
+            for (int64_t i = 0; i < n; i++) {                       \
+                y[i] = *(const type *)(const void *)(from + i * stride); \
+            }                                                       \
+        }                                                           \
     } while (0)
 
 static void load(void *to, const char *from, dtype t, int64_t stride, int64_t n) {
     int64_t *y = to;
-    if (stride != (int64_t)dtype_size(t)) {
+    switch (t) {
+    case ASSAY_B8:
+    case ASSAY_U8:
+        WIDEN(uint8_t);
+        break;
+    case ASSAY_I8:
+        WIDEN(int8_t);
+        break;
+    case ASSAY_I16:
+        WIDEN(int16_t);
+        break;
+    case ASSAY_I32:
+        WIDEN(int32_t);
+        break;
+    case ASSAY_I64:
+        WIDEN(int64_t);
+        break;
+    default:
         for (int64_t i = 0; i < n; i++) {
             y[i] = element_load_int(t, from + i * stride);
         }
-    } else if (t == ASSAY_B8 || t == ASSAY_U8) {
-        WIDEN(uint8_t);
-    } else if (t == ASSAY_I8) {
-        WIDEN(int8_t);
-    } else if (t == ASSAY_I16) {
-        WIDEN(int16_t);
-    } else if (t == ASSAY_I32) {
-        WIDEN(int32_t);
-    } else {
-        memcpy(y, from, (size_t)n * sizeof *y);
     }
 }
 
 #undef WIDEN
 
+/* The low bits; of truth values whether there are any. */
+#define NARROW(type, made)                                          \
+    do {                                                            \
+        if (stride == (int64_t)sizeof(type)) {                      \
+            type *y = (type *)(void *)to;                           \
+            for (int64_t i = 0; i < n; i++) {                       \
+                y[i] = (type)(made);                                \
+            }                                                       \
+        } else {                                                    \
+            for (int64_t i = 0; i < n; i++) {                       \
+                *(type *)(void *)(to + i * stride) = (type)(made);  \
+            }                                                       \
+        }                                                           \
+    } while (0)
+
 static void store(char *to, dtype t, int64_t stride, const void *from, int64_t n) {
     const int64_t *x = from;
-    if (t == ASSAY_I64 && stride == (int64_t)sizeof *x) {
-        memcpy(to, x, (size_t)n * sizeof *x);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        element_store_int(t, to + i * stride, x[i]);
+    switch (t) {
+    case ASSAY_B8:
+        NARROW(uint8_t, x[i] != 0);
+        break;
+    case ASSAY_U8:
+    case ASSAY_I8:
+        NARROW(uint8_t, (uint64_t)x[i]);
+        break;
+    case ASSAY_I16:
+        NARROW(uint16_t, (uint64_t)x[i]);
+        break;
+    case ASSAY_I32:
+        NARROW(uint32_t, (uint64_t)x[i]);
+        break;
+    case ASSAY_I64:
+        NARROW(int64_t, x[i]);
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++) {
+            element_store_int(t, to + i * stride, x[i]);
+        }
     }
 }
+
+#undef NARROW
 
 /* Bytes go into halves of 16 bits, which hold 257 of them, here 128 of even places and as many of odd ones: [64, 4096] flags took 23 us brought in
    as int64, and take 3 so (two cores of a Zen 4, 2026-11). */
