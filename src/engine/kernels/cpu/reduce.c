@@ -71,6 +71,8 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
     void (*fold)(row_wide *, const void *, int64_t) = (s->halves != NULL ? s->halves->fold : s->l->fold)[r->kind];
     bool are_bytes = r->kind == ROW_NONZERO && dtype_size(s->in) == 1 && stride == 1;
     sum_fn *const sum = narrow_sum(r);
+    const bool is_extreme = (r->kind == ROW_LARGEST || r->kind == ROW_SMALLEST) && s->l->narrow_extreme != NULL &&
+                            stride == (int64_t)dtype_size(s->in);
     if (from >= to) {
         return;
     }
@@ -82,8 +84,10 @@ static void fold_range(const reduction *r, const char *in, int64_t from, int64_t
         const char *at = in + offset[0] + first * stride;
         if (sum != NULL) {
             total->i = (int64_t)((uint64_t)total->i + (uint64_t)sum(at, n));
+        } else if (is_extreme) {
+            reduction_combine(r, total, (row_wide){.i = s->l->narrow_extreme(s->in, at, n, r->kind == ROW_SMALLEST)});
         }
-        for (int64_t done = sum != NULL ? n : are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
+        for (int64_t done = sum != NULL || is_extreme ? n : are_bytes ? fold_bytes(s->l, total, at, n) : 0; done < n;) {
             int64_t m = is_direct || n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
             fold(total, is_direct ? at + done * stride : row_fetch(s->l, buffer, at + done * stride, s->in, stride, m), m);
             done += m;

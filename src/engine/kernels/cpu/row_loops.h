@@ -278,6 +278,8 @@ typedef struct row_loops {
     /* The sum of n bytes, from 0 to 255, and of n i32, where rows are integers; NULL elsewhere. */
     int64_t (*sum_bytes)(const void *x, int64_t n);
     int64_t (*sum_i32)(const void *x, int64_t n);
+    /* The largest or the smallest of n > 0 numbers of a narrower type, as they lie; of i64 too. */
+    int64_t (*narrow_extreme)(dtype t, const void *x, int64_t n, bool smallest);
     /* Shorter rows are slower to take together than their columns are to add up: where memory cannot be read by parts of a register. */
     int64_t least_together;
     /* totals[r] is row r of n elements, row_stride elements apart, or goes on by it; NULL where there is none. */

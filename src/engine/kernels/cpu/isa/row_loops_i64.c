@@ -145,11 +145,49 @@ static int64_t sum_i32(const void *at, int64_t n) {
     return total;
 }
 
+#define EXTREME_OF(type)                                             \
+    do {                                                             \
+        const type *x = at;                                          \
+        type most = x[0], least = x[0];                              \
+        if (smallest) {                                              \
+            _Pragma("omp simd reduction(min : least)")               \
+            for (int64_t i = 0; i < n; i++) {                        \
+                least = x[i] < least ? x[i] : least;                 \
+            }                                                        \
+            return least;                                            \
+        }                                                            \
+        _Pragma("omp simd reduction(max : most)")                    \
+        for (int64_t i = 0; i < n; i++) {                            \
+            most = x[i] > most ? x[i] : most;                        \
+        }                                                            \
+        return most;                                                 \
+    } while (0)
+
+/* Brought in as int64 512 x 512 bytes took 25 us. */
+static int64_t narrow_extreme(dtype t, const void *at, int64_t n, bool smallest) {
+    switch (t) {
+    case ASSAY_B8:
+    case ASSAY_U8:
+        EXTREME_OF(uint8_t);
+    case ASSAY_I8:
+        EXTREME_OF(int8_t);
+    case ASSAY_I16:
+        EXTREME_OF(int16_t);
+    case ASSAY_I32:
+        EXTREME_OF(int32_t);
+    default:
+        EXTREME_OF(int64_t);
+    }
+}
+
+#undef EXTREME_OF
+
 extern const row_loops ISA_SYMBOL(row_loops_i64);
 const row_loops ISA_SYMBOL(row_loops_i64) = {
     .type = ASSAY_I64,
     .sum_bytes = sum_bytes,
     .sum_i32 = sum_i32,
+    .narrow_extreme = narrow_extreme,
     .start = {{.i = 0}, {.i = 0}, {.i = 0}, {.i = INT64_MIN}, {.i = INT64_MAX}, {.i = 0}, {.i = 0}},
     COMMON_ROW_LOOPS,
 };
