@@ -33,14 +33,15 @@ static int64_t clip(int64_t i, int64_t size) {
     return i < 0 ? 0 : i < size ? i : size - 1;
 }
 
-/* The cubic convolution kernel (Keys, 1981) with A = -0.75, at distances 1 + t, t, 1 - t, 2 - t. */
+/* The cubic convolution kernel (Keys, 1981) with A = -0.75, at distances 1 + t, t, 1 - t, 2 - t: the outer ones as polynomials of t and
+   1 - t, whose terms are no larger than they are. Of 1 + t and 2 - t they reach 6, which costs three bits. */
 static void cubic_weights(double t, double *weight) {
     const double a = -0.75;
-    double u = 1 - t, far = 1 + t, back = 1 + u;
-    weight[0] = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a;
+    double u = 1 - t;
+    weight[0] = ((a * t - 2 * a) * t + a) * t;
     weight[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
     weight[2] = ((a + 2) * u - (a + 3)) * u * u + 1;
-    weight[3] = ((a * back - 5 * a) * back + 8 * a) * back - 4 * a;
+    weight[3] = ((a * u - 2 * a) * u + a) * u;
 }
 
 /* d weight / d t */
