@@ -190,7 +190,8 @@ const char *dialect_block_below_0(scalar_function f, dtype t) {
 }
 
 const char *dialect_narrow(dtype t, pair_order pairs) {
-    return pairs == PAIRS_NEAREST ? "nearest_bf16_pairs" : pairs == PAIRS_EITHER_WAY ? "bf16_pairs_of_f32s" : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
+    static const char *const of_pairs[] = {[PAIRS_EITHER_WAY] = "bf16_pairs_of_f32s", [PAIRS_NEAREST] = "nearest_bf16_pairs"};
+    return pairs != PAIRS_NONE ? of_pairs[pairs] : t == ASSAY_F16 ? "f16s_of_f32s" : t == ASSAY_BF16 ? "bf16s_of_f32s" : NULL;
 }
 
 const char *dialect_stream_narrow(dtype t, pair_order pairs) {
