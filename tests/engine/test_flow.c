@@ -318,8 +318,11 @@ static void single_loops_take_pairs(void **state) {
     };
     static const flow_case in_order = {"%x = input(T([3001], bf16))\n%w = input(T([3001], f32))\n",
                                        "%z = mul.Tensor(%x, %w)\n%y = _to_copy(%z, dtype=bf16)\n", "%y"};
+    const bool rounds = o->rounds_pairs;
     o->few_stores = true;
-    o->streams_all = false;
+    o->streams_all = o->rounds_pairs = false;
+    assert_false(is_in_text(&pairs[0], "pairs")); /* without an instruction for it */
+    o->rounds_pairs = true;
     for (size_t i = 0; i < countof(pairs); i++) {
         assert_true(is_in_text(&pairs[i], "nearest_bf16_pairs"));
         check(&pairs[i], DTYPE_AS_RECORDED, 2, NAN);
@@ -327,6 +330,7 @@ static void single_loops_take_pairs(void **state) {
     }
     assert_false(is_in_text(&in_order, "pairs"));
     check(&in_order, DTYPE_AS_RECORDED, 2, 0);
+    o->rounds_pairs = rounds;
     o->few_stores = false;
     o->streams_all = true;
 }

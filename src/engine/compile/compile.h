@@ -26,6 +26,7 @@ typedef struct compile_options {
     bool divides;     /* quotients are computed as such, beside which the processor multiplies; not by inverses */
     bool scans_in_parts; /* running sums down narrow rows in parts of the rows, not of the columns */
     bool shares_tasks; /* threads take parts of the rows of tasks of which a core's own cache does not hold enough */
+    bool rounds_pairs; /* an instruction rounds floats to bf16: blocks of them go in pairs wherever the order is of no account */
     bool keeps_cached; /* rows' results stay in the last cache if that holds all a program reads and writes */
     bool no_together; /* and single passes over memory straight on, not several pages at a time */
 } compile_options;

@@ -21,6 +21,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->no_together = !cpu_is_intel();
     /* What threads read ahead takes lines from each other on Granite Rapids (scan_parts.c). */
     o->scans_in_parts = cpu_is_intel();
+    /* On a Zen 4 told to do without, sums of bf16 in pairs take 1.07 of the time with AVX-512, and 1.8 with AVX2. */
+    o->rounds_pairs = cpu_has_pairs();
     /* As eager's (device/caches.h). */
     o->keeps_cached = !cpu_is_intel();
     /* As what eager does there: batch norm's gradient (emit/team.c). */

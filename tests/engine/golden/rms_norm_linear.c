@@ -32,25 +32,21 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const float t8 = (1 / __builtin_sqrtf(t7));
         for (int64_t lane = 0; lane < 1024; lane += 64) {
             {
-                float wide1[64];
-                float wide11[64];
                 float made1[64];
-                {
-                    const int64_t v1 = lane;
-                    f32s_of_bf16_pairs(wide1, b0 + 1024 * v0 + v1);
-                    f32s_of_bf16_pairs(wide11, b1 + v1);
-                }
                 INDEPENDENT
                 for (int64_t l = 0; l < 64; l++) {
-                    const float t1 = wide1[l];
+                    const int64_t v1 = lane + l;
+                    const uint16_t t0 = b0[1024 * v0 + v1];
+                    const float t1 = f32_of_bf16(t0);
                     const float t9 = t1 * t8;
-                    const float t11 = wide11[l];
+                    const uint16_t t10 = b1[v1];
+                    const float t11 = f32_of_bf16(t10);
                     const float t12 = t9 * t11;
                     made1[l] = t12;
                 }
                 {
                     const int64_t v1 = lane;
-                    nearest_bf16_pairs(b5 + 1024 * v0 + v1, made1);
+                    bf16s_of_f32s(b5 + 1024 * v0 + v1, made1);
                 }
             }
         }

@@ -276,8 +276,9 @@ static const view_bound *find_diagonal(emitter *m, int phase, inside *in) {
 }
 
 /* Where lanes come to lie within `factor` times the lane + row >= low, or leave <= high: lanes before 0 may be told of as 0. */
-static void emit_crossing(emitter *m, const char *name, int64_t factor, int64_t limit, const char *from) {
-    const bool is_0 = strcmp(from, "0") == 0, leaves = name[0] == 'l';
+static void emit_crossing(emitter *m, bool leaves, int64_t factor, int64_t limit, const char *from) {
+    const bool is_0 = strcmp(from, "0") == 0;
+    const char *name = leaves ? "leaves" : "enters";
     const char *less = is_0 ? "" : " - ", *begin = is_0 ? "" : from;
     const long long to = (long long)limit;
     if (factor > 1) {
@@ -314,14 +315,14 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     bool below = least < b->low, above = most > b->high;
     emit_line(m, "const int64_t row = %s;", text_get(&row));
     if (factor > 0 ? below : above) {
-        emit_crossing(m, "enters", factor, factor > 0 ? b->low : b->high, from);
+        emit_crossing(m, false, factor, factor > 0 ? b->low : b->high, from);
         emit_line(m, "const int64_t inner_first = enters < %s ? %s : enters < %s ? enters : %s;", range->first, range->first, range->last,
                   range->last);
     } else {
         emit_line(m, "const int64_t inner_first = %s;", range->first);
     }
     if (factor > 0 ? above : below) {
-        emit_crossing(m, "leaves", factor, factor > 0 ? b->high : b->low, from);
+        emit_crossing(m, true, factor, factor > 0 ? b->high : b->low, from);
         emit_line(m, "const int64_t inner_last = leaves > %s ? %s : leaves > inner_first ? leaves : inner_first;", range->last, range->last);
     } else {
         emit_line(m, "const int64_t inner_last = %s;", range->last);

@@ -53,16 +53,21 @@ static bool goes_anywhere(const emitter *m, int i) {
 }
 
 /* Whether all that a phase's roots do with bf16 may go in any order of lanes, whatever it is: sums in registers, and what leaves by blocks.
-   Of three rows that layer norm's gradient reads, to keep them in order takes 8 instructions in 13 (Zen 4). */
+   Without an instruction that rounds them only those go so that leave past the caches. Of three rows that layer norm's gradient reads, to
+   keep them in order takes 8 instructions in 13 (Zen 4). */
 static bool takes_any_order(const emitter *m, int phase) {
     const kernel *k = m->k;
+    const bool rounds = m->c->options->rounds_pairs;
     bool any = false;
+    if (!rounds && (!m->spares_stores || m->rows)) {
+        return false;
+    }
     for (int i = 0; i < k->n_roots; i++) {
         const root *r = &k->roots[i];
         if (r->phase != phase || !emit_in_loops(m, r)) {
             continue;
         }
-        bool leaves = emit_is_narrowed(m, i) && r->store_dtype == ASSAY_BF16 && !emit_is_joined(m, i);
+        bool leaves = emit_is_narrowed(m, i) && r->store_dtype == ASSAY_BF16 && !emit_is_joined(m, i) && (rounds || emit_is_streamed(m, r));
         bool sums = emit_is_held(m, i) && !m->rows; /* there each lane's by itself */
         if ((!leaves && !sums) || !is_lane_wise(m, leaves ? k->exprs[r->expr].sources[0] : r->expr)) {
             return false;
