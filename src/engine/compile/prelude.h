@@ -82,16 +82,21 @@ VECTOR_INLINE float exp_below_f32(float x) {
 #endif
 }
 
-/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1): digits are kept near 0. In halves of 2^n, which lets n be 128. 2 ulp. */
-VECTOR_INLINE float expm1_f32(float x) {
-    float shifted, r = exp_rest(x < -87.0f ? -87.0f : x, &shifted);
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1), x at least -87: digits are kept near 0. In halves of 2^n, which lets n be 128. 2 ulp. */
+VECTOR_INLINE float expm1_above_87(float x) {
+    float shifted, r = exp_rest(x, &shifted);
     float m = exp_series(r) * (r * r) + r, half = float_of_bits((bits_of_float(shifted) - 1) << 23);
-    float value = 2 * (half * m + (half - 0.5f));
+    return 2 * (half * m + (half - 0.5f));
+}
+
+VECTOR_INLINE float expm1_f32(float x) {
+    float value = expm1_above_87(x < -87.0f ? -87.0f : x);
     return x > 89.0f ? INFINITY : value;
 }
 
 VECTOR_INLINE float expm1_below_f32(float x) {
-    return expm1_f32(x > 0 ? 0 : x);
+    float low = x < -87.0f ? -87.0f : x;
+    return expm1_above_87(low > 0 ? 0 : low);
 }
 
 VECTOR_INLINE double expm1_below_f64(double x) {
