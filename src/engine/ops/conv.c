@@ -220,11 +220,10 @@ static double convolution_element(ref_ctx *ctx, int out, int64_t flat, double *n
     if (r == NULL || convolution_neighbours(ctx, out, flat, 1, &sum, norm)) {
         return sum;
     }
-    int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area, stored = 0; /* kernels' integers wrap */
+    int64_t plane = r->s.transposed ? r->wide_area : r->narrow_area;
     sum_side(r, r->s.transposed, flat, 1, &sum, norm);
     sum += r->bias != NULL ? r->bias[flat / plane % ctx->out->items[out].sizes[1]] : 0;
-    element_store_int(ctx->out->items[out].dtype, &stored, (int64_t)sum);
-    return (double)element_load_int(ctx->out->items[out].dtype, &stored);
+    return ref_wrapped(ctx, out, (uint64_t)(int64_t)sum);
 }
 
 /* Multiplications and additions of one of the three sums; taps in the padding are counted like any other. */

@@ -92,13 +92,6 @@ static double complex dot_complex(const dot_terms *t, double *norm) {
     return sum;
 }
 
-/* Integers wrap in the output's own type, as the kernels' do: the low bits of the sum. */
-static double wrapped(const tensor *out, uint64_t value) {
-    int64_t stored = 0;
-    element_store_int(out->dtype, &stored, (int64_t)value);
-    return (double)element_load_int(out->dtype, &stored);
-}
-
 static uint64_t dot_ints(const int64_t *a, const int64_t *b, const dot_terms *t) {
     uint64_t sum = 0;
     for (int64_t k = 0; k < t->n; k++) {
@@ -127,7 +120,7 @@ static double product_real(ref_ctx *ctx, int a_arg, int out, int64_t flat, doubl
     dot_place p = place_of(ctx, a_arg, flat);
     if (dtype_is_integral(ctx->out->items[out].dtype)) {
         const int64_t *a = ref_ints(ctx, a_arg), *b = ref_ints(ctx, a_arg + 1);
-        return a == NULL || b == NULL ? 0 : wrapped(&ctx->out->items[out], dot_ints(a + p.a, b + p.b, &p.terms));
+        return a == NULL || b == NULL ? 0 : ref_wrapped(ctx, out, dot_ints(a + p.a, b + p.b, &p.terms));
     }
     const double *a = ref_real(ctx, a_arg), *b = ref_real(ctx, a_arg + 1);
     if (a == NULL || b == NULL) {
@@ -244,7 +237,7 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         const int64_t *s = ref_ints(ctx, 0);
         double product = product_real(ctx, 1, out, flat, norm);
         return s == NULL ? 0
-                         : wrapped(o, (uint64_t)(int64_t)beta.f * (uint64_t)s[at] +
+                         : ref_wrapped(ctx, out, (uint64_t)(int64_t)beta.f * (uint64_t)s[at] +
                                           (uint64_t)(int64_t)alpha.f * (uint64_t)(int64_t)product);
     }
     double product = product_real(ctx, 1, out, flat, norm);

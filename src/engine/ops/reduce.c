@@ -44,9 +44,9 @@ static status mean_infer(const op_call *call, outputs *out, error *err) {
     return reduction_infer(call, a.dims, sum_keepdim(call), t, out, err);
 }
 
-/* An integer sum wraps in 64 bits; a sum to bool asks whether anything is there. */
-static double sum_ints(ref_ctx *ctx, reduction_walk *w, bool to_bool) {
-    if (to_bool) {
+/* An integer sum wraps; a sum to bool asks whether anything is there. */
+static double sum_ints(ref_ctx *ctx, int out, reduction_walk *w) {
+    if (ctx->out->items[out].dtype == ASSAY_B8) {
         const double *x = ref_real(ctx, 0);
         int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1;
         for (bool more = x != NULL && w->n > 0; more; more = reduction_next(w)) {
@@ -61,7 +61,7 @@ static double sum_ints(ref_ctx *ctx, reduction_walk *w, bool to_bool) {
     for (bool more = x != NULL && w->n > 0; more; more = reduction_next(w)) {
         sum += (uint64_t)x[w->at];
     }
-    return (double)(int64_t)sum;
+    return ref_wrapped(ctx, out, sum);
 }
 
 static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
@@ -71,7 +71,7 @@ static double sum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) {
         return 0;
     }
     if (dtype_category_of(result) < CATEGORY_FLOATING) {
-        return sum_ints(ctx, &w, result == ASSAY_B8);
+        return sum_ints(ctx, out, &w);
     }
     const double *x = ref_real(ctx, 0);
     int width = dtype_is_complex(call_tensor(ctx->call, 0)->dtype) ? 2 : 1; /* a real result drops imaginary parts */

@@ -34,13 +34,8 @@ void scatter_links_add(scatter_links *l, int64_t place, int64_t source) {
 }
 
 double scatter_stored(const ref_ctx *ctx, double sum) {
-    dtype t = ctx->out->items[0].dtype;
-    int64_t bits = 0;
-    if (dtype_category_of(t) >= CATEGORY_FLOATING) {
-        return sum;
-    }
-    element_store_int(t, &bits, (int64_t)sum);
-    return element_load(t, &bits);
+    bool is_whole = dtype_category_of(ctx->out->items[0].dtype) < CATEGORY_FLOATING;
+    return is_whole ? ref_wrapped(ctx, 0, (uint64_t)(int64_t)sum) : sum;
 }
 
 int scatter_width(const ref_ctx *ctx) {

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- cumsum(self, dim, dtype) ------------------------------------------------------------------------------------------- */
 
@@ -74,7 +75,7 @@ static double cumsum_element(ref_ctx *ctx, int out, int64_t flat, double *norm) 
     }
     r->flat = flat;
     *norm += r->squares;
-    return integral ? (double)(int64_t)r->sum_int : r->sum;
+    return integral ? ref_wrapped(ctx, out, r->sum_int) : r->sum;
 }
 
 static status cumsum_whole(ref_ctx *ctx, error *err) {
@@ -167,6 +168,81 @@ static status topk_whole(ref_ctx *ctx, error *err) {
     return ASSAY_OK;
 }
 
+/* Equal values may be taken in any order, and what is not to be sorted may lie in any. */
+static uint32_t topk_open(const op_call *call) {
+    return call_bool(call, 4) ? 1U << 1 : 1U << 0 | 1U << 1;
+}
+
+static bool is_same_rank(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* A line of self, the results that came of it, and which of its elements they name. */
+typedef struct topk_line {
+    ranked *all, *taken;
+    bool *is_taken;
+} topk_line;
+
+static double element_at(const tensor *t, int64_t flat) {
+    return element_load(t->dtype, tensor_data(t) + tensor_offset_of(t, flat) * (int64_t)dtype_size(t->dtype));
+}
+
+/* first: of the line's results among all, which lie a.inner apart. */
+static status topk_check_line(const op_call *call, const outputs *actual, topk_line *l, along a, int64_t first, error *err) {
+    const int64_t k = call_int(call, 1);
+    for (int64_t i = 0; i < k; i++) {
+        double value = element_at(&actual->items[0], first + i * a.inner), place = element_at(&actual->items[1], first + i * a.inner);
+        if (!(place >= 0 && place < (double)a.n)) {
+            return fail(err, ASSAY_INTERNAL, "output 1 names place %.0f of a dimension of %" PRId64, place, a.n);
+        }
+        double there = l->all[(int64_t)place].value;
+        if (!is_same_rank(there, value)) {
+            return fail(err, ASSAY_INTERNAL, "output 1 names place %.0f, where self is %.17g and not %.17g as output 0", place, there, value);
+        }
+        if (l->is_taken[(int64_t)place]) {
+            return fail(err, ASSAY_INTERNAL, "output 1 names place %.0f twice in a line", place);
+        }
+        l->is_taken[(int64_t)place] = true;
+        l->taken[i] = (ranked){value, (int64_t)place};
+    }
+    if (call_bool(call, 4)) {
+        return ASSAY_OK; /* the values agree with the reference's */
+    }
+    int (*order)(const void *, const void *) = call_bool(call, 3) ? rank_descending : rank_ascending;
+    qsort(l->all, (size_t)a.n, sizeof *l->all, order);
+    qsort(l->taken, (size_t)k, sizeof *l->taken, order);
+    for (int64_t i = 0; i < k; i++) {
+        if (!is_same_rank(l->all[i].value, l->taken[i].value)) {
+            return fail(err, ASSAY_INTERNAL, "output 0 holds %.17g where %.17g is among the %" PRId64 " to take", l->taken[i].value,
+                        l->all[i].value, k);
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status topk_check(const op_call *call, const outputs *actual, error *err) {
+    const tensor *self = call_tensor(call, 0);
+    const along a = along_dim(self, call_int(call, 2));
+    const int64_t k = call_int(call, 1), lines = a.n > 0 && k > 0 ? tensor_numel(self) / a.n : 0;
+    topk_line l = {.all = malloc((size_t)a.n * sizeof *l.all + 1),
+                   .taken = malloc((size_t)k * sizeof *l.taken + 1),
+                   .is_taken = malloc((size_t)a.n * sizeof *l.is_taken + 1)};
+    const bool has_memory = l.all != NULL && l.taken != NULL && l.is_taken != NULL;
+    status result = has_memory ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to look at the places");
+    for (int64_t line = 0; result == ASSAY_OK && line < lines; line++) {
+        const int64_t outer = line / a.inner, inner = line % a.inner;
+        for (int64_t i = 0; i < a.n; i++) {
+            l.all[i] = (ranked){element_at(self, (outer * a.n + i) * a.inner + inner), i};
+        }
+        memset(l.is_taken, 0, (size_t)a.n * sizeof *l.is_taken);
+        result = topk_check_line(call, actual, &l, a, outer * k * a.inner + inner, err);
+    }
+    free(l.all);
+    free(l.taken);
+    free(l.is_taken);
+    return result;
+}
+
 /* The i-th of the numbers of a type that fill_ranks spreads over a line, ascending. Halves have few: their bit patterns are
    counted, so that as many as there are come before any tie. */
 static double number_at_rank(dtype t, int64_t i) {
@@ -179,7 +255,7 @@ static double number_at_rank(dtype t, int64_t i) {
     return (double)i;
 }
 
-/* Ties would leave the places open: the numbers of a line all differ, as far as the type has so many. f32 and f64 are
+/* Ties leave the places open: the numbers of a line all differ, as far as the type has so many. f32 and f64 are
    left as they are. */
 static status topk_inputs(const op_call *call, rng *r, error *err) {
     tensor *self = call_tensor(call, 0);
@@ -282,7 +358,9 @@ static const op_row rows[] = {
      .family = &family_order,
      .inputs = topk_inputs,
      .decompose = topk_parts,
-     .reference = topk_whole},
+     .reference = topk_whole,
+     .open = topk_open,
+     .check_open = topk_check},
 };
 
 const op_rows rows_sort = {rows, countof(rows)};

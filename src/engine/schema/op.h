@@ -104,6 +104,9 @@ typedef int64_t op_moves_fn(ref_ctx *ctx, int out, int64_t flat, int64_t k, ref_
    INTERNAL with the reason otherwise. */
 typedef status op_check_fn(const op_call *call, const outputs *actual, error *err);
 
+/* The outputs for which a call has more than one right answer: bit i for output i. */
+typedef uint32_t op_open_fn(const op_call *call);
+
 /* How operand types decide the type computed in and the output's. */
 typedef enum promotion {
     PROMOTE_DEFAULT,      /* common type */
@@ -159,6 +162,8 @@ struct op_row {
     op_moves_fn *reference_moves;
     op_element_fn *reference_written; /* of written_args: as element, `out` being the argument; its old value where it stays */
     op_check_fn *check;
+    op_open_fn *open;        /* these outputs are not compared with the reference's: */
+    op_check_fn *check_open; /* says of them whether they are right, once the others agree with it */
 
     op_decompose_scalar_fn *decompose_scalar;
     op_decompose_fn *decompose;

@@ -312,6 +312,13 @@ static bool use_whole(const ref_ctx *ctx) {
     return row->reference != NULL && (is_complex || row->reference_element == NULL);
 }
 
+double ref_wrapped(const ref_ctx *ctx, int out, uint64_t value) {
+    dtype t = ctx->out->items[out].dtype;
+    int64_t stored = 0;
+    element_store_int(t, &stored, (int64_t)value);
+    return (double)element_load_int(t, &stored);
+}
+
 void ref_take(ref_term *term, const tensor *t, int64_t flat) {
     term->dtype = t->dtype;
     term->at = tensor_data(t) + tensor_offset_of(t, flat) * (int64_t)dtype_size(t->dtype);

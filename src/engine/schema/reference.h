@@ -59,6 +59,8 @@ double *ref_output(ref_ctx *ctx, int out);
 double *ref_squares(ref_ctx *ctx, int out);
 /* Term of a `moves` reference: the element at row-major index flat of t. */
 void ref_take(ref_term *term, const tensor *t, int64_t flat);
+/* A whole number as output `out`, of an integer type, holds it: kernels' integers wrap around. */
+double ref_wrapped(const ref_ctx *ctx, int out, uint64_t value);
 /* Memory until ref_clear, zeroed; NULL (and ctx->failed) when there is none. */
 void *ref_make(ref_ctx *ctx, size_t count, size_t size_bytes);
 

@@ -267,6 +267,19 @@ static status check_written(const expectation *e, const agree_rule *rule, record
     return ASSAY_OK;
 }
 
+/* By the reference, but for outputs that have more than one right answer. */
+static status check_determined(const expectation *e, const agree_rule *rule, const outputs *actual, record_error_stats *stats,
+                               error *err) {
+    const op_row *row = e->call->op->row;
+    const uint32_t open = row->open != NULL ? row->open(e->call) : 0;
+    for (int i = 0; i < actual->n; i++) {
+        TRY(open >> i & 1 ? check_form(i, &e->out->items[i], &actual->items[i], err)
+                          : check_one(e, rule, i, &actual->items[i], stats, err));
+    }
+    TRY(check_written(e, rule, stats, err));
+    return open != 0 ? row->check_open(e->call, actual, err) : ASSAY_OK;
+}
+
 static status check_undetermined(const expectation *e, const outputs *actual, error *err) {
     for (int i = 0; i < actual->n; i++) {
         TRY(check_form(i, &e->out->items[i], &actual->items[i], err));
@@ -376,10 +389,7 @@ status expectation_check(const expectation *e, plan *p, record_error_stats *stat
         *stats = (record_error_stats){.max_abs = NAN, .rel_l2 = NAN, .worst_ulp = NAN, .checked_elements = -1,
                                       .total_elements = -1};
     } else {
-        for (int i = 0; result == ASSAY_OK && i < actual.n; i++) {
-            result = check_one(e, &rule, i, &actual.items[i], stats, err);
-        }
-        result = result == ASSAY_OK ? check_written(e, &rule, stats, err) : result;
+        result = check_determined(e, &rule, &actual, stats, err);
     }
     outputs_clear(&actual);
     return result;

@@ -84,10 +84,12 @@ typedef enum pointwise_op {
 } pointwise_op;
 
 /* What elements are while they are computed with: every dtype belongs to the class that holds it. bf16 and f16 compute
-   in f32 and i8 and i16 in i32; u16 stands for what is only moved. */
+   in f32; u16 stands for what is only moved. */
 typedef enum pointwise_class {
     CLASS_U8,
     CLASS_U16,
+    CLASS_I8,
+    CLASS_I16,
     CLASS_I32,
     CLASS_I64,
     CLASS_F32,
@@ -174,6 +176,8 @@ typedef struct pointwise_moves {
 
 extern const pointwise_loops pointwise_u8_baseline, pointwise_u8_avx2, pointwise_u8_avx512;
 extern const pointwise_loops pointwise_u16_baseline, pointwise_u16_avx2, pointwise_u16_avx512;
+extern const pointwise_loops pointwise_i8_baseline, pointwise_i8_avx2, pointwise_i8_avx512;
+extern const pointwise_loops pointwise_i16_baseline, pointwise_i16_avx2, pointwise_i16_avx512;
 extern const pointwise_loops pointwise_i32_baseline, pointwise_i32_avx2, pointwise_i32_avx512;
 extern const pointwise_loops pointwise_i64_baseline, pointwise_i64_avx2, pointwise_i64_avx512;
 extern const pointwise_loops pointwise_f32_baseline, pointwise_f32_avx2, pointwise_f32_avx512;
@@ -181,6 +185,9 @@ extern const pointwise_loops pointwise_f64_baseline, pointwise_f64_avx2, pointwi
 /* The same, but results go past the caches: out lies on a line of 64 bytes and is no input, and the stores are settled by the caller
    (pointwise_moves). Operators that have no such loop are not in the table, or in it with one that stores as ever. */
 extern const pointwise_loops pointwise_u8_streaming_baseline, pointwise_u8_streaming_avx2, pointwise_u8_streaming_avx512;
+extern const pointwise_loops pointwise_i8_streaming_baseline, pointwise_i8_streaming_avx2, pointwise_i8_streaming_avx512;
+extern const pointwise_loops pointwise_i16_streaming_baseline, pointwise_i16_streaming_avx2, pointwise_i16_streaming_avx512;
+extern const pointwise_loops pointwise_i32_streaming_baseline, pointwise_i32_streaming_avx2, pointwise_i32_streaming_avx512;
 extern const pointwise_loops pointwise_i64_streaming_baseline, pointwise_i64_streaming_avx2, pointwise_i64_streaming_avx512;
 extern const pointwise_loops pointwise_f32_streaming_baseline, pointwise_f32_streaming_avx2, pointwise_f32_streaming_avx512;
 extern const pointwise_loops pointwise_f64_streaming_baseline, pointwise_f64_streaming_avx2, pointwise_f64_streaming_avx512;

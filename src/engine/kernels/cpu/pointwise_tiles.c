@@ -18,7 +18,10 @@
 const class_facts pointwise_classes[CLASS_COUNT] = {
     [CLASS_U8] = {1, ISA_TABLES(pointwise_u8), ISA_TABLES(pointwise_u8_streaming)},
     [CLASS_U16] = {2, ISA_TABLES(pointwise_u16), ISA_TABLES(pointwise_u16_streaming)},
-    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), {NULL}}, [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), ISA_TABLES(pointwise_i64_streaming)},
+    [CLASS_I8] = {1, ISA_TABLES(pointwise_i8), ISA_TABLES(pointwise_i8_streaming)},
+    [CLASS_I16] = {2, ISA_TABLES(pointwise_i16), ISA_TABLES(pointwise_i16_streaming)},
+    [CLASS_I32] = {4, ISA_TABLES(pointwise_i32), ISA_TABLES(pointwise_i32_streaming)},
+    [CLASS_I64] = {8, ISA_TABLES(pointwise_i64), ISA_TABLES(pointwise_i64_streaming)},
     [CLASS_F32] = {4, ISA_TABLES(pointwise_f32), ISA_TABLES(pointwise_f32_streaming)},
     [CLASS_F64] = {8, ISA_TABLES(pointwise_f64), ISA_TABLES(pointwise_f64_streaming)},
     [CLASS_C64] = {8, ISA_TABLES(pointwise_c64), {NULL}}, [CLASS_C128] = {16, ISA_TABLES(pointwise_c128), {NULL}},
@@ -57,8 +60,8 @@ pointwise_halves_loop *pointwise_halves_in_one_go(isa best, pointwise_op id, con
 
 const uint8_t pointwise_class_of[ASSAY_DTYPE_COUNT] = {
     [ASSAY_F16] = CLASS_F32, [ASSAY_BF16] = CLASS_F32, [ASSAY_F32] = CLASS_F32,   [ASSAY_F64] = CLASS_F64,
-    [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I32,
-    [ASSAY_I16] = CLASS_I32, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64,   [ASSAY_U8] = CLASS_U8,
+    [ASSAY_C32] = CLASS_C64, [ASSAY_C64] = CLASS_C64,  [ASSAY_C128] = CLASS_C128, [ASSAY_I8] = CLASS_I8,
+    [ASSAY_I16] = CLASS_I16, [ASSAY_I32] = CLASS_I32,  [ASSAY_I64] = CLASS_I64,   [ASSAY_U8] = CLASS_U8,
     [ASSAY_B8] = CLASS_U8,
 };
 

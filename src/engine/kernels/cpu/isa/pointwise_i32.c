@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise loops in i32, which also serve i8 and i16. */
+/* Element-wise loops in i32. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,5 +11,9 @@ typedef int32_t elem;
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
+#if POINTWISE_STREAMS
+#define INTEGER_LOOPS ISA_SYMBOL(pointwise_i32_streaming)
+#else
 #define INTEGER_LOOPS ISA_SYMBOL(pointwise_i32)
+#endif
 #include "engine/kernels/cpu/isa/pointwise_integer.h"

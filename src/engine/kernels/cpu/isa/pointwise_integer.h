@@ -118,14 +118,30 @@ static void addcmul_loop(const pointwise_chunk *c) {
     }
 }
 
+/* The bounds of elem. */
+static int64_t least_elem(void) {
+    return (elem)-1 < 0 ? INT64_MIN >> (64 - 8 * sizeof(elem)) : 0;
+}
+
+static int64_t most_elem(void) {
+    return (elem)-1 < 0 ? INT64_MAX >> (64 - 8 * sizeof(elem)) : (int64_t)(UINT64_MAX >> (64 - 8 * sizeof(elem)));
+}
+
+static bool holds(int64_t n) {
+    return n >= least_elem() && n <= most_elem();
+}
+
 /* The threshold may be a fraction: x <= t means x <= floor(t). */
 static void threshold_backward_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *g = c->in[0], *x = c->in[1];
     double at = floor(c->s[0].f);
-    int64_t threshold = at < -0x1p62 ? INT64_MIN : at > 0x1p62 ? INT64_MAX : (int64_t)at;
+    int64_t whole = at < -0x1p62 ? INT64_MIN : at > 0x1p62 ? INT64_MAX : (int64_t)at;
+    bool all = whole < least_elem(); /* above the threshold, whatever x is */
+    elem threshold = (elem)(holds(whole) ? whole : most_elem());
+#pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
-        out[i] = (int64_t)x[i] <= threshold ? 0 : g[i];
+        out[i] = (x[i] > threshold) | all ? g[i] : 0;
     }
 }
 
@@ -133,6 +149,14 @@ static void hardtanh_loop(const pointwise_chunk *c) {
     elem *out = c->out;
     const elem *x = c->in[0];
     int64_t low = whole_of(c->s[0]), high = whole_of(c->s[1]);
+    if (holds(low) && holds(high)) {
+        elem least = (elem)low, most = (elem)high;
+#pragma omp simd
+        for (int64_t i = 0; i < c->n; i++) {
+            out[i] = clamp(x[i], least, most);
+        }
+        return;
+    }
 #pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
         int64_t above = x[i] < low ? low : x[i];
