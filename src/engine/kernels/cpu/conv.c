@@ -213,7 +213,7 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
             return result;
         }
     }
-    c->compute = c->spec.dtype = is_float ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
+    c->compute = c->spec.dtype = is_float ? ASSAY_F32 : dtype_is_integral(t) && t != ASSAY_I64 ? ASSAY_I32 : t;
     take_bias_apart(c);
     TRY(stage_sides(c, memory, err));
     return conv_own_prepare(&c->spec, memory, &c->own, err);

@@ -27,11 +27,10 @@ status conv_own_prepare(const onednn_conv *spec, arena *memory, conv_own **out, 
     if (c == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a convolution");
     }
-    const gemm_loops *loops = gemm_loops_pick();
     c->spec = *spec;
     c->shape = *spec->shape;
     c->spec.shape = &c->shape;
-    c->multiply = spec->dtype == ASSAY_F64 ? loops->f64 : spec->dtype == ASSAY_F32 ? loops->f32 : loops->i64;
+    c->multiply = gemm_loops_pick(spec->dtype);
     c->size = dtype_size(spec->dtype);
     const conv_shape *s = &c->shape;
     c->taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
@@ -67,6 +66,8 @@ static void add_elements(dtype t, char *to, int64_t to_step, const char *from, i
             ((double *)to)[i * to_step] += ((const double *)from)[i];
         } else if (t == ASSAY_F32) {
             ((float *)to)[i * to_step] += ((const float *)from)[i];
+        } else if (t == ASSAY_I32) {
+            ((uint32_t *)to)[i * to_step] += ((const uint32_t *)from)[i];
         } else {
             ((uint64_t *)to)[i * to_step] += ((const uint64_t *)from)[i];
         }

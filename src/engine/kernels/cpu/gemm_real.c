@@ -18,7 +18,7 @@ struct gemm_real {
     gemm_shape shape;      /* of one part: batches that go through copies together */
     int64_t n_parts;
     bool alone;            /* on one thread */
-    dtype compute;         /* f32, bf16, f64 or i64 */
+    dtype compute;         /* f32, bf16, f64, i32 or i64 */
     dtype sums;            /* of c and the row: compute, or f32 where a summand is scaled that bf16 would round once more */
     onednn *library;       /* NULL: own loops */
     gemm_block_fn *own;
@@ -32,7 +32,8 @@ struct gemm_real {
     bool adds_c;           /* c is filled with beta * summand first */
     char code[96];
 };
-const gemm_loops *gemm_loops_pick(void) {
+
+gemm_block_fn *gemm_loops_pick(dtype t) {
     static const gemm_loops *const all[ISA_COUNT] = {
         [ISA_BASELINE] = &gemm_loops_baseline,
 #if defined(__x86_64__)
@@ -40,7 +41,8 @@ const gemm_loops *gemm_loops_pick(void) {
         [ISA_AVX512] = &gemm_loops_avx512,
 #endif
     };
-    return all[isa_best()];
+    const gemm_loops *l = all[isa_best()];
+    return t == ASSAY_F64 ? l->f64 : t == ASSAY_F32 ? l->f32 : t == ASSAY_I32 ? l->i32 : l->i64;
 }
 
 gemm_shape gemm_shape_plain(dtype t, int64_t m, int64_t n, int64_t k) {
@@ -148,8 +150,7 @@ static status prepare_library(gemm_real *g, arena *memory, error *err) {
 
 static status prepare_own(gemm_real *g, arena *memory, error *err) {
     const gemm_shape *s = &g->shape;
-    const gemm_loops *loops = gemm_loops_pick();
-    g->own = g->compute == ASSAY_F64 ? loops->f64 : g->compute == ASSAY_F32 ? loops->f32 : loops->i64;
+    g->own = gemm_loops_pick(g->compute);
     double flops = 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
     g->n_threads = parallel_threads(flops); /* a byte of traffic takes about the time of a multiplication */
     g->work = arena_make(memory, (size_t)g->n_threads, GEMM_WORK_BYTES);
@@ -174,7 +175,7 @@ static int64_t part_of_batches(const gemm_shape *s, dtype compute) {
 }
 
 static dtype computed_in(dtype t) {
-    return t == ASSAY_F16 ? ASSAY_F32 : dtype_is_integral(t) ? ASSAY_I64 : t;
+    return t == ASSAY_F16 ? ASSAY_F32 : dtype_is_integral(t) && t != ASSAY_I64 ? ASSAY_I32 : t;
 }
 
 /* A summand of bf16 that is as it was, or has another exponent, is a bf16. */

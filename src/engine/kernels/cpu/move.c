@@ -232,6 +232,14 @@ static void read_upwards(move *m) {
     }
 }
 
+/* A complex number becomes a real one by its real part. A truth asks for both. */
+static void take_real_parts(move *m) {
+    if (dtype_is_complex(m->src_type) && !dtype_is_complex(m->dst_type) && m->dst_type != ASSAY_B8) {
+        m->src_type = dtype_real(m->src_type);
+        m->src_log2--;
+    }
+}
+
 void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
     start(m, b, dst);
     size_t size = dtype_size(src->dtype);
@@ -240,10 +248,12 @@ void move_copy(move *m, const box *b, const tensor *dst, const tensor *src) {
     m->src = tensor_data(src) + b->src_offset * (int64_t)size;
     m->bytes += (double)sizes_numel(b->ndim, b->sizes) * (double)size;
     set_dims(m, b);
+    take_real_parts(m);
     bool turns = find_turn(m);
     if (m->dst_type != m->src_type) {
-        bool real = converter_make(&m->convert, m->dst_type, m->src_type);
-        m->kind = !real ? MOVE_COMPLEX : turns ? MOVE_CONVERT_TURN : MOVE_CONVERT;
+        bool mixed = dtype_is_complex(m->dst_type) != dtype_is_complex(m->src_type);
+        converter_make(&m->convert, mixed ? dtype_real(m->dst_type) : m->dst_type, mixed ? dtype_real(m->src_type) : m->src_type);
+        m->kind = mixed ? MOVE_COMPLEX : turns ? MOVE_CONVERT_TURN : MOVE_CONVERT;
     } else if (turns) {
         m->kind = MOVE_TURN;
     } else {

@@ -129,18 +129,70 @@ static void run_convert_turn(const move *m, const copy_loops *loops, char *dst, 
     }
 }
 
-/* Complex from or to real: rare, so one element at a time. */
-static void run_complex(const move *m, char *dst, const char *src, int64_t n0, int64_t n1) {
+/* Whether either part is another number than 0. */
+static void run_truths(const move *m, char *dst, const char *src, int64_t n) {
+    const ptrdiff_t to = m->dst_strides[0], from = m->src_strides[0];
+    const bool are_dense = to == 1 && from == (ptrdiff_t)1 << m->src_log2;
+    if (are_dense && m->src_type == ASSAY_C64) {
+        const float *x = (const float *)(const void *)src;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            dst[i] = (x[2 * i] != 0) | (x[2 * i + 1] != 0);
+        }
+    } else if (are_dense && m->src_type == ASSAY_C128) {
+        const double *x = (const double *)(const void *)src;
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            dst[i] = (x[2 * i] != 0) | (x[2 * i + 1] != 0);
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            element_store_complex(ASSAY_B8, dst + i * to, element_load_complex(m->src_type, src + i * from));
+        }
+    }
+}
+
+static void put_pairs(float *to, const float *parts, int64_t n) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        to[2 * i] = parts[i];
+        to[2 * i + 1] = 0;
+    }
+}
+
+/* Real numbers in blocks as parts of the result's type; the other parts are 0. */
+static void widen_row(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n) {
+    static const double zero = 0;
+    double gathered[MOVE_BUFFER_BYTES / 8], parts[MOVE_BUFFER_BYTES / 8];
+    const ptrdiff_t src_size = (ptrdiff_t)1 << m->src_log2, to = m->dst_strides[0];
+    const int part_log2 = m->dst_log2 - 1, larger = part_log2 > m->src_log2 ? part_log2 : m->src_log2;
+    const int64_t most = MOVE_BUFFER_BYTES >> larger;
+    for (int64_t i = 0; i < n; i += most) {
+        const int64_t some = least(n - i, most);
+        const char *from = src + i * m->src_strides[0];
+        if (m->src_strides[0] != src_size) {
+            loops->strided((char *)gathered, from, m->src_log2, some, src_size, m->src_strides[0]);
+            from = (const char *)gathered;
+        }
+        converter_run(&m->convert, parts, from, some);
+        if (part_log2 == 2 && to == 2 * (ptrdiff_t)sizeof(float)) {
+            put_pairs((float *)(void *)(dst + i * to), (const float *)(const void *)parts, some);
+            continue;
+        }
+        loops->strided(dst + i * to, (const char *)parts, part_log2, some, to, (ptrdiff_t)1 << part_log2);
+        loops->strided(dst + i * to + ((ptrdiff_t)1 << part_log2), (const char *)&zero, part_log2, some, to, 0);
+    }
+}
+
+/* Complex from real, or truths of complex numbers. */
+static void run_complex(const move *m, const copy_loops *loops, char *dst, const char *src, int64_t n0, int64_t n1) {
     for (int64_t i = 0; i < n1; i++) {
-        for (int64_t k = 0; k < n0; k++) {
-            const char *from = src + i * m->src_strides[1] + k * m->src_strides[0];
-            char *to = dst + i * m->dst_strides[1] + k * m->dst_strides[0];
-            if (!dtype_is_complex(m->dst_type) && dtype_category_of(m->dst_type) < CATEGORY_FLOATING &&
-                m->dst_type != ASSAY_B8) {
-                element_store_int(m->dst_type, to, element_load_int(m->src_type, from));
-            } else {
-                element_store_complex(m->dst_type, to, element_load_complex(m->src_type, from));
-            }
+        char *to = dst + i * m->dst_strides[1];
+        const char *from = src + i * m->src_strides[1];
+        if (m->dst_type == ASSAY_B8) {
+            run_truths(m, to, from, n0);
+        } else {
+            widen_row(m, loops, to, from, n0);
         }
     }
 }
@@ -166,7 +218,7 @@ static void run_unit(const move *m, const copy_loops *loops, char *dst, const ch
         run_convert_turn(m, loops, dst, src, n0, n1);
         break;
     case MOVE_COMPLEX:
-        run_complex(m, dst, src, n0, n1);
+        run_complex(m, loops, dst, src, n0, n1);
         break;
     case MOVE_NOTHING:
         break;

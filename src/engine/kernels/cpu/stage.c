@@ -2,7 +2,6 @@
 /* Copies between a tensor and its dense twin, rows of the joined innermost dimension at a time. */
 #include "engine/kernels/cpu/stage.h"
 
-#include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/parallel.h"
 
 #include <stdalign.h>
@@ -47,6 +46,8 @@ status stage_prepare(stage *s, const tensor *t, dtype inner, arena *memory, erro
     outer.storage = NULL;
     s->outer = t->dtype;
     s->inner = inner;
+    converter_make(&s->load, inner, t->dtype);
+    converter_make(&s->store, t->dtype, inner);
     TRY(tensor_init_permuted(&s->layout, inner, t->ndim, t->sizes, order, err));
     s->data = arena_make(memory, (size_t)tensor_numel(t) + 64 / dtype_size(inner), dtype_size(inner));
     if (s->data == NULL) {
@@ -56,23 +57,12 @@ status stage_prepare(stage *s, const tensor *t, dtype inner, arena *memory, erro
     return ASSAY_OK;
 }
 
-static void convert_run(dtype from_type, dtype to_type, const char *from, char *to, int64_t n) {
-    const convert_loops *c = convert_loops_best();
-    if (from_type == to_type) {
-        memcpy(to, from, (size_t)n * dtype_size(to_type));
-    } else if (from_type == ASSAY_F16 && to_type == ASSAY_F32) {
-        c->to_f32[ASSAY_F16](to, from, n);
-    } else if (from_type == ASSAY_F32 && to_type == ASSAY_F16) {
-        c->from_f32[ASSAY_F16](to, from, n);
-    } else if (from_type == ASSAY_BF16 && to_type == ASSAY_F32) {
-        c->to_f32[ASSAY_BF16](to, from, n);
-    } else if (from_type == ASSAY_F32 && to_type == ASSAY_BF16) {
-        c->from_f32[ASSAY_BF16](to, from, n);
+/* n elements as they lie, into the copy or out of it. */
+static void convert_run(const stage *s, bool load, char *to, const char *from, int64_t n) {
+    if (s->outer == s->inner) {
+        memcpy(to, from, (size_t)n * dtype_size(s->inner));
     } else {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t at = i * (int64_t)dtype_size(from_type), out = i * (int64_t)dtype_size(to_type);
-            element_store_int(to_type, to + out, element_load_int(from_type, from + at));
-        }
+        converter_run(load ? &s->load : &s->store, to, from, n);
     }
 }
 
@@ -94,7 +84,7 @@ static void copy_run(const stage *s, char *copy, char *outer, int64_t n, bool lo
     int64_t step = s->l.strides[1][0];
     alignas(64) char buffer[256 * 16];
     if (step == (int64_t)outer_size || n == 1) {
-        load ? convert_run(s->outer, s->inner, outer, copy, n) : convert_run(s->inner, s->outer, copy, outer, n);
+        load ? convert_run(s, true, copy, outer, n) : convert_run(s, false, outer, copy, n);
         return;
     }
     for (int64_t i = 0; i < n; i += 256) {
@@ -102,9 +92,9 @@ static void copy_run(const stage *s, char *copy, char *outer, int64_t n, bool lo
         char *at = copy + i * (int64_t)dtype_size(s->inner);
         if (load) {
             gather_run(outer_size, outer + i * step, step, buffer, part);
-            convert_run(s->outer, s->inner, buffer, at, part);
+            convert_run(s, true, at, buffer, part);
         } else {
-            convert_run(s->inner, s->outer, at, buffer, part);
+            convert_run(s, false, buffer, at, part);
             scatter_run(outer_size, buffer, outer + i * step, step, part);
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element-wise operators on complex numbers, a template: the including file defines `part` (float or double) and
-   gathers the loops into its table. Sums and products are done in `part`, everything else in double through libm. */
+   gathers the loops into its table. Sums and products are done in `part`, everything else in double: in straight code where that is
+   right but for infinities, else through libm. */
 
 typedef struct elem {
     part re, im;
@@ -41,17 +42,56 @@ ALWAYS_INLINE elem cube(elem x) {
     return mul(mul(x, x), x);
 }
 
-ALWAYS_INLINE elem divide(elem x, elem y) {
+/* What numbers in double are computed with, without a look for infinities. */
+typedef struct pair {
+    double re, im;
+} pair;
+
+ALWAYS_INLINE pair pair_of(elem x) {
+    return (pair){x.re, x.im};
+}
+
+ALWAYS_INLINE elem elem_of(pair x) {
+    return (elem){(part)x.re, (part)x.im};
+}
+
+ALWAYS_INLINE pair product(pair x, pair y) {
+    return (pair){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+ALWAYS_INLINE pair conjugate(pair x) {
+    return (pair){x.re, -x.im};
+}
+
+/* Squares of floats fit in double, of doubles do not. */
+enum { SQUARES_FIT = sizeof(part) == sizeof(float) };
+
+ALWAYS_INLINE elem divide_exact(elem x, elem y) {
     return narrow(wide(x) / wide(y));
 }
 
-ALWAYS_INLINE elem reciprocal(elem x) {
-    return narrow(1 / wide(x));
+ALWAYS_INLINE elem divide(elem x, elem y) {
+    if (!SQUARES_FIT) {
+        return divide_exact(x, y);
+    }
+    pair over = pair_of(y), z = product(pair_of(x), conjugate(over));
+    double square = over.re * over.re + over.im * over.im;
+    return elem_of((pair){z.re / square, z.im / square});
+}
+
+ALWAYS_INLINE elem reciprocal_exact(elem x, elem unused) {
+    (void)unused;
+    return divide_exact((elem){1, 0}, x);
+}
+
+ALWAYS_INLINE elem reciprocal(elem x, elem unused) {
+    (void)unused;
+    return divide((elem){1, 0}, x);
 }
 
 ALWAYS_INLINE elem sgn(elem x) {
     double re = x.re, im = x.im;
-    double length = sizeof(part) == 4 ? sqrt(re * re + im * im) : hypot(re, im); /* squares of floats fit in double */
+    double length = SQUARES_FIT ? sqrt(re * re + im * im) : hypot(re, im);
     return length == 0 ? (elem){0, 0} : (elem){(part)(x.re / length), (part)(x.im / length)};
 }
 
@@ -100,12 +140,22 @@ ALWAYS_INLINE elem silu_backward(elem g, elem x) {
     return narrow(wide(g) * s * (1 + wide(x) * (1 - s)));
 }
 
-ALWAYS_INLINE elem sigmoid_backward(elem g, elem y) {
+ALWAYS_INLINE elem sigmoid_backward_exact(elem g, elem y) {
     return narrow(wide(g) * conj((1 - wide(y)) * wide(y)));
 }
 
-ALWAYS_INLINE elem tanh_backward(elem g, elem y) {
+ALWAYS_INLINE elem sigmoid_backward(elem g, elem y) {
+    elem slope = mul((elem){1 - y.re, -y.im}, y);
+    return mul(g, (elem){slope.re, -slope.im});
+}
+
+ALWAYS_INLINE elem tanh_backward_exact(elem g, elem y) {
     return narrow(wide(g) * conj(1 - wide(y) * wide(y)));
+}
+
+ALWAYS_INLINE elem tanh_backward(elem g, elem y) {
+    elem rest = square(y);
+    return mul(g, (elem){1 - rest.re, rest.im});
 }
 
 ALWAYS_INLINE bool is_zero(elem x) {
@@ -144,12 +194,43 @@ ALWAYS_INLINE bool logical_xor(elem x, elem y) {
     return is_zero(x) != is_zero(y);
 }
 
-/* The magnitude is real. */
+/* f in straight code, a block at a time; where it makes a NaN, `exact`, which knows what becomes of infinities. Of one operand, y is
+   x again. */
+ALWAYS_INLINE void checked(const pointwise_chunk *c, const elem *y, elem (*f)(elem x, elem y), elem (*exact)(elem x, elem y)) {
+    enum { BLOCK = 64 };
+    elem *out = c->out;
+    const elem *x = c->in[0];
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        const int64_t n = c->n - from < BLOCK ? c->n - from : BLOCK;
+        elem made[BLOCK];
+        int odd = 0;
+#pragma omp simd reduction(| : odd)
+        for (int64_t i = 0; i < n; i++) {
+            made[i] = f(x[from + i], y[from + i]);
+            odd |= (made[i].re != made[i].re) | (made[i].im != made[i].im);
+        }
+        for (int64_t i = 0; odd != 0 && i < n; i++) {
+            made[i] = is_nan(made[i]) ? exact(x[from + i], y[from + i]) : made[i];
+        }
+        memcpy(out + from, made, (size_t)n * sizeof *made);
+    }
+}
+
+/* The magnitude is real. Of an infinity and a NaN it is the infinity. */
 static void absolute_loop(const pointwise_chunk *c) {
     part *out = c->out;
     const elem *x = c->in[0];
+    if (!SQUARES_FIT) {
+        for (int64_t i = 0; i < c->n; i++) {
+            out[i] = (part)hypot(x[i].re, x[i].im);
+        }
+        return;
+    }
+#pragma omp simd
     for (int64_t i = 0; i < c->n; i++) {
-        out[i] = (part)hypot(x[i].re, x[i].im);
+        pair z = pair_of(x[i]);
+        bool is_endless = (fabs(z.re) == INFINITY) | (fabs(z.im) == INFINITY);
+        out[i] = is_endless ? (part)INFINITY : (part)sqrt(z.re * z.re + z.im * z.im);
     }
 }
 
@@ -181,7 +262,7 @@ static void fill(void *to, number of, int64_t n) {
     }
 }
 
-/* Complex dtypes meet real ones in few calls: element by element will do. */
+/* Complex dtypes meet real ones in few calls: element by element will do, but for truths. */
 static void load(void *to, dtype t, const char *from, int64_t stride, int64_t n) {
     elem *out = to;
     for (int64_t i = 0; i < n; i++, from += stride) {
@@ -191,6 +272,13 @@ static void load(void *to, dtype t, const char *from, int64_t stride, int64_t n)
 
 static void store(dtype t, char *to, int64_t stride, const void *from, int64_t n) {
     const elem *x = from;
+    if (t == ASSAY_B8 && stride == 1) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = !is_zero(x[i]);
+        }
+        return;
+    }
     for (int64_t i = 0; i < n; i++, to += stride) {
         element_store_complex(t, to, wide(x[i]));
     }
@@ -213,7 +301,7 @@ static void cube_loop(const pointwise_chunk *c) {
 }
 
 static void reciprocal_loop(const pointwise_chunk *c) {
-    unary(c, reciprocal);
+    checked(c, c->in[0], reciprocal, reciprocal_exact);
 }
 
 static void root_loop(const pointwise_chunk *c) {
@@ -277,7 +365,7 @@ static void mul_loop(const pointwise_chunk *c) {
 }
 
 static void divide_loop(const pointwise_chunk *c) {
-    binary(c, divide);
+    checked(c, c->in[1], divide, divide_exact);
 }
 
 static void power_loop(const pointwise_chunk *c) {
@@ -289,11 +377,11 @@ static void silu_backward_loop(const pointwise_chunk *c) {
 }
 
 static void sigmoid_backward_loop(const pointwise_chunk *c) {
-    binary(c, sigmoid_backward);
+    checked(c, c->in[1], sigmoid_backward, sigmoid_backward_exact);
 }
 
 static void tanh_backward_loop(const pointwise_chunk *c) {
-    binary(c, tanh_backward);
+    checked(c, c->in[1], tanh_backward, tanh_backward_exact);
 }
 
 static void equal_loop(const pointwise_chunk *c) {
