@@ -89,7 +89,7 @@ static status prepare_cat(kernel_plan *plan, error *err) {
         move_plan_copy(p, &b, dst, items[i]);
         from += items[i]->sizes[dim];
     }
-    p->together = true;
+    move_plan_share(p);
     return ASSAY_OK;
 }
 
@@ -110,7 +110,7 @@ static status prepare_stack(kernel_plan *plan, error *err) {
         }
         move_plan_copy(p, &b, dst, items[i]);
     }
-    p->together = true;
+    move_plan_share(p);
     return ASSAY_OK;
 }
 

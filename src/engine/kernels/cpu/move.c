@@ -147,6 +147,18 @@ static void set_blocks(move *m) {
     m->kind = m->units == 0 ? MOVE_NOTHING : m->kind;
 }
 
+void move_share(move *m, int threads) {
+    enum { SHARES = 4 };
+    const bool is_plain = m->kind == MOVE_ROWS || m->kind == MOVE_STRIDED || m->kind == MOVE_CONVERT || m->kind == MOVE_FILL;
+    const int64_t wanted = (int64_t)SHARES * threads, steps = (m->sizes[1] + m->block[1] - 1) / m->block[1];
+    if (!is_plain || m->units >= wanted) {
+        return;
+    }
+    const int64_t others = m->units / steps, each = (wanted + others - 1) / others;
+    m->block[1] = least(m->block[1], m->sizes[1] > each ? m->sizes[1] / each : 1);
+    m->units = others * ((m->sizes[1] + m->block[1] - 1) / m->block[1]);
+}
+
 static void start(move *m, const box *b, const tensor *dst) {
     size_t size = dtype_size(dst->dtype);
     m->dst_type = m->src_type = dst->dtype;

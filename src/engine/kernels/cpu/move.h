@@ -86,6 +86,9 @@ void move_fill(move *m, const box *b, const tensor *dst, number value);
    threads as there are now. Without it, or where there is no room, the move goes the slower way. */
 void move_take_buffers(move *m, arena *memory);
 
+/* A small move in smaller units, so that threads can share it where it runs beside others. */
+void move_share(move *m, int threads);
+
 /* Runs all of them, threads and all. `together`: the moves' units run side by side rather than move after move, so that
    moves which write neighbouring bytes do it while the lines are in cache. */
 void moves_run(const move *moves, int64_t n, bool together);

@@ -2,6 +2,8 @@
 /* Kernels that are nothing but a list of moves. */
 #include "engine/kernels/cpu/move_plan.h"
 
+#include "engine/kernels/cpu/parallel.h"
+
 #include <assert.h>
 
 static_assert(sizeof(move_plan) <= KERNEL_INLINE_BYTES, "a plan of one move fits a kernel's own space");
@@ -51,6 +53,18 @@ void move_plan_fill(move_plan *p, const box *b, const tensor *dst, number value)
         assert(p->n < p->capacity);
         move_fill(&p->moves[p->n++], b, dst, value);
     }
+}
+
+void move_plan_share(move_plan *p) {
+    double bytes = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        bytes += p->moves[i].bytes;
+    }
+    const int threads = parallel_threads(bytes);
+    for (int64_t i = 0; threads > 1 && i < p->n; i++) {
+        move_share(&p->moves[i], threads);
+    }
+    p->together = true;
 }
 
 void move_plan_fill_around(move_plan *p, const box *whole, const int64_t *inner_from, const int64_t *inner_sizes,

@@ -20,6 +20,8 @@ status move_plan_start(kernel_plan *plan, int64_t capacity, move_plan **out, err
 /* Both drop boxes without elements. A bug (assert) beyond the capacity. */
 void move_plan_copy(move_plan *p, const box *b, const tensor *dst, const tensor *src);
 void move_plan_fill(move_plan *p, const box *b, const tensor *dst, number value);
+/* All moves there are run side by side, shared out among threads. */
+void move_plan_share(move_plan *p);
 /* Fills what of `whole` lies outside of `inner`, slab after slab: at most 2 * ndim moves. */
 void move_plan_fill_around(move_plan *p, const box *whole, const int64_t *inner_from, const int64_t *inner_sizes,
                            const tensor *dst, number value);
