@@ -350,7 +350,9 @@ bool converter_make(converter *c, dtype to, dtype from) {
     c->stream = c->parts == 1 && to == ASSAY_F64 ? loops->stream_f64[from] : NULL;
     c->middle_bytes = 8;
     bool wide_from = from == ASSAY_I64 || from == ASSAY_I32, wide_to = to == ASSAY_I64 || to == ASSAY_I32;
-    if (from == ASSAY_F32 || from == ASSAY_F64 || from == ASSAY_I64) {
+    if (to == ASSAY_B8 && loops->to_b8[from] != NULL) {
+        c->first = loops->to_b8[from];
+    } else if (from == ASSAY_F32 || from == ASSAY_F64 || from == ASSAY_I64) {
         convert_fn *const *table = from == ASSAY_F32   ? loops->from_f32
                                    : from == ASSAY_F64 ? loops->from_f64
                                                        : loops->from_i64;

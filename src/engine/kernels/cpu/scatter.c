@@ -352,7 +352,7 @@ static status index_add_prepare(kernel_plan *plan, error *err) {
     }
     bool narrow = dtype_is_integral(self->dtype) && self->dtype != ASSAY_I64; /* their sums widen to i64 */
     bool scales = alpha.f != 1 && (narrow || self->dtype == ASSAY_B8 || dtype_is_complex(self->dtype));
-    if (self->ndim == 1 && self->dtype != ASSAY_B8 && !scales) {
+    if (self->ndim == 1 && !scales) {
         return index_add_elements(plan, alpha.f, err);
     }
     indexing ix;

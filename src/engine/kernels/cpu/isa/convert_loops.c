@@ -182,7 +182,49 @@ static void f16_of_i64(void *dst, const void *src, int64_t n) {
     two_steps(dst, 2, f16_of_f32, src, 8, i64_into_f32, n);
 }
 
+/* --- truths: by the bits, as wide as they are
+ * ------------------------------------------------------------------------------------------ */
+
+static void truths_of_8(void *dst, const void *src, int64_t n) {
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i] != 0;
+    }
+}
+
+static void truths_of_16(void *dst, const void *src, int64_t n) {
+    uint8_t *to = dst;
+    const uint16_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i] != 0;
+    }
+}
+
+static void truths_of_32(void *dst, const void *src, int64_t n) {
+    uint8_t *to = dst;
+    const uint32_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i] != 0;
+    }
+}
+
+/* The sign says nothing of a number. */
+static void truths_of_halves(void *dst, const void *src, int64_t n) {
+    uint8_t *to = dst;
+    const uint16_t *from = src;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (from[i] & 0x7fff) != 0;
+    }
+}
+
 const convert_loops ISA_SYMBOL(convert_loops) = {
+    .to_b8 = {[ASSAY_F16] = truths_of_halves,
+              [ASSAY_BF16] = truths_of_halves,
+              [ASSAY_I8] = truths_of_8,
+              [ASSAY_U8] = truths_of_8,
+              [ASSAY_I16] = truths_of_16,
+              [ASSAY_I32] = truths_of_32},
     .to_f32 = {[ASSAY_F16] = f32_of_f16,
                [ASSAY_BF16] = f32_of_bf16,
                [ASSAY_F32] = f32_into_f32,

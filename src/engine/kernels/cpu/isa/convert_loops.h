@@ -18,6 +18,7 @@ typedef struct convert_loops {
     convert_fn *from_f64[ASSAY_DTYPE_COUNT];
     convert_fn *to_i64[ASSAY_DTYPE_COUNT];
     convert_fn *from_i64[ASSAY_DTYPE_COUNT];
+    convert_fn *to_b8[ASSAY_DTYPE_COUNT]; /* NULL as well where one of those above makes b8 at one go */
     convert_fn *stream_f64[ASSAY_DTYPE_COUNT]; /* to f64, where dst is aligned for it, past the caches; NULL where there is none */
 } convert_loops;
 
