@@ -79,13 +79,41 @@ static void topk_any_line(const along *a, const char *x, char *values, char *pla
     }
 }
 
-/* Floats of 32 bits and less, by keys of 32 bits. */
-static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer) {
-    int32_t keys[ROW_BLOCK];
-    topk_line line = {.room = room, .n = a->n, .k = a->k};
+/* Keys of a block of n: of floats, or of whole numbers that lie less than 2^32 above `least`. */
+static void keys_of_block(const along *a, int32_t *keys, const void *block, int64_t n, int64_t least) {
+    if (a->l->type == ASSAY_F32) {
+        topk_keys(keys, block, n, a->largest);
+        return;
+    }
+    const int64_t *x = block;
+    const uint32_t turn = a->largest ? 0 : UINT32_MAX;
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = (int32_t)(((uint32_t)((uint64_t)x[i] - (uint64_t)least) ^ UINT32_C(1) << 31) ^ turn);
+    }
+}
+
+/* Whether a line's numbers lie within 2^32 of its least. */
+static bool find_least(const along *a, const char *x, void *buffer, int64_t *least) {
+    int64_t most = INT64_MIN;
+    *least = INT64_MAX;
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
-        topk_keys(keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, a->largest);
+        const int64_t *block = row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n);
+        for (int64_t j = 0; j < n; j++) {
+            *least = block[j] < *least ? block[j] : *least;
+            most = block[j] > most ? block[j] : most;
+        }
+    }
+    return (uint64_t)most - (uint64_t)*least <= UINT32_MAX;
+}
+
+/* Lines by keys of 32 bits. */
+static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer, int64_t least) {
+    int32_t keys[ROW_BLOCK];
+    topk_line line = {.room = room, .n = a->n, .k = a->k, .in_any_order = a->in_any_order};
+    for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
+        int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
+        keys_of_block(a, keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, least);
         topk_add(&line, keys, i, n);
     }
     const topk_entry *taken = topk_take(&line);
@@ -111,7 +139,7 @@ static void topk_lines_together(const along *a, int64_t from, int64_t to, topk_e
             x[l] = a->lines.data[0] + offset[0];
             values[l] = a->lines.data[1] + offset[1];
             places[l] = a->lines.data[2] + offset[2];
-            topk_keys(keys + l * TOPK_LINE, row_fetch(a->l, buffer, x[l], a->in, a->in_stride, a->n), a->n, a->largest);
+            keys_of_block(a, keys + l * TOPK_LINE, row_fetch(a->l, buffer, x[l], a->in, a->in_stride, a->n), a->n, a->least);
         }
         topk_together(entries, keys, n, a->n, a->k);
         for (int64_t l = 0; l < n; l++) {
@@ -134,7 +162,7 @@ static void share_topk(const void *context) {
     char *work = (char *)a->work + (size_t)omp_get_thread_num() * a->work_bytes;
     int64_t from, to, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
     parallel_share(a->lines.numel, 1, &from, &to);
-    if (a->by_keys && topk_goes_together(a->n, a->k)) {
+    if (a->by_keys && a->in != ASSAY_I64 && topk_goes_together(a->n, a->k)) {
         topk_lines_together(a, from, to, (topk_entry *)(void *)work, buffer);
         return;
     }
@@ -142,8 +170,9 @@ static void share_topk(const void *context) {
         loop_seek(&a->lines, i, index, offset);
         const char *x = a->lines.data[0] + offset[0];
         char *values = a->lines.data[1] + offset[1], *places = a->lines.data[2] + offset[2];
-        if (a->by_keys) {
-            topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer);
+        int64_t least = a->least;
+        if (a->by_keys && (a->in != ASSAY_I64 || find_least(a, x, buffer, &least))) {
+            topk_quick_line(a, x, values, places, (topk_entry *)(void *)work, buffer, least);
         } else {
             topk_any_line(a, x, values, places, (entry *)(void *)work, buffer);
         }
@@ -165,8 +194,12 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     a->l = row_loops_for(a->in);
     a->k = call_int(plan->call, 1);
     a->largest = call_bool(plan->call, 3);
-    a->by_keys = a->l->type == ASSAY_F32 && a->n < UINT32_MAX;
-    a->work_bytes = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : (size_t)a->k * sizeof(entry);
+    a->in_any_order = !call_bool(plan->call, 4);
+    a->by_keys = a->l->type != ASSAY_F64 && a->n < UINT32_MAX;
+    a->least = a->in == ASSAY_I8 ? INT8_MIN : a->in == ASSAY_I16 ? INT16_MIN : a->in == ASSAY_I32 ? INT32_MIN : 0;
+    size_t keyed = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : 0;
+    size_t any = !a->by_keys || a->in == ASSAY_I64 ? (size_t)a->k * sizeof(entry) : 0;
+    a->work_bytes = keyed > any ? keyed : any;
     a->work_bytes = parallel_room(a->work_bytes);
     a->work = arena_make(plan->memory, (size_t)a->threads, a->work_bytes);
     if (a->work == NULL) {

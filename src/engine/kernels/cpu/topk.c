@@ -133,22 +133,11 @@ void topk_add(topk_line *l, const int32_t *keys, int64_t place, int64_t count) {
     }
 }
 
-static void sort_few(topk_entry *a, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        topk_entry e = a[i];
-        int64_t at = i;
-        for (; at > 0 && a[at - 1] < e; at--) {
-            a[at] = a[at - 1];
-        }
-        a[at] = e;
-    }
-}
-
 /* By falling key, equal ones in the order they came; answers which of the two arrays holds the result. */
 static topk_entry *sort_falling(topk_entry *a, topk_entry *b, int64_t n) {
     if (n < LEAST_SORTED_BY_DIGITS) {
-        sort_few(a, n);
-        return a;
+        topk_loops_best()->ranked(b, a, n, n);
+        return b;
     }
     for (int shift = 32; shift < 64; shift += SORT_BITS) {
         uint32_t starts[SORT_DIGITS] = {0}, at = 0;
@@ -186,6 +175,10 @@ const topk_entry *topk_take(topk_line *l) {
         return take_in_rounds(l->room, l->n, l->k);
     }
     topk_entry *chosen = l->room + collected(l->n, l->k) + TOPK_BLOCK;
+    if (l->n < LEAST_SORTED_BY_DIGITS) { /* all of them are held */
+        topk_loops_best()->ranked(chosen, l->room, l->n, l->k);
+        return chosen;
+    }
     select_largest(l->room, l->held, l->k, chosen);
-    return sort_falling(chosen, chosen + l->k, l->k);
+    return l->in_any_order ? chosen : sort_falling(chosen, chosen + l->k, l->k);
 }

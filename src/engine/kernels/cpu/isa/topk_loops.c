@@ -83,6 +83,21 @@ static uint64_t largest(const uint64_t *entries, int64_t n) {
     return (uint64_t)best ^ sign;
 }
 
+/* Each goes where as many are larger: no comparison decides where to go on. */
+static void ranked(uint64_t *to, const uint64_t *entries, int64_t n, int64_t k) {
+    const uint64_t sign = UINT64_C(1) << 63;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t e = (int64_t)(entries[i] ^ sign);
+        int64_t above = 0;
+        for (int64_t j = 0; j < n; j++) {
+            above += (int64_t)(entries[j] ^ sign) > e;
+        }
+        if (above < k) {
+            to[above] = entries[i];
+        }
+    }
+}
+
 static inline __attribute__((always_inline)) void few_of_lines(uint64_t *entries, const int32_t *keys, int64_t lines, int64_t n, int k) {
     for (int64_t line = 0; line < lines; line++) {
         int64_t ranks[TOPK_FEW];
@@ -97,4 +112,4 @@ static void few_of_64(uint64_t *entries, const int32_t *keys, int64_t lines, int
     k == 2 ? few_of_lines(entries, keys, lines, n, 2) : k == 3 ? few_of_lines(entries, keys, lines, n, 3) : few_of_lines(entries, keys, lines, n, 4);
 }
 
-const topk_loops ISA_SYMBOL(topk_loops) = {.keys = keys_of, .entries = entries_of, .above = above, .largest = largest, .few = few_of_64};
+const topk_loops ISA_SYMBOL(topk_loops) = {.keys = keys_of, .entries = entries_of, .above = above, .ranked = ranked, .largest = largest, .few = few_of_64};

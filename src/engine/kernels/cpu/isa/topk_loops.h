@@ -15,6 +15,8 @@ typedef struct topk_loops {
     void (*entries)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n);
     /* Of keys above `low`, in their order; how many. n <= TOPK_BLOCK. Up to TOPK_BLOCK entries are written, these first. */
     int64_t (*above)(uint64_t *entries, const int32_t *keys, int64_t place, int64_t n, int32_t low);
+    /* The k largest of n entries, all different, in order. */
+    void (*ranked)(uint64_t *to, const uint64_t *entries, int64_t n, int64_t k);
     uint64_t (*largest)(const uint64_t *entries, int64_t n); /* 0 for n = 0 */
     /* The k (2 to TOPK_FEW) largest entries of each of so many lines, in order. keys: TOPK_BLOCK of each, of which n >= k count, the others
        lowest. */
