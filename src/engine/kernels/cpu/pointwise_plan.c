@@ -208,6 +208,20 @@ static pointwise_loop *find_number_loop(const tiled *p, const pointwise_loops *l
     return spares ? (*which == 0 ? loops->number_first : loops->number)[id] : NULL;
 }
 
+/* Whether a loop over halves in one go takes one of two operands as a number for each row: *which. */
+static bool find_row_number(const tiled *p, pointwise_op id, int *which) {
+    static const int steps[2][2] = {{0, 2}, {2, 0}};
+    if (p->n != 2 || !p->halves || is_number_of_row(p, 0) == is_number_of_row(p, 1)) {
+        return false;
+    }
+    const int k = is_number_of_row(p, 0) ? 0 : 1;
+    const source *in = &p->in[k], *other = &p->in[1 - k];
+    bool fits = in->slot != CONSTANT && p->nest.sizes[0] >= MIN_NUMBER_ROW && other->slot != CONSTANT && other->dtype == p->compute &&
+                rows_are_dense(&p->nest, other->slot, (int64_t)dtype_size(other->dtype));
+    *which = fits ? k : *which;
+    return fits && pointwise_halves_in_one_go(p->isa, id, steps[k], 2) != NULL;
+}
+
 /* Whether rows of results hold one number each: it is made once. What goes past the caches takes as long either way. */
 static bool rows_repeat(const tiled *p) {
     bool all = p->nest.sizes[0] >= MIN_REPEATED;
@@ -238,14 +252,17 @@ static void widen_tiles(tiled *p, const source *alone) {
 /* Tiles and places for halves to be taken as they are, or in f32. Returns whether one operand, *which, is taken as a number. */
 static bool choose_with(kernel_plan *plan, tiled *p, const pointwise_choice *c, const pointwise_loops *streaming, int *which) {
     bool loop_can_stream = p->halves || (streaming != NULL && streaming->op[c->op] != NULL);
-    bool has_number = find_number_loop(p, p->loops, c->op, which) != NULL;
-    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number ? MIN_NUMBER_ROW : MIN_ROW);
+    bool has_number = find_number_loop(p, p->loops, c->op, which) != NULL, of_row = find_row_number(p, c->op, which);
+    choose_tiles(p, plan->call->op->in_place, loop_can_stream, has_number || of_row ? MIN_NUMBER_ROW : MIN_ROW);
+    of_row = of_row && !p->by_tile && find_row_number(p, c->op, which); /* tiles may have turned the dimensions */
+    p->in[*which].is_number = of_row;
     choose_places(p, loop_can_stream, true);
     p->in_one_go = find_in_one_go(p, c->op);
     if (p->in_one_go == NULL) {
+        p->in[*which].is_number = of_row = false;
         choose_places(p, loop_can_stream, false);
     }
-    return has_number;
+    return has_number || of_row;
 }
 
 /* The same, and which of both: what stays in caches and has no loop that makes halves of halves in one go is brought to f32 by
@@ -298,7 +315,7 @@ status pointwise_prepare_tiled(kernel_plan *plan, const pointwise_spec *spec, co
     p->loop = loops->op[c->op];
     p->repeats = rows_repeat(p);
     source *in = &p->in[which];
-    if (has_number && (!p->by_tile || in->slot == CONSTANT)) {
+    if (has_number && !p->halves && (!p->by_tile || in->slot == CONSTANT)) {
         p->loop = find_number_loop(p, loops, c->op, &which);
         in->is_row = in->slot != CONSTANT && pointwise_is_native(in->class, in->dtype); /* as much of one as is read */
         in->is_number = !in->is_row;

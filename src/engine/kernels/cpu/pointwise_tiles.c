@@ -259,7 +259,7 @@ static void put_rows(const tiled *p, const tile *t, char *to, const char *from, 
 
 int pointwise_half_step(const tiled *p, int k) {
     const source *in = &p->in[k];
-    return in->slot == CONSTANT ? 0 : in->is_half && (p->by_tile ? in->is_flat : in->is_row) ? 2 : pointwise_classes[in->class].size;
+    return in->slot == CONSTANT || in->is_number ? 0 : in->is_half && (p->by_tile ? in->is_flat : in->is_row) ? 2 : pointwise_classes[in->class].size;
 }
 
 /* Puts one stretch through the loop. */
