@@ -276,6 +276,16 @@ static void sum_new_row(const put *p, char *dst, const char *values, int64_t slo
     }
 }
 
+/* A row of halves plus its slices, all contiguous, n numbers from at and values on: rounded once. */
+static void add_half_rows(const put *p, char *at, const char *values, int64_t slot, int64_t n) {
+    float acc[BLOCK], by = (float)p->options.alpha;
+    int64_t first = p->starts[slot], count = p->starts[slot + 1] - first;
+    row_list rows = {.base = values, .offsets = p->order + first, .n = count, .n_ahead = p->at.numel - first, .by = by != 1 ? &by : NULL};
+    p->sums.rows(acc, &rows, n);
+    p->sums.add(acc, at, n, 1);
+    p->sums.from(at, acc, n);
+}
+
 /* acc = dst (or 0) + the slices' numbers [from, from + n) of one slot. */
 static void sum_block(const put *p, char *dst, const char *values, int64_t slot, int64_t from, int64_t n) {
     char acc[BLOCK * sizeof(double)], picked[BLOCK * sizeof(double)];
@@ -338,8 +348,14 @@ static void write_slot(const put *p, char *dst, const char *values, int64_t slot
         sum_new_row(p, dst, values, slot, n);
         return;
     }
+    const bool are_half_rows = p->options.mode == PUT_ADD && p->is_run && p->sums.to != NULL && p->sums.rows != NULL && !p->options.by_count;
     for (int64_t from = 0; from < n; from += BLOCK) {
-        sum_block(p, dst, values, slot, from, n - from < BLOCK ? n - from : BLOCK);
+        int64_t some = n - from < BLOCK ? n - from : BLOCK;
+        if (are_half_rows) {
+            add_half_rows(p, dst + from * p->run_dst, values + from * p->run_src, slot, some);
+        } else {
+            sum_block(p, dst, values, slot, from, some);
+        }
     }
 }
 
