@@ -3,6 +3,7 @@
 #ifndef ENGINE_KERNELS_CPU_NORM_H
 #define ENGINE_KERNELS_CPU_NORM_H
 
+#include "engine/kernels/cpu/isa/convert_loops.h"
 #include "engine/kernels/cpu/row_loops.h"
 #include "engine/kernels/kernel.h"
 #include "engine/schema/normalization.h"
@@ -35,10 +36,12 @@ static inline double norm_read(const tensor *t, int64_t i) {
 
 /* Elements [i, i + n). */
 static inline void norm_read_some(const tensor *t, int64_t i, int64_t n, double *to) {
-    const bool is_plain = t->dtype == ASSAY_F32 && t->ndim == 1 && t->strides[0] == 1;
-    const float *from = is_plain ? (const float *)(const void *)tensor_data(t) + i : NULL;
+    if (tensor_is_contiguous(t)) {
+        convert_loops_best()->to_f64[t->dtype](to, norm_at(t, i), n);
+        return;
+    }
     for (int64_t k = 0; k < n; k++) {
-        to[k] = is_plain ? (double)from[k] : norm_read(t, i + k);
+        to[k] = norm_read(t, i + k);
     }
 }
 

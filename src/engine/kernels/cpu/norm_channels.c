@@ -10,20 +10,29 @@
 
 /* --- a run --------------------------------------------------------------------------------------------------------------------------- */
 
+static void read_or_fill(const tensor *t, double otherwise, double *to, int64_t n) {
+    if (t != NULL) {
+        norm_read_some(t, 0, n, to);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = otherwise;
+    }
+}
+
 static void read_statistics(const channel_norm *s) {
-    for (int64_t i = 0; i < s->v.n_stats; i++) {
-        if (!s->v.trains) {
-            s->mean[i] = norm_read(s->running_mean, i);
-            s->rstd[i] = 1 / sqrt(norm_read(s->running_var, i) + s->v.eps);
-        } else if (s->is_backward) {
-            s->mean[i] = norm_read(s->mean_in, i);
-            s->rstd[i] = norm_read(s->rstd_in, i);
+    if (!s->v.trains) {
+        norm_read_some(s->running_mean, 0, s->v.n_stats, s->mean);
+        norm_read_some(s->running_var, 0, s->v.n_stats, s->rstd);
+        for (int64_t i = 0; i < s->v.n_stats; i++) {
+            s->rstd[i] = 1 / sqrt(s->rstd[i] + s->v.eps);
         }
+    } else if (s->is_backward) {
+        norm_read_some(s->mean_in, 0, s->v.n_stats, s->mean);
+        norm_read_some(s->rstd_in, 0, s->v.n_stats, s->rstd);
     }
-    for (int64_t c = 0; c < s->C; c++) {
-        s->weights[c] = s->weight != NULL ? norm_read(s->weight, c) : 1;
-        s->biases[c] = s->bias != NULL ? norm_read(s->bias, c) : 0;
-    }
+    read_or_fill(s->weight, 1, s->weights, s->C);
+    read_or_fill(s->bias, 0, s->biases, s->C);
 }
 
 static void write_params(const channel_norm *s) {

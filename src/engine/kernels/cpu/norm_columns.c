@@ -214,16 +214,29 @@ static void apply_few_columns(const channel_norm *s, int64_t sample, int64_t fro
     }
 }
 
+/* What a sample's numbers are multiplied by, and what is added then. */
+static void find_factors(const channel_norm *s, int64_t sample, char *factor, char *plus) {
+    const bool is_float = s->l->type == ASSAY_F32;
+    float *floats = (float *)(void *)factor, *float_pluses = (float *)(void *)plus;
+    double *doubles = (double *)(void *)factor, *pluses = (double *)(void *)plus;
+    for (int64_t c = 0; c < s->C; c++) {
+        const int64_t i = channel_stat(s, sample, c);
+        const double f = s->weights[c] * s->rstd[i], p = s->biases[c] - s->mean[i] * f;
+        if (is_float) {
+            floats[c] = (float)f;
+            float_pluses[c] = (float)p;
+        } else {
+            doubles[c] = f;
+            pluses[c] = p;
+        }
+    }
+}
+
 static void apply_forward(const channel_norm *s, int64_t sample, int64_t from, int64_t to) {
     alignas(64) char buffer[COLUMNS * sizeof(double)];
     char *factor = factors(s, 0), *plus = factors(s, 1);
     int64_t size = (int64_t)s->l->size, offset[LOOP_MAX_OPERANDS], rows;
-    for (int64_t c = 0; c < s->C; c++) {
-        int64_t i = channel_stat(s, sample, c);
-        double f = s->weights[c] * s->rstd[i];
-        s->l->fill(factor + c * size, f, 1);
-        s->l->fill(plus + c * size, s->biases[c] - s->mean[i] * f, 1);
-    }
+    find_factors(s, sample, factor, plus);
     if (are_few_columns(s)) {
         apply_few_columns(s, sample, from, to, factor, plus);
         return;
