@@ -105,6 +105,36 @@ static bool promote_windows(compiler *c, attempt *a, double *costs) {
     return best >= 0;
 }
 
+/* How many elements the loops over such variables visit. */
+static double visited_by(const kernel *k, uint64_t variables) {
+    double n = 1;
+    for (int i = 0; i < k->n_variables; i++) {
+        n *= (variables >> i & 1) != 0 ? (double)k->variables[i].size : 1;
+    }
+    return n;
+}
+
+/* The most that a root of the kernel stores. */
+static double most_stored(const kernel *k) {
+    double most = 0;
+    for (int i = 0; i < k->n_roots; i++) {
+        const double n = k->roots[i].kind == ROOT_STORE ? visited_by(k, k->roots[i].variables) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* The variable along which the kernel's first store lies dense, or so it will be looped over; -1: none. */
+static int dense_variable(const kernel *k) {
+    for (int v = 0; k->n_roots > 0 && k->roots[0].kind == ROOT_STORE && v < k->n_variables; v++) {
+        int64_t stride;
+        if (k->variables[v].size > 1 && index_stride(k->roots[0].at, v, &stride) && stride == 1) {
+            return v;
+        }
+    }
+    return -1;
+}
+
 /* What a kernel computes along its innermost loop again for each turn of those around it (the deviations of channels, for each row) is
    computed once, where that spares more than another kernel takes to begin. */
 static bool promote_repeated(compiler *c, attempt *a, double *costs) {
@@ -113,18 +143,14 @@ static bool promote_repeated(compiler *c, attempt *a, double *costs) {
     int best = -1;
     for (int s = 0; s < c->n_steps; s++) {
         const kernel *k = c->steps[s].kernel;
-        const int inner = k != NULL ? k->n_variables - 1 : -1;
+        const int inner = k != NULL ? dense_variable(k) : -1;
         for (int e = 0; inner >= 0 && e < k->n_exprs; e++) {
             const int id = k->exprs[e].value;
-            const bool is_inner = (k->exprs[e].variables >> inner & 1) != 0 && k->variables[inner].size > 1;
+            const bool is_inner = (k->exprs[e].variables >> inner & 1) != 0;
             if (id <= best || k->exprs[e].kind != EXPR_MAP || !is_inner || c->in_pieces[id] || a->promoted[id] || c->places[id].buffer >= 0) {
                 continue;
             }
-            double own = 1, all = 1, cost = cost_of(c, (val){id}, costs);
-            for (int i = 0; i <= inner; i++) {
-                all *= (double)k->variables[i].size;
-                own *= (k->exprs[e].variables >> i & 1) != 0 ? (double)k->variables[i].size : 1;
-            }
+            const double own = visited_by(k, k->exprs[e].variables), all = most_stored(k), cost = cost_of(c, (val){id}, costs);
             if (own == (double)dag_numel(dag_at(&c->g, (val){id})) && all >= LEAST_TURNS * own && cost >= LEAST_COST &&
                 (all - own) * cost >= LEAST_SPARED) {
                 best = id;

@@ -4,9 +4,26 @@
 
 #include "engine/compile/emit/facts.h"
 #include "engine/compile/emit/values.h"
+#include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a condition holds for lanes that lie side by side, wherever the tile's variable is. */
+static bool holds_side_by_side(const emitter *m, int i, int across) {
+    const expr *e = &m->k->exprs[i];
+    if (e->kind == EXPR_MAP && e->fn == FN_AND) {
+        return holds_side_by_side(m, e->sources[0], across) && holds_side_by_side(m, e->sources[1], across);
+    }
+    bool linear = e->kind == EXPR_WITHIN && e->guard < 0 && !e->asks;
+    for (int b = 0; linear && b < e->n_bounds; b++) {
+        int64_t along, none;
+        linear = index_stride(e->bounds[b].at, m->k->vector, &along) && index_stride(e->bounds[b].at, across, &none) && none == 0;
+    }
+    return linear;
+}
 
 /* What runs along the tile's variable in memory is read so, into an array that runs along the lanes: each line is touched
    once, where lanes that lie a multiple of a page apart would push each other out of the caches between two of its elements. */
@@ -15,7 +32,7 @@ static bool is_turned(const emitter *m, int i) {
     int reads[EXPR_MAX_READS], across = m->k->n_loops == 1 ? m->k->loops[0] : -1;
     int64_t along, stride;
     return across >= 0 && m->k->variables[across].tile > 0 && m->wanted[i] && !m->named[i] && e->kind == EXPR_LOAD &&
-           e->guard < 0 && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 &&
+           (e->guard < 0 || holds_side_by_side(m, e->guard, across)) && dtype_size(e->dtype) <= 8 && index_reads(m->k, e->at, -1, reads, 0) == 0 &&
            index_stride(e->at, across, &stride) &&
            stride == 1 && index_stride(e->at, m->k->vector, &along) && along > 1;
 }
@@ -26,16 +43,77 @@ static void count_across(const loop_variable *across, char n[96]) {
              across->block, (long long)across->limit, (long long)across->tile, (long long)(across->limit % across->tile));
 }
 
-/* The load that is all that a kernel stores, as it is; -1: there is more to it, or it goes past the caches. By way of an array a clone of
-   [16, 64, 28, 28] to channels last takes 1.4 times as long (two cores of a Zen 4, 2026-11). */
+/* Names the lanes for which load i may look: from lanes_from to before lanes_to. */
+static void find_lanes(emitter *m, int i, const char *n_lanes) {
+    const kernel *k = m->k;
+    const size_t n = (size_t)k->n_exprs;
+    bool *kept = malloc(2 * n + 1);
+    if (kept == NULL) {
+        m->out.failed = true;
+        return;
+    }
+    memcpy(kept, m->wanted, n);
+    memcpy(kept + n, m->named, n);
+    emit_line(m, "int64_t lanes_from = %s, lanes_to = 0;", n_lanes);
+    emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n_lanes);
+    m->depth++;
+    emit_line(m, "const int64_t v%d = first_lane + l;", k->vector);
+    memset(m->wanted, 0, n);
+    emit_want(m, k->exprs[i].guard);
+    for (int e = 0; e < k->n_exprs; e++) {
+        if (m->wanted[e] && !m->named[e]) {
+            emit_expr(m, e);
+        }
+    }
+    text holds = {0};
+    emit_name(m, &holds, k->exprs[i].guard);
+    emit_line(m, "lanes_from = %s && l < lanes_from ? l : lanes_from;", text_get(&holds));
+    emit_line(m, "lanes_to = %s ? l + 1 : lanes_to;", text_get(&holds));
+    m->out.failed |= holds.failed;
+    text_clear(&holds);
+    m->depth--;
+    emit_line(m, "}");
+    memcpy(m->wanted, kept, n);
+    memcpy(m->named, kept + n, n);
+    free(kept);
+}
+
+/* The load that expression i is: as it is, or a number where its condition does not hold. -1: it is another. */
+static int load_behind(const kernel *k, int i) {
+    const expr *e = &k->exprs[i];
+    bool chooses = e->kind == EXPR_MAP && e->fn == FN_SELECT && k->exprs[e->sources[1]].kind == EXPR_LOAD &&
+                   k->exprs[e->sources[1]].guard == e->sources[0] && k->exprs[e->sources[2]].kind == EXPR_NUMBER;
+    return chooses ? e->sources[1] : e->kind == EXPR_LOAD && e->guard < 0 ? i : -1;
+}
+
+/* The load that is all that a kernel stores, as it is or behind a condition; -1: there is more to it, or it goes past the caches. By way of
+   an array a clone of [16, 64, 28, 28] to channels last takes 1.4 times as long (two cores of a Zen 4, 2026-11). */
 static int only_moved(const emitter *m) {
     const kernel *k = m->k;
     const root *r = k->roots;
     int64_t stride;
-    bool is_move = k->n_roots == 1 && r->kind == ROOT_STORE && k->n_phases == 1 && k->vector >= 0 && !k->turns_lines && k->beside == 0 &&
-                   k->exprs[r->expr].kind == EXPR_LOAD && k->exprs[r->expr].dtype == r->store_dtype && !emit_is_streamed(m, r) &&
-                   !emit_reads_memory_of(m, r->buffer);
-    return is_move && is_turned(m, r->expr) && emit_is_dense(m, r->at) && index_stride(r->at, k->loops[0], &stride) && stride > 0 ? r->expr : -1;
+    const int i = k->n_roots == 1 && r->kind == ROOT_STORE ? load_behind(k, r->expr) : -1;
+    bool is_move = i >= 0 && k->n_phases == 1 && k->vector >= 0 && !k->turns_lines && k->beside == 0 &&
+                   k->exprs[i].dtype == r->store_dtype && !emit_is_streamed(m, r) && !emit_reads_memory_of(m, r->buffer);
+    return is_move && is_turned(m, i) && emit_is_dense(m, r->at) && index_stride(r->at, k->loops[0], &stride) && stride > 0 ? i : -1;
+}
+
+/* The number that lanes beside lanes_from to lanes_to hold, in all rows at `to`, which lie to_stride apart. */
+static void fill_beside(emitter *m, const char *to, long long to_stride, const char *n_across, const char *n_lanes) {
+    const root *r = &m->k->roots[0];
+    text beside = {0};
+    emit_name(m, &beside, m->k->exprs[r->expr].sources[2]);
+    emit_line(m, "for (int64_t r = 0; lanes_to - lanes_from < %s && r < (%s); r++) {", n_lanes, n_across);
+    emit_line(m, "    %s *to = b%d + %s + %lld * r;", dialect_type(r->store_dtype), r->buffer, to, to_stride);
+    emit_line(m, "    for (int64_t l = 0; l < lanes_from; l++) {");
+    emit_line(m, "        to[l] = %s;", text_get(&beside));
+    emit_line(m, "    }");
+    emit_line(m, "    for (int64_t l = lanes_from < lanes_to ? lanes_to : %s; l < %s; l++) {", n_lanes, n_lanes);
+    emit_line(m, "        to[l] = %s;", text_get(&beside));
+    emit_line(m, "    }");
+    emit_line(m, "}");
+    m->out.failed |= beside.failed;
+    text_clear(&beside);
 }
 
 bool emit_turned_over(emitter *m) {
@@ -59,8 +137,18 @@ bool emit_turned_over(emitter *m) {
     emit_line(m, "{");
     m->depth++;
     emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
-    emit_line(m, "turn_round(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d);", r->buffer, text_get(&to), (long long)to_stride, e->buffer,
-              text_get(&from), (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
+    if (e->guard >= 0) {
+        find_lanes(m, i, n_lanes);
+        fill_beside(m, text_get(&to), (long long)to_stride, n_across, n_lanes);
+        emit_line(m, "if (lanes_from < lanes_to) {");
+        emit_line(m, "    turn_round(b%d + %s + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);", r->buffer,
+                  text_get(&to), (long long)to_stride, e->buffer, text_get(&from), (long long)stride, (long long)stride, n_across,
+                  (int)dtype_size(e->dtype));
+        emit_line(m, "}");
+    } else {
+        emit_line(m, "turn_round(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d);", r->buffer, text_get(&to), (long long)to_stride, e->buffer,
+                  text_get(&from), (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
+    }
     m->depth--;
     emit_line(m, "}");
     m->out.failed |= from.failed || to.failed;
@@ -96,9 +184,19 @@ void emit_turned(emitter *m) {
         emit_line(m, "const int64_t v%d = 0, v%d = first_lane;", k->loops[0], k->vector);
         char n_lanes[32];
         snprintf(n_lanes, sizeof n_lanes, vector->size % k->lanes == 0 ? "%lld" : "n_lanes", (long long)k->lanes);
-        emit_line(m, "turn_%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "lines" : "round", i,
-                  (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
-                  (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far ? ", 1024" : ", 128");
+        if (e->guard >= 0) {
+            find_lanes(m, i, n_lanes);
+            emit_line(m, "__builtin_memset(turned%d, 0, lanes_from > 0 || lanes_to < %s ? sizeof turned%d : 0);", i, n_lanes, i);
+            emit_line(m, "if (lanes_from < lanes_to) {");
+            emit_line(m, "    turn_round(turned%d[0] + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);", i,
+                      (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, (long long)stride, n_across,
+                      (int)dtype_size(e->dtype));
+            emit_line(m, "}");
+        } else {
+            emit_line(m, "turn_%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "lines" : "round", i,
+                      (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
+                      (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far ? ", 1024" : ", 128");
+        }
         m->depth--;
         emit_line(m, "}");
         m->out.failed |= index.failed;
