@@ -8,6 +8,7 @@
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/isa/copy_loops.h"
+#include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
@@ -307,6 +308,31 @@ static void backward_short_lines(const softmax *s, int64_t from, int64_t to, cha
     }
 }
 
+/* Lines of halves one behind the other, widened in registers, twice. */
+static void backward_half_lines(const softmax *s, int64_t from, int64_t to, char *work) {
+    const int64_t line = s->n * (int64_t)sizeof(uint16_t);
+    (void)work;
+    row_halves_for(s->type[X])->softmax_back(s->lines.data[Y] + from * line, s->lines.data[X] + from * line, s->lines.data[G] + from * line,
+                                             to - from, s->n);
+}
+
+/* Whether lines of so many halves are better widened in registers than brought to f32, many at a time. Without AVX-512 ends that fill no
+   register cost more, and long lines of bf16 take 1.2 of the time. */
+static bool widen_soon(int64_t n) {
+    enum { LEAST = 32, EVEN = 16, LEAST_UNEVEN = 128, MOST = 256 };
+    return isa_best() == ISA_AVX512 ? n >= LEAST : isa_best() == ISA_AVX2 && n <= MOST && (n % EVEN == 0 || n >= LEAST_UNEVEN);
+}
+
+/* Whether lines of halves are, and lie so: all of them one behind the other. */
+static bool are_half_lines(const softmax *s) {
+    bool are = widen_soon(s->n) && !s->logarithm && !s->past && softmax_is_of_one_type(s, true) && dtype_size(s->type[X]) == sizeof(uint16_t) && s->lines.ndim <= 1;
+    for (int k = 0; k < OPERANDS; k++) {
+        are = are && (s->stride[k] == (int64_t)sizeof(uint16_t) || s->n == 1) &&
+              (s->lines.numel == 1 || s->lines.strides[k][0] == s->n * (int64_t)sizeof(uint16_t));
+    }
+    return are;
+}
+
 static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + sums_bytes(s);
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
@@ -483,9 +509,14 @@ static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands
     /* Lines across memory take 1.2 to 1.7 of the time in the last cache when others are in it (Zen 4, 2026-11). */
     const double results = (double)tensor_bytes(operands[Y]);
     s->past = lies_across(s) ? results >= STREAM_MIDDLING_BYTES : streams_norm(results, bytes);
-    const bool backward = n_operands == OPERANDS, is_kept = !backward && are_best_kept(s);
+    const bool backward = n_operands == OPERANDS;
+    if (backward && are_half_lines(s)) {
+        s->units = s->lines.numel;
+        s->run_units = backward_half_lines;
+    }
+    const bool is_kept = !backward && are_best_kept(s);
     const bool is_short_past = !is_kept && !backward && choose_short_past(s);
-    if (!is_short_past && (is_kept || (!softmax_choose_stream(s, backward) && !choose_turned(s, backward, plan->memory)))) {
+    if (s->run_units == NULL && !is_short_past && (is_kept || (!softmax_choose_stream(s, backward) && !choose_turned(s, backward, plan->memory)))) {
         choose_way(s, backward);
     }
     /* An exponential costs about as much as moving four times its bytes. */

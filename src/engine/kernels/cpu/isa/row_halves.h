@@ -44,6 +44,8 @@ typedef struct row_halves {
     void (*sums_about)(const void *x, int64_t n, double centre, double *sum, double *squares);
     /* x * factor + plus, computed in float; `to` does not touch x. */
     void (*scale)(void *to, const void *x, double factor, double plus, int64_t n);
+    /* results * (gradient - the sum of gradient * results) of each of rows that lie one behind the other in all three; `to` touches neither. */
+    void (*softmax_back)(void *to, const void *gradient, const void *results, int64_t rows, int64_t n);
     /* Running sums along ROW_BLOCK elements at most, from *total on; `to` does not touch x. past: whole lines go past the caches, and `to`
        begins one. False: a sum is not finite in float; *total is as it was, and what is stored means nothing. The second is for
        CPUs that isa_rounds_to_bf16. NULL where there is none. */
