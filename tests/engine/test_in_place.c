@@ -54,6 +54,11 @@ static const char *const programs[] = {
     "%x = input(T([8, 8], f32, stride=(1, 8)))\n" SQUARE("a") SQUARE("b") "%p = relu(%x)\n" ADDMM("q", "p") "%z = add.Tensor(%q, 1.0)\nreturn %z, %q\n",
     "%x = input(T([8, 8], f32, stride=(20, 2)))\n" SQUARE("a") SQUARE("b") "%y = exp(%x)\n" ADDMM("p", "x") "%z = mul.Tensor(%y, %p)\nreturn %z, %p\n",
     "%x = input(T([0, 8], f32))\n%a = input(T([0, 3], f32))\n%b = input(T([3, 8], f32))\n%y = exp(%x)\n" ADDMM("p", "x") "%z = mul.Tensor(%y, %p)\nreturn %z, %p\n",
+    /* rows with room between them, of which threads have parts */
+    "%x = input(T([300, 64], f64, stride=(80, 1)))\n%i = input(T([256], i64), low=0, high=300)\n%v = input(T([256, 64], f64, stride=(67, 1)))\n"
+    "%y = index_add_(%x, 0, %i, %v, alpha=2)\nreturn %y\n",
+    "%x = input(T([90, 70], f32, stride=(200, 1)))\n%i = input(T([500], i64), low=0, high=90)\n%v = input(T([500, 70], f32))\n"
+    "%y = index_add_(%x, 0, %i, %v)\nreturn %y\n",
     /* nobody reads the old value */
     XAB ADDMM("p", "x") "return %p\n",
     XAB "%y = mm(%x, %b)\n%p = addmm_(%x, %a, %y)\n%z = mul.Tensor(%p, %p)\nreturn %z, %p\n",

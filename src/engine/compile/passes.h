@@ -170,7 +170,8 @@ typedef struct kernel {
     int64_t column_parts; /* tasks are handed out in so many parts, each of which sums columns of its own; 0: one by one */
     int scan_parts;       /* tasks are parts of the rows that running sums go down, each of which adds up what lies before it; 0: of lanes */
     int64_t part_starts[SCAN_MOST_PARTS + 1]; /* the row that each begins with, and the end */
-    int64_t scatter_row;  /* tasks are parts of the rows that a scatter goes to, each of so many elements; 0: they are not */
+    int64_t scatter_row;  /* tasks are parts of the rows that a scatter goes to, which lie so many elements apart; 0: they are not */
+    int64_t scatter_rows; /* how many rows */
     double bytes, flops; /* one run's, roughly: decides over threads */
     int n_buffers;
     const int *buffers; /* those it names, in order of its parameters */

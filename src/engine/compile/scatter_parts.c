@@ -24,7 +24,8 @@ static const index_term *row_of(const kernel *k, index_sum at) {
     return row;
 }
 
-static bool is_worth_parts(const compiler *c, const kernel *k, int64_t *row) {
+/* row: from one row to the next, in elements, some of which may lie between them; rows: how many there are. */
+static bool is_worth_parts(const compiler *c, const kernel *k, int64_t *row, int64_t *rows) {
     const root *r = &k->roots[0];
     const int threads = c->options->n_threads;
     if (k->n_roots != 1 || r->kind != ROOT_SCATTER || r->buffer < 0 || k->n_phases != 1 || k->in_parts || k->has_frame || k->beside != 0 ||
@@ -34,21 +35,23 @@ static bool is_worth_parts(const compiler *c, const kernel *k, int64_t *row) {
     const loop_variable *lanes = &k->variables[k->vector];
     const index_term *term = row_of(k, r->at);
     if (lanes->is_reduced || lanes->tile != 0 || lanes->size < (int64_t)LEAST_ELEMENTS * threads || term == NULL ||
-        term->atom->kind != ATOM_DATA || r->at.constant < 0 || r->at.constant + lanes->size > term->factor || r->limit % term->factor != 0) {
+        term->atom->kind != ATOM_DATA || r->at.constant < 0 || r->at.constant + lanes->size > term->factor) {
         return false;
     }
     *row = term->factor;
-    return r->limit / term->factor >= threads;
+    *rows = term->atom->size;
+    return *rows >= threads;
 }
 
 void share_scatters(compiler *c) {
     const int threads = c->options->n_threads;
     for (int s = 0; s < c->n_steps && threads > 1; s++) {
         kernel *k = c->steps[s].n_variants > 0 ? c->steps[s].variants[0] : NULL;
-        int64_t row;
-        if (k != NULL && is_worth_parts(c, k, &row)) {
+        int64_t row, rows;
+        if (k != NULL && is_worth_parts(c, k, &row, &rows)) {
             k->lanes = k->variables[k->vector].size;
             k->scatter_row = row;
+            k->scatter_rows = rows;
             k->n_task_items = threads;
         }
     }

@@ -321,7 +321,7 @@ int emit_tasks(emitter *m, definition *made) {
         return n;
     }
     if (k->scatter_row > 0) {
-        const long long row = (long long)k->scatter_row, rows = (long long)k->roots[0].limit / row, parts = (long long)k->n_task_items;
+        const long long row = (long long)k->scatter_row, rows = (long long)k->scatter_rows, parts = (long long)k->n_task_items;
         emit_define(m, &made[n++], "const int64_t ", "first_lane = 0");
         emit_define(m, &made[n++], "const int64_t ", "own_first = %lld * (%lld * task / %lld)", row, rows, parts);
         emit_define(m, &made[n++], "const int64_t ", "own_last = %lld * (%lld * (task + 1) / %lld)", row, rows, parts);
