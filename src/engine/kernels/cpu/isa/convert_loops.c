@@ -2,6 +2,7 @@
 /* Conversions between element types, built once for each instruction set. */
 #include "engine/kernels/cpu/isa/convert_loops.h"
 
+#include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/stream.h"
 
 #include <stdbool.h>
@@ -54,41 +55,11 @@ static void bf16_of_f32(void *dst, const void *src, int64_t n) {
 }
 
 static void f32_of_f16(void *dst, const void *src, int64_t n) {
-    float *to = dst;
-    const uint16_t *from = src;
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) {
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from + i))));
-    }
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
-    }
-#endif
-    for (; i < n; i++) {
-        to[i] = f16_to_float(from[i]);
-    }
+    floats_of_f16(dst, src, n);
 }
 
 static void f16_of_f32(void *dst, const void *src, int64_t n) {
-    uint16_t *to = dst;
-    const float *from = src;
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) {
-        _mm256_storeu_si256((__m256i *)(void *)(to + i),
-                            _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-    }
-#elif defined(__F16C__)
-    for (; i + 8 <= n; i += 8) {
-        _mm_storeu_si128((__m128i *)(void *)(to + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-    }
-#endif
-    for (; i < n; i++) {
-        to[i] = f16_from_float(from[i]);
-    }
+    f16_of_floats(dst, src, n);
 }
 
 enum { BLOCK = 512 }; /* of the middle type, in L1 */

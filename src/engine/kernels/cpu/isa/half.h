@@ -63,6 +63,7 @@ static inline void bf16_of_floats(uint16_t *to, const float *from, int64_t n) {
     }
 }
 
+/* What is left of a run goes by instruction too: one that is written out in C takes as long as a whole register. */
 static inline void floats_of_f16(float *to, const uint16_t *from, int64_t n) {
     int64_t i = 0;
 #if defined(__AVX512F__)
@@ -74,9 +75,20 @@ static inline void floats_of_f16(float *to, const uint16_t *from, int64_t n) {
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
     }
 #endif
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if (i < n) {
+        const __mmask16 left = (__mmask16)((1U << (n - i)) - 1);
+        _mm512_mask_storeu_ps(to + i, left, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(left, from + i)));
+    }
+#elif defined(__F16C__)
+    for (; i < n; i++) {
+        to[i] = _cvtsh_ss(from[i]);
+    }
+#else
     for (; i < n; i++) {
         to[i] = f16_to_float(from[i]);
     }
+#endif
 }
 
 static inline void f16_of_floats(uint16_t *to, const float *from, int64_t n) {
@@ -92,9 +104,21 @@ static inline void f16_of_floats(uint16_t *to, const float *from, int64_t n) {
         _mm_storeu_si128((__m128i *)(void *)(to + i), half);
     }
 #endif
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if (i < n) {
+        const __mmask16 left = (__mmask16)((1U << (n - i)) - 1);
+        __m512 x = _mm512_maskz_loadu_ps(left, from + i);
+        _mm256_mask_storeu_epi16(to + i, left, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+#elif defined(__F16C__)
+    for (; i < n; i++) {
+        to[i] = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    }
+#else
     for (; i < n; i++) {
         to[i] = f16_from_float(from[i]);
     }
+#endif
 }
 
 #endif

@@ -375,9 +375,15 @@ static void NAME(avg_back_plane)(const pool_job *job, int64_t n, int64_t c, int6
         NAME(store_rows)(job, sum, b->outs, w->in, groups, out);
         return;
     }
+    const bool may_copy = job->dtype != OWN_DTYPE && job->out_step[3] == 1; /* what was converted before */
     for (int64_t i = y; i < end; i++, out += job->out_step[2] * size) {
-        sum += i > y && (r->first[i] != r->first[i - 1] || r->last[i] != r->last[i - 1]) ? b->outs : 0;
-        NAME(store_row)(job, sum, w->in, i + 1 == end, out);
+        const bool is_next = i > y && (r->first[i] != r->first[i - 1] || r->last[i] != r->last[i - 1]);
+        sum += is_next ? b->outs : 0;
+        if (may_copy && i > y && !is_next) {
+            memcpy(out, out - job->out_step[2] * size, (size_t)(w->in * size));
+        } else {
+            NAME(store_row)(job, sum, w->in, i + 1 == end, out);
+        }
     }
 }
 
