@@ -219,52 +219,69 @@ static status sum_prepare(conv_sum *c, arena *memory, error *err) {
     return conv_own_prepare(&c->spec, memory, &c->own, err);
 }
 
-/* Each channel of t, n elements apart by strides: all but dimension `channel` visited. */
-typedef void plane_fn(dtype t, char *at, int64_t step, int64_t n, double *value);
-
-static void add_value(dtype t, char *at, int64_t step, int64_t n, double *value) {
-    size_t size = dtype_size(t);
-    for (int64_t i = 0; i < n; i++) {
-        char *element = at + i * step * (int64_t)size;
-        if (t == ASSAY_F32) {
-            *(float *)element += (float)*value;
-        } else if (dtype_is_integral(t)) {
-            element_store_int(t, element, element_load_int(t, element) + (int64_t)*value);
-        } else {
-            element_store(t, element, element_load(t, element) + *value);
-        }
+/* n elements `step` apart, each plus values[i * value_step]. */
+static void add_values(dtype t, char *at, int64_t step, const double *values, int64_t value_step, int64_t n) {
+    for (int64_t i = 0; t == ASSAY_F32 && i < n; i++) {
+        ((float *)(void *)at)[i * step] += (float)values[i * value_step];
+    }
+    for (int64_t i = 0; t == ASSAY_F64 && i < n; i++) {
+        ((double *)(void *)at)[i * step] += values[i * value_step];
+    }
+    for (int64_t i = 0; t == ASSAY_I32 && i < n; i++) {
+        ((uint32_t *)(void *)at)[i * step] += (uint32_t)(int64_t)values[i * value_step];
+    }
+    for (int64_t i = 0; t == ASSAY_I64 && i < n; i++) {
+        ((uint64_t *)(void *)at)[i * step] += (uint64_t)(int64_t)values[i * value_step];
+    }
+    const bool is_computed_in = t == ASSAY_F32 || t == ASSAY_F64 || t == ASSAY_I32 || t == ASSAY_I64;
+    for (int64_t i = 0; !is_computed_in && i < n; i++) { /* of what has no sums: they are all there is */
+        char *to = at + i * step * (int64_t)dtype_size(t);
+        element_store(t, to, element_load(t, to) + values[i * value_step]);
     }
 }
 
-/* Rows of the last dimension of channel c. */
-static void for_channel(const tensor *t, char *data, int64_t c, plane_fn *visit, double *value) {
-    int64_t rows = t->sizes[0], size = (int64_t)dtype_size(t->dtype);
-    int last = t->ndim - 1;
-    for (int d = 2; d < last; d++) {
-        rows *= t->sizes[d];
+/* Where position r of an image's rows of the last dimension, or of all positions, begins: [N, C, spatial...], the channel apart. */
+static int64_t position_at(const tensor *t, int64_t r, int last) {
+    int64_t at = 0;
+    for (int d = last; d >= 2; d--) {
+        at += r % t->sizes[d] * t->strides[d];
+        r /= t->sizes[d];
     }
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t rest = r, at = c * t->strides[1];
-        for (int d = last - 1; d >= 2; d--) {
-            at += rest % t->sizes[d] * t->strides[d];
-            rest /= t->sizes[d];
-        }
-        at += rest * t->strides[0];
-        visit(t->dtype, data + at * size, t->strides[last], t->sizes[last], value);
-    }
+    return at + r * t->strides[0];
 }
 
+/* Adds the channels' numbers to out: position after position where those of all channels lie
+   together, else row after row of each. */
 static void add_bias(const tensor *out, char *data, const tensor *bias) {
-    size_t size = dtype_size(bias->dtype);
-    double bytes = 2 * (double)tensor_numel(out) * (double)dtype_size(out->dtype);
+    enum { BLOCK = 256 };
+    const int64_t size = (int64_t)dtype_size(out->dtype), bias_size = (int64_t)dtype_size(bias->dtype), channels = out->sizes[1];
+    const int last = out->ndim - 1;
+    const bool together = channels > 1 && out->strides[1] == 1;
+    int64_t rows = out->sizes[0];
+    for (int d = 2; d < last + together; d++) {
+        rows *= out->sizes[d];
+    }
     const observer *watch = observer_of_thread;
-#pragma omp parallel num_threads(parallel_threads(bytes))
+#pragma omp parallel num_threads(parallel_threads(2 * (double)tensor_numel(out) * (double)size))
     {
         parallel_enter(watch);
-#pragma omp for schedule(static) nowait
-        for (int64_t c = 0; c < out->sizes[1]; c++) {
-            double value = element_load(bias->dtype, tensor_data(bias) + c * bias->strides[0] * (int64_t)size);
-            for_channel(out, data, c, add_value, &value);
+        int64_t from, to;
+        parallel_share(rows, 1, &from, &to);
+        for (int64_t c = 0; c < channels; c += BLOCK) {
+            double values[BLOCK];
+            const int64_t n = channels - c < BLOCK ? channels - c : BLOCK;
+            for (int64_t i = 0; i < n; i++) {
+                values[i] = element_load(bias->dtype, tensor_data(bias) + (c + i) * bias->strides[0] * bias_size);
+            }
+            for (int64_t r = from; r < to; r++) {
+                char *at = data + (position_at(out, r, last - !together) + c * out->strides[1]) * size;
+                if (together) {
+                    add_values(out->dtype, at, 1, values, 1, n);
+                }
+                for (int64_t i = 0; !together && i < n; i++, at += out->strides[1] * size) {
+                    add_values(out->dtype, at, out->strides[last], &values[i], 0, out->sizes[last]);
+                }
+            }
         }
         parallel_leave(watch);
     }

@@ -17,10 +17,24 @@ struct conv_own {
     size_t size; /* of an element */
     int n_threads;
     int64_t taps, k, run, p; /* run: windows that lie in a row in the narrow side; p: windows of a tile */
+    bool is_plain;           /* a window is one position, the same on both sides: no columns are needed */
     char *weight;            /* [narrow channel][wide channel of the group][tap] */
     char *work;              /* per thread: gemm's, then a tile of columns */
     size_t work_bytes;
 };
+
+/* Whether a run of windows is one of positions of the wide side too, each of one tap. */
+static bool are_positions(const conv_own *c) {
+    const conv_shape *s = &c->shape;
+    const int64_t *steps = c->spec.wide + 2;
+    bool are = c->taps == 1;
+    for (int d = 0; d < 3; d++) {
+        are = are && s->stride[d] == 1 && s->pad[d] == 0 && s->wide[d] == s->narrow[d];
+    }
+    bool joined = (s->wide[1] == 1 || steps[1] == steps[2] * s->wide[2]) &&
+                  (s->wide[0] == 1 || steps[0] == steps[2] * s->wide[2] * s->wide[1]);
+    return are && (joined || c->run == s->narrow[2]);
+}
 
 status conv_own_prepare(const onednn_conv *spec, arena *memory, conv_own **out, error *err) {
     conv_own *c = arena_make(memory, 1, sizeof *c);
@@ -42,6 +56,7 @@ status conv_own_prepare(const onednn_conv *spec, arena *memory, conv_own **out, 
     int64_t fitting = c->k > 0 ? COLUMN_BYTES / (c->k * (int64_t)c->size) : c->run;
     fitting = fitting < LEAST_WINDOWS ? LEAST_WINDOWS : fitting;
     c->p = fitting < c->run ? fitting : c->run;
+    c->is_plain = are_positions(c);
     c->n_threads = omp_get_max_threads();
     c->work_bytes = GEMM_WORK_BYTES + ((size_t)(c->k * c->p) * c->size + 63) / 64 * 64;
     c->weight = arena_make(memory, (size_t)(s->narrow_channels * c->k) + 1, c->size);
@@ -142,7 +157,45 @@ typedef struct tile {
     int64_t rows; /* narrow channels */
 } tile;
 
+/* The product, or the same turned round where that writes rows of numbers beside each other: channels last. */
+static void multiply(const conv_own *c, const gemm_block *g, void *work) {
+    const gemm_block turned = {.m = g->n, .n = g->m, .k = g->k, .a = g->b, .b = g->a, .c = g->c, .a_row = g->b_column, .a_column = g->b_row,
+                               .b_row = g->a_column, .b_column = g->a_row, .c_row = g->c_column, .c_column = g->c_row, .alpha = g->alpha,
+                               .alpha_int = g->alpha_int, .accumulate = g->accumulate};
+    c->multiply(g->c_column != 1 && g->c_row == 1 ? &turned : g, work);
+}
+
+/* One tile of windows that are positions: the wide side is multiplied, or made, where it lies. */
+static void run_positions(const conv_own *c, const tile *t, bool accumulate) {
+    const int64_t *steps = c->spec.wide + 2, channel = c->spec.wide[1], along = steps[2], row = c->spec.narrow[1], column = c->spec.narrow[4];
+    int64_t o[3];
+    position_of(&c->shape, t->first, o);
+    char *wide = t->wide + (o[0] * steps[0] + o[1] * steps[1] + o[2] * steps[2]) * (int64_t)c->size;
+    gemm_block g = {.alpha = 1, .alpha_int = 1};
+    if (c->spec.direction == ONEDNN_TO_NARROW) {
+        g.m = t->rows, g.n = t->n, g.k = c->k;
+        g.a = t->weight, g.a_row = c->k, g.a_column = 1;
+        g.b = wide, g.b_row = channel, g.b_column = along;
+        g.c = t->narrow, g.c_row = row, g.c_column = column;
+    } else if (c->spec.direction == ONEDNN_TO_WIDE) {
+        g.m = c->k, g.n = t->n, g.k = t->rows;
+        g.a = t->weight, g.a_row = 1, g.a_column = c->k;
+        g.b = t->narrow, g.b_row = row, g.b_column = column;
+        g.c = wide, g.c_row = channel, g.c_column = along;
+    } else {
+        g.m = t->rows, g.n = c->k, g.k = t->n, g.accumulate = accumulate;
+        g.a = t->narrow, g.a_row = row, g.a_column = column;
+        g.b = wide, g.b_row = along, g.b_column = channel;
+        g.c = t->weight, g.c_row = c->k, g.c_column = 1;
+    }
+    multiply(c, &g, c->work + (size_t)omp_get_thread_num() * c->work_bytes);
+}
+
 static void run_tile(const conv_own *c, const tile *t, bool accumulate) {
+    if (c->is_plain) {
+        run_positions(c, t, accumulate);
+        return;
+    }
     char *work = c->work + (size_t)omp_get_thread_num() * c->work_bytes, *columns = work + GEMM_WORK_BYTES;
     const int64_t row = c->spec.narrow[1], column = c->spec.narrow[4];
     gemm_block g = {.alpha = 1, .alpha_int = 1};
@@ -152,13 +205,13 @@ static void run_tile(const conv_own *c, const tile *t, bool accumulate) {
         g.a = t->weight, g.a_row = c->k, g.a_column = 1;
         g.b = columns, g.b_row = t->n, g.b_column = 1;
         g.c = t->narrow, g.c_row = row, g.c_column = column;
-        c->multiply(&g, work);
+        multiply(c, &g, work);
     } else if (c->spec.direction == ONEDNN_TO_WIDE) {
         g.m = c->k, g.n = t->n, g.k = t->rows;
         g.a = t->weight, g.a_row = 1, g.a_column = c->k;
         g.b = t->narrow, g.b_row = row, g.b_column = column;
         g.c = columns, g.c_row = t->n, g.c_column = 1;
-        c->multiply(&g, work);
+        multiply(c, &g, work);
         move_columns(c, t->wide, t->first, t->n, columns, true);
     } else {
         move_columns(c, t->wide, t->first, t->n, columns, false);
@@ -166,7 +219,7 @@ static void run_tile(const conv_own *c, const tile *t, bool accumulate) {
         g.a = t->narrow, g.a_row = row, g.a_column = column;
         g.b = columns, g.b_row = 1, g.b_column = t->n;
         g.c = t->weight, g.c_row = c->k, g.c_column = 1;
-        c->multiply(&g, work);
+        multiply(c, &g, work);
     }
 }
 
