@@ -387,6 +387,9 @@ static status prepare_sum_as(kernel_plan *plan, finish_kind finish, error *err) 
     if (dtype_is_complex(out) && !dtype_is_complex(in)) {
         return prepare_reduce_slow(plan, err);
     }
+    if (dtype_is_complex(in) && prepare_pair_sums(plan, finish == FINISH_DIVIDE)) {
+        return ASSAY_OK;
+    }
     return prepare(plan, ROW_SUM, finish, dtype_real(out), dtype_is_complex(out) ? PARTS_KEPT : PARTS_NONE, err);
 }
 
