@@ -43,8 +43,8 @@ static void count_across(const loop_variable *across, char n[96]) {
              across->block, (long long)across->limit, (long long)across->tile, (long long)(across->limit % across->tile));
 }
 
-/* Names the lanes for which load i may look: from lanes_from to before lanes_to. */
-static void find_lanes(emitter *m, int i, const char *n_lanes) {
+/* Moves one end of the lanes for which load i may look, lanes_from or lanes_to, as far as they reach. */
+static void find_end(emitter *m, int i, const char *loop, const char *lane) {
     const kernel *k = m->k;
     const size_t n = (size_t)k->n_exprs;
     bool *kept = malloc(2 * n + 1);
@@ -54,10 +54,9 @@ static void find_lanes(emitter *m, int i, const char *n_lanes) {
     }
     memcpy(kept, m->wanted, n);
     memcpy(kept + n, m->named, n);
-    emit_line(m, "int64_t lanes_from = %s, lanes_to = 0;", n_lanes);
-    emit_line(m, "for (int64_t l = 0; l < %s; l++) {", n_lanes);
+    emit_line(m, "%s {", loop);
     m->depth++;
-    emit_line(m, "const int64_t v%d = first_lane + l;", k->vector);
+    emit_line(m, "const int64_t v%d = first_lane + %s;", k->vector, lane);
     memset(m->wanted, 0, n);
     emit_want(m, k->exprs[i].guard);
     for (int e = 0; e < k->n_exprs; e++) {
@@ -67,8 +66,9 @@ static void find_lanes(emitter *m, int i, const char *n_lanes) {
     }
     text holds = {0};
     emit_name(m, &holds, k->exprs[i].guard);
-    emit_line(m, "lanes_from = %s && l < lanes_from ? l : lanes_from;", text_get(&holds));
-    emit_line(m, "lanes_to = %s ? l + 1 : lanes_to;", text_get(&holds));
+    emit_line(m, "if (%s) {", text_get(&holds));
+    emit_line(m, "    break;");
+    emit_line(m, "}");
     m->out.failed |= holds.failed;
     text_clear(&holds);
     m->depth--;
@@ -76,6 +76,13 @@ static void find_lanes(emitter *m, int i, const char *n_lanes) {
     memcpy(m->wanted, kept, n);
     memcpy(m->named, kept + n, n);
     free(kept);
+}
+
+/* Names the lanes for which load i may look: from lanes_from to before lanes_to, which lie side by side. */
+static void find_lanes(emitter *m, int i, const char *n_lanes) {
+    emit_line(m, "int64_t lanes_from = 0, lanes_to = %s;", n_lanes);
+    find_end(m, i, "for (; lanes_from < lanes_to; lanes_from++)", "lanes_from");
+    find_end(m, i, "for (; lanes_to > lanes_from; lanes_to--)", "lanes_to - 1");
 }
 
 /* The load that expression i is: as it is, or a number where its condition does not hold. -1: it is another. */
@@ -108,7 +115,7 @@ static void fill_beside(emitter *m, const char *to, long long to_stride, const c
     emit_line(m, "    for (int64_t l = 0; l < lanes_from; l++) {");
     emit_line(m, "        to[l] = %s;", text_get(&beside));
     emit_line(m, "    }");
-    emit_line(m, "    for (int64_t l = lanes_from < lanes_to ? lanes_to : %s; l < %s; l++) {", n_lanes, n_lanes);
+    emit_line(m, "    for (int64_t l = lanes_to; l < %s; l++) {", n_lanes);
     emit_line(m, "        to[l] = %s;", text_get(&beside));
     emit_line(m, "    }");
     emit_line(m, "}");
