@@ -15,6 +15,13 @@
 #define SHUFFLE_HIGH_8(a, b) (b)
 #endif
 
+/* Squares that are not full are worth it where a row of one fits a register. */
+#if defined(__AVX512F__)
+#define HAS_NARROW_TURNS HAS_SHUFFLE
+#else
+#define HAS_NARROW_TURNS 0
+#endif
+
 /* Sixteen rows of sixteen, turned round: rows i and i + 8 interleaved make rows 2 i and 2 i + 1, and four times that has turned
    them. */
 VECTOR_INLINE void turn_tile_32(void *into, int64_t into_stride, const void *of, int64_t stride) {
@@ -153,6 +160,25 @@ VECTOR_INLINE int64_t turn_edge(int64_t n_across, int64_t n_lanes, int64_t size_
     return size_bytes == 2 && (n_across < 32 || n_lanes < 32) ? 16 : 64 / size_bytes;
 }
 
+/* The same of fewer lanes than a square has, but half as many or more: rows of results are stored as two halves, which overlap. */
+VECTOR_INLINE void turn_narrow(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
+                               int64_t size_bytes, int64_t edge) {
+    _Alignas(64) char rows[1024] = {0}, made[1024];
+    const int64_t row_bytes = edge * size_bytes, half = row_bytes / 2, second = n_lanes * size_bytes - half;
+    for (int64_t part = 0; part < n_across; part += edge) {
+        const int64_t v = part + edge <= n_across ? part : n_across - edge;
+        for (int64_t l = 0; l < n_lanes; l++) {
+            memcpy(rows + l * row_bytes, (const char *)of + (l * stride + v) * size_bytes, row_bytes);
+        }
+        turn_tile(made, edge, rows, edge, size_bytes, edge);
+        for (int64_t i = 0; i < edge; i++) {
+            char *to = (char *)into + (v + i) * into_stride * size_bytes;
+            memcpy(to, made + i * row_bytes, half);
+            memcpy(to + second, made + i * row_bytes + second, half);
+        }
+    }
+}
+
 /* What runs across the lanes in memory, turned round: into[v * into_stride + l] = of[l * stride + v], elements of so many bytes.
    Whole squares; the last ones overlap those before. */
 VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
@@ -168,6 +194,14 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
                 turn_tile(to + (v * into_stride + l) * size_bytes, into_stride, from + (l * stride + v) * size_bytes, stride,
                           size_bytes, edge);
             }
+        }
+        return;
+    }
+    if (HAS_NARROW_TURNS && edge <= 16 && n_across >= edge && 2 * n_lanes >= edge) { /* of a number that is known, copies are a move each */
+        if (edge == 16) {
+            turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 16);
+        } else {
+            turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 8);
         }
         return;
     }
