@@ -8,7 +8,6 @@
 #include "engine/kernels/cpu/softmax.h"
 
 #include "engine/kernels/cpu/isa/copy_loops.h"
-#include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/kernels.h"
 #include "engine/kernels/cpu/parallel.h"
 #include "engine/kernels/cpu/streaming.h"
@@ -17,10 +16,6 @@
 
 /* Half of a 1 MiB L2 cache: a line, and what is made of it. */
 enum { LINE_BYTES = 256 * 1024, LEAST_COLUMNS = 16 };
-
-static const void *fetch(const softmax *s, int k, void *buffer, const char *at, int64_t first, int64_t n) {
-    return row_fetch(s->l, buffer, at + first * s->stride[k], s->type[k], s->stride[k], n);
-}
 
 /* --- forward ------------------------------------------------------------------------------------------------------------------ */
 
@@ -121,7 +116,7 @@ static void forward_long_line(const softmax *s, const char *x, char *y, char *wo
     double largest = -INFINITY, sum = 0;
     for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
         int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
-        const void *row = fetch(s, X, work, x, i, n);
+        const void *row = softmax_fetch(s, X, work, x, i, n);
         row_wide block = {.f = largest};
         l->fold[ROW_LARGEST](&block, row, n);
         sum = block.f == -INFINITY ? 0 : (sum > 0 ? sum * exp(largest - block.f) : sum) + l->sum_exp(row, block.f, n);
@@ -130,7 +125,7 @@ static void forward_long_line(const softmax *s, const char *x, char *y, char *wo
     sum = largest == -INFINITY ? NAN : sum; /* no finite element: as the other ways, NaN throughout */
     for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
         int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
-        const void *row = fetch(s, X, work, x, i, n);
+        const void *row = softmax_fetch(s, X, work, x, i, n);
         void *to = row_target(l, work, y + i * s->stride[Y], s->type[Y], s->stride[Y]);
         if (s->logarithm) {
             l->subtract(to, row, largest, log(sum), n);
@@ -241,98 +236,6 @@ static void forward_columns(const softmax *s, int64_t from, int64_t to, char *wo
 
 /* --- backward -------------------------------------------------------------------------------------------------------------------- */
 
-/* One line, a block at a time: the sum, then the gradient. Short lines are still in cache the second time. */
-static void backward_line(const softmax *s, const char *g, const char *y, char *out, char *work) {
-    const row_loops *l = s->l;
-    char *more = work + ROW_BLOCK * l->size, *made = more + ROW_BLOCK * l->size;
-    row_wide sum = {.f = 0};
-    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
-        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
-        const void *grad = fetch(s, X, work, g, i, n);
-        if (s->logarithm) {
-            l->fold[ROW_SUM](&sum, grad, n);
-        } else {
-            sum.f += l->dot(grad, fetch(s, G, more, y, i, n), n);
-        }
-    }
-    for (int64_t i = 0; i < s->n; i += ROW_BLOCK) {
-        int64_t n = s->n - i < ROW_BLOCK ? s->n - i : ROW_BLOCK;
-        bool is_loaded = s->n <= ROW_BLOCK && !s->logarithm; /* a line of one block is still where it was loaded to */
-        bool direct_g = s->type[X] == l->type && s->stride[X] == (int64_t)l->size;
-        bool direct_y = s->type[G] == l->type && s->stride[G] == (int64_t)l->size;
-        const void *grad = is_loaded && !direct_g ? work : fetch(s, X, work, g, i, n);
-        const void *output = is_loaded && !direct_y ? more : fetch(s, G, more, y, i, n);
-        void *to = row_target(l, made, out + i * s->stride[Y], s->type[Y], s->stride[Y]);
-        (s->logarithm ? l->log_softmax_back : l->softmax_back)(to, grad, output, sum.f, n);
-        row_put(l, out + i * s->stride[Y], s->type[Y], s->stride[Y], to, n);
-    }
-}
-
-static void backward_lines(const softmax *s, int64_t from, int64_t to, char *work) {
-    int64_t index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    for (int64_t i = from; i < to; i++) {
-        loop_seek(&s->lines, i, index, offset);
-        backward_line(s, s->lines.data[X] + offset[X], s->lines.data[G] + offset[G], s->lines.data[Y] + offset[Y], work);
-    }
-}
-
-/* Short lines one behind the other in all three: brought in and stored as many as fit a block at once. */
-static void backward_short_lines(const softmax *s, int64_t from, int64_t to, char *work) {
-    const row_loops *l = s->l;
-    const bool is_native = s->type[X] == l->type && s->type[G] == l->type && s->type[Y] == l->type;
-    int64_t line = s->n * (int64_t)l->size, index[TENSOR_MAX_DIMS], offset[LOOP_MAX_OPERANDS];
-    const bool is_short = line <= SOFTMAX_SHORT_BYTES;
-    const int64_t most = is_native && is_short ? to - from : ROW_BLOCK / s->n;
-    char *more = work + ROW_BLOCK * l->size, *made = more + ROW_BLOCK * l->size;
-    for (int64_t i = from; i < to; i += most) {
-        int64_t rows = to - i < most ? to - i : most, n = rows * s->n;
-        loop_seek(&s->lines, i, index, offset);
-        char *out = s->lines.data[Y] + offset[Y];
-        const char *g = row_fetch(l, work, s->lines.data[X] + offset[X], s->type[X], s->stride[X], n);
-        const char *y = row_fetch(l, more, s->lines.data[G] + offset[G], s->type[G], s->stride[G], n);
-        char *target = row_target(l, made, out, s->type[Y], s->stride[Y]);
-        if (is_short) {
-            l->softmax_back_short(target, g, y, rows, s->n, s->logarithm);
-        }
-        for (int64_t at = is_short ? rows * line : 0; at < rows * line; at += line) {
-            row_wide sum = {.f = 0};
-            if (s->logarithm) {
-                l->fold[ROW_SUM](&sum, g + at, s->n);
-                l->log_softmax_back(target + at, g + at, y + at, sum.f, s->n);
-            } else {
-                sum.f = l->dot(g + at, y + at, s->n);
-                l->softmax_back(target + at, g + at, y + at, sum.f, s->n);
-            }
-        }
-        row_put(l, out, s->type[Y], s->stride[Y], target, n);
-    }
-}
-
-/* Lines of halves one behind the other, widened in registers, twice. */
-static void backward_half_lines(const softmax *s, int64_t from, int64_t to, char *work) {
-    const int64_t line = s->n * (int64_t)sizeof(uint16_t);
-    (void)work;
-    row_halves_for(s->type[X])->softmax_back(s->lines.data[Y] + from * line, s->lines.data[X] + from * line, s->lines.data[G] + from * line,
-                                             to - from, s->n);
-}
-
-/* Whether lines of so many halves are better widened in registers than brought to f32, many at a time. Without AVX-512 ends that fill no
-   register cost more, and long lines of bf16 take 1.2 of the time. */
-static bool widen_soon(int64_t n) {
-    enum { LEAST = 32, EVEN = 16, LEAST_UNEVEN = 128, MOST = 256 };
-    return isa_best() == ISA_AVX512 ? n >= LEAST : isa_best() == ISA_AVX2 && n <= MOST && (n % EVEN == 0 || n >= LEAST_UNEVEN);
-}
-
-/* Whether lines of halves are, and lie so: all of them one behind the other. */
-static bool are_half_lines(const softmax *s) {
-    bool are = widen_soon(s->n) && !s->logarithm && !s->past && softmax_is_of_one_type(s, true) && dtype_size(s->type[X]) == sizeof(uint16_t) && s->lines.ndim <= 1;
-    for (int k = 0; k < OPERANDS; k++) {
-        are = are && (s->stride[k] == (int64_t)sizeof(uint16_t) || s->n == 1) &&
-              (s->lines.numel == 1 || s->lines.strides[k][0] == s->n * (int64_t)sizeof(uint16_t));
-    }
-    return are;
-}
-
 static void backward_columns(const softmax *s, int64_t from, int64_t to, char *work) {
     char *block = work + sums_bytes(s);
     char *outputs_block = block + s->n * s->columns * (int64_t)s->l->size;
@@ -424,7 +327,7 @@ static void share_softmax(const void *context) {
         s->run_units(s, 0, s->units, work);
     } else if (s->found_bytes > 0) { /* fewer threads than were asked for: their room holds fewer rows than theirs are */
         parallel_share(s->lines.numel, 1, &from, &to);
-        (s->columns_kind > COLUMNS_LOG_SOFTMAX ? backward_lines : forward_long_lines)(s, from, to, work);
+        (s->columns_kind > COLUMNS_LOG_SOFTMAX ? softmax_back_lines : forward_long_lines)(s, from, to, work);
     } else {
         parallel_share(s->units, 1, &from, &to);
         s->run_units(s, from, to, work);
@@ -478,12 +381,12 @@ static void choose_way(softmax *s, bool backward) {
     s->units = s->lines.numel;
     if (has_short_lines(s, backward ? OPERANDS : Y + 1)) {
         s->work_bytes = (backward ? 3 : 2) * ROW_BLOCK * size;
-        s->run_units = backward ? backward_short_lines : forward_short_lines;
+        s->run_units = backward ? softmax_back_short_lines : forward_short_lines;
         return;
     }
     bool fits = s->n * size <= LINE_BYTES;
     s->work_bytes = backward ? 3 * ROW_BLOCK * size : fits ? s->n * size : ROW_BLOCK * size;
-    s->run_units = backward ? backward_lines : fits ? forward_lines : forward_long_lines;
+    s->run_units = backward ? softmax_back_lines : fits ? forward_lines : forward_long_lines;
 }
 
 static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands, int64_t dim, error *err) {
@@ -510,9 +413,9 @@ static status prepare(kernel_plan *plan, tensor *const *operands, int n_operands
     const double results = (double)tensor_bytes(operands[Y]);
     s->past = lies_across(s) ? results >= STREAM_MIDDLING_BYTES : streams_norm(results, bytes);
     const bool backward = n_operands == OPERANDS;
-    if (backward && are_half_lines(s)) {
+    if (backward && softmax_are_half_lines(s)) {
         s->units = s->lines.numel;
-        s->run_units = backward_half_lines;
+        s->run_units = softmax_back_half_lines;
     }
     const bool is_kept = !backward && are_best_kept(s);
     const bool is_short_past = !is_kept && !backward && choose_short_past(s);

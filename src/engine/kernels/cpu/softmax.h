@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax and its logarithm: one plan, run by softmax.c, lines of one type and results that no cache holds by softmax_stream.c, or
-   across memory by softmax_columns.c. */
+/* Softmax and its logarithm: one plan, run by softmax.c, gradients of lines by softmax_back.c, lines of one type and results that no cache
+   holds by softmax_stream.c, or across memory by softmax_columns.c. */
 #ifndef ENGINE_KERNELS_CPU_SOFTMAX_H
 #define ENGINE_KERNELS_CPU_SOFTMAX_H
 
@@ -38,6 +38,16 @@ struct softmax {
     char *found;
     int64_t found_bytes; /* > 0: threads share all units, and leave so much of each for the others (softmax_columns.c) */
 };
+
+/* n elements of operand k's line at `at`, from `first` on: where they lie, or in the buffer in the computing type. */
+static inline const void *softmax_fetch(const softmax *s, int k, void *buffer, const char *at, int64_t first, int64_t n) {
+    return row_fetch(s->l, buffer, at + first * s->stride[k], s->type[k], s->stride[k], n);
+}
+
+/* The gradient of lines (softmax_back.c): of any, of short ones one behind the other in all three operands, and of halves that are better
+   widened in registers, whose lines softmax_are_half_lines. A thread's work: three times ROW_BLOCK numbers, or none for halves. */
+softmax_run_fn softmax_back_lines, softmax_back_short_lines, softmax_back_half_lines;
+bool softmax_are_half_lines(const softmax *s);
 
 /* Sets the way to run a call whose lines are taken in turns, its units and a thread's work_bytes. False, with nothing settled, when
    there is no such way for its layout. */
