@@ -197,18 +197,24 @@ VECTOR_INLINE void turn_round(void *into, int64_t into_stride, const void *of, i
         }
         return;
     }
-    if (HAS_NARROW_TURNS && edge <= 16 && n_across >= edge && 2 * n_lanes >= edge) { /* of a number that is known, copies are a move each */
-        if (edge == 16) {
-            turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 16);
-        } else {
-            turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 8);
-        }
-        return;
-    }
     for (int64_t l = 0; l < n_lanes; l++) {
         for (int64_t v = 0; v < n_across; v++) {
             memcpy(to + (v * into_stride + l) * size_bytes, from + (l * stride + v) * size_bytes, size_bytes);
         }
+    }
+}
+
+/* The same where a whole square may lie across and lanes may be few. */
+VECTOR_INLINE void turn_round_few(void *into, int64_t into_stride, const void *of, int64_t stride, int64_t n_across, int64_t n_lanes,
+                                  int64_t size_bytes) {
+    const int64_t edge = turn_edge(n_across, n_lanes, size_bytes);
+    const _Bool is_narrow = HAS_NARROW_TURNS && edge <= 16 && n_across >= edge && n_lanes < edge && 2 * n_lanes >= edge;
+    if (is_narrow && edge == 16) { /* of a number that is known, copies are a move each */
+        turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 16);
+    } else if (is_narrow) {
+        turn_narrow(into, into_stride, of, stride, n_across, n_lanes, size_bytes, 8);
+    } else {
+        turn_round(into, into_stride, of, stride, n_across, n_lanes, size_bytes);
     }
 }
 

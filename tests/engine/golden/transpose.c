@@ -11,7 +11,7 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
         const int64_t n_lanes = 300 - first_lane < 128 ? 300 - first_lane : 128;
         {
             const int64_t v2 = 0, v0 = first_lane;
-            turn_round(b1 + v0 + 9600 * v1 + 300 * v2, 300, b0 + 500 * v0 + 32 * v1 + v2, 500, 32 * (v1 + 1) <= 500 ? 32 : 20, n_lanes, 4);
+            turn_round_few(b1 + v0 + 9600 * v1 + 300 * v2, 300, b0 + 500 * v0 + 32 * v1 + v2, 500, 32 * (v1 + 1) <= 500 ? 32 : 20, n_lanes, 4);
         }
     }
     return 1;

@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What turns the tile of load e round: lanes that may be fewer than a square has are worth one where it is whole across. */
+static const char *turns_by(const kernel *k, const expr *e) {
+    enum { EDGE = 16, EDGE_8 = 8 /* of 8 bytes */ };
+    const loop_variable *across = &k->variables[k->loops[0]], *vector = &k->variables[k->vector];
+    const bool is_whole = across->tile >= EDGE || (across->tile >= EDGE_8 && dtype_size(e->dtype) == 8);
+    const bool may_be_few = e->guard >= 0 || k->lanes < EDGE || vector->size % k->lanes != 0;
+    return is_whole && may_be_few ? "turn_round_few" : "turn_round";
+}
+
 /* Whether a condition holds for lanes that lie side by side, wherever the tile's variable is. */
 static bool holds_side_by_side(const emitter *m, int i, int across) {
     const expr *e = &m->k->exprs[i];
@@ -148,13 +157,14 @@ bool emit_turned_over(emitter *m) {
         find_lanes(m, i, n_lanes);
         fill_beside(m, text_get(&to), (long long)to_stride, n_across, n_lanes);
         emit_line(m, "if (lanes_from < lanes_to) {");
-        emit_line(m, "    turn_round(b%d + %s + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);", r->buffer,
+        emit_line(m, "    %s(b%d + %s + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);",
+                  turns_by(k, e), r->buffer,
                   text_get(&to), (long long)to_stride, e->buffer, text_get(&from), (long long)stride, (long long)stride, n_across,
                   (int)dtype_size(e->dtype));
         emit_line(m, "}");
     } else {
-        emit_line(m, "turn_round(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d);", r->buffer, text_get(&to), (long long)to_stride, e->buffer,
-                  text_get(&from), (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
+        emit_line(m, "%s(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d);", turns_by(k, e), r->buffer, text_get(&to),
+                  (long long)to_stride, e->buffer, text_get(&from), (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
     }
     m->depth--;
     emit_line(m, "}");
@@ -195,12 +205,13 @@ void emit_turned(emitter *m) {
             find_lanes(m, i, n_lanes);
             emit_line(m, "__builtin_memset(turned%d, 0, lanes_from > 0 || lanes_to < %s ? sizeof turned%d : 0);", i, n_lanes, i);
             emit_line(m, "if (lanes_from < lanes_to) {");
-            emit_line(m, "    turn_round(turned%d[0] + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);", i,
+            emit_line(m, "    %s(turned%d[0] + lanes_from, %lld, b%d + %s + %lld * lanes_from, %lld, %s, lanes_to - lanes_from, %d);",
+                      turns_by(k, e), i,
                       (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, (long long)stride, n_across,
                       (int)dtype_size(e->dtype));
             emit_line(m, "}");
         } else {
-            emit_line(m, "turn_%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "lines" : "round", i,
+            emit_line(m, "%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines" : turns_by(k, e), i,
                       (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
                       (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far ? ", 1024" : ", 128");
         }
