@@ -72,6 +72,11 @@ static void what_is_around_them(void **state) {
         "%%x = input(T([96, 80], %s, stride=(1, 96)))\n%%y = triu(%%x, -2)\nreturn %%y\n",
         "%%x = input(T([2, 96, 80], %s))\n%%y = triu(%%x)\n%%z = _softmax(%%y, -1, False)\nreturn %%z\n",
         "%%x = input(T([2, 96, 80], %s))\n%%y = triu(%%x)\n%%z = tril(%%x)\n%%s = sub.Tensor(%%y, %%z)\nreturn %%s, %%y\n",
+        /* rows that indices choose, padded: beyond the edge there is no index to look at */
+        "%%x = input(T([33, 40], %s))\n%%y = triu(%%x, 1)\n%%i = input(T([17], i64), low=0, high=33)\n%%s = index_select(%%y, -2, %%i)\n"
+        "%%z = constant_pad_nd(%%s, [0, 0, 1, -1], 0)\nreturn %%z\n",
+        "%%x = input(T([33, 80], %s))\n%%y = tril(%%x, 20)\n%%i = input(T([9], i64), low=0, high=33)\n%%s = index_select(%%y, 0, %%i)\n"
+        "%%z = constant_pad_nd(%%s, [2, 3, 2, 1], 1.5)\nreturn %%z\n",
     };
     for (size_t t = 0; t < 2; t++) {
         for (size_t f = 0; f < countof(forms); f++) {

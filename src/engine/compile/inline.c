@@ -227,38 +227,65 @@ static int with_questions(compiler *c, kernel *k, int source, const index_sum *i
     return otherwise >= 0 ? expr_append(c, k, &e, (val){as->value}, as->coordinates, as->n_coordinates) : -1;
 }
 
+static bool reads_data(index_sum a) {
+    for (int i = 0; i < a.n; i++) {
+        const index_atom *atom = a.terms[i].atom;
+        if (atom->kind == ATOM_DATA || (atom->kind != ATOM_VARIABLE && reads_data(atom->of))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A condition of those of a view's bounds whose places are read from data, or of the others: *within; -1 where they always hold. False:
+   memory is out. */
+static bool find_within(compiler *c, kernel *k, const dag_node *n, const index_sum *at, bool of_data, int guard, int *within) {
+    const view_map *map = &n->view;
+    view_bound *bounds = arena_make(c->memory, (size_t)map->n_bounds, sizeof *bounds);
+    int kept = 0;
+    *within = -1;
+    if (bounds == NULL) {
+        c->failed = true;
+        return false;
+    }
+    for (int i = 0; i < map->n_bounds; i++) {
+        int64_t low, high;
+        view_bound b = map->bounds[i];
+        b.at = index_replace(&c->g.indices, map->bounds[i].at, n->ndim, at);
+        if (reads_data(b.at) != of_data) {
+            continue;
+        }
+        if (!expr_make_data(c, k, b.at, guard)) {
+            return false;
+        }
+        index_range(b.at, &low, &high);
+        if (high < b.low || low > b.high) { /* nowhere, wherever the others hold: nothing is read for them */
+            bounds[0] = (view_bound){.at = index_constant(0), .low = 1, .high = 0};
+            kept = 1;
+            break;
+        }
+        bounds[kept] = b;
+        kept += low < b.low || high > b.high;
+    }
+    expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = guard};
+    *within = kept > 0 ? expr_append(c, k, &e, (val){-1}, NULL, 0) : -1;
+    return kept == 0 || *within >= 0;
+}
+
 static int view(compiler *c, kernel *k, val v, const dag_node *n, const index_sum *at, int guard) {
     const view_map *map = &n->view;
     index_sum *inner = arena_make(c->memory, (size_t)map->n_at, sizeof *inner);
-    view_bound *bounds = arena_make(c->memory, (size_t)map->n_bounds, sizeof *bounds);
-    if (inner == NULL || bounds == NULL) {
+    int within = -1, also = -1;
+    if (inner == NULL) {
         c->failed = true;
         return -1;
     }
-    int within = -1;
-    if (map->n_bounds > 0) {
-        int kept = 0;
-        for (int i = 0; i < map->n_bounds; i++) {
-            bounds[kept] = map->bounds[i];
-            bounds[kept].at = index_replace(&c->g.indices, map->bounds[i].at, n->ndim, at);
-            int64_t low, high;
-            index_range(bounds[kept].at, &low, &high);
-            if (!expr_make_data(c, k, bounds[kept].at, guard)) {
-                return -1;
-            }
-            if (high < bounds[kept].low || low > bounds[kept].high) { /* nowhere, wherever the others hold: nothing is read for them */
-                bounds[0] = (view_bound){.at = index_constant(0), .low = 1, .high = 0};
-                kept = 1;
-                break;
-            }
-            kept += low < bounds[kept].low || high > bounds[kept].high;
-        }
-        expr e = {.kind = EXPR_WITHIN, .dtype = ASSAY_B8, .n_bounds = kept, .bounds = bounds, .guard = guard};
-        within = kept > 0 ? expr_append(c, k, &e, (val){-1}, NULL, 0) : -1;
-        if (kept > 0 && within < 0) {
-            return -1;
-        }
+    /* What a bound's place is read from may itself lie within others only: rows of a triangle that indices choose, padded. */
+    if (map->n_bounds > 0 && (!find_within(c, k, n, at, false, guard, &within) ||
+                              !find_within(c, k, n, at, true, both(c, k, guard, within), &also))) {
+        return -1;
     }
+    within = both(c, k, within, also);
     int inside = both(c, k, guard, within);
     for (int i = 0; i < map->n_at; i++) {
         inner[i] = index_replace(&c->g.indices, map->at[i], n->ndim, at);

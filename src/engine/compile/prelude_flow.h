@@ -64,13 +64,16 @@ VECTOR_INLINE void stream_edge(void *to, const void *edge, int64_t bytes, _Bool 
     }
 }
 
+/* Of so many bytes, those of whole lines: gcc 12 does not know, without optimisation, that there are not fewer than none. */
+#define WHOLE_LINES(bytes) ((bytes) & 0x7fffffffffffffc0)
+
 /* A row's last bytes, which begin with a line: what makes no line of its own is left in `edge`, or, alone, stored as it is. Behind them is
    room for a line. */
 VECTOR_INLINE void stream_to_edge(void *to, const void *made, int64_t bytes, void *edge, _Bool alone) {
-    const int64_t whole = bytes & -64;
+    const int64_t whole = WHOLE_LINES(bytes);
     stream_lines(to, made, whole);
     if (alone) {
-        memcpy((char *)to + whole, (const char *)made + whole, bytes - whole);
+        memcpy((char *)to + whole, (const char *)made + whole, bytes & 63);
     } else {
         memcpy(edge, (const char *)made + whole, 64);
     }
@@ -78,7 +81,7 @@ VECTOR_INLINE void stream_to_edge(void *to, const void *made, int64_t bytes, voi
 
 /* The same of rows that others lie between. */
 VECTOR_INLINE void stream_rest(void *to, const void *made, int64_t bytes) {
-    const int64_t whole = bytes & -64;
+    const int64_t whole = WHOLE_LINES(bytes);
     stream_lines(to, made, whole);
-    memcpy((char *)to + whole, (const char *)made + whole, bytes - whole);
+    memcpy((char *)to + whole, (const char *)made + whole, bytes & 63);
 }
