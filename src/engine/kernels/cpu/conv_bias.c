@@ -38,8 +38,8 @@ static int64_t position_at(const tensor *t, int64_t r, int last) {
     return at + r * t->strides[0];
 }
 
-/* Adds the channels' numbers to out: position after position where those of all channels lie
-   together, else row after row of each. */
+/* Position after position where those of all channels lie together, which threads share, else row after row of each channel: these are
+   shared. */
 void conv_add_bias(const tensor *out, char *data, const tensor *bias) {
     enum { BLOCK = 256 };
     const int64_t size = (int64_t)dtype_size(out->dtype), bias_size = (int64_t)dtype_size(bias->dtype), channels = out->sizes[1];
@@ -54,14 +54,15 @@ void conv_add_bias(const tensor *out, char *data, const tensor *bias) {
     {
         parallel_enter(watch);
         int64_t from, to;
-        parallel_share(rows, 1, &from, &to);
-        for (int64_t c = 0; c < channels; c += BLOCK) {
+        parallel_share(together ? rows : channels, 1, &from, &to);
+        const int64_t first_row = together ? from : 0, last_row = together ? to : rows, last_channel = together ? channels : to;
+        for (int64_t c = together ? 0 : from; c < last_channel; c += BLOCK) {
             double values[BLOCK];
-            const int64_t n = channels - c < BLOCK ? channels - c : BLOCK;
+            const int64_t n = last_channel - c < BLOCK ? last_channel - c : BLOCK;
             for (int64_t i = 0; i < n; i++) {
                 values[i] = element_load(bias->dtype, tensor_data(bias) + (c + i) * bias->strides[0] * bias_size);
             }
-            for (int64_t r = from; r < to; r++) {
+            for (int64_t r = first_row; r < last_row; r++) {
                 char *at = data + (position_at(out, r, last - !together) + c * out->strides[1]) * size;
                 if (together) {
                     add_values(out->dtype, at, 1, values, 1, n);
