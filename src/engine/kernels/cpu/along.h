@@ -28,7 +28,6 @@ typedef struct along {
     bool lines_stream;        /* the same of short lines */
     int threads;
     bool by_keys;  /* topk.h serves the type; of i64, lines whose numbers lie close together */
-    bool in_any_order;
     int64_t least; /* of a smaller integer type: what keys count from */
     void *work;   /* topk: entries for each thread */
     size_t work_bytes;

@@ -110,7 +110,7 @@ static bool find_least(const along *a, const char *x, void *buffer, int64_t *lea
 /* Lines by keys of 32 bits. */
 static void topk_quick_line(const along *a, const char *x, char *values, char *places, topk_entry *room, void *buffer, int64_t least) {
     int32_t keys[ROW_BLOCK];
-    topk_line line = {.room = room, .n = a->n, .k = a->k, .in_any_order = a->in_any_order};
+    topk_line line = {.room = room, .n = a->n, .k = a->k};
     for (int64_t i = 0; i < a->n; i += ROW_BLOCK) {
         int64_t n = a->n - i < ROW_BLOCK ? a->n - i : ROW_BLOCK;
         keys_of_block(a, keys, row_fetch(a->l, buffer, x + i * a->in_stride, a->in, a->in_stride, n), n, least);
@@ -194,7 +194,6 @@ static status prepare_topk(kernel_plan *plan, error *err) {
     a->l = row_loops_for(a->in);
     a->k = call_int(plan->call, 1);
     a->largest = call_bool(plan->call, 3);
-    a->in_any_order = !call_bool(plan->call, 4);
     a->by_keys = a->l->type != ASSAY_F64 && a->n < UINT32_MAX;
     a->least = a->in == ASSAY_I8 ? INT8_MIN : a->in == ASSAY_I16 ? INT16_MIN : a->in == ASSAY_I32 ? INT32_MIN : 0;
     size_t keyed = a->by_keys ? (size_t)topk_room(a->n, a->k) * sizeof(topk_entry) : 0;

@@ -180,5 +180,5 @@ const topk_entry *topk_take(topk_line *l) {
         return chosen;
     }
     select_largest(l->room, l->held, l->k, chosen);
-    return l->in_any_order ? chosen : sort_falling(chosen, chosen + l->k, l->k);
+    return sort_falling(chosen, chosen + l->k, l->k);
 }

@@ -9,11 +9,10 @@
 /* A key in the upper half and the place's complement in the lower: the larger, the earlier in the answer. */
 typedef uint64_t topk_entry;
 
-/* A line that is gone through. Set room, n, k (of 1 to n) and whether any order will do; the rest begins as 0. */
+/* A line that is gone through. Set room, n and k (of 1 to n); the rest begins as 0. */
 typedef struct topk_line {
     topk_entry *room; /* topk_room(n, k) of them */
     int64_t n, k;
-    bool in_any_order;
     int64_t held;     /* entries */
     bool has_low;     /* k of them are above all that went by: from now on only keys above `low` count, an equal one comes too late */
     int32_t low;
@@ -34,7 +33,7 @@ bool topk_goes_together(int64_t n, int64_t k);
 /* The k largest of each of so many lines, in order, k entries a line. keys: TOPK_LINE of each, of which n count; the others change. */
 void topk_together(topk_entry *entries, int32_t *keys, int64_t lines, int64_t n, int64_t k);
 
-/* When all n are added: the places of the k largest, in order unless any will do, equal ones by place; within room. */
+/* When all n are added: the places of the k largest, in order, equal ones by place; within room. */
 const topk_entry *topk_take(topk_line *line);
 
 static inline int64_t topk_place(topk_entry e) {

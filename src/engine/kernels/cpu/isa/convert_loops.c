@@ -156,38 +156,20 @@ static void f16_of_i64(void *dst, const void *src, int64_t n) {
 /* --- truths: by the bits, as wide as they are
  * ------------------------------------------------------------------------------------------ */
 
-static void truths_of_8(void *dst, const void *src, int64_t n) {
-    uint8_t *to = dst;
-    const uint8_t *from = src;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] != 0;
+/* kept: the bits that say something of a number; a half's sign does not. */
+#define TRUTHS(name, type, kept)                                                                                                 \
+    static void name(void *dst, const void *src, int64_t n) {                                                                    \
+        uint8_t *to = dst;                                                                                                       \
+        const type *from = src;                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                                        \
+            to[i] = (from[i] & (kept)) != 0;                                                                                     \
+        }                                                                                                                        \
     }
-}
 
-static void truths_of_16(void *dst, const void *src, int64_t n) {
-    uint8_t *to = dst;
-    const uint16_t *from = src;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] != 0;
-    }
-}
-
-static void truths_of_32(void *dst, const void *src, int64_t n) {
-    uint8_t *to = dst;
-    const uint32_t *from = src;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] != 0;
-    }
-}
-
-/* The sign says nothing of a number. */
-static void truths_of_halves(void *dst, const void *src, int64_t n) {
-    uint8_t *to = dst;
-    const uint16_t *from = src;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = (from[i] & 0x7fff) != 0;
-    }
-}
+TRUTHS(truths_of_8, uint8_t, UINT8_MAX)
+TRUTHS(truths_of_16, uint16_t, UINT16_MAX)
+TRUTHS(truths_of_32, uint32_t, UINT32_MAX)
+TRUTHS(truths_of_halves, uint16_t, 0x7fff)
 
 const convert_loops ISA_SYMBOL(convert_loops) = {
     .to_b8 = {[ASSAY_F16] = truths_of_halves,
