@@ -155,6 +155,10 @@ static void test_sums_of_short_lines(void **state) {
         check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, streamed[t], 2, (int64_t[]){lines, 13}, NULL)), arg_int(1)}, 2);
         kit_reset(k);
     }
+    const int64_t down[] = {(33 << 20) / 96 / 8, 96}; /* into 8 bytes each, from 4 */
+    check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, ASSAY_I32, 2, down, NULL)), arg_int(0)}, 2);
+    check(k, "cumsum", (arg[]){arg_tensor(kit_tensor(k, ASSAY_F32, 2, down, NULL)), arg_int(0), arg_dtype(ASSAY_F64)}, 3);
+    kit_reset(k);
 }
 
 /* Rows of bytes and of i32 of every length about a register, and longer than sums of 16 bits hold, apart and one behind the other; each number

@@ -103,10 +103,23 @@ bool emit_scan_narrows(const root *r) {
     return r->kind == ROOT_SCAN && r->dtype == ASSAY_F32 && dialect_narrow(r->store_dtype, PAIRS_NONE) != NULL;
 }
 
-/* Running sums down rows of lanes, each of which may go past the caches when it is made. */
+bool emit_scans_held(const emitter *m) {
+    const kernel *k = m->k;
+    const root *r = k->n_roots == 1 ? &k->roots[0] : NULL;
+    bool sums = r != NULL && r->kind == ROOT_SCAN && r->how == RED_SUM && r->dtype == ASSAY_F32 && k->scan_parts == 0;
+    if (!sums || !m->c->options->few_stores || !m->rows || k->n_phases != 1 || k->n_loops == 0 || k->beside != 0) {
+        return false;
+    }
+    const loop_variable *vector = &k->variables[k->vector];
+    return k->lanes % EMIT_BLOCK_LANES == 0 && vector->size % k->lanes == 0 && vector->tile == 0 &&
+           k->variables[k->loops[k->n_loops - 1]].tile == 0;
+}
+
+/* Running sums down rows of lanes, each of which may go past the caches when it is made; where stores take long, only what stays in registers
+   from row to row does. */
 bool emit_scans_past(const emitter *m, const root *r) {
     return r->kind == ROOT_SCAN && m->rows && m->k->scan_parts == 0 && (r->store_dtype == r->dtype || emit_scan_narrows(r)) &&
-           !m->c->options->few_stores;
+           (!m->c->options->few_stores || emit_scans_held(m));
 }
 
 bool emit_is_streamed(const emitter *m, const root *r) {

@@ -262,7 +262,7 @@ static void choose_one_reading(emitter *m) {
         choose_pass_groups(m);
         return;
     }
-    if (m->rows && k->n_phases == 1 && k->n_loops > 0 && k->lanes >= WIDE_PASS_LANES) {
+    if (m->rows && k->n_phases == 1 && k->n_loops > 0 && (k->lanes >= WIDE_PASS_LANES || emit_scans_held(m))) {
         choose_pass_groups(m);
         return;
     }

@@ -15,6 +15,9 @@ bool emit_is_held(const emitter *m, int i) {
     const kernel *k = m->k;
     const root *r = &k->roots[i];
     bool is_known = r->how == RED_SUM || (r->how == RED_MAX && i == m->guessed && r->buffer < 0); /* the largest of what is no NaN */
+    if (r->kind == ROOT_SCAN) {
+        return m->by_groups && emit_scans_held(m) && emit_is_streamed(m, r);
+    }
     if (!m->spares_stores || r->kind != ROOT_REDUCE || r->dtype != ASSAY_F32 || !is_known || m->twins || k->beside != 0 ||
         k->vector < 0 || k->variables[k->vector].tile != 0) {
         return false;
@@ -25,9 +28,9 @@ bool emit_is_held(const emitter *m, int i) {
 }
 
 /* Whether a group's rows are taken in by themselves: sums round less the fewer are added to them, and lanes that make no block are taken in
-   apart. */
+   apart. Running sums go on from those before. */
 static bool adds_groups(const emitter *m) {
-    return m->flow == FLOW_NONE || m->k->variables[m->k->vector].size % m->k->lanes != 0;
+    return !emit_scans_held(m) && (m->flow == FLOW_NONE || m->k->variables[m->k->vector].size % m->k->lanes != 0);
 }
 
 bool emit_goes_past_held(const emitter *m, bool is_block) {
@@ -58,6 +61,9 @@ void emit_close_held(emitter *m, int phase) {
         if (is_of(m, i, phase)) {
             emit_line(m, "%s(&held%d, taken%d, %d);", m->k->roots[i].how == RED_SUM ? "add_held_f32" : "take_larger_held_f32", i, i,
                       emit_block_lanes(m));
+            if (m->k->roots[i].kind == ROOT_SCAN) {
+                emit_line(m, "held_to_f32(made%d, &held%d, %d);", i, i, emit_block_lanes(m));
+            }
         }
     }
 }

@@ -434,8 +434,8 @@ void emit_root(emitter *m, int i) {
     } else if ((r->kind == ROOT_REDUCE && emit_place_of(m, i) < 0) || (r->kind == ROOT_SCAN && (!m->staged[i] || emit_scans_past(m, r)))) {
         emit_take(m, r, a, text_get(&value));
     }
-    if (m->before) {
-        /* nothing is stored */
+    if (m->before || (r->kind == ROOT_SCAN && emit_is_held(m, i))) {
+        /* nothing is stored, or when it is taken in */
     } else if (m->staged[i] && emit_scans_past(m, r)) {
         emit_line(m, "made%d[%s] = %s;", i, emit_block_lane(m), a);
     } else if (m->staged[i]) {

@@ -304,8 +304,9 @@ typedef struct row_loops {
     void (*scan)(void *to, const void *x, row_wide *total, int64_t n, bool past);
     void (*scan_lines)(void *to, const void *x, int64_t n, int64_t lines); /* of lines of n that lie one behind the other; to may be x */
     void (*scan_columns)(void *to, const void *x, row_wide *totals, int64_t n); /* one row of n lines side by side */
-    /* SCAN_ROWS such rows, strides in elements. far: rows that are read later on, asked for meanwhile; NULL: none. */
-    void (*scan_four_rows)(void *to, int64_t to_stride, const void *x, int64_t x_stride, row_wide *totals, int64_t n, const void *far);
+    /* SCAN_ROWS such rows, strides in elements. far: rows that are read later on, asked for meanwhile; NULL: none. past: as in scan; each
+       row of to begins a line. */
+    void (*scan_four_rows)(void *to, int64_t to_stride, const void *x, int64_t x_stride, row_wide *totals, int64_t n, const void *far, bool past);
 
     /* Float and double only from here. */
     /* to[i] = sums[i] / divisor, or the root of that. */

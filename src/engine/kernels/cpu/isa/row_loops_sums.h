@@ -310,19 +310,33 @@ static inline __attribute__((always_inline)) void scan_rows_part(value *y, int64
     }
 }
 
-/* Between four rows the sums stay in registers. */
-static void scan_four_rows(void *to, int64_t to_stride, const void *rows, int64_t row_stride, row_wide *totals, int64_t n, const void *far) {
-    value *y = to;
-    const value *x = rows;
+/* Between four rows the sums stay in registers. past: a constant. */
+static inline __attribute__((always_inline)) void scan_four_as(value *y, int64_t y_stride, const value *x, int64_t x_stride,
+                                                               row_wide *totals, int64_t n, const void *far, bool past) {
+    enum { LINE = STREAM_LINE / sizeof(value) };
+    value made[SCAN_ROWS * LINE];
+    const int64_t step = past ? LINE : PACK;
     int64_t i = 0;
-    for (; i + PACK <= n; i += PACK) {
+    for (; i + step <= n; i += step) {
         for (int64_t r = 0; far != NULL && r < SCAN_ROWS; r++) {
-            __builtin_prefetch((const char *)((uintptr_t)far + (uintptr_t)(r * row_stride + i) * sizeof *x), 0, 2); /* it may lie outside */
+            __builtin_prefetch((const char *)((uintptr_t)far + (uintptr_t)(r * x_stride + i) * sizeof *x), 0, 2); /* it may lie outside */
         }
-        scan_rows_part(y + i, to_stride, x + i, row_stride, totals + i, PACK);
+        scan_rows_part(past ? made : y + i, past ? LINE : y_stride, x + i, x_stride, totals + i, step);
+        for (int64_t r = 0; past && r < SCAN_ROWS; r++) {
+            stream_lines(y + r * y_stride + i, made + r * LINE, sizeof made / SCAN_ROWS);
+        }
     }
     if (i < n) {
-        scan_rows_part(y + i, to_stride, x + i, row_stride, totals + i, n - i);
+        scan_rows_part(y + i, y_stride, x + i, x_stride, totals + i, n - i);
+    }
+}
+
+static void scan_four_rows(void *to, int64_t to_stride, const void *rows, int64_t row_stride, row_wide *totals, int64_t n, const void *far,
+                           bool past) {
+    if (past) {
+        scan_four_as(to, to_stride, rows, row_stride, totals, n, far, true);
+    } else {
+        scan_four_as(to, to_stride, rows, row_stride, totals, n, far, false);
     }
 }
 
