@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where equal values, or no order asked for, leave topk more than one right answer: any of those passes, and nothing else. */
+/* Where equal values, or no order asked for, leave topk more than one right answer: any of those passes, and nothing else. In a graph what
+   follows from the one that was taken does. */
 #include "engine/call_kit.h"
+
+#include "engine/graph/exact.h"
+#include "engine/graph/graph_text.h"
 
 #include <math.h>
 
@@ -67,11 +71,100 @@ static void test_in_any_order(void **state) {
     }
 }
 
+/* --- in graphs ------------------------------------------------------------------------------------------------------------- */
+
+static void set_output(tensor *t, const tensor *form, const double *values) {
+    assert_int_equal(tensor_init_strided(t, form->dtype, form->ndim, form->sizes, form->strides, NULL), ASSAY_OK);
+    assert_int_equal(tensor_allocate(t, &device_cpu, NULL), ASSAY_OK);
+    fill_from(t, values);
+}
+
+/* Whether a backend's results of a program over %x, with %i the places (seen: returned) and %v the values, agree with those that follow them. */
+static bool agrees(kit *k, const char *program, dtype t, const double *self, const answer *a, const double *third, bool seen) {
+    arena memory = {0};
+    graph g;
+    exact expected;
+    tensor taken[3];
+    text source = {0};
+    const bind_options options = {.dtype = DTYPE_AS_RECORDED};
+    double places[K];
+    text_addf(&source, "graph g\n%%x = input(T([%d], %s))\n%sreturn %%v, %%w%s\n", LINE, assay_dtype_name(t), program, seen ? ", %i" : "");
+    assert_int_equal(graph_read(&memory, k->table, text_get(&source), strlen(text_get(&source)), &options, &g, NULL), ASSAY_OK);
+    assert_int_equal(graph_allocate(&g, &device_cpu, NULL), ASSAY_OK);
+    assert_true(graph_is_open(&g));
+    fill_from(g.inputs[0].value, self);
+    for (int i = 0; i < K; i++) {
+        places[i] = (double)a->places[i];
+    }
+    set_output(&taken[0], g.outputs[0], a->values);
+    set_output(&taken[1], g.outputs[1], third);
+    if (seen) {
+        set_output(&taken[2], g.outputs[2], places);
+    }
+    assert_int_equal(exact_make(&memory, &g, taken, 1, &expected, NULL), ASSAY_OK);
+    bool all = true;
+    for (int i = 0; i < g.n_outputs; i++) {
+        agreement found;
+        exact_compare(&expected, i, &taken[i], &found);
+        all &= found.agrees;
+        tensor_clear(&taken[i]);
+    }
+    text_clear(&source);
+    graph_clear(&g);
+    arena_clear(&memory);
+    return all;
+}
+
+static void test_choices_are_followed(void **state) {
+    static const double self[LINE] = {5, 9, 5, 1, 9, 0};
+    static const char sorted[] = "%v, %i = topk(%x, 3, 0)\n%w = mul.Tensor(%i, 2)\n";
+    static const char in_any_order[] = "%v, %i = topk(%x, 3, 0, True, False)\n%w = mul.Tensor(%i, 2)\n";
+    static const answer others = {{9, 9, 5}, {4, 1, 2}, true}, turned = {{5, 9, 9}, {2, 4, 1}, true};
+    static const answer twice = {{9, 9, 5}, {1, 1, 0}, false}, wrong = {{9, 9, 5}, {1, 4, 3}, false}, nowhere = {{9, 9, 5}, {1, 4, 17}, false};
+    static const dtype types[] = {ASSAY_U8, ASSAY_F32};
+    for (size_t i = 0; i < countof(types); i++) {
+        assert_true(agrees(*state, sorted, types[i], self, &others, (double[]){8, 2, 4}, true));
+        assert_false(agrees(*state, sorted, types[i], self, &others, (double[]){8, 2, 0}, true)); /* what follows does not */
+        assert_false(agrees(*state, sorted, types[i], self, &turned, (double[]){4, 8, 2}, true));
+        assert_true(agrees(*state, in_any_order, types[i], self, &turned, (double[]){4, 8, 2}, true));
+        assert_false(agrees(*state, sorted, types[i], self, &twice, (double[]){2, 2, 0}, true));
+        assert_false(agrees(*state, sorted, types[i], self, &wrong, (double[]){2, 8, 6}, true));
+        assert_false(agrees(*state, sorted, types[i], self, &nowhere, (double[]){2, 8, 34}, true));
+    }
+}
+
+/* Without the places the order of the values is followed, where none was asked for. */
+static void test_values_are_followed(void **state) {
+    static const double self[LINE] = {5, 8, 4, 1, 9, 0};
+    static const char sorted[] = "%v, %i = topk(%x, 3, 0)\n%w = mul.Tensor(%v, 2)\n";
+    static const char in_any_order[] = "%v, %i = topk(%x, 3, 0, True, False)\n%w = mul.Tensor(%v, 2)\n";
+    static const answer turned = {{5, 9, 8}, {0}, true}, wrong = {{4, 9, 8}, {0}, false};
+    assert_true(agrees(*state, in_any_order, ASSAY_F32, self, &turned, (double[]){10, 18, 16}, false));
+    assert_false(agrees(*state, sorted, ASSAY_F32, self, &turned, (double[]){10, 18, 16}, false));
+    assert_false(agrees(*state, in_any_order, ASSAY_F32, self, &turned, (double[]){18, 16, 10}, false));
+    assert_false(agrees(*state, in_any_order, ASSAY_F32, self, &wrong, (double[]){8, 18, 16}, false));
+}
+
+/* What rounding before the call may take for each other: 9 and its neighbour in f32, of computed values; not of inputs. */
+static void test_near_values_are_followed(void **state) {
+    static const double self[LINE] = {5, 9, 4, 1, 9.00001, 0}, apart[LINE] = {5, 9, 4, 1, 9.1, 0};
+    static const char computed[] = "%y = mul.Tensor(%x, 1.0)\n%v, %i = topk(%y, 3, 0)\n%w = mul.Tensor(%i, 2)\n";
+    static const char given[] = "%v, %i = topk(%x, 3, 0)\n%w = mul.Tensor(%i, 2)\n";
+    static const answer turned = {{9, 9, 5}, {1, 4, 0}, true};
+    static const answer far = {{9, 9.1, 5}, {1, 4, 0}, false};
+    assert_true(agrees(*state, computed, ASSAY_F32, self, &turned, (double[]){2, 8, 0}, true));
+    assert_false(agrees(*state, given, ASSAY_F32, self, &turned, (double[]){2, 8, 0}, true));
+    assert_false(agrees(*state, computed, ASSAY_F32, apart, &far, (double[]){2, 8, 0}, true));
+}
+
 int main(void) {
     static uint64_t seed = 1;
     const struct CMUnitTest tests[] = {
         KIT_TEST(test_sorted, &seed),
         KIT_TEST(test_in_any_order, &seed),
+        KIT_TEST(test_choices_are_followed, &seed),
+        KIT_TEST(test_values_are_followed, &seed),
+        KIT_TEST(test_near_values_are_followed, &seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

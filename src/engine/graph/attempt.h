@@ -15,6 +15,7 @@ typedef struct evaluation {
     outputs **own;
     bool **known;   /* per node and output */
     bool perturbs;
+    bool turns; /* the coins are turned over */
     rng coins;
     error *err;
 } evaluation;

@@ -11,8 +11,8 @@
 #include "engine/graph/graph.h"
 #include "engine/tensor/agree.h"
 
-/* Evaluations with errors, besides the one without. */
-enum { EXACT_SAMPLES = 3 };
+/* Evaluations with errors, besides the one without; as many again several times where few elements disagree. */
+enum { EXACT_SAMPLES = 3, EXACT_MANY_SAMPLES = 27 };
 
 /* One output of a graph, in row-major order. */
 typedef struct exact_output {
@@ -27,10 +27,14 @@ typedef struct exact {
 } exact;
 
 /* Evaluates the graph on the inputs' present values; the inputs stay as they are. taken (NULL, or one tensor for each output
-   with memory and of its form): values for outputs that are not determined, so that what hangs on them is. Results lie in the
-   arena. UNSUPPORTED: an operator without a reference whose value is determined; OUT_OF_MEMORY; INTERNAL: a random operator's
+   with memory and of its form): values for outputs that are not determined, so that what hangs on them is, and choices to follow where a
+   call has more than one right answer. Results lie in the arena. UNSUPPORTED: an operator without a reference whose value is determined; OUT_OF_MEMORY; INTERNAL: a random operator's
    taken values are not possible. */
 status exact_make(arena *memory, const graph *g, const tensor *taken, uint64_t seed, exact *out, error *err);
+
+/* The same by EXACT_MANY_SAMPLES: where rounding decides between values that lie apart (a comparison, the place of the largest, a whole number)
+   a few samples may miss that it does. */
+status exact_make_well(arena *memory, const graph *g, const tensor *taken, uint64_t seed, exact *out, error *err);
 
 /* Bytes that exact_make needs at most besides the inputs', over-estimated. */
 double exact_bytes(const graph *g);

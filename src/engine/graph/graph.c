@@ -102,6 +102,15 @@ bool graph_is_random(const graph *g) {
     return false;
 }
 
+bool graph_is_open(const graph *g) {
+    bool any = false;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const op_row *row = g->nodes[i].call.op->row;
+        any |= row->open != NULL && row->open(&g->nodes[i].call) != 0;
+    }
+    return any;
+}
+
 /* --- one call --------------------------------------------------------------------------------------------------------------- */
 
 static status add_argument_input(graph *g, tensor *value, const char *name, int item, error *err) {

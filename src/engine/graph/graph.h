@@ -88,6 +88,8 @@ const char *graph_nearest_value(const graph *g, const char *name);
 
 /* Whether any value depends on a random operator. */
 bool graph_is_random(const graph *g);
+/* Whether any call has more than one right answer (op.h: open). */
+bool graph_is_open(const graph *g);
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
 

@@ -243,6 +243,83 @@ static status topk_check(const op_call *call, const outputs *actual, error *err)
     return result;
 }
 
+/* A line's results where they are followed: the reference's, in order, those of a backend, and which elements are taken. */
+typedef struct topk_followed {
+    ranked *made, *taken;
+    bool *is_taken;
+} topk_followed;
+
+/* Orders what a backend has taken as the reference is ordered; place: where among the results. False: it names a place twice, or one that there
+   is not, or another element belongs there. */
+static bool topk_order_taken(const op_call *call, const tensor *const *taken, double loose, const topk_followed *f, along a, int64_t outer,
+                             int64_t inner) {
+    const tensor *self = call_tensor(call, 0);
+    const int64_t k = call_int(call, 1), first = outer * k * a.inner + inner;
+    double largest = 0;
+    memset(f->is_taken, 0, (size_t)a.n * sizeof *f->is_taken);
+    for (int64_t i = 0; i < k; i++) {
+        double value;
+        if (taken[1] != NULL) {
+            const double place = element_at(taken[1], first + i * a.inner);
+            if (!(place >= 0 && place < (double)a.n) || f->is_taken[(int64_t)place]) {
+                return false;
+            }
+            f->is_taken[(int64_t)place] = true;
+            value = element_at(self, (outer * a.n + (int64_t)place) * a.inner + inner);
+        } else {
+            value = element_at(taken[0], first + i * a.inner);
+        }
+        f->taken[i] = (ranked){value, i};
+        largest = isfinite(f->made[i].value) ? fmax(largest, fabs(f->made[i].value)) : largest;
+    }
+    if (!call_bool(call, 4)) {
+        qsort(f->taken, (size_t)k, sizeof *f->taken, call_bool(call, 3) ? rank_descending : rank_ascending);
+    }
+    for (int64_t i = 0; taken[1] != NULL && i < k; i++) {
+        const double x = f->taken[i].value, y = f->made[i].value;
+        if (!is_same_rank(x, y) && !(fabs(x - y) <= loose * largest)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void topk_follow_line(const op_call *call, const tensor *const *taken, double loose, double *const *made, const topk_followed *f, along a,
+                             int64_t outer, int64_t inner) {
+    const int64_t k = call_int(call, 1), first = outer * k * a.inner + inner;
+    for (int64_t i = 0; i < k; i++) {
+        f->made[i] = (ranked){made[0][first + i * a.inner], (int64_t)made[1][first + i * a.inner]};
+    }
+    if (!topk_order_taken(call, taken, loose, f, a, outer, inner)) {
+        return;
+    }
+    for (int64_t i = 0; i < k; i++) {
+        const int64_t to = first + f->taken[i].place * a.inner;
+        made[0][to] = taken[1] == NULL ? f->made[i].value : f->taken[i].value;
+        made[1][to] = taken[1] == NULL ? (double)f->made[i].place : element_at(taken[1], to);
+    }
+}
+
+/* Without its places, equal elements stay the reference's, and only what is not to be sorted follows the order of the values. */
+static status topk_follow(const op_call *call, const tensor *const *taken, double loose, double *const *made, error *err) {
+    const along a = along_dim(call_tensor(call, 0), call_int(call, 2));
+    const int64_t k = call_int(call, 1), lines = a.n > 0 && k > 0 ? tensor_numel(call_tensor(call, 0)) / a.n : 0;
+    if (taken[1] == NULL && (taken[0] == NULL || call_bool(call, 4))) {
+        return ASSAY_OK;
+    }
+    topk_followed f = {.made = malloc((size_t)k * sizeof *f.made + 1),
+                       .taken = malloc((size_t)k * sizeof *f.taken + 1),
+                       .is_taken = malloc((size_t)a.n * sizeof *f.is_taken + 1)};
+    const bool has_memory = f.made != NULL && f.taken != NULL && f.is_taken != NULL;
+    for (int64_t line = 0; has_memory && line < lines; line++) {
+        topk_follow_line(call, taken, loose, made, &f, a, line / a.inner, line % a.inner);
+    }
+    free(f.made);
+    free(f.taken);
+    free(f.is_taken);
+    return has_memory ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory to follow a choice");
+}
+
 /* The i-th of the numbers of a type that fill_ranks spreads over a line, ascending. Halves have few: their bit patterns are
    counted, so that as many as there are come before any tie. */
 static double number_at_rank(dtype t, int64_t i) {
@@ -360,7 +437,8 @@ static const op_row rows[] = {
      .decompose = topk_parts,
      .reference = topk_whole,
      .open = topk_open,
-     .check_open = topk_check},
+     .check_open = topk_check,
+     .follow = topk_follow},
 };
 
 const op_rows rows_sort = {rows, countof(rows)};

@@ -107,6 +107,11 @@ typedef status op_check_fn(const op_call *call, const outputs *actual, error *er
 /* The outputs for which a call has more than one right answer: bit i for output i. */
 typedef uint32_t op_open_fn(const op_call *call);
 
+/* Lets the reference's row-major values, made[i] of output i, follow what a backend has chosen where a call is open: taken[i] is its output i,
+   NULL where nobody sees it. What it may not choose stays as the reference has it. loose: so far apart, over the largest of a choice, may two
+   values lie that rounding before the call takes for each other. OUT_OF_MEMORY. */
+typedef status op_follow_fn(const op_call *call, const tensor *const *taken, double loose, double *const *made, error *err);
+
 /* How operand types decide the type computed in and the output's. */
 typedef enum promotion {
     PROMOTE_DEFAULT,      /* common type */
@@ -164,6 +169,7 @@ struct op_row {
     op_check_fn *check;
     op_open_fn *open;        /* these outputs are not compared with the reference's: */
     op_check_fn *check_open; /* says of them whether they are right, once the others agree with it */
+    op_follow_fn *follow;    /* in a graph, where others are computed from them */
 
     op_decompose_scalar_fn *decompose_scalar;
     op_decompose_fn *decompose;
