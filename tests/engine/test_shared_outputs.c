@@ -44,10 +44,25 @@ static const shared_case cases[] = {
      "%y, %m, %r = native_layer_norm(%x, [96], %w, %b, 1e-05)\nreturn %m, %y, %r\n",
      3},
     {"%x = input(T([20, 30], bf16))\n%i = input(T([20, 30], i64), low=0.0, high=19.0)\n%g = gather(%x, 0, %i)\nreturn %g\n", 1},
+    /* an input's own memory among them, before the library's and the compiler's */
+    {"%v = input(T([7], f16))\n%s, %t = split.Tensor(%v, 4, 0)\n%a = input(T([3, 2], f16))\n%b = input(T([2, 17], f16))\n%p = mm(%a, %b)\n"
+     "%x = input(T([], f32))\n%y = relu(%x)\nreturn %t, %p, %y\n",
+     2},
+    {"%x = input(T([6, 5], f32))\n%v = select.int(%x, 0, 2)\n%y = exp(%x)\n%w = transpose.int(%x, 0, 1)\n%z = sum.default(%x)\n"
+     "return %v, %y, %w, %z\n",
+     2},
 };
 
-static void compare(const exact *expected, plan *p, const char *name, const char *graph_text, int n) {
-    for (int i = 0; i < n; i++) {
+static bool is_an_input(const graph *g, const tensor *t) {
+    bool any = false;
+    for (int i = 0; i < g->n_inputs; i++) {
+        any |= g->inputs[i].value->storage == t->storage;
+    }
+    return any;
+}
+
+static void compare(const graph *g, const exact *expected, plan *p, const char *name, const char *graph_text) {
+    for (int i = 0; i < g->n_outputs; i++) {
         tensor t;
         agreement a;
         assert_int_equal(p->output(p, i, &t, NULL), ASSAY_OK);
@@ -56,7 +71,9 @@ static void compare(const exact *expected, plan *p, const char *name, const char
             print_error("%s%s, output %d\n", graph_text, name, i);
         }
         assert_true(a.agrees);
-        agree_poison(&t);
+        if (!is_an_input(g, &t)) {
+            agree_poison(&t);
+        }
         tensor_clear(&t);
     }
 }
@@ -103,7 +120,7 @@ static void check(const shared_case *c) {
     for (int turn = 0; turn < 2 * BACKENDS; turn++) {
         int b = turn % BACKENDS;
         assert_int_equal(plans[b]->run(plans[b], &err), ASSAY_OK);
-        compare(&expected, plans[b], names[b], c->text, g.n_outputs);
+        compare(&g, &expected, plans[b], names[b], c->text);
     }
     for (int b = 0; b < BACKENDS; b++) {
         plans[b]->release(plans[b]);

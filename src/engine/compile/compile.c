@@ -225,6 +225,19 @@ static void describe_call(compiler *c, val v, compile_step *out) {
     }
 }
 
+/* Results by the graph's outputs: the compiler has none that is an input's own memory, and inputs that are written besides. */
+static void number_outputs(compiler *c, const graph *g, const int *outputs_at) {
+    for (int b = 0; b < c->n_buffers; b++) {
+        c->buffers[b].output = c->buffers[b].role == BUFFER_OUTPUT ? -1 : c->buffers[b].output;
+    }
+    for (int k = 0; k < g->n_outputs; k++) {
+        compile_buffer *b = outputs_at[k] >= 0 ? &c->buffers[outputs_at[k]] : NULL;
+        if (b != NULL && b->role == BUFFER_OUTPUT) {
+            b->output = k;
+        }
+    }
+}
+
 static status describe(compiler *c, const graph *g, compiled_program *out, error *err) {
     compile_step *steps = arena_make(c->memory, (size_t)c->n_steps, sizeof *steps);
     int *outputs_at = arena_make(c->memory, (size_t)g->n_outputs, sizeof *outputs_at);
@@ -258,6 +271,7 @@ static status describe(compiler *c, const graph *g, compiled_program *out, error
             }
         }
     }
+    number_outputs(c, g, outputs_at);
     return ASSAY_OK;
 }
 

@@ -60,7 +60,7 @@ static status perturb(evaluation *e, const graph_node *node, const tensor *t, in
     uint64_t bits = 0;
     for (int64_t i = 0; i < parts; i++) {
         bits = i % 64 == 0 ? rng_next(&e->coins) ^ (e->turns ? UINT64_MAX : 0) : bits >> 1;
-        bool stays = !isfinite(values[i]) || (values[i] == 0 && cost.reduction <= 1);
+        bool stays = !isfinite(values[i]) || (values[i] == 0 && norm[i / width_of(t)] == 0 && cost.reduction <= 1);
         values[i] += stays ? 0 : (bits & 1) != 0 ? off[i] : -off[i];
     }
     free(off);

@@ -2,16 +2,26 @@
 /* mm, bmm, mv, dot and their sums: one gemm each. */
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/kernels.h"
+#include "engine/kernels/cpu/stage.h"
 
 typedef struct matmul_state {
     gemm *g;
     const tensor *a, *b, *summand;
+    stage *copies[2]; /* of a and b where the product is written into them; NULL: none */
 } matmul_state;
+
+static const void *operand(const tensor *t, const stage *copy) {
+    if (copy == NULL) {
+        return tensor_data(t);
+    }
+    stage_load(copy, tensor_data(t));
+    return copy->data;
+}
 
 static status run(kernel_plan *plan) {
     matmul_state *m = plan->state;
     const void *summand = m->summand != NULL ? tensor_data(m->summand) : NULL;
-    return gemm_run(m->g, tensor_data(m->a), tensor_data(m->b), summand, tensor_data(&plan->out->items[0]), plan->err);
+    return gemm_run(m->g, operand(m->a, m->copies[0]), operand(m->b, m->copies[1]), summand, tensor_data(&plan->out->items[0]), plan->err);
 }
 
 static void clear(kernel_plan *plan) {
@@ -25,6 +35,22 @@ static void matrix_strides(const tensor *t, bool as_column, int64_t *strides) {
     strides[0] = t->ndim == 3 ? t->strides[0] : 0;
     strides[1] = t->ndim >= 2 ? t->strides[t->ndim - 2] : as_column && t->ndim == 1 ? t->strides[0] : 0;
     strides[2] = t->ndim >= 2 ? t->strides[t->ndim - 1] : !as_column && t->ndim == 1 ? t->strides[0] : 0;
+}
+
+/* Strides of an operand, or of a copy of it where it shares memory with c. */
+static status operand_strides(kernel_plan *plan, const tensor *t, bool as_column, stage **copy, int64_t *strides, error *err) {
+    *copy = NULL;
+    matrix_strides(t, as_column, strides);
+    if (!plan->call->op->in_place || !tensor_may_overlap(t, &plan->out->items[0])) {
+        return ASSAY_OK;
+    }
+    *copy = arena_make(plan->memory, 1, sizeof **copy);
+    if (*copy == NULL) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to copy an operand that is written");
+    }
+    TRY(stage_prepare(*copy, t, t->dtype, plan->memory, err));
+    matrix_strides(&(*copy)->layout, as_column, strides);
+    return ASSAY_OK;
 }
 
 static status prepare_at(kernel_plan *plan, int a_arg, error *err) {
@@ -44,8 +70,8 @@ static status prepare_at(kernel_plan *plan, int a_arg, error *err) {
                     .has_summand = m->summand != NULL,
                     .alpha = m->summand != NULL ? call_number(call, 4) : number_of_int(1),
                     .beta = m->summand != NULL ? call_number(call, 3) : number_of_int(0)};
-    matrix_strides(a, false, s.a);
-    matrix_strides(b, true, s.b);
+    TRY(operand_strides(plan, a, false, &m->copies[0], s.a, err));
+    TRY(operand_strides(plan, b, true, &m->copies[1], s.b, err));
     matrix_strides(c, true, s.c);
     if (m->summand != NULL) {
         int64_t strides[TENSOR_MAX_DIMS];
