@@ -3,3 +3,7 @@
 # that its text did not compile without a warning.
 add_test(NAME engine/test_random_graphs/kept COMMAND test_random_graphs --seed 2024 --first 1071 --count 1)
 set_tests_properties(engine/test_random_graphs/kept PROPERTIES LABELS engine TIMEOUT 100)
+
+# As users have them compiled: what a compiler makes of vector code can be wrong where the text is right.
+add_test(NAME engine/test_random_graphs/optimised COMMAND test_random_graphs --optimised --seed 601 --first 400 --count 300)
+set_tests_properties(engine/test_random_graphs/optimised PROPERTIES LABELS engine TIMEOUT 600)

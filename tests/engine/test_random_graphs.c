@@ -5,7 +5,8 @@
 
      test_random_graphs [--count N] [--seed S] [--first N]      the test: N programs from that number on
      test_random_graphs --show [--count N] [--first N]          the programs themselves
-     test_random_graphs --check FILE.graph                      one graph from a file                                       */
+     test_random_graphs --check FILE.graph                      one graph from a file
+     --optimised                                                with any of them: as users have them compiled, which takes longer */
 #include "base/file.h"
 #include "base/process.h"
 #include "engine/backend/compiled_plan.h"
@@ -39,9 +40,12 @@ typedef struct subject {
     text source;
     graph g;
     exact expected;
+    bool is_expected_well;
     plan *p;
     text inputs; /* as filled */
 } subject;
+
+static build_purpose purpose = BUILD_TO_TEST;
 
 typedef struct runner {
     op_table *table;
@@ -93,7 +97,7 @@ static void poison(subject *s) {
     }
 }
 
-static status compare(subject *s, const char *by, error *err) {
+static status compare_with(subject *s, const char *by, error *err) {
     for (int i = 0; i < s->g.n_outputs; i++) {
         tensor t;
         agreement a;
@@ -110,6 +114,22 @@ static status compare(subject *s, const char *by, error *err) {
         }
     }
     return ASSAY_OK;
+}
+
+/* A few samples may miss what rounding does: many are drawn before it is called a difference. */
+static status compare(subject *s, const char *by, error *err) {
+    status result = compare_with(s, by, err);
+    if (result != ASSAY_INTERNAL || s->is_expected_well) {
+        return result;
+    }
+    text written = {0};
+    keep_inputs(&s->g, &written, false);
+    keep_inputs(&s->g, &s->inputs, true);
+    result = exact_make_well(&s->memory, &s->g, NULL, 1, &s->expected, err);
+    keep_inputs(&s->g, &written, true);
+    text_clear(&written);
+    s->is_expected_well = true;
+    return result == ASSAY_OK ? compare_with(s, by, err) : result;
 }
 
 /* Runs the plan, with each step's kernels in turn. */
@@ -135,7 +155,7 @@ static status run_plan(subject *s, const manner *how, error *err) {
 /* Prepares it alone and runs it, in one manner. */
 static status check_alone(const runner *r, subject *s, size_t how, error *err) {
     const graph *g = &s->g;
-    TRY(compiled_prepare_many(r->backends[how], &g, 1, BUILD_TO_TEST, &s->p, err));
+    TRY(compiled_prepare_many(r->backends[how], &g, 1, purpose, &s->p, err));
     status result = run_plan(s, &manners[how], err);
     s->p->release(s->p);
     s->p = NULL;
@@ -236,7 +256,7 @@ static int check_batch(const runner *r, uint64_t seed, int64_t first, int64_t co
             subject_clear(s);
         }
     }
-    if (code == 0 && compiled_prepare_many(r->backends[how], graphs, (int)n, BUILD_TO_TEST, plans, &err) != ASSAY_OK) {
+    if (code == 0 && compiled_prepare_many(r->backends[how], graphs, (int)n, purpose, plans, &err) != ASSAY_OK) {
         fprintf(stderr, "%s\n", err.message);
         code = EXIT_DIFFERS;
     }
@@ -247,7 +267,7 @@ static int check_batch(const runner *r, uint64_t seed, int64_t first, int64_t co
         subjects[i].p = NULL;
         result = result == ASSAY_OK ? check_eager(r, &subjects[i], &err) : result;
         if (result != ASSAY_OK && result != ASSAY_UNSUPPORTED) {
-            fprintf(stderr, "%s\n", err.message);
+            fprintf(stderr, "%s\n%s", err.message, text_get(&subjects[i].source));
             code = EXIT_DIFFERS;
         }
     }
@@ -268,9 +288,11 @@ static int run_self(const char *const *arguments, text *said) {
     process_result result;
     error err = {0};
     const char *all[12] = {"/proc/self/exe"};
+    int n = 1;
     for (int i = 0; arguments[i] != NULL; i++) {
-        all[i + 1] = arguments[i];
+        all[n++] = arguments[i];
     }
+    all[n] = purpose == BUILD_TO_TRY ? "--optimised" : NULL;
     status ran = process_run(all, TIMEOUT_S, LIMIT, &result, &err);
     if (ran != ASSAY_OK) {
         text_addf(said, "%s\n", err.message);
@@ -382,6 +404,10 @@ int main(int argc, char **argv) {
             *(argv[i][2] == 'b' ? &batch : &show) = true;
             known = true;
         }
+        if (!known && strcmp(argv[i], "--optimised") == 0) {
+            purpose = BUILD_TO_TRY;
+            known = true;
+        }
         if (!known && strcmp(argv[i], "--check") == 0 && i + 1 < argc) {
             file = argv[++i];
             known = true;
@@ -389,7 +415,7 @@ int main(int argc, char **argv) {
         good &= known;
     }
     if (!good) {
-        fprintf(stderr, "usage: %s [--count N] [--seed S] [--first N] [--show] | --check FILE.graph\n", argv[0]);
+        fprintf(stderr, "usage: %s [--optimised] [--count N] [--seed S] [--first N] [--show] | --check FILE.graph\n", argv[0]);
         return 2;
     }
     runner r = {0};

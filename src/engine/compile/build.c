@@ -43,9 +43,11 @@ static const char *const flags[] = {
 
 /* What only one purpose asks for. */
 enum { PURPOSE_FLAGS = 4 };
+#define FAST_FLAGS "-O3", "-w", "-Werror=implicit-function-declaration", "-std=gnu17"
 static const char *const purpose_flags[][PURPOSE_FLAGS] = {
-    [BUILD_TO_LAST] = {"-O3", "-w", "-Werror=implicit-function-declaration", "-std=gnu17"},
+    [BUILD_TO_LAST] = {FAST_FLAGS},
     [BUILD_TO_TEST] = {"-O0", "-Wall", "-Werror", "-Wno-tautological-compare"},
+    [BUILD_TO_TRY] = {FAST_FLAGS},
 };
 
 /* What emitted code may use: all that this processor has, unless less is asked for. */

@@ -13,6 +13,7 @@ typedef struct module module;
 typedef enum build_purpose {
     BUILD_TO_LAST,  /* fast code, kept for other runs */
     BUILD_TO_TEST,  /* built quickly, every warning an error, not kept */
+    BUILD_TO_TRY,   /* as BUILD_TO_LAST, not kept */
 } build_purpose;
 
 /* Builds source (one self-contained C file) by $ASSAY_CC, else cc, for the CPU that runs this, and loads it; or

@@ -80,22 +80,43 @@ void emit_open_loop(emitter *m, int v) {
 /* Loops of so few turns gcc unrolls before it thinks of vector code, and finds none in what is left. */
 enum { LEAST_UNROLLED = 8, MOST_UNROLLED = 16 };
 
+/* How many lanes; 0: not known. */
+static long long count_lanes(const lane_range *range) {
+    bool known = isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]);
+    return range->block > 0 ? range->block : known ? strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10) : 0;
+}
+
 /* Whether these lanes are such a loop, and go to memory: accumulators are to lie in registers, not in an array. */
 static bool are_few(const emitter *m, const lane_range *range) {
     if (m->page_tasks > 0 || m->flow_lanes > 0) {
         return emit_block_lanes(m) <= MOST_UNROLLED;
     }
-    long long n = range->block > 0 ? range->block : strtoll(range->last, NULL, 10) - strtoll(range->first, NULL, 10);
-    bool known = range->block > 0 || (isdigit((unsigned char)range->first[0]) && isdigit((unsigned char)range->last[0]));
+    const long long n = count_lanes(range);
     bool accumulates = (m->k->has_classes || m->k->column_parts > 0) && m->k->roots[0].kind != ROOT_SCATTER;
-    return (!accumulates || m->short_lanes > 0) && known && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+    return (!accumulates || m->short_lanes > 0) && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
+}
+
+/* Whether neighbours are looked at behind one condition in each turn of a loop, as they are written beside each other or unrolled: gcc 12 loads
+   them behind a mask, and takes a neighbour's for some (of a matrix of two columns that is padded above one row came out as zeros). Where
+   each has a condition of its own, as in windows two apart, it does not. */
+static bool asks_together(const emitter *m, const lane_range *range) {
+    const kernel *k = m->k;
+    const long long n = count_lanes(range);
+    const uint64_t together = k->beside | (n > 0 && n < LEAST_UNROLLED && k->vector >= 0 ? (uint64_t)1 << k->vector : 0);
+    bool any = false;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        bool asks = e->kind == EXPR_LOAD && e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
+        any |= asks && (e->variables & ~k->exprs[e->guard].variables & together) != 0;
+    }
+    return any;
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     m->lane = range->block > 0 ? "i" : "l";
-    bool in_order = emit_scans_along(m) && !m->staged[0];
-    if (!range->singly && !in_order) {
+    bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || asks_together(m, range);
+    if (!singly && !in_order) {
         emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
     if (range->block > 0) {
@@ -104,8 +125,8 @@ void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
         emit_line(m, "for (int64_t l = %s; l < %s; l++) {", range->first, range->last);
     }
     m->depth++;
-    if (range->singly) {
-        emit_line(m, "ONE_BY_ONE(l);");
+    if (singly) {
+        emit_line(m, "ONE_BY_ONE(%s);", range->block > 0 ? "i" : "l");
     }
     if (range->block > 0) {
         emit_define(m, &l->lane, "const int64_t ", "l = %s + i", range->first);
