@@ -11,6 +11,7 @@
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <memory>
@@ -243,6 +244,13 @@ static void add_call(std::string &out, const aten_call &call, const std::vector<
     out += "]}";
 }
 
+/* Whether the program is one call and answers all that it does. */
+static bool answers_all(const assay_program &program) {
+    const assay_node &first = program.nodes[0];
+    return program.n_nodes == 1 && program.n_outputs == first.n_outputs &&
+           std::equal(program.outputs, program.outputs + program.n_outputs, first.outputs);
+}
+
 static std::string request_of(const std::vector<aten_call> &calls, const assay_program &program,
                               const std::vector<at::Tensor> &tensors, inputs &in) {
     std::string out = "{\"calls\":[";
@@ -251,8 +259,8 @@ static std::string request_of(const std::vector<aten_call> &calls, const assay_p
         add_call(out, calls[n], tensors, in);
     }
     out += "],\"outputs\":";
-    if (calls.size() == 1) {
-        out += "null"; /* whatever the one call answers */
+    if (answers_all(program)) {
+        out += "null"; /* whatever the one call answers, which may be no tensor where none is asked for */
     } else {
         add_list(out, program.outputs, program.n_outputs, [&](int32_t index) { add_place(out, index, in); });
     }

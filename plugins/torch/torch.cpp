@@ -9,6 +9,7 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <malloc.h>
 #include <memory>
 
@@ -45,7 +46,8 @@ struct plan {
     std::unique_ptr<rnn_gradient> gradient;
     std::vector<at::Tensor> gradients;
     std::vector<int32_t> made;       /* every tensor that steps make */
-    std::vector<int32_t> results;    /* the program's outputs */
+    std::vector<int32_t> results;    /* the program's outputs, of several operators */
+    std::vector<size_t> answered;    /* of a single one: which of its outputs they are */
     torch::jit::Stack stack;
     std::vector<shown> outputs;
     std::vector<assay_tensor_view> expected; /* the program's outputs, borrowed */
@@ -128,6 +130,7 @@ static assay_status run(assay_plan *opaque, assay_error *error) {
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------------- */
 
+/* All that a single operator answers; of several what the program does. */
 static std::vector<at::Tensor> results(const plan &p) {
     std::vector<at::Tensor> made;
     if (p.gradient != nullptr) {
@@ -140,18 +143,21 @@ static std::vector<at::Tensor> results(const plan &p) {
         made.push_back(p.tensors[(size_t)index]);
     }
     for (size_t i = 0; p.steps.size() == 1 && i < p.stack.size(); i++) {
-        if (i == 0) {
-            made.clear();
-        }
         flatten(p.stack[i], made);
     }
     return made;
 }
 
+/* Where the program's output i is among them. */
+static size_t place_of(const plan &p, size_t i) {
+    return p.answered.empty() ? i : p.answered.at(i);
+}
+
 /* What the operator leaves out (a masked gradient) has no elements in assay's terms; its other absences are zeros. */
 static at::Tensor in_place_of_nothing(const plan &p, size_t i) {
-    if (i < p.beside.size() && p.beside[i].defined()) {
-        return p.beside[i];
+    size_t place = place_of(p, i);
+    if (place < p.beside.size() && p.beside[place].defined()) {
+        return p.beside[place];
     }
     assay_tensor_view v = p.expected[i];
     v.data = nullptr;
@@ -161,7 +167,8 @@ static at::Tensor in_place_of_nothing(const plan &p, size_t i) {
 static void describe(plan &p, size_t i, assay_tensor_view *out) {
     std::vector<at::Tensor> made = results(p);
     shown &s = p.outputs.at(i);
-    s.tensor = i < made.size() && made[i].defined() ? made[i] : in_place_of_nothing(p, i);
+    size_t place = place_of(p, i);
+    s.tensor = place < made.size() && made[place].defined() ? made[place] : in_place_of_nothing(p, i);
     if (s.tensor.layout() == at::kStrided) {
         s.tensor = s.tensor.resolve_conj().resolve_neg();
         *out = view_of_tensor(s.tensor);
@@ -273,6 +280,10 @@ static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *f
         p.expected.push_back(program.tensors[program.outputs[i]]);
     }
     p.outputs.resize((size_t)program.n_outputs);
+    for (int32_t i = 0; program.n_nodes == 1 && i < program.n_outputs; i++) {
+        const int32_t *first = program.nodes[0].outputs, *last = first + program.nodes[0].n_outputs;
+        p.answered.push_back((size_t)(std::find(first, last, program.outputs[i]) - first));
+    }
     if (program.n_nodes == 1 && is_rnn_backward(program.nodes[0])) {
         p.gradient = std::make_unique<rnn_gradient>(rnn_gradient_of(program.nodes[0], program));
         facts->note = "autograd's gradient of lstm, gru or rnn, whose forward ran in prepare";

@@ -22,3 +22,20 @@ done
 echo "inductor, f32"
 run --max-samples 1 --op aten.add.Tensor --op aten.relu_.default --op aten.split.Tensor --op aten.native_layer_norm.default \
     --backend inductor --baseline inductor
+echo "some of what a call answers"
+graphs=$(mktemp -d)
+trap 'rm -rf "$graphs"' EXIT
+cat > "$graphs/statistics.graph" <<'END'
+graph statistics
+%x = input(T([16, 33, 3], f32))
+%y, %mean, %rstd = native_layer_norm(%x, [3], None, None, 1e-05)
+return %rstd, %mean
+END
+cat > "$graphs/place.graph" <<'END'
+graph place
+%x = input(T([16, 33], f32))
+%largest, %place = max.dim(%x, 1)
+return %place
+END
+"$assay" operators --inputs "$graphs" --repeats 1 --min-time 0 --sample-timeout 600 --color never --backend torch --backend inductor \
+    --baseline torch
