@@ -96,26 +96,35 @@ static bool are_few(const emitter *m, const lane_range *range) {
     return (!accumulates || m->short_lanes > 0) && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
 }
 
-/* Whether neighbours are looked at behind one condition in each turn of a loop, as they are written beside each other or unrolled: gcc 12 loads
-   them behind a mask, and takes a neighbour's for some (of a matrix of two columns that is padded above one row came out as zeros). Where
-   each has a condition of its own, as in windows two apart, it does not. */
-static bool asks_together(const emitter *m, const lane_range *range) {
+/* What gcc 12 takes together gets wrong where it goes by lanes of an outer loop, as they are written beside each other or unrolled. Neighbours
+   looked at behind one condition are loaded behind a mask, some of them behind a neighbour's (of a matrix of two columns that is padded above
+   one row came out as zeros); where each has a condition of its own, as in windows two apart, they are not. And accumulators of which each
+   takes in what is read backwards get each other's (sums over the first and last of [3, 7, 33, 3] turned round in the last). */
+static bool is_safe_together(const emitter *m, const lane_range *range) {
     const kernel *k = m->k;
     const long long n = count_lanes(range);
-    const uint64_t together = k->beside | (n > 0 && n < LEAST_UNROLLED && k->vector >= 0 ? (uint64_t)1 << k->vector : 0);
-    bool any = false;
+    const bool unrolls = n > 1 && n <= MOST_UNROLLED && k->vector >= 0 && !are_few(m, range), accumulates = k->roots[0].kind == ROOT_REDUCE;
+    const uint64_t together = k->beside | (unrolls ? (uint64_t)1 << k->vector : 0);
+    bool is_safe = true;
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
-        bool asks = e->kind == EXPR_LOAD && e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
-        any |= asks && (e->variables & ~k->exprs[e->guard].variables & together) != 0;
+        int64_t stride;
+        if (e->kind != EXPR_LOAD) {
+            continue;
+        }
+        bool asks = e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
+        is_safe &= !asks || (e->variables & ~k->exprs[e->guard].variables & together) == 0;
+        for (int l = 0; l < k->n_loops && unrolls && accumulates; l++) {
+            is_safe &= !index_stride(e->at, k->loops[l], &stride) || stride != -1;
+        }
     }
-    return any;
+    return is_safe;
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     m->lane = range->block > 0 ? "i" : "l";
-    bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || asks_together(m, range);
+    bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || !is_safe_together(m, range);
     if (!singly && !in_order) {
         emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
