@@ -96,37 +96,56 @@ static bool are_few(const emitter *m, const lane_range *range) {
     return (!accumulates || m->short_lanes > 0) && n >= LEAST_UNROLLED && n <= MOST_UNROLLED;
 }
 
-/* What gcc 12 takes together gets wrong where it goes by lanes of an outer loop, as they are written beside each other or unrolled. Neighbours
-   looked at behind one condition are loaded behind a mask, some of them behind a neighbour's (of a matrix of two columns that is padded above
-   one row came out as zeros); where each has a condition of its own, as in windows two apart, they are not. And accumulators of which each
-   takes in what is read backwards get each other's (sums over the first and last of [3, 7, 33, 3] turned round in the last). */
-static bool is_safe_together(const emitter *m, const lane_range *range) {
+/* What gcc 12 takes together it gets wrong at times where it goes by lanes of an outer loop, as neighbours are written beside each other or
+   unrolled. Those that are looked at behind conditions are loaded behind a mask, some of them behind a neighbour's (of a matrix of two columns
+   that is padded above one row came out as zeros); where lanes are neighbours themselves, as in windows two apart, they are not. And
+   accumulators of which each takes in what is read backwards get each other's (sums over the first and last of [3, 7, 33, 3] turned round in
+   the last). Those beside each other go one by one then, and a loop of lanes is not unrolled. */
+static bool asks_beside(const emitter *m) {
     const kernel *k = m->k;
-    const long long n = count_lanes(range);
-    const bool unrolls = n > 1 && n <= MOST_UNROLLED && k->vector >= 0 && !are_few(m, range), accumulates = k->roots[0].kind == ROOT_REDUCE;
-    const uint64_t together = k->beside | (unrolls ? (uint64_t)1 << k->vector : 0);
-    bool is_safe = true;
+    bool any = false;
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         int64_t stride;
-        if (e->kind != EXPR_LOAD) {
+        bool asks = e->kind == EXPR_LOAD && e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
+        any |= asks && (e->variables & k->beside) != 0 && !(index_stride(e->at, k->vector, &stride) && stride == 1);
+    }
+    return any;
+}
+
+/* Whether any of these variables steps so far in what a load reads. */
+static bool steps_by(const expr *e, const int *variables, int n, int64_t wanted) {
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        int64_t stride;
+        any |= index_stride(e->at, variables[i], &stride) && stride == wanted;
+    }
+    return any;
+}
+
+static bool had_better_stay_a_loop(const emitter *m, const lane_range *range) {
+    const kernel *k = m->k;
+    const long long n = count_lanes(range);
+    const bool accumulates = k->n_roots > 0 && k->roots[0].kind == ROOT_REDUCE;
+    bool any = false;
+    for (int i = 0; i < k->n_exprs && n > 1 && n <= MOST_UNROLLED && k->vector >= 0; i++) {
+        const expr *e = &k->exprs[i];
+        if (e->kind != EXPR_LOAD || (e->variables >> k->vector & 1) == 0) {
             continue;
         }
         bool asks = e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
-        is_safe &= !asks || (e->variables & ~k->exprs[e->guard].variables & together) == 0;
-        for (int l = 0; l < k->n_loops && unrolls && accumulates; l++) {
-            is_safe &= !index_stride(e->at, k->loops[l], &stride) || stride != -1;
-        }
+        bool follows = steps_by(e, k->tasks, k->n_tasks, n) || steps_by(e, k->loops, k->n_loops, n);
+        any |= accumulates ? steps_by(e, k->loops, k->n_loops, -1) : asks && follows;
     }
-    return is_safe;
+    return any;
 }
 
 /* A block's lanes are counted from 0: with both ends relative to a variable compilers would have to think of wrapping. */
 void emit_open_lanes(emitter *m, const lane_range *range, lane_loop *l) {
     m->lane = range->block > 0 ? "i" : "l";
-    bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || !is_safe_together(m, range);
+    bool in_order = emit_scans_along(m) && !m->staged[0], singly = range->singly || asks_beside(m);
     if (!singly && !in_order) {
-        emit_line(m, are_few(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
+        emit_line(m, are_few(m, range) || had_better_stay_a_loop(m, range) ? "INDEPENDENT FEW" : "INDEPENDENT");
     }
     if (range->block > 0) {
         emit_line(m, "for (int64_t i = 0; i < %d; i++) {", range->block);
