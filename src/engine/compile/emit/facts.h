@@ -44,9 +44,9 @@ bool emit_reads_memory_of(const emitter *m, int buffer);
 bool emit_may_repeat(const emitter *m, int phase);
 /* Whether a running sum of f32 is stored as halves. */
 bool emit_scan_narrows(const root *r);
-/* Whether a root goes past the caches; whether any does; whether a phase's loops do nothing but store, so. */
 /* Whether running sums down rows of lanes can stay in registers over a group of rows (held.c), where a store of 64 bytes takes long. */
 bool emit_scans_held(const emitter *m);
+/* Whether a root goes past the caches; whether any does; whether a phase's loops do nothing but store, so. */
 bool emit_scans_past(const emitter *m, const root *r);
 bool emit_is_streamed(const emitter *m, const root *r);
 bool emit_streams_any(const emitter *m);
