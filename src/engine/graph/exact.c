@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often the deviation seen counts: docs/accuracy.md. */
-static const double SAFETY = 3;
+/* How often the deviation seen counts, of few samples and of many, of which the largest is larger: docs/accuracy.md. */
+static const double SAFETY = 3, SAFETY_OF_MANY = 1.5;
 
 /* Elements that share one estimate of how far errors reach. */
 enum { BLOCK = 32 };
@@ -366,7 +366,7 @@ static double mean_square(const double *values, int64_t n) {
 }
 
 /* A few samples may miss how far one element's error reaches; its neighbours and the size of its value tell as well. */
-static void finish_output(exact_output *out, dtype t, int64_t n_parts) {
+static void finish_output(exact_output *out, dtype t, int64_t n_parts, double safety) {
     if (dtype_category_of(t) < CATEGORY_FLOATING) {
         return;
     }
@@ -377,7 +377,7 @@ static void finish_output(exact_output *out, dtype t, int64_t n_parts) {
         double near = sqrt(mean_square(out->slack + from, n));
         for (int64_t i = from; i < from + n; i++) {
             double by_size = isfinite(out->value[i]) ? share * fabs(out->value[i]) : 0;
-            out->slack[i] = SAFETY * fmax(out->slack[i], fmax(near, by_size));
+            out->slack[i] = safety * fmax(out->slack[i], fmax(near, by_size));
         }
     }
 }
@@ -411,8 +411,9 @@ static status make(arena *memory, const graph *g, const tensor *taken, uint64_t 
         evaluation e = sample(g, taken, seed, s, err);
         TRY(evaluate(&e, &made, s > 0 ? take_deviation : take_value));
     }
+    const double safety = samples > EXACT_SAMPLES ? SAFETY_OF_MANY : SAFETY;
     for (int i = 0; i < g->n_outputs; i++) {
-        finish_output(&made.outputs[i], g->outputs[i]->dtype, made.outputs[i].n * width_of(g->outputs[i]));
+        finish_output(&made.outputs[i], g->outputs[i]->dtype, made.outputs[i].n * width_of(g->outputs[i]), safety);
     }
     *out = made;
     return ASSAY_OK;
