@@ -41,13 +41,14 @@ typedef struct maker {
     made_value *x; /* the line's first operand */
     int dim;       /* along which it works; -1: not chosen */
     int64_t count; /* indices drawn for that dimension */
+    int64_t groups; /* of its channels; 0: not chosen */
     bool failed;   /* the line cannot be */
     bool exact, overlaps;
 } maker;
 
 enum { KEEPS = 1, WRITES = 2, OVERLAPS = 4, VIEWS = 8 };
 
-/* Operands, by the letter behind '$': see the expander. */
+/* Operands, by the letter behind '$' or '@': see the expanders. */
 typedef struct pattern {
     const char *text;
     int n_outputs;
@@ -70,6 +71,11 @@ static const pattern patterns[] = {
     {"masked_fill.Scalar($f, $z, $n)", 1, 0}, {"logical_and($b, $v)", 1, KEEPS}, {"bitwise_not($b)", 1, KEEPS},
     {"remainder.Scalar($i, 3)", 1, KEEPS}, {"bitwise_and.Tensor($i, $v)", 1, KEEPS},
     {"threshold_backward($f, $V, 0)", 1, 0}, {"gelu_backward($f, $v)", 1, 0}, {"sigmoid_backward($f, $v)", 1, 0},
+    {"tanh_backward($f, $v)", 1, 0}, {"silu_backward($f, $v)", 1, 0}, {"hardswish_backward($f, $V)", 1, 0},
+    {"hardsigmoid($f)", 1, 0}, {"hardsigmoid_backward($f, $V)", 1, 0}, {"leaky_relu_backward($f, $V, 0.1, False)", 1, 0},
+    {"elu_backward($f, 1, 1, 1, False, $V)", 1, 0}, {"hardtanh_backward($f, $V, -1, 1)", 1, 0}, {"clamp_min($f, $n)", 1, 0},
+    {"pow.Scalar(2, $f)", 1, 0}, {"isnan($F)", 1, KEEPS}, {"isinf($F)", 1, KEEPS}, {"fmod.Scalar($i, 3)", 1, KEEPS},
+    {"floor_divide($i, @l)", 1, KEEPS}, {"bitwise_xor.Tensor($i, $v)", 1, KEEPS}, {"masked_fill.Tensor($f, $z, @z)", 1, 0},
     /* types */
     {"_to_copy($f, dtype=$t)", 1, 0}, {"_to_copy($i, dtype=$t)", 1, 0}, {"_to_copy($b, dtype=$t)", 1, KEEPS},
     {"_to_copy($i, dtype=i64)", 1, KEEPS}, {"_to_copy($i, dtype=i32)", 1, KEEPS}, {"_to_copy($f, dtype=f64)", 1, KEEPS},
@@ -83,6 +89,23 @@ static const pattern patterns[] = {
     {"_softmax($f, $d, False)", 1, 0}, {"_softmax($f, $d, False)", 1, 0}, {"_log_softmax($f, $d, False)", 1, 0},
     {"native_layer_norm($f, $L, None, None, 1e-05)", 3, 0}, {"native_layer_norm($f, $L, $w, $w, 1e-05)", 3, 0},
     {"native_batch_norm($3, None, None, None, None, True, 0.1, 1e-05)", 3, 0}, {"_softmax_backward_data($f, $v, $d, $T)", 1, 0},
+    {"std.correction($f, $D, correction=0, keepdim=$k)", 1, 0}, {"var_mean.correction($f, $D, correction=0, keepdim=$k)", 2, 0},
+    {"_log_softmax_backward_data($f, $v, $d, $T)", 1, 0}, {"native_layer_norm_backward($f, $v, $L, @m, @d, $w, $w, [True, True, True])", 3, 0},
+    {"native_batch_norm(@4, @c, @c, @c, @C, False, 0.1, 1e-05)", 3, 0}, {"native_group_norm(@4, @c, @c, @n, 1e-05)", 3, 0},
+    {"native_batch_norm_backward($3, $v, @c, None, None, @c, @C, True, 1e-05, [True, True, True])", 3, 0},
+    {"native_batch_norm_backward(@4, $v, @c, @c, @C, None, None, False, 1e-05, [True, True, True])", 3, 0},
+    {"native_group_norm_backward(@4, $v, @g, @h, @c, @n, [True, True, True])", 3, 0}, {"mse_loss($f, $v, 1)", 1, 0},
+    {"mse_loss($f, $v, 0)", 1, 0}, {"mse_loss_backward($f, $v, $v, 0)", 1, 0}, {"nll_loss_forward($m, @t, None, 1, -100)", 2, 0},
+    {"nll_loss_backward(@L)", 1, 0},
+    /* images */
+    {"clone(@4, memory_format=torch.channels_last)", 1, KEEPS}, {"_to_copy(@4, dtype=f32, memory_format=torch.channels_last)", 1, 0},
+    {"convolution(@4, @w)", 1, 0}, {"convolution(@4, @w)", 1, 0}, {"convolution($3, @w)", 1, 0}, {"convolution_backward(@B)", 3, 0},
+    {"max_pool2d_with_indices(@5, @p)", 2, KEEPS}, {"max_pool2d_with_indices_backward(@M)", 1, 0}, {"avg_pool2d(@4, @a)", 1, 0},
+    {"avg_pool2d_backward(@A)", 1, 0}, {"_adaptive_avg_pool2d(@4, @o)", 1, 0}, {"im2col(@4, @i)", 1, KEEPS}, {"col2im(@F)", 1, 0},
+    {"upsample_nearest2d.vec(@4, @o, None)", 1, KEEPS}, {"upsample_bilinear2d.vec(@4, @o, $k, None)", 1, 0},
+    {"upsample_bicubic2d.vec(@4, @o, $k, None)", 1, 0}, {"upsample_nearest2d_backward.vec(@4, @s, None)", 1, 0},
+    {"upsample_bilinear2d_backward.vec(@4, @s, $k, None)", 1, 0}, {"reflection_pad2d(@4, [1, 0, 2, 1])", 1, KEEPS},
+    {"reflection_pad2d_backward(@4, @r)", 1, 0}, {"grid_sampler_2d(@4, @G, 0, 0, $k)", 1, 0},
     /* views */
     {"permute($a, $p)", 1, KEEPS | VIEWS}, {"permute($a, $p)", 1, KEEPS | VIEWS}, {"transpose.int($a, $d, $e)", 1, KEEPS | VIEWS}, {"view($a, $R)", 1, KEEPS | VIEWS},
     {"_unsafe_view($a, $R)", 1, KEEPS | VIEWS}, {"slice.Tensor($a, $d, $S)", 1, KEEPS | VIEWS}, {"select.int($a, $d, $o)", 1, KEEPS | VIEWS},
@@ -95,11 +118,17 @@ static const pattern patterns[] = {
     {"constant_pad_nd($m, [0, 0, 1, -1], 0)", 1, KEEPS}, {"constant_pad_nd($m, [-1, 1, 0, 0], 0)", 1, KEEPS},
     {"index_select($a, $d, $I)", 1, KEEPS}, {"gather($a, $d, $G)", 1, KEEPS}, {"embedding($m, $J)", 1, KEEPS},
     {"index.Tensor($a, [$J])", 1, KEEPS}, {"index_add($f, $d, $I, $A)", 1, 0}, {"scatter_add($f, $d, $G, $B)", 1, 0}, {"tril($m)", 1, KEEPS}, {"triu($m, 1)", 1, KEEPS},
+    {"index_put($f, @P)", 1, 0}, {"embedding_dense_backward($f, @E)", 1, 0}, {"slice_backward($f, @b)", 1, KEEPS},
+    {"select_backward($f, @e)", 1, KEEPS}, {"unfold_backward($f, @u)", 1, 0}, {"_embedding_bag($m, @O)", 4, 0},
+    {"new_full($f, $R, $n)", 1, KEEPS},
     /* products */
+    {"addmm($W, $P)", 1, 0}, {"addmm($m, $P, beta=$n, alpha=$n)", 1, 0},
     {"mm($m, $M)", 1, 0}, {"mm($m, $M)", 1, 0}, {"bmm($3, $N)", 1, 0}, {"mv($m, $M)", 1, 0},
     /* in place */
     {"relu_($X)", 1, WRITES}, {"add_.Tensor($X, $u)", 1, WRITES}, {"mul_.Tensor($X, $u)", 1, WRITES}, {"copy_($X, $u)", 1, WRITES},
     {"sub_.Tensor($X, $y)", 1, WRITES}, {"fill_.Scalar($X, $n)", 1, WRITES}, {"addmm_($W, $P)", 1, WRITES},
+    {"scatter_add_($X, $d, $G, $B)", 1, WRITES}, {"index_add_($X, $d, $I, $A)", 1, WRITES}, {"index_put_($X, @P)", 1, WRITES},
+    {"masked_fill_.Scalar($X, $z, $n)", 1, WRITES}, {"div_.Tensor($X, $Q)", 1, WRITES}, {"leaky_relu_($X, 0.1)", 1, WRITES},
     {"addmm_($W, $P, beta=$n, alpha=$n)", 1, WRITES}, {"baddbmm_($H, $P)", 1, WRITES}, {"cumsum_($X, $d)", 1, WRITES},
 };
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_ENGINE_RANDOM_LINES_H
 #define TESTS_ENGINE_RANDOM_LINES_H
 
-#include "random_graph.h"
+#include "random_layers.h"
 
 #include <stdlib.h>
 
@@ -91,11 +91,7 @@ static inline void maker_indices(maker *m, int ndim, const int64_t *sizes) {
 /* --- numbers and lists -------------------------------------------------------------------------------------------------- */
 
 static inline void maker_list(maker *m, int n, const int64_t *items) {
-    text_add(&m->call, "[");
-    for (int i = 0; i < n; i++) {
-        text_addf(&m->call, i > 0 ? ", %lld" : "%lld", (long long)items[i]);
-    }
-    text_add(&m->call, "]");
+    text_add_sizes(&m->call, n, items);
 }
 
 /* Some dimensions, or all of them in some order. */
@@ -316,12 +312,14 @@ static inline void maker_write_line(maker *m, const pattern *p) {
     text_reset(&m->pending);
     m->x = NULL;
     m->dim = -1;
-    m->count = 0;
+    m->count = m->groups = 0;
     m->failed = m->overlaps = false;
     m->exact = true;
     for (const char *at = p->text; *at != '\0'; at++) {
-        if (*at != '$') {
-            text_addf(&m->call, "%c", *at);
+        if (*at == '@') {
+            maker_layer(m, *++at);
+        } else if (*at != '$') {
+            text_add_char(&m->call, *at);
         } else if (at++, !maker_first(m, *at) && !maker_second(m, *at)) {
             maker_third(m, *at);
         }

@@ -14,7 +14,7 @@ static const void *memory_at(compiler *c, int buffer) {
     place p;
     while (b->role == BUFFER_CALL && b->step >= 0) { /* of a call in place: where that finds its tensor */
         const dag_node *call = dag_at(&c->g, c->steps[b->step].call);
-        if (!call->call.call->op->in_place || b->output != 0 || call->n_sources == 0 || !place_through(c, call->sources[0], &p)) {
+        if (!call->call.call->op->in_place || b->output != 0 || call->n_sources == 0 || !place_of_operand(c, call, 0, &p)) {
             return b;
         }
         b = &c->buffers[p.buffer];
@@ -55,7 +55,7 @@ static bool overwrites(compiler *c, int s, const root *r) {
             const dag_node *call = dag_at(&c->g, c->steps[t].call);
             for (int x = 0; x < call->n_sources; x++) {
                 place p;
-                if (t > s && place_through(c, call->sources[x], &p) && loses(c, memory, r, s, p.buffer, t)) {
+                if (t > s && place_of_operand(c, call, x, &p) && loses(c, memory, r, s, p.buffer, t)) {
                     return true;
                 }
             }
@@ -81,7 +81,7 @@ static bool is_read_from(compiler *c, int s, int but, const void *memory) {
         const dag_node *call = reader == NULL ? dag_at(&c->g, c->steps[t].call) : NULL;
         for (int x = 0; call != NULL && x < call->n_sources; x++) {
             place p;
-            if (!(t == s && x == but) && place_through(c, call->sources[x], &p) && c->buffers[p.buffer].step < s &&
+            if (!(t == s && x == but) && place_of_operand(c, call, x, &p) && c->buffers[p.buffer].step < s &&
                 memory_at(c, p.buffer) == memory) {
                 return true;
             }

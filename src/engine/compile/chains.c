@@ -344,7 +344,7 @@ static void localise(compiler *c, const chain *h) {
             bool touches = k != NULL && (is_written(k, b) || is_loaded(k, b));
             for (int i = 0; k == NULL && i < dag_at(&c->g, c->steps[s].call)->n_sources; i++) {
                 place p;
-                touches |= place_through(c, dag_at(&c->g, c->steps[s].call)->sources[i], &p) && p.buffer == b;
+                touches |= place_of_operand(c, dag_at(&c->g, c->steps[s].call), i, &p) && p.buffer == b;
             }
             written |= k != NULL && in_chain && is_written(k, b);
             read |= k != NULL && in_chain && is_loaded(k, b);

@@ -206,6 +206,7 @@ static void describe_kernel(compiler *c, const compiler_step *s, compile_step *o
 static void describe_call(compiler *c, val v, compile_step *out) {
     const dag_node *n = dag_at(&c->g, v);
     compile_operand *operands = arena_make(c->memory, (size_t)n->n_sources, sizeof *operands);
+    tensor **originals = arena_make(c->memory, (size_t)n->n_sources, sizeof *originals);
     *out = (compile_step){.n_operands = n->n_sources,
                           .operands = operands,
                           .call = n->call.call,
@@ -213,13 +214,14 @@ static void describe_call(compiler *c, val v, compile_step *out) {
                           .is_fallback = n->call.is_fallback,
                           .why = n->call.why,
                           .title = n->call.call->op->signature.full};
-    if (operands == NULL) {
+    if (operands == NULL || originals == NULL) {
         c->failed = true;
         return;
     }
+    call_all_tensors(n->call.call, originals, n->n_sources);
     for (int i = 0; i < n->n_sources; i++) {
         place p;
-        bool placed = place_through(c, n->sources[i], &p);
+        bool placed = call_operand(c, n, i, originals[i], &p);
         c->failed |= !placed;
         operands[i] = placed ? (compile_operand){p.buffer, p.offset, p.strides} : (compile_operand){0};
     }

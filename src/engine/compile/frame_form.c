@@ -169,6 +169,12 @@ static int first_load(const image *m, int e) {
     return -1;
 }
 
+/* Whether all that a look sees from `first` on is image, as it is where nobody asks. What lies farther off is another image: in col2im each
+   look sees one of its own. */
+static bool is_inside(const image *m, int variable, int64_t step, const view_bound *bounds, int64_t first) {
+    return first >= bounds->low && first + step * (m->k->variables[variable].size - 1) <= bounds->high;
+}
+
 /* Rows that cannot lie outside have no condition: how far apart elements lie in memory tells how far apart they are in the image. */
 static bool find_untold(const image *m, look *l) {
     bool row_told = l->has_row || m->down < 0;
@@ -191,7 +197,7 @@ static bool find_untold(const image *m, look *l) {
         return false;
     }
     *to = (row_told ? m->first.column : m->first.row) + apart / unit;
-    return true;
+    return row_told ? is_inside(m, m->across, m->column_step, &m->columns, *to) : is_inside(m, m->down, m->row_step, &m->rows, *to);
 }
 
 /* All looks at the image; how many there are. */

@@ -17,35 +17,6 @@ static void mark_live(const dag *g, val v, bool *live) {
     }
 }
 
-/* A place of its own, dense in the value's order of dimensions. */
-static place work_place(compiler *c, val v) {
-    const dag_node *n = dag_at(&c->g, v);
-    int64_t *strides = arena_make(c->memory, (size_t)n->ndim, sizeof *strides);
-    if (strides == NULL) {
-        c->failed = true;
-        return (place){.buffer = -1};
-    }
-    sizes_contiguous_strides(n->ndim, n->sizes, strides);
-    int b = buffer_add(c, &(compile_buffer){.role = BUFFER_WORK, .dtype = n->dtype, .n_elems = dag_numel(n), .step = -1});
-    return (place){.buffer = b, .strides = strides};
-}
-
-/* One with the strides of t, which has v's sizes. */
-static place place_like(compiler *c, val v, const tensor *t) {
-    const dag_node *n = dag_at(&c->g, v);
-    int64_t *strides = arena_make(c->memory, (size_t)n->ndim, sizeof *strides), span = dag_numel(n) > 0;
-    if (strides == NULL) {
-        c->failed = true;
-        return (place){.buffer = -1};
-    }
-    for (int d = 0; d < n->ndim; d++) {
-        strides[d] = t->strides[d];
-        span += span > 0 ? (n->sizes[d] - 1) * strides[d] : 0;
-    }
-    int b = buffer_add(c, &(compile_buffer){.role = BUFFER_WORK, .dtype = n->dtype, .n_elems = span, .step = -1});
-    return (place){.buffer = b, .strides = strides};
-}
-
 /* The tensor that v stands for, where a call in place is to write it; else NULL. */
 static const tensor *written_tensor(const dag_node *v) {
     bool in_place = v->writer != NULL && v->written_as == 0 && v->writer->op->in_place && v->writer->args[0].kind == ARG_TENSOR;
@@ -123,23 +94,6 @@ static void place_calls(compiler *c, const attempt *a) {
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------------ */
-
-/* Whether strides give each of n's elements a place of its own. */
-static bool tells_apart(const dag_node *n, const int64_t *strides) {
-    bool done[TENSOR_MAX_DIMS] = {false};
-    for (int64_t span = 1;;) { /* the dimensions from the nearest neighbours on; span: elements that those so far reach over */
-        int next = -1;
-        for (int d = 0; d < n->ndim; d++) {
-            bool counts = !done[d] && n->sizes[d] > 1;
-            next = counts && (next < 0 || strides[d] < strides[next]) ? d : next;
-        }
-        if (next < 0 || strides[next] < span) {
-            return next < 0;
-        }
-        span += (n->sizes[next] - 1) * strides[next];
-        done[next] = true;
-    }
-}
 
 /* The strides under which computing `core` straight into the output's memory shows v there; false when there are none. */
 static bool strides_for(compiler *c, val v, val core, const tensor *to, const int64_t **strides) {
@@ -369,6 +323,15 @@ static void schedule_early(compiler *c, const attempt *a) {
     }
 }
 
+/* The operands of a call that have memory of their own, once. */
+static void schedule_operands(compiler *c, const dag_node *call) {
+    for (const laid_operand *o = c->laid; o != NULL && !c->failed; o = o->next) {
+        if (o->call == call->call.call && c->buffers[o->place.buffer].step < 0) {
+            scheduled(c, schedule_value(c, call->sources[o->operand], &o->place), o->place.buffer);
+        }
+    }
+}
+
 static void schedule_values(compiler *c, const attempt *a) {
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
         val v = {i};
@@ -378,6 +341,7 @@ static void schedule_values(compiler *c, const attempt *a) {
             continue;
         }
         if (n->kind == PRIM_CALL) {
+            schedule_operands(c, n);
             scheduled(c, schedule_call(c, v), p->buffer);
             continue;
         }
@@ -402,6 +366,7 @@ static void schedule_values(compiler *c, const attempt *a) {
 static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *err) {
     c->n_buffers = 0;
     c->n_steps = 0;
+    c->laid = NULL;
     place_inputs(c, a);
     place_calls(c, a);
     for (int i = 0; i < c->g.n_nodes && !c->failed; i++) {
@@ -429,6 +394,7 @@ static status try_schedule(compiler *c, attempt *a, late_copy *copies, error *er
             c->places[i] = work_place(c, (val){i});
         }
     }
+    TRY(lay_operands(c, a, err));
     mark_early(c, a);
     schedule_early(c, a);
     schedule_values(c, a);

@@ -208,10 +208,19 @@ typedef struct compiler {
     struct compiler_step *steps;
     int *output_buffers; /* by the dag's outputs; -1: nothing to do */
     bool *dissolved;     /* of each value: a join that no memory holds: what reads it looks at one of its parts */
+    struct laid_operand *laid; /* operands of calls that have memory of their own */
     bool *in_pieces;     /* and what is computed in pieces, of which each element is seen by one alone */
     bool failed; /* memory is out */
 } compiler;
 
+
+/* An operand of a library call that is copied before it, as it must lie otherwise than where the value does. */
+typedef struct laid_operand {
+    const op_call *call;
+    int operand;
+    place place;
+    struct laid_operand *next;
+} laid_operand;
 
 /* A kernel, or an operator call. */
 typedef struct compiler_step {
@@ -328,6 +337,10 @@ void columns_come_last(kernel *k);
 
 /* Where a value's elements lie, when it is a view of what has memory that strides can tell; false when it is not. */
 bool place_through(compiler *c, val v, place *out);
+/* Where operand i of a library call lies; false when in no memory. */
+bool place_of_operand(compiler *c, const dag_node *call, int i, place *out);
+/* The same with the strides that the call is told, for the tensor that the graph has there. */
+bool call_operand(compiler *c, const dag_node *call, int i, const tensor *original, place *out);
 int buffer_add(compiler *c, const compile_buffer *b);
 
 #endif

@@ -17,6 +17,14 @@ typedef struct attempt {
    it, the large kernels that need them need not wait for others, which stand between only by the order in which they were written.
    Memory must have been given out. */
 void mark_early(compiler *c, attempt *a);
+/* Places of a value's own: dense in its order of dimensions, and with the strides of t, which has its sizes. */
+place work_place(compiler *c, val v);
+place place_like(compiler *c, val v, const tensor *t);
+/* Whether strides give each of n's elements a place of its own. */
+bool tells_apart(const dag_node *n, const int64_t *strides);
+/* Operands of library calls that must lie as the graph says do so from here on, after all values have their places. UNSUPPORTED when a
+   call's answers would still have another form. */
+status lay_operands(compiler *c, const attempt *a, error *err);
 /* The value that v shows, seen through views that strides can tell, as far as it has no place itself. */
 val core_of(const compiler *c, val v);
 /* Whether node n is a call whose result is the memory of its first tensor. */

@@ -39,7 +39,7 @@ static void touch_by_call(compiler *c, int s, lifetime *of) {
     bool hands_on = o->in_place || o->row->is_view; /* a result lies where an operand does */
     for (int i = 0; i < call->n_sources; i++) {
         place p;
-        if (place_through(c, call->sources[i], &p)) {
+        if (place_of_operand(c, call, i, &p)) {
             touch(&of[p.buffer], s, s, s);
             of[p.buffer].is_apart |= hands_on;
         }

@@ -32,7 +32,7 @@ static bool is_read_again(compiler *c, int buffer) {
         }
         for (int i = 0; k == NULL && i < dag_at(&c->g, c->steps[s].call)->n_sources; i++) {
             place p;
-            if (place_through(c, dag_at(&c->g, c->steps[s].call)->sources[i], &p) && p.buffer == buffer) {
+            if (place_of_operand(c, dag_at(&c->g, c->steps[s].call), i, &p) && p.buffer == buffer) {
                 return true;
             }
         }

@@ -10,7 +10,7 @@ static bool call_reads(compiler *c, const compiler_step *s, int buffer) {
     const dag_node *n = dag_at(&c->g, s->call);
     for (int i = 0; i < n->n_sources; i++) {
         place p;
-        if (place_through(c, n->sources[i], &p) && p.buffer == buffer) {
+        if (place_of_operand(c, n, i, &p) && p.buffer == buffer) {
             return true;
         }
     }

@@ -22,6 +22,49 @@ int buffer_add(compiler *c, const compile_buffer *b) {
     return c->n_buffers++;
 }
 
+place work_place(compiler *c, val v) {
+    const dag_node *n = dag_at(&c->g, v);
+    int64_t *strides = arena_make(c->memory, (size_t)n->ndim, sizeof *strides);
+    if (strides == NULL) {
+        c->failed = true;
+        return (place){.buffer = -1};
+    }
+    sizes_contiguous_strides(n->ndim, n->sizes, strides);
+    int b = buffer_add(c, &(compile_buffer){.role = BUFFER_WORK, .dtype = n->dtype, .n_elems = dag_numel(n), .step = -1});
+    return (place){.buffer = b, .strides = strides};
+}
+
+place place_like(compiler *c, val v, const tensor *t) {
+    const dag_node *n = dag_at(&c->g, v);
+    int64_t *strides = arena_make(c->memory, (size_t)n->ndim, sizeof *strides), span = dag_numel(n) > 0;
+    if (strides == NULL) {
+        c->failed = true;
+        return (place){.buffer = -1};
+    }
+    for (int d = 0; d < n->ndim; d++) {
+        strides[d] = t->strides[d];
+        span += span > 0 ? (n->sizes[d] - 1) * strides[d] : 0;
+    }
+    int b = buffer_add(c, &(compile_buffer){.role = BUFFER_WORK, .dtype = n->dtype, .n_elems = span, .step = -1});
+    return (place){.buffer = b, .strides = strides};
+}
+
+bool tells_apart(const dag_node *n, const int64_t *strides) {
+    bool done[TENSOR_MAX_DIMS] = {false};
+    for (int64_t span = 1;;) { /* the dimensions from the nearest neighbours on; span: elements that those so far reach over */
+        int next = -1;
+        for (int d = 0; d < n->ndim; d++) {
+            bool counts = !done[d] && n->sizes[d] > 1;
+            next = counts && (next < 0 || strides[d] < strides[next]) ? d : next;
+        }
+        if (next < 0 || strides[next] < span) {
+            return next < 0;
+        }
+        span += (n->sizes[next] - 1) * strides[next];
+        done[next] = true;
+    }
+}
+
 /* Where a view's elements lie when its source has memory: false when that is no matter of strides. */
 bool place_through(compiler *c, val v, place *out) {
     if (c->places[v.id].buffer >= 0) {

@@ -262,7 +262,7 @@ static const char *check_call(const checker *h) {
     const dag_node *call = dag_at(&h->c->g, h->c->steps[h->step].call);
     for (int i = 0; i < call->n_sources; i++) {
         place p;
-        if (!place_through(h->c, call->sources[i], &p)) {
+        if (!place_of_operand(h->c, call, i, &p)) {
             return "calls the library with what lies in no memory";
         }
         if (!h->written[p.buffer]) {
@@ -347,7 +347,7 @@ static bool touch_all(turns *t, bool (*touch)(turns *t, int buffer)) {
     }
     for (int i = 0; call != NULL && i < call->n_sources; i++) {
         place p;
-        good &= !place_through(t->c, call->sources[i], &p) || touch(t, p.buffer);
+        good &= !place_of_operand(t->c, call, i, &p) || touch(t, p.buffer);
     }
     for (int i = 0; s->kernel != NULL && i < s->kernel->n_roots; i++) {
         good &= s->kernel->roots[i].buffer < 0 || touch(t, s->kernel->roots[i].buffer);

@@ -295,7 +295,7 @@ static void group_backward_parts(dag *g, const op_call *call, const outputs *out
         return;
     }
     dtype type = v_dtype(g, b.x);
-    int64_t groups = b.v.n_stats / t->sizes[0], within = t->sizes[1] / groups;
+    int64_t groups = call_int(call, signature_find_param(&call->op->signature, "group")), within = t->sizes[1] / groups;
     int64_t sizes[TENSOR_MAX_DIMS], per_group[TENSOR_MAX_DIMS], per_channel[TENSOR_MAX_DIMS];
     int ndim = t->ndim + 1;
     for (int d = 0; d < ndim; d++) {

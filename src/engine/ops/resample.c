@@ -160,20 +160,39 @@ static status bilinear_backward_infer(const op_call *call, outputs *out, error *
     return upsample_backward_shape(call, RESAMPLE_LINEAR, out, err);
 }
 
+/* The positions' step is rounded once for all, so that an element's terms may all move the same way: their moves' sizes are added up. */
 static status upsample_backward(ref_ctx *ctx, resample_mode mode, error *err) {
     const double *grad = ref_real(ctx, 0);
-    double *out = ref_output(ctx, 0);
+    double *out = ref_output(ctx, 0), *squares = ref_squares(ctx, 0);
     resample_axis axes[2];
     TRY(axes_of(ctx->call, (upsample_layout){mode, true}, axes, err));
     int64_t rows[RESAMPLE_MAX_TAPS], columns[RESAMPLE_MAX_TAPS], n_grads = tensor_numel(call_tensor(ctx->call, 0));
+    int64_t n_made = tensor_numel(&ctx->out->items[0]);
     double row_weight[RESAMPLE_MAX_TAPS], column_weight[RESAMPLE_MAX_TAPS];
-    for (int64_t flat = 0; grad != NULL && out != NULL && flat < n_grads; flat++) {
-        int n = resample_taps(&axes[0], flat / axes[1].out % axes[0].out, rows, row_weight);
-        resample_taps(&axes[1], flat % axes[1].out, columns, column_weight);
-        double *plane = out + flat / axes[1].out / axes[0].out * axes[0].in * axes[1].in;
+    double row_moves[RESAMPLE_MAX_TAPS], column_moves[RESAMPLE_MAX_TAPS];
+    double *moves = ref_make(ctx, (size_t)n_made, sizeof *moves);
+    if (ctx->failed != ASSAY_OK) {
+        return ASSAY_OK; /* ref_run says it */
+    }
+    for (int64_t flat = 0; flat < n_grads; flat++) {
+        int64_t row = flat / axes[1].out % axes[0].out, column = flat % axes[1].out;
+        int n = resample_taps(&axes[0], row, rows, row_weight);
+        resample_taps(&axes[1], column, columns, column_weight);
+        resample_sensitivity(&axes[0], row, row_moves);
+        resample_sensitivity(&axes[1], column, column_moves);
+        int64_t plane = flat / axes[1].out / axes[0].out * axes[0].in * axes[1].in;
         for (int i = 0; i < n * n; i++) {
-            plane[rows[i / n] * axes[1].in + columns[i % n]] += row_weight[i / n] * column_weight[i % n] * grad[flat];
+            int64_t at = plane + rows[i / n] * axes[1].in + columns[i % n];
+            double term = row_weight[i / n] * column_weight[i % n] * grad[flat];
+            out[at] += term;
+            squares[at] += term * term;
+            moves[at] += fabs(row_moves[i / n] * column_weight[i % n] * grad[flat]) + fabs(row_weight[i / n] * column_moves[i % n] * grad[flat]);
         }
+    }
+    op_cost cost;
+    op_cost_of(ctx->call, ctx->out, &cost);
+    for (int64_t at = 0; at < n_made; at++) {
+        squares[at] += share_of_positions(moves[at], 0, cost.reduction);
     }
     return ASSAY_OK;
 }

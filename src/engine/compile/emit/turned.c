@@ -65,7 +65,8 @@ static void find_end(emitter *m, int i, const char *loop, const char *lane) {
     memcpy(kept + n, m->named, n);
     emit_line(m, "%s {", loop);
     m->depth++;
-    emit_line(m, "const int64_t v%d = first_lane + %s;", k->vector, lane);
+    definition name;
+    emit_define(m, &name, "const int64_t ", "v%d = first_lane + %s", k->vector, lane);
     memset(m->wanted, 0, n);
     emit_want(m, k->exprs[i].guard);
     for (int e = 0; e < k->n_exprs; e++) {
@@ -78,6 +79,7 @@ static void find_end(emitter *m, int i, const char *loop, const char *lane) {
     emit_line(m, "if (%s) {", text_get(&holds));
     emit_line(m, "    break;");
     emit_line(m, "}");
+    emit_drop_unused(m, &name);
     m->out.failed |= holds.failed;
     text_clear(&holds);
     m->depth--;
