@@ -42,6 +42,7 @@ typedef struct maker {
     int dim;       /* along which it works; -1: not chosen */
     int64_t count; /* indices drawn for that dimension */
     int64_t groups; /* of its channels; 0: not chosen */
+    int of_zeros;  /* one size in so many is 0 */
     bool failed;   /* the line cannot be */
     bool exact, overlaps;
 } maker;
@@ -143,7 +144,7 @@ static inline dtype maker_floating(maker *m) {
 
 static inline int64_t maker_size(maker *m) {
     static const int64_t sizes[] = {1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 33, 64};
-    return maker_draw(m, 150) == 0 ? 0 : maker_draw(m, 25) == 0 ? 130 : sizes[maker_draw(m, countof(sizes))];
+    return maker_draw(m, m->of_zeros) == 0 ? 0 : maker_draw(m, 25) == 0 ? 130 : sizes[maker_draw(m, countof(sizes))];
 }
 
 static inline int64_t made_elements(int ndim, const int64_t *sizes) {

@@ -390,7 +390,7 @@ static inline bool maker_grow(maker *m) {
 /* Program `index` of a seed, as a graph's text; the caller clears it. */
 static inline void random_graph(const op_table *table, uint64_t seed, uint64_t index, text *out) {
     maker *m = calloc(1, sizeof *m);
-    *m = (maker){.r = rng_make_stream(seed, index), .table = table};
+    *m = (maker){.r = rng_make_stream(seed, index), .table = table, .of_zeros = index % 16 == 15 ? 10 : 150};
     int wanted = 1 + maker_draw(m, MAKER_NODES), made = 0;
     for (int tries = 0; made < wanted && tries < 40 * wanted; tries++) {
         made += maker_grow(m);

@@ -102,7 +102,7 @@ static bool strides_for(compiler *c, val v, val core, const tensor *to, const in
         *strides = to->strides;
         return true;
     }
-    if (dag_numel(n) != dag_numel(w) || n->sources[0].id != core.id) {
+    if (dag_numel(n) != dag_numel(w) || dag_numel(n) == 0 || n->sources[0].id != core.id) {
         return false;
     }
     int64_t *found = arena_make(c->memory, (size_t)w->ndim, sizeof *found);
