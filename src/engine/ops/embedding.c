@@ -277,7 +277,7 @@ static double embedding_bag_element(ref_ctx *ctx, int out, int64_t flat, double 
     }
     int64_t mode = call_int(ctx->call, 4), n_bags = ctx->out->items[0].sizes[0], d = ctx->out->items[0].sizes[1];
     if (out == 1) {
-        return (double)(n_bags > 0 ? bag_of(offsets, n_bags, flat) : 0);
+        return (double)(n_bags > 0 ? bag_of(offsets, n_bags, flat) : -1);
     }
     bool per_row = out == 2 || (out == 3 && mode != BAG_MAX);
     if (per_row && mode == BAG_SUM) {

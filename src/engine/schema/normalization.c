@@ -52,8 +52,8 @@ static status view_group(const op_call *call, norm_view *v, error *err) {
                     "%s: expected an input of N = %" PRId64 ", C = %" PRId64 ", HxW = %" PRId64 ", got %.200s",
                     call->op->signature.full, n, c, s, tensor_describe(text, x));
     }
-    if (groups < 1 || c % groups != 0) {
-        return fail(err, ASSAY_INVALID, "%s: expected a number of groups that divides %" PRId64 " channels, got %" PRId64,
+    if (c < 1 || groups < 1 || c % groups != 0) {
+        return fail(err, ASSAY_INVALID, "%s: expected channels, and a number of groups that divides them, got %" PRId64 " and %" PRId64,
                     call->op->signature.full, c, groups);
     }
     v->n_stats = n * groups;

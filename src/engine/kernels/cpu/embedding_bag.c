@@ -302,7 +302,7 @@ static status bag_run(kernel_plan *plan) {
         return places_fail(&s->rows, plan->err);
     }
     int64_t end = s->n_bags > 0 ? s->starts[s->n_bags] : 0; /* what lies behind the last bag's end counts as its own */
-    name_bag(s, end, tensor_numel(&s->out[1]), s->n_bags > 0 ? s->n_bags - 1 : 0);
+    name_bag(s, end, tensor_numel(&s->out[1]), s->n_bags - 1);
     return ASSAY_OK;
 }
 
