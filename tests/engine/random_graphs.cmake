@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Random programs that failed once, in every manner. kept_for_a_phase, padded_columns: something named was not read, so that their text did
-# not compile without a warning. read_backwards, cut_and_padded: gcc 12 has got them wrong, as users have them compiled.
+# not compile without a warning. read_backwards, cut_and_padded, lanes_of_turns: gcc 12 has got them wrong, as users have them compiled.
 # channels_last, channels_last_besides, table_of_columns: a library call's operands lay otherwise than in the graph, and so did what it
 # answered. groups_of_none, part_of_none: sizes of 0. far_positions: gradients of resampled images, whose positions round. patches_back: without masks,
 # planes of patches were taken for columns of one image.
 set(manner_read_backwards --optimised)
 set(manner_cut_and_padded --optimised)
+set(manner_lanes_of_turns --optimised)
 set(isa_patches_back avx2)
 file(GLOB kept_graphs CONFIGURE_DEPENDS engine/kept_graphs/*.graph)
 foreach(file ${kept_graphs})
