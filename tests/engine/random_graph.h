@@ -75,7 +75,7 @@ static const pattern patterns[] = {
     {"tanh_backward($f, $v)", 1, 0}, {"silu_backward($f, $v)", 1, 0}, {"hardswish_backward($f, $V)", 1, 0},
     {"hardsigmoid($f)", 1, 0}, {"hardsigmoid_backward($f, $V)", 1, 0}, {"leaky_relu_backward($f, $V, 0.1, False)", 1, 0},
     {"elu_backward($f, 1, 1, 1, False, $V)", 1, 0}, {"hardtanh_backward($f, $V, -1, 1)", 1, 0}, {"clamp_min($f, $n)", 1, 0},
-    {"pow.Scalar(2, $f)", 1, 0}, {"isnan($F)", 1, KEEPS}, {"isinf($F)", 1, KEEPS}, {"fmod.Scalar($i, 3)", 1, KEEPS},
+    {"pow.Scalar(0.5, $F)", 1, 0}, {"isnan($F)", 1, KEEPS}, {"isinf($F)", 1, KEEPS}, {"fmod.Scalar($i, 3)", 1, KEEPS},
     {"floor_divide($i, @l)", 1, KEEPS}, {"bitwise_xor.Tensor($i, $v)", 1, KEEPS}, {"masked_fill.Tensor($f, $z, @z)", 1, 0},
     /* types */
     {"_to_copy($f, dtype=$t)", 1, 0}, {"_to_copy($i, dtype=$t)", 1, 0}, {"_to_copy($b, dtype=$t)", 1, KEEPS},

@@ -29,12 +29,12 @@ static inline window maker_window(maker *m, int n) {
         w.kernel[d] = w.kernel[d] > size && size > 0 ? size : w.kernel[d];
         w.stride[d] = 1 + maker_draw(m, 3);
         w.padding[d] = maker_draw(m, (int)(w.kernel[d] / 2) + 1);
-        w.dilation[d] = maker_draw(m, 4) == 0 ? 2 : 1;
+        w.dilation[d] = size > 1 && maker_draw(m, 4) == 0 ? 2 : 1; /* else a window may see nothing */
         if (d > 0 && maker_draw(m, 2) == 0) { /* square, as most are */
             w.kernel[d] = w.kernel[0];
             w.stride[d] = w.stride[0];
             w.padding[d] = w.padding[0];
-            w.dilation[d] = w.dilation[0];
+            w.dilation[d] = size > 1 ? w.dilation[0] : 1;
         }
     }
     return w;
