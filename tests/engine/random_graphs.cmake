@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Random programs that failed once, in every manner. kept_for_a_phase, padded_columns: something named was not read, so that their text did
+# Random programs that failed once, in every manner. kept_for_a_phase, unread_names: something named was not read, so that their text did
 # not compile without a warning. read_backwards, cut_and_padded, lanes_of_turns: gcc 12 has got them wrong, as users have them compiled.
 # channels_last, channels_last_besides, table_of_columns: a library call's operands lay otherwise than in the graph, and so did what it
 # answered. groups_of_none, part_of_none: sizes of 0. far_positions: gradients of resampled images, whose positions round. patches_back: without masks,

@@ -28,7 +28,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t batch_behind = v1 + 1;
             const float *columns_behind;
             {
-                const int64_t v1 = batch_behind, v3 = 0, v4 = 0;
+                const int64_t v1 = batch_behind;
+                const int64_t v3 = 0;
+                const int64_t v4 = 0;
                 columns_behind = b1 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
             const next_panel next = {first_inner + 128 < 64 ? (const char *)(right_columns + 128)
@@ -275,7 +277,9 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             const int64_t batch_behind = v1 + 1;
             const float *columns_behind;
             {
-                const int64_t v1 = batch_behind, v4 = 0, v3 = 0;
+                const int64_t v1 = batch_behind;
+                const int64_t v4 = 0;
+                const int64_t v3 = 0;
                 columns_behind = b2 + 49152 * v0 + 64 * v1 + 384 * v3 + v4;
             }
             const next_panel next = {first_inner + 128 < 128 ? (const char *)(right_columns + 49152)

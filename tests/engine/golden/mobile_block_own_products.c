@@ -30,7 +30,9 @@ _Bool kernel_0(void *const *buffers, int64_t first, int64_t last) {
             const int64_t batch_behind = v0 + 1;
             const float *columns_behind;
             {
-                const int64_t v0 = batch_behind, v3 = 0, v2 = 0;
+                const int64_t v0 = batch_behind;
+                const int64_t v3 = 0;
+                const int64_t v2 = 0;
                 columns_behind = b0 + 25088 * v0 + 784 * v2 + v3;
             }
             const next_panel next = {first_inner + 128 < 32 ? (const char *)(right_columns + 100352)
@@ -228,7 +230,9 @@ _Bool kernel_2(void *const *buffers, int64_t first, int64_t last) {
             const int64_t batch_behind = v0 + 1;
             const float *columns_behind;
             {
-                const int64_t v0 = batch_behind, v3 = 0, v2 = 0;
+                const int64_t v0 = batch_behind;
+                const int64_t v3 = 0;
+                const int64_t v2 = 0;
                 columns_behind = b13 + 75264 * v0 + 784 * v2 + v3;
             }
             const next_panel next = {first_inner + 128 < 96 ? (const char *)(right_columns + 100352)

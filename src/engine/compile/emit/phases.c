@@ -302,13 +302,22 @@ static void name_wanted(emitter *m, int phase) {
     emit_row_stores(m, phase);
 }
 
-/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. */
+/* What a row needs before the loops of a phase: its own expressions, kept to the task's end, and its stores. Where totals alone are put
+   together, what the loops before have needed is needed no more. */
 static void emit_row(emitter *m, int phase) {
     if (m->rows) {
         emit_row_lanes(m, phase);
         return;
     }
-    want_from(m, phase, false);
+    const bool of_totals = phase == 0 && m->order == ORDER_TOTALS;
+    want_from(m, of_totals ? 1 : phase, false);
+    for (int i = 0; of_totals && i < m->k->n_roots; i++) {
+        const root *r = &m->k->roots[i];
+        if (r->phase == 0 && !emit_in_loops(m, r)) {
+            emit_want(m, r->expr);
+            emit_want_index(m, r->at);
+        }
+    }
     name_wanted(m, phase);
 }
 

@@ -279,15 +279,23 @@ static void emit_behind(emitter *m) {
     const expr *x = &m->k->exprs[p->right];
     const int batch = m->k->tasks[m->k->n_tasks - 1];
     text at = {0};
-    emit_line(m, "const int64_t batch_behind = v%d + 1;", batch);
+    definition behind;
+    emit_define(m, &behind, "const int64_t ", "batch_behind = v%d + 1", batch);
     emit_line(m, "const %s *columns_behind;", dialect_type(x->dtype));
     emit_line(m, "{");
     m->depth++;
-    emit_line(m, "const int64_t v%d = batch_behind, v%d = 0, v%d = 0;", batch, p->column, p->inner);
+    definition made[3];
+    emit_define(m, &made[0], "const int64_t ", "v%d = batch_behind", batch);
+    emit_define(m, &made[1], "const int64_t ", "v%d = 0", p->column);
+    emit_define(m, &made[2], "const int64_t ", "v%d = 0", p->inner);
     emit_index(m, &at, x->at, -1);
     emit_line(m, "columns_behind = b%d + %s;", x->buffer, text_get(&at));
+    for (int i = countof(made) - 1; i >= 0; i--) {
+        emit_drop_unused(m, &made[i]);
+    }
     m->depth--;
     emit_line(m, "}");
+    emit_drop_unused(m, &behind);
     m->out.failed |= at.failed;
     text_clear(&at);
 }
