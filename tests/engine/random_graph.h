@@ -3,8 +3,8 @@
 
    A program grows line by line: a pattern is drawn, its operands are drawn from what is there or become new inputs, and the
    line stays if the graph reads. What is not continuous (comparisons, rounding, the place of a maximum) is asked only of
-   values that no arithmetic has touched: elsewhere a last bit may decide it, and no tolerance says how. What has views is not
-   written in place. */
+   values that no arithmetic has touched: elsewhere a last bit may decide it, and no tolerance says how. What other
+   names show is written in place by one line in four; none of them is exact from there on. */
 #ifndef TESTS_ENGINE_RANDOM_GRAPH_H
 #define TESTS_ENGINE_RANDOM_GRAPH_H
 
@@ -25,6 +25,7 @@ typedef struct made_value {
     bool exact;    /* no rounding has happened to it */
     bool overlaps; /* elements may share memory */
     bool shares;   /* its memory may be another value's as well */
+    int memory;    /* which: the same number for all that may share it */
     bool gone;     /* written: what it is now goes by another name */
     bool is_input;
     bool used;
@@ -36,7 +37,7 @@ typedef struct maker {
     text lines;   /* the program so far */
     text pending; /* inputs that the line at hand needs */
     text call;    /* the line at hand */
-    int n_values, n_kept, next_name;
+    int n_values, n_kept, next_name, n_memories;
     made_value values[MAKER_VALUES];
     made_value *x; /* the line's first operand */
     int dim;       /* along which it works; -1: not chosen */
@@ -45,6 +46,7 @@ typedef struct maker {
     int of_zeros;  /* one size in so many is 0 */
     bool failed;   /* the line cannot be */
     bool exact, overlaps;
+    bool writes_shared; /* into what other names show as well */
 } maker;
 
 enum { KEEPS = 1, WRITES = 2, OVERLAPS = 4, VIEWS = 8 };
@@ -77,6 +79,10 @@ static const pattern patterns[] = {
     {"elu_backward($f, 1, 1, 1, False, $V)", 1, 0}, {"hardtanh_backward($f, $V, -1, 1)", 1, 0}, {"clamp_min($f, $n)", 1, 0},
     {"pow.Scalar(0.5, $F)", 1, 0}, {"isnan($F)", 1, KEEPS}, {"isinf($F)", 1, KEEPS}, {"fmod.Scalar($i, 3)", 1, KEEPS},
     {"floor_divide($i, @l)", 1, KEEPS}, {"bitwise_xor.Tensor($i, $v)", 1, KEEPS}, {"masked_fill.Tensor($f, $z, @z)", 1, 0},
+    /* complex numbers */
+    {"add.Tensor(@x, $v)", 1, 0}, {"sub.Tensor(@x, $v, alpha=2)", 1, 0}, {"mul.Tensor(@x, $v)", 1, 0}, {"neg(@x)", 1, KEEPS}, {"abs(@x)", 1, 0},
+    {"mul.Scalar(@x, $n)", 1, 0}, {"sum.dim_IntList(@x, $D, $k)", 1, 0}, {"_fft_c2c(@x, [$d], 0, True)", 1, 0}, {"exp(@x)", 1, 0},
+    {"cat([@x, $v], $d)", 1, KEEPS}, {"mul_.Tensor(@x, $v)", 1, WRITES}, {"mean.dim(@x, $D, $k)", 1, 0}, {"sigmoid(@x)", 1, 0},
     /* types */
     {"_to_copy($f, dtype=$t)", 1, 0}, {"_to_copy($i, dtype=$t)", 1, 0}, {"_to_copy($b, dtype=$t)", 1, KEEPS},
     {"_to_copy($i, dtype=i64)", 1, KEEPS}, {"_to_copy($i, dtype=i32)", 1, KEEPS}, {"_to_copy($f, dtype=f64)", 1, KEEPS},
@@ -142,6 +148,11 @@ static inline dtype maker_floating(maker *m) {
     return types[maker_draw(m, countof(types))];
 }
 
+static inline dtype maker_whole(maker *m) {
+    static const dtype types[] = {ASSAY_I64, ASSAY_I64, ASSAY_I32, ASSAY_I32, ASSAY_I16, ASSAY_I8, ASSAY_U8};
+    return types[maker_draw(m, countof(types))];
+}
+
 static inline int64_t maker_size(maker *m) {
     static const int64_t sizes[] = {1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 33, 64};
     return maker_draw(m, m->of_zeros) == 0 ? 0 : maker_draw(m, 25) == 0 ? 130 : sizes[maker_draw(m, countof(sizes))];
@@ -189,7 +200,7 @@ static inline made_value *maker_input(maker *m, dtype t, int ndim, const int64_t
         return &m->values[0];
     }
     made_value *v = &m->values[m->n_values++];
-    *v = (made_value){.dtype = t, .ndim = ndim, .exact = true, .is_input = true};
+    *v = (made_value){.dtype = t, .ndim = ndim, .exact = true, .is_input = true, .memory = m->n_memories++};
     memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
     snprintf(v->name, sizeof v->name, "x%d", m->next_name++);
     text_addf(&m->pending, "%%%s = input(T([", v->name);
@@ -200,7 +211,7 @@ static inline made_value *maker_input(maker *m, dtype t, int ndim, const int64_t
     maker_add_strides(m, v);
     text_add(&m->pending, ")");
     if (low < high) {
-        text_addf(&m->pending, t == ASSAY_I64 || t == ASSAY_I32 ? ", low=%lld, high=%lld" : ", low=%lld.0, high=%lld.0", (long long)low,
+        text_addf(&m->pending, !dtype_is_floating(t) ? ", low=%lld, high=%lld" : ", low=%lld.0, high=%lld.0", (long long)low,
                   (long long)high);
     }
     text_add(&m->pending, ")\n");
@@ -245,7 +256,7 @@ static inline bool maker_exact_floats(const maker *m, const made_value *v) {
 
 static inline bool maker_integers(const maker *m, const made_value *v) {
     (void)m;
-    return (v->dtype == ASSAY_I64 || v->dtype == ASSAY_I32) && v->exact;
+    return dtype_category_of(v->dtype) == CATEGORY_INTEGRAL && v->exact;
 }
 
 static inline bool maker_booleans(const maker *m, const made_value *v) {
@@ -267,7 +278,7 @@ static inline bool maker_grids(const maker *m, const made_value *v) {
 }
 
 static inline bool maker_writable(const maker *m, const made_value *v) {
-    return maker_floats(m, v) && !v->shares;
+    return maker_floats(m, v) && (!v->shares || m->writes_shared) && !v->overlaps;
 }
 
 static inline bool maker_writable_matrices(const maker *m, const made_value *v) {

@@ -337,12 +337,26 @@ static inline bool maker_exact_images(const maker *m, const made_value *v) {
     return maker_images(m, v) && v->exact;
 }
 
+static inline bool maker_complexes(const maker *m, const made_value *v) {
+    (void)m;
+    return dtype_is_complex(v->dtype);
+}
+
+static inline void maker_complex(maker *m) {
+    made_value *v = maker_draw(m, 4) > 0 ? maker_find(m, maker_complexes) : NULL;
+    v = v != NULL ? v : maker_any_input(m, maker_draw(m, 3) == 0 ? ASSAY_C128 : ASSAY_C64, 1 + maker_draw(m, 3));
+    v->used = true;
+    m->exact &= v->exact;
+    m->overlaps |= v->overlaps;
+    text_addf(&m->call, "%%%s", (m->x = v)->name);
+}
+
 static inline void maker_image(maker *m, bool untouched) {
     made_value *v = maker_hidden(m, untouched ? maker_exact_images : maker_images, 4);
     text_addf(&m->call, "%%%s", v->name);
 }
 
-/* @4 an image, @5 an exact one. Gradients with all their operands: @B of a convolution, @M of max_pool2d (exact), @A of
+/* @4 an image, @5 an exact one, @x complex. Gradients with all their operands: @B of a convolution, @M of max_pool2d (exact), @A of
    avg_pool2d, @F of im2col, @L of nll_loss. Behind the first operand: @w a convolution's, @p a max_pool2d's, @a an
    avg_pool2d's, @i im2col's, @o sizes of an image, @s and @r what was resampled, reflected, @b sliced, @e selected, @u
    unfolded, @E embedded; @P where it is put, @O bags; @c a row of channels, @C one above 0, @m @d numbers of rows, @g @h of
@@ -355,6 +369,9 @@ static inline void maker_layer(maker *m, char letter) {
     case '4':
     case '5':
         maker_image(m, letter == '5');
+        return;
+    case 'x':
+        maker_complex(m);
         return;
     case 'B':
         maker_hidden(m, maker_draw(m, 4) == 0 ? maker_grids : maker_images, maker_draw(m, 4) == 0 ? 3 : 4);

@@ -172,7 +172,7 @@ static inline bool maker_first(maker *m, char letter) {
     case 'q':
         return maker_take(m, maker_input(m, t, 2, (const int64_t[]){maker_size(m), maker_size(m)}, 1, 3)), true;
     case 'i':
-        return maker_operand(m, maker_integers, maker_draw(m, 2) == 0 ? ASSAY_I64 : ASSAY_I32, ndim), true;
+        return maker_operand(m, maker_integers, maker_whole(m), ndim), true;
     case 'b':
         return maker_operand(m, maker_booleans, ASSAY_B8, ndim), true;
     case 'a':
@@ -315,6 +315,7 @@ static inline void maker_write_line(maker *m, const pattern *p) {
     m->count = m->groups = 0;
     m->failed = m->overlaps = false;
     m->exact = true;
+    m->writes_shared = maker_draw(m, 4) == 0;
     for (const char *at = p->text; *at != '\0'; at++) {
         if (*at == '@') {
             maker_layer(m, *++at);
@@ -355,6 +356,7 @@ static inline bool maker_try(maker *m, const pattern *p) {
             snprintf(v->name, sizeof v->name, "y%d", m->next_name + i);
             v->exact = m->exact && (p->flags & KEEPS) != 0;
             v->shares = (p->flags & (VIEWS | WRITES)) != 0;
+            v->memory = v->shares ? m->x->memory : m->n_memories++;
             v->overlaps = m->overlaps || (p->flags & OVERLAPS) != 0;
         }
         graph_clear(&g);
@@ -379,6 +381,9 @@ static inline bool maker_grow(maker *m) {
     if (!m->failed && maker_try(m, p)) {
         m->x->shares |= (p->flags & VIEWS) != 0;
         m->x->gone |= (p->flags & WRITES) != 0;
+        for (int i = 0; (p->flags & WRITES) != 0 && i < m->n_values; i++) {
+            m->values[i].exact &= m->values[i].memory != m->x->memory;
+        }
         return true;
     }
     memcpy(m->values, before, sizeof before);

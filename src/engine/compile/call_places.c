@@ -27,7 +27,8 @@ bool place_of_operand(compiler *c, const dag_node *call, int i, place *out) {
 
 bool call_operand(compiler *c, const dag_node *call, int i, const tensor *original, place *out) {
     int64_t *strides = arena_make(c->memory, (size_t)original->ndim, sizeof *strides);
-    if (strides == NULL || !place_of_operand(c, call, i, out)) {
+    c->failed |= strides == NULL;
+    if (c->failed || !place_of_operand(c, call, i, out)) {
         return false;
     }
     for (int d = 0; d < original->ndim; d++) { /* of one element they are of no matter to memory, but may be to the call */
@@ -81,7 +82,7 @@ static bool answers_alike(compiler *c, const dag_node *n, tensor *const *origina
     for (int i = 0; items != NULL && tensors != NULL && i < n->n_sources; i++) {
         place p;
         if (!call_operand(c, n, i, originals[i], &p)) {
-            return false;
+            return c->failed;
         }
         items[i] = *originals[i];
         memcpy(items[i].strides, p.strides, (size_t)items[i].ndim * sizeof *p.strides);
