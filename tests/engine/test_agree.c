@@ -174,6 +174,29 @@ static void overflow_is_infinite(void **state) {
     tensor_clear(&t);
 }
 
+/* Near the largest number what a graph's errors may do reaches to either side of it. */
+static void overflow_has_a_tolerance(void **state) {
+    (void)state;
+    static const struct {
+        double expected, slack, actual;
+        bool agrees;
+    } cases[] = {{65504.5, 300, 65248, true},    {65504.5, 100, 65248, false},    {65504.5, 300, -65504, false}, {64000, 2000, INFINITY, true},
+                 {64000, 200, INFINITY, false},  {-64000, 2000, INFINITY, false}, {1e6, 2000, 65248, false},     {1e6, 2000, INFINITY, true},
+                 {INFINITY, 300, 65248, false}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        tensor t;
+        agreement a;
+        double expected[N] = {[7] = cases[i].expected}, slack[N] = {[7] = cases[i].slack};
+        const agree_rule rule = {.reduction = 1, .roundings = 1, .slack = slack};
+        make(&t, ASSAY_F16);
+        fill(&t, expected);
+        element_store(ASSAY_F16, tensor_data(&t) + 14, cases[i].actual);
+        agree_compare(&t, NULL, N, expected, NULL, &rule, &a);
+        assert_true(a.agrees == cases[i].agrees);
+        tensor_clear(&t);
+    }
+}
+
 /* Nothing written: every element is seen, whatever the type and whatever was expected. */
 static void poison_is_seen(void **state) {
     (void)state;
@@ -231,7 +254,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_one_rounding),     cmocka_unit_test(names_the_bad_element),
         cmocka_unit_test(follows_the_length_of_sums), cmocka_unit_test(nan_and_infinity_keep_their_places),
-        cmocka_unit_test(overflow_is_infinite),     cmocka_unit_test(poison_is_seen),
+        cmocka_unit_test(overflow_is_infinite),
+        cmocka_unit_test(overflow_has_a_tolerance),     cmocka_unit_test(poison_is_seen),
         cmocka_unit_test(integers_are_exact),       cmocka_unit_test(follows_strides_and_subsets),
         cmocka_unit_test(follows_what_a_kernel_says_of_its_sums),
     };

@@ -88,40 +88,43 @@ static void compare_exact(comparison *c, int64_t flat, double expected, double a
     }
 }
 
-/* True when the non-finite cases settle the matter. */
-static bool compare_special(comparison *c, int64_t flat, double expected, double actual) {
-    if (isnan(expected) || isnan(actual)) {
-        if (isnan(expected) != isnan(actual)) {
-            note_bad(c, flat, expected, actual, 0);
-        }
-        return true;
-    }
-    if (fabs(expected) > c->largest * (1 - c->eps_out)) { /* at or beyond the range: infinity or nearly so */
-        bool near = (isinf(actual) || fabs(actual) >= c->largest * (1 - 4 * c->eps_out)) &&
-                    signbit(actual) == signbit(expected);
-        if (!near || (isinf(expected) && !isinf(actual))) {
-            note_bad(c, flat, expected, actual, 0);
-        }
-        return true;
-    }
-    if (isinf(actual)) {
-        note_bad(c, flat, expected, actual, 0);
-        return true;
-    }
-    return false;
-}
-
 static double tolerance_of(const comparison *c, double expected, double norm) {
     double magnitude = fabs(expected);
     double scale = fmax(magnitude, fmax(norm, c->rms));
     return c->roundings * c->eps_out * magnitude + c->growth * scale + 2 * c->least;
 }
 
+/* True when the non-finite cases settle the matter. Where the tolerance reaches beyond the range, infinity is as good as what it allows. */
+static bool compare_special(comparison *c, int64_t flat, double expected, double actual, double tolerance) {
+    if (isnan(expected) || isnan(actual)) {
+        if (isnan(expected) != isnan(actual)) {
+            note_bad(c, flat, expected, actual, 0);
+        }
+        return true;
+    }
+    const double reach = c->largest * (1 - c->eps_out), size = fabs(expected);
+    const bool one_side = signbit(actual) == signbit(expected);
+    if (size > reach) { /* at or beyond the range: infinity or nearly so */
+        bool near = isinf(actual) || fabs(actual) >= c->largest * (1 - 4 * c->eps_out) || size - fabs(actual) <= tolerance;
+        if (!near || !one_side || (isinf(expected) && !isinf(actual))) {
+            note_bad(c, flat, expected, actual, tolerance);
+        }
+        return true;
+    }
+    if (isinf(actual)) {
+        if (!one_side || size + tolerance <= reach) {
+            note_bad(c, flat, expected, actual, tolerance);
+        }
+        return true;
+    }
+    return false;
+}
+
 static void compare_inexact(comparison *c, int64_t flat, double expected, double actual, double norm, double slack) {
-    if (isinf(slack) || compare_special(c, flat, expected, actual)) {
+    double tolerance = tolerance_of(c, isinf(expected) ? 0 : expected, norm) + slack;
+    if (isinf(slack) || compare_special(c, flat, expected, actual, tolerance)) {
         return;
     }
-    double tolerance = tolerance_of(c, expected, norm) + slack;
     double difference = fabs(expected - actual);
     double ulps = difference / unit_in_last_place(c, expected);
     c->difference_squares += difference * difference;
