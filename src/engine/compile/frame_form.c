@@ -113,8 +113,8 @@ static bool moves(const image *m, const expr *e) {
 }
 
 static bool is_same_number(const expr *x, const expr *y) {
-    return x == y || (x->kind == EXPR_NUMBER && y->kind == EXPR_NUMBER && x->dtype == y->dtype && x->number.i == y->number.i &&
-                      x->number.f == y->number.f && x->number.im == y->number.im);
+    return x->kind == EXPR_NUMBER && y->kind == EXPR_NUMBER && x->dtype == y->dtype && x->number.i == y->number.i &&
+           x->number.f == y->number.f && x->number.im == y->number.im;
 }
 
 /* Whether two indices, of the first look and of another, are one at each place of the image. */
