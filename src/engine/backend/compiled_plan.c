@@ -106,30 +106,17 @@ static status operand(compiled_plan *p, const compile_step *s, int k, const tens
 }
 
 static status redirect(compiled_plan *p, const compile_step *s, op_call *call, error *err) {
-    int n = s->call->op->signature.n_params, k = 0;
-    arg *args = arena_make(&p->memory, (size_t)n, sizeof *args);
-    if (args == NULL) {
-        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-    }
-    memcpy(args, s->call->args, (size_t)n * sizeof *args);
-    for (int i = 0; i < n; i++) {
-        if (args[i].kind == ARG_TENSOR) {
-            TRY(operand(p, s, k++, args[i].tensor, &args[i].tensor, err));
-        } else if (args[i].kind == ARG_TENSORS) {
-            tensor **items = arena_make(&p->memory, (size_t)args[i].n, sizeof(tensor *));
-            if (items == NULL) {
-                return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
-            }
-            for (int j = 0; j < args[i].n; j++) {
-                items[j] = NULL;
-                if (args[i].tensors[j] != NULL) {
-                    TRY(operand(p, s, k++, args[i].tensors[j], &items[j], err));
-                }
-            }
-            args[i].tensors = items;
+    tensor **originals = arena_make(&p->memory, (size_t)s->n_operands, sizeof *originals);
+    tensor **own = arena_make(&p->memory, (size_t)s->n_operands, sizeof *own);
+    if (originals != NULL && own != NULL) {
+        call_all_tensors(s->call, originals, s->n_operands);
+        for (int k = 0; k < s->n_operands; k++) {
+            TRY(operand(p, s, k, originals[k], &own[k], err));
         }
     }
-    *call = (op_call){.op = s->call->op, .args = args, .seed = s->call->seed};
+    if (originals == NULL || own == NULL || !call_with_tensors(&p->memory, s->call, own, call)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
+    }
     return ASSAY_OK;
 }
 

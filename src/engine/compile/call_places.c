@@ -48,10 +48,9 @@ static tensor **originals_of(compiler *c, const dag_node *call) {
     return all;
 }
 
-/* The call with these tensors instead of its own. False when memory is out. */
-static bool call_with(compiler *c, const op_call *original, tensor **tensors, op_call *out) {
+bool call_with_tensors(arena *memory, const op_call *original, tensor *const *tensors, op_call *out) {
     int n = original->op->signature.n_params, k = 0;
-    arg *args = arena_make(c->memory, (size_t)n, sizeof *args);
+    arg *args = arena_make(memory, (size_t)n, sizeof *args);
     if (args == NULL) {
         return false;
     }
@@ -60,7 +59,7 @@ static bool call_with(compiler *c, const op_call *original, tensor **tensors, op
         if (args[i].kind == ARG_TENSOR) {
             args[i].tensor = tensors[k++];
         } else if (args[i].kind == ARG_TENSORS) {
-            tensor **items = arena_make(c->memory, (size_t)args[i].n, sizeof *items);
+            tensor **items = arena_make(memory, (size_t)args[i].n, sizeof *items);
             if (items == NULL) {
                 return false;
             }
@@ -91,7 +90,7 @@ static bool answers_alike(compiler *c, const dag_node *n, tensor *const *origina
     }
     op_call call;
     outputs made;
-    if (items == NULL || tensors == NULL || !call_with(c, n->call.call, tensors, &call)) {
+    if (items == NULL || tensors == NULL || !call_with_tensors(c->memory, n->call.call, tensors, &call)) {
         c->failed = true;
         return true;
     }

@@ -133,6 +133,9 @@ typedef struct program_traffic {
 double compile_step_bytes(const compile_step *s);
 program_traffic compile_traffic(const compiled_program *p, const graph *g);
 
+/* The call with these tensors, in call_all_tensors' order, instead of its own. False when memory is out. */
+bool call_with_tensors(arena *memory, const op_call *original, tensor *const *tensors, op_call *out);
+
 /* One self-contained C file of the kernels of n programs, which differ in their prefix, into the arena; "" when there are
    only calls. OUT_OF_MEMORY. */
 status compile_join(arena *memory, const compiled_program *const *programs, int n, char **source, error *err);

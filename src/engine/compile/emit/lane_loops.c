@@ -115,12 +115,12 @@ static bool asks_beside(const emitter *m) {
     return any;
 }
 
-/* Whether any of these variables steps so far in what a load reads. */
-static bool steps_by(const expr *e, const int *variables, int n, int64_t wanted) {
+/* Whether any loop reads a load's memory backwards. */
+static bool goes_backwards(const kernel *k, const expr *e) {
     bool any = false;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < k->n_loops; i++) {
         int64_t stride;
-        any |= index_stride(e->at, variables[i], &stride) && stride == wanted;
+        any |= index_stride(e->at, k->loops[i], &stride) && stride == -1;
     }
     return any;
 }
@@ -134,7 +134,7 @@ static bool had_better_stay_a_loop(const emitter *m, const lane_range *range) {
         const expr *e = &k->exprs[i];
         if (e->kind == EXPR_LOAD && (e->variables >> k->vector & 1) != 0) {
             bool asks = e->guard >= 0 && e->guard != m->never && !emit_is_certain(m, e->guard);
-            any |= asks || (accumulates && steps_by(e, k->loops, k->n_loops, -1));
+            any |= asks || (accumulates && goes_backwards(k, e));
         }
     }
     return any;
