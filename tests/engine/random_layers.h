@@ -4,21 +4,13 @@
 #ifndef TESTS_ENGINE_RANDOM_LAYERS_H
 #define TESTS_ENGINE_RANDOM_LAYERS_H
 
-#include "random_graph.h"
+#include "random_parts.h"
 
 /* How a window goes over an image. */
 typedef struct window {
     int n; /* dimensions */
     int64_t kernel[2], stride[2], padding[2], dilation[2];
 } window;
-
-static inline void text_add_sizes(text *t, int n, const int64_t *items) {
-    text_add(t, "[");
-    for (int i = 0; i < n; i++) {
-        text_addf(t, i > 0 ? ", %lld" : "%lld", (long long)items[i]);
-    }
-    text_add(t, "]");
-}
 
 /* Windows that fit, mostly; padding up to half of them. */
 static inline window maker_window(maker *m, int n) {
@@ -170,6 +162,15 @@ static inline void maker_add_patches_back(maker *m) {
     text_clear(&patches);
 }
 
+/* What the image at hand is a gradient of by grid_sampler_2d, the grid, and how it looks. */
+static inline void maker_add_sampled_back(maker *m) {
+    const int64_t *sizes = m->x->sizes;
+    const made_value *image = maker_input(m, m->x->dtype, 4, (const int64_t[]){sizes[0], sizes[1], 1 + maker_draw(m, 9), 1 + maker_draw(m, 9)}, 0, 0);
+    const made_value *grid = maker_input(m, m->x->dtype, 4, (const int64_t[]){sizes[0], sizes[2], sizes[3], 2}, -1, 1);
+    text_addf(&m->call, "%%%s, %%%s, %d, %d, %s, [True, True]", image->name, grid->name, 0, maker_draw(m, 3),
+              maker_draw(m, 2) == 0 ? "True" : "False");
+}
+
 /* The sizes of an image of which the one at hand is a gradient, resampled. */
 static inline void maker_add_resampled_back(maker *m) {
     int64_t sizes[4] = {m->x->sizes[0], m->x->sizes[1], maker_size(m), maker_size(m)};
@@ -197,82 +198,6 @@ static inline void maker_add_reflected_back(maker *m) {
     }
     text_addf(&m->call, "%%%s, ", maker_input(m, m->x->dtype, 4, sizes, 0, 0)->name);
     text_add_sizes(&m->call, 4, pads);
-}
-
-/* --- parts -------------------------------------------------------------------------------------------------------------- */
-
-/* Sizes, dimension, start, end and step of what a slice was taken from. */
-static inline void maker_add_slice_back(maker *m) {
-    int64_t sizes[TENSOR_MAX_DIMS], start = maker_draw(m, 4), step = 1 + maker_draw(m, 3);
-    memcpy(sizes, m->x->sizes, sizeof sizes);
-    m->dim = maker_draw(m, m->x->ndim);
-    int64_t n = sizes[m->dim], end = n > 0 ? start + (n - 1) * step + 1 : start;
-    sizes[m->dim] = end + maker_draw(m, 4);
-    text_add_sizes(&m->call, m->x->ndim, sizes);
-    text_addf(&m->call, ", %d, %lld, %lld, %lld", m->dim, (long long)start, (long long)end, (long long)step);
-}
-
-static inline void maker_add_select_back(maker *m) {
-    int64_t sizes[TENSOR_MAX_DIMS + 1], n = 1 + maker_draw(m, 5);
-    int at = maker_draw(m, m->x->ndim + 1);
-    memcpy(sizes, m->x->sizes, (size_t)at * sizeof *sizes);
-    memcpy(&sizes[at + 1], &m->x->sizes[at], (size_t)(m->x->ndim - at) * sizeof *sizes);
-    sizes[at] = n;
-    text_add_sizes(&m->call, m->x->ndim + 1, sizes);
-    text_addf(&m->call, ", %d, %d", at, maker_draw(m, (int)n));
-}
-
-/* Windows of one dimension lie along the last one. */
-static inline void maker_add_unfold_back(maker *m) {
-    int64_t sizes[TENSOR_MAX_DIMS], step = 1 + maker_draw(m, 4);
-    const int n = m->x->ndim - 1;
-    if (n < 1 || m->x->sizes[n] == 0) {
-        m->failed = true;
-        return;
-    }
-    int at = maker_draw(m, n);
-    memcpy(sizes, m->x->sizes, sizeof sizes);
-    sizes[at] = (sizes[at] - 1) * step + sizes[n] + maker_draw(m, (int)step);
-    m->failed |= m->x->sizes[at] == 0;
-    text_add_sizes(&m->call, n, sizes);
-    text_addf(&m->call, ", %d, %lld, %lld", at, (long long)m->x->sizes[n], (long long)step);
-}
-
-/* Indices for all but the last dimension, and of how many rows. */
-static inline void maker_add_embedding_back(maker *m) {
-    int64_t rows = 1 + maker_draw(m, 40);
-    if (m->x->ndim == 0) {
-        m->failed = true;
-        return;
-    }
-    const made_value *at = maker_input(m, ASSAY_I64, m->x->ndim - 1, m->x->sizes, 0, rows);
-    text_addf(&m->call, "%%%s, %lld, %d, False", at->name, (long long)rows, maker_draw(m, 2) == 0 ? -1 : 0);
-}
-
-/* Where it is put, and what: added, as places may come twice. */
-static inline void maker_add_put(maker *m) {
-    int64_t sizes[TENSOR_MAX_DIMS], n = m->x->ndim > 0 ? m->x->sizes[0] : 0, count = 1 + maker_draw(m, 20);
-    if (n == 0) {
-        m->failed = true;
-        return;
-    }
-    const made_value *at = maker_input(m, ASSAY_I64, 1, &count, 0, n);
-    memcpy(sizes, m->x->sizes, sizeof sizes);
-    sizes[0] = count;
-    const made_value *values = maker_input(m, m->x->dtype, m->x->ndim, sizes, 0, 0);
-    text_addf(&m->call, "[%%%s], %%%s, True", at->name, values->name);
-}
-
-/* Bags of rows of a table: indices, where each bag begins, and how it is made one. */
-static inline void maker_add_bags(maker *m) {
-    int64_t rows = m->x->sizes[0], n = 1 + maker_draw(m, 30), bags = 1;
-    if (rows == 0) {
-        m->failed = true;
-        return;
-    }
-    const made_value *at = maker_input(m, ASSAY_I64, 1, &n, 0, rows);
-    const made_value *begins = maker_input(m, ASSAY_I64, 1, &bags, 0, 1);
-    text_addf(&m->call, "%%%s, %%%s, False, %d", at->name, begins->name, maker_draw(m, 2));
 }
 
 /* --- norms and losses --------------------------------------------------------------------------------------------------- */
@@ -304,6 +229,13 @@ static inline void maker_add_group_sizes(maker *m) {
               (long long)m->groups);
 }
 
+/* A matrix and a row that multiply to the first one's form. */
+static inline void maker_add_matrix_and_row(maker *m) {
+    const int64_t inner = maker_size(m);
+    const made_value *matrix = maker_input(m, m->x->dtype, 2, (const int64_t[]){m->x->sizes[0], inner}, 0, 0);
+    text_addf(&m->call, "%%%s, %%%s", matrix->name, maker_row(m, inner, 0, 0)->name);
+}
+
 /* Each row's class. */
 static inline const made_value *maker_classes(maker *m) {
     m->failed |= m->x->sizes[1] == 0;
@@ -315,6 +247,74 @@ static inline void maker_add_loss_back(maker *m) {
     int made = maker_before(m), total = m->next_name++, way = maker_draw(m, 3);
     text_addf(&m->pending, ", %%x%d = nll_loss_forward(%%%s, %%%s, %%%s, %d, -100)\n", total, m->x->name, classes->name, weight->name, way);
     text_addf(&m->call, "%%x%d, %%%s, %%%s, %%%s, %d, -100, %%x%d", made, m->x->name, classes->name, weight->name, way, total);
+}
+
+/* --- layers in time ----------------------------------------------------------------------------------------------------- */
+
+typedef struct recurrent {
+    text weights; /* the list */
+    text rest;    /* mode and what follows it */
+    int64_t elements; /* of all weights */
+    made_value *hidden, *cell; /* NULL: it has no cell */
+} recurrent;
+
+/* One or two layers, in one direction or both, of an input [T, N, C] or [N, T, C]: modes are relu, tanh, lstm, gru. */
+static inline recurrent maker_recurrent(maker *m) {
+    recurrent r = {0};
+    const int layers = 1 + maker_draw(m, 2), ways = 1 + maker_draw(m, 2), mode = maker_draw(m, 4), first = maker_draw(m, 2);
+    const bool has_bias = maker_draw(m, 3) > 0;
+    const int64_t hidden = 1 + maker_draw(m, 9), gates = mode == 2 ? 4 : mode == 3 ? 3 : 1;
+    const int64_t state[3] = {layers * ways, m->x->sizes[first ? 0 : 1], hidden};
+    text_add(&r.weights, "[");
+    for (int i = 0; i < layers * ways; i++) {
+        const int64_t from = i < ways ? m->x->sizes[2] : ways * hidden, rows = gates * hidden;
+        const int64_t forms[4][2] = {{rows, from}, {rows, hidden}, {rows}, {rows}};
+        for (int k = 0; k < (has_bias ? 4 : 2); k++) {
+            const made_value *w = maker_input(m, m->x->dtype, k < 2 ? 2 : 1, forms[k], 0, 0);
+            text_addf(&r.weights, i + k > 0 ? ", %%%s" : "%%%s", w->name);
+            r.elements += made_elements(k < 2 ? 2 : 1, forms[k]);
+        }
+    }
+    text_addf(&r.weights, "], %d", has_bias ? 4 : 2);
+    r.hidden = maker_input(m, m->x->dtype, 3, state, 0, 0);
+    r.cell = mode == 2 ? maker_input(m, m->x->dtype, 3, state, 0, 0) : NULL;
+    text_addf(&r.rest, "%d, %lld, 0, %d, %s, 0.0, True, %s, [], None", mode, (long long)hidden, layers, first ? "True" : "False",
+              ways == 2 ? "True" : "False");
+    return r;
+}
+
+static inline void recurrent_clear(recurrent *r) {
+    text_clear(&r->weights);
+    text_clear(&r->rest);
+}
+
+static inline void text_add_states(text *t, const recurrent *r) {
+    text_addf(t, "%%%s, ", r->hidden->name);
+    text_addf(t, r->cell != NULL ? "%%%s, " : "None, ", r->cell != NULL ? r->cell->name : "");
+}
+
+static inline void maker_add_recurrent(maker *m) {
+    recurrent r = maker_recurrent(m);
+    text_addf(&m->call, "%s, None, ", text_get(&r.weights));
+    text_add_states(&m->call, &r);
+    text_add(&m->call, text_get(&r.rest));
+    recurrent_clear(&r);
+}
+
+/* Its gradient: of its own output, which has the form. */
+static inline void maker_add_recurrent_back(maker *m) {
+    recurrent r = maker_recurrent(m);
+    const int out = m->next_name, reserve = out + 3;
+    m->next_name += 5;
+    text_addf(&m->pending, "%%x%d, %%x%d, %%x%d, %%x%d, %%x%d = _cudnn_rnn(%%%s, %s, None, ", out, out + 1, out + 2, reserve, out + 4,
+              m->x->name, text_get(&r.weights));
+    text_add_states(&m->pending, &r);
+    text_addf(&m->pending, "%s)\n", text_get(&r.rest));
+    text_addf(&m->call, ", %s, ", text_get(&r.weights));
+    text_addf(&m->call, "%%%s, ", maker_row(m, r.elements, 0, 0)->name);
+    text_add_states(&m->call, &r);
+    text_addf(&m->call, "%%x%d, %%x%d, None, None, %s, %%x%d, [True, True, True, True]", out, out, text_get(&r.rest), reserve);
+    recurrent_clear(&r);
 }
 
 /* --- letters ------------------------------------------------------------------------------------------------------------ */
@@ -331,6 +331,10 @@ static inline made_value *maker_hidden(maker *m, maker_wants_fn *wants, int ndim
 
 static inline bool maker_images(const maker *m, const made_value *v) {
     return maker_floats(m, v) && v->ndim == 4;
+}
+
+static inline bool maker_rows(const maker *m, const made_value *v) {
+    return maker_floats(m, v) && v->ndim == 1;
 }
 
 static inline bool maker_exact_images(const maker *m, const made_value *v) {
@@ -356,10 +360,12 @@ static inline void maker_image(maker *m, bool untouched) {
     text_addf(&m->call, "%%%s", v->name);
 }
 
-/* @4 an image, @5 an exact one, @x complex. Gradients with all their operands: @B of a convolution, @M of max_pool2d (exact), @A of
-   avg_pool2d, @F of im2col, @L of nll_loss. Behind the first operand: @w a convolution's, @p a max_pool2d's, @a an
+/* @4 an image, @5 an exact one, @x complex, @1 of one dimension, @0 probabilities. Gradients with all their operands: @B of a convolution, @M of max_pool2d (exact), @A of
+   avg_pool2d, @F of im2col, @L of nll_loss; @y of _cudnn_rnn its
+   operands behind the first. Behind the first operand: @w a convolution's, @p a max_pool2d's, @a an
    avg_pool2d's, @i im2col's, @o sizes of an image, @s and @r what was resampled, reflected, @b sliced, @e selected, @u
-   unfolded, @E embedded; @P where it is put, @O bags; @c a row of channels, @C one above 0, @m @d numbers of rows, @g @h of
+   unfolded, @E embedded, @I pooled to these sizes, @K sampled; @P where it is put, @U once, @q scattered; @O bags, @W their weights;
+   @S parts, @2 @3 a dimension of that size, @Z sizes and strides, @j indices; @Y a layer in time, @V a matrix and what it multiplies; @c a row of channels, @C one above 0, @m @d numbers of rows, @g @h of
    groups, above 0 the second of each, @n how groups lie; @t classes, @l whole numbers above 0, @z a number's tensor, @G a
    grid. */
 static inline void maker_layer(maker *m, char letter) {
@@ -372,6 +378,13 @@ static inline void maker_layer(maker *m, char letter) {
         return;
     case 'x':
         maker_complex(m);
+        return;
+    case '1':
+        text_addf(&m->call, "%%%s", maker_hidden(m, maker_rows, 1)->name);
+        return;
+    case '0':
+        m->x = maker_input(m, maker_floating(m), 2, (const int64_t[]){maker_size(m), maker_size(m)}, 0, 1);
+        text_addf(&m->call, "%%%s", m->x->name);
         return;
     case 'B':
         maker_hidden(m, maker_draw(m, 4) == 0 ? maker_grids : maker_images, maker_draw(m, 4) == 0 ? 3 : 4);
@@ -434,6 +447,44 @@ static inline void maker_layer(maker *m, char letter) {
         break;
     case 'P':
         maker_add_put(m);
+        break;
+    case 'U':
+        maker_add_put_once(m);
+        break;
+    case 'q':
+        maker_add_scattered(m);
+        break;
+    case 'W':
+        maker_add_bag_weights_back(m);
+        break;
+    case 'S':
+        maker_add_parts(m);
+        break;
+    case '2':
+    case '3':
+        maker_add_dim_of(m, letter - '0');
+        break;
+    case 'Z':
+        maker_add_strided(m);
+        break;
+    case 'j':
+        maker_add_index_list(m);
+        break;
+    case 'Y':
+        maker_add_recurrent(m);
+        break;
+    case 'y':
+        maker_add_recurrent_back(m);
+        break;
+    case 'I':
+        text_addf(&add, "%%%s", maker_input(m, x->dtype, 4, (const int64_t[]){x->sizes[0], x->sizes[1], maker_size(m), maker_size(m)},
+                                            0, 0)->name);
+        break;
+    case 'K':
+        maker_add_sampled_back(m);
+        break;
+    case 'V':
+        maker_add_matrix_and_row(m);
         break;
     case 'O':
         maker_add_bags(m);

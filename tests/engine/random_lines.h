@@ -316,7 +316,13 @@ static inline void maker_write_line(maker *m, const pattern *p) {
     m->failed = m->overlaps = false;
     m->exact = true;
     m->writes_shared = maker_draw(m, 4) == 0;
+    m->in_place = (p->flags & (WRITES | DRAWS)) == 0 && p->n_outputs == 1 && maker_draw(m, 6) == 0;
+    bool named = !m->in_place;
     for (const char *at = p->text; *at != '\0'; at++) {
+        if (!named && strchr(".(", *at) != NULL) { /* its in-place form's name */
+            text_add(&m->call, "_");
+            named = true;
+        }
         if (*at == '@') {
             maker_layer(m, *++at);
         } else if (*at != '$') {
@@ -331,7 +337,7 @@ static inline void maker_write_line(maker *m, const pattern *p) {
 }
 
 /* Reads the program with the line at hand; answers whether it can be, with its outputs among the values. */
-static inline bool maker_try(maker *m, const pattern *p) {
+static inline bool maker_try(maker *m, const pattern *p, bool writes) {
     arena memory = {0};
     text all = {0};
     graph g;
@@ -355,7 +361,8 @@ static inline bool maker_try(maker *m, const pattern *p) {
             memcpy(v->sizes, out->items[i].sizes, sizeof v->sizes);
             snprintf(v->name, sizeof v->name, "y%d", m->next_name + i);
             v->exact = m->exact && (p->flags & KEEPS) != 0;
-            v->shares = (p->flags & (VIEWS | WRITES)) != 0;
+            v->shares = writes || (p->flags & VIEWS) != 0;
+            v->drawn = (p->flags & DRAWS) != 0;
             v->memory = v->shares ? m->x->memory : m->n_memories++;
             v->overlaps = m->overlaps || (p->flags & OVERLAPS) != 0;
         }
@@ -378,10 +385,12 @@ static inline bool maker_grow(maker *m) {
     int n = m->n_values, name = m->next_name;
     memcpy(before, m->values, sizeof before);
     maker_write_line(m, p);
-    if (!m->failed && maker_try(m, p)) {
+    const bool writes = (p->flags & WRITES) != 0 || m->in_place;
+    const int n_old = m->n_values;
+    if (!m->failed && maker_try(m, p, writes)) {
         m->x->shares |= (p->flags & VIEWS) != 0;
-        m->x->gone |= (p->flags & WRITES) != 0;
-        for (int i = 0; (p->flags & WRITES) != 0 && i < m->n_values; i++) {
+        m->x->gone |= writes;
+        for (int i = 0; writes && i < n_old; i++) {
             m->values[i].exact &= m->values[i].memory != m->x->memory;
         }
         return true;
@@ -405,7 +414,7 @@ static inline void random_graph(const op_table *table, uint64_t seed, uint64_t i
     for (int i = 0; i < m->n_values; i++) {
         const made_value *v = &m->values[i];
         last = v->is_input || v->gone ? last : i;
-        if (!v->is_input && !v->gone && (maker_draw(m, 10) < (v->used ? 2 : 9))) {
+        if (!v->is_input && !v->gone && (v->drawn || maker_draw(m, 10) < (v->used ? 2 : 9))) {
             text_addf(out, n++ > 0 ? ", %%%s" : " %%%s", v->name);
         }
     }

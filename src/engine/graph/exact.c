@@ -2,7 +2,7 @@
 /* Evaluates graphs in double: wide copies of the inputs, one reference after the other, errors of a known size thrown in. */
 #include "engine/graph/exact.h"
 
-#include "engine/graph/attempt.h"
+#include "engine/graph/exact_take.h"
 #include "engine/schema/fill.h"
 #include "engine/schema/reference.h"
 
@@ -43,8 +43,7 @@ static bool is_exact(const op_call *call, const tensor *out, double reduction) {
     return first != NULL && same;
 }
 
-/* Each value off by its tolerance, up or down. A zero that comes of one rounding is a zero for every kernel. */
-static status perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm) {
+status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm) {
     op_cost cost;
     op_cost_of(&node->call, node->out, &cost);
     if (dtype_category_of(t->dtype) < CATEGORY_FLOATING || is_exact(&node->call, t, cost.reduction)) {
@@ -67,7 +66,7 @@ static status perturb(evaluation *e, const graph_node *node, const tensor *t, in
     return ASSAY_OK;
 }
 
-static void store_values(tensor *t, const double *values) {
+void evaluation_store(tensor *t, const double *values) {
     if (!dtype_is_complex(t->dtype)) {
         fill_from(t, values);
         return;
@@ -79,8 +78,7 @@ static void store_values(tensor *t, const double *values) {
     }
 }
 
-/* The tensor that takes output k: for an operator in place its first argument, else a new one. */
-static status target_of(const evaluation *e, int node, int k, tensor *out) {
+status evaluation_target(const evaluation *e, int node, int k, tensor *out) {
     const graph_node *n = &e->g->nodes[node];
     if (n->call.op->in_place) {
         tensor_share(out, evaluation_value(e, node, call_tensor(&n->call, 0)));
@@ -103,13 +101,13 @@ static status run_written(evaluation *e, const graph_node *n, ref_ctx *ctx, doub
                                .norm = ref_make(ctx, numel, sizeof(double))};
         TRY(ctx->failed == ASSAY_OK ? ASSAY_OK : evaluation_no_memory(e));
         TRY(ref_run_written(ctx, i, &request, e->err));
-        TRY(e->perturbs ? perturb(e, n, t, request.n, request.value, request.norm) : ASSAY_OK);
+        TRY(e->perturbs ? evaluation_perturb(e, n, t, request.n, request.value, request.norm) : ASSAY_OK);
         values[i] = request.value;
     }
     return ASSAY_OK;
 }
 
-static int index_of_output(const graph *g, const tensor *value) {
+int evaluation_output(const graph *g, const tensor *value) {
     for (int i = 0; i < g->n_outputs; i++) {
         if (g->outputs[i] == value) {
             return i;
@@ -131,7 +129,7 @@ static status follow(const evaluation *e, int node, const attempt *a, ref_reques
     const tensor *of = call_tensor(&n->call, 0);
     const bool is_rounded = dtype_is_floating(of->dtype) && graph_find_input(e->g, of) < 0;
     for (int k = 0; k < a->out.n; k++) {
-        int output = index_of_output(e->g, &n->out->items[k]);
+        int output = evaluation_output(e->g, &n->out->items[k]);
         taken[k] = output >= 0 ? &e->taken[output] : NULL;
         made[k] = requests[k].value;
     }
@@ -158,17 +156,17 @@ static status run_reference(evaluation *e, int node, const attempt *a) {
     result = result == ASSAY_OK ? run_written(e, n, &ctx, written) : result;
     for (int i = 0; result == ASSAY_OK && i < n->call.op->signature.n_params; i++) {
         if (written[i] != NULL) {
-            store_values(evaluation_value(e, node, call_tensor(&n->call, i)), written[i]);
+            evaluation_store(evaluation_value(e, node, call_tensor(&n->call, i)), written[i]);
         }
     }
     result = result == ASSAY_OK ? follow(e, node, a, requests) : result;
     for (int k = 0; result == ASSAY_OK && k < a->out.n; k++) {
         tensor *t = NULL;
-        result = e->perturbs ? perturb(e, n, &n->out->items[k], requests[k].n, requests[k].value, requests[k].norm) : ASSAY_OK;
+        result = e->perturbs ? evaluation_perturb(e, n, &n->out->items[k], requests[k].n, requests[k].value, requests[k].norm) : ASSAY_OK;
         result = result == ASSAY_OK ? outputs_next(own, &t, e->err) : result;
-        result = result == ASSAY_OK ? target_of(e, node, k, t) : result;
+        result = result == ASSAY_OK ? evaluation_target(e, node, k, t) : result;
         if (result == ASSAY_OK) {
-            store_values(t, requests[k].value);
+            evaluation_store(t, requests[k].value);
         }
     }
     ref_clear(&ctx);
@@ -182,55 +180,6 @@ static status share_views(outputs *own, const outputs *made, error *err) {
         tensor_share(t, &made->items[k]);
     }
     return ASSAY_OK;
-}
-
-/* --- what is not determined -------------------------------------------------------------------------------------------------- */
-
-/* The operator's own judgement of values that it might have made, where all of them are at hand. */
-static status judge(const evaluation *e, int node) {
-    const graph_node *n = &e->g->nodes[node];
-    attempt a = {0};
-    outputs_init(&a.out);
-    bool all = n->call.op->row->check != NULL && !n->call.op->in_place;
-    for (int k = 0; all && k < n->out->n; k++) {
-        all = e->known[node][k];
-    }
-    tensor *arguments[64];
-    int n_arguments = call_all_tensors(&n->call, arguments, countof(arguments));
-    for (int i = 0; all && i < n_arguments; i++) {
-        all = n_arguments <= (int)countof(arguments) && evaluation_knows(e, node, arguments[i]);
-    }
-    if (!all) {
-        return ASSAY_OK;
-    }
-    status result = attempt_arguments(e, &a, node, false);
-    for (int k = 0; result == ASSAY_OK && k < n->out->n; k++) {
-        tensor *t = NULL;
-        result = outputs_next(&a.out, &t, e->err);
-        if (result == ASSAY_OK) {
-            tensor_share(t, &e->taken[index_of_output(e->g, &n->out->items[k])]);
-        }
-    }
-    result = result == ASSAY_OK ? n->call.op->row->check(&a.call, &a.out, e->err) : result;
-    attempt_clear(&a);
-    return result;
-}
-
-static status take_undetermined(evaluation *e, int node) {
-    const graph_node *n = &e->g->nodes[node];
-    for (int k = 0; k < n->out->n; k++) {
-        tensor *t = NULL;
-        int output = index_of_output(e->g, &n->out->items[k]);
-        TRY(outputs_next(e->own[node], &t, e->err));
-        e->known[node][k] = e->taken != NULL && output >= 0;
-        if (e->known[node][k]) {
-            TRY(evaluation_copy(e, &e->taken[output], evaluation_wide_type(n->out->items[k].dtype), t));
-        } else {
-            TRY(target_of(e, node, k, t));
-        }
-    }
-    bool makes_it_up = n->call.op->row->is_random || n->call.op->row->check != NULL;
-    return makes_it_up && !e->perturbs && e->taken != NULL ? judge(e, node) : ASSAY_OK;
 }
 
 static bool is_determined(const evaluation *e, int node) {
@@ -256,7 +205,7 @@ static status run_node(evaluation *e, int node) {
     const graph_node *n = &e->g->nodes[node];
     const op_row *row = n->call.op->row;
     if (!is_determined(e, node)) {
-        return take_undetermined(e, node);
+        return evaluation_take(e, node);
     }
     if (!has_reference(row)) {
         return fail(e->err, ASSAY_UNSUPPORTED, "%s has no reference", n->call.op->signature.full);

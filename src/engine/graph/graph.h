@@ -107,6 +107,9 @@ status graph_redirect(arena *memory, const graph *g, int node, outputs *const *o
 /* A value as a plan has it: an output of one of its first n_own nodes, or the graph's own input. NULL stays NULL. */
 tensor *graph_own_value(const graph *g, int n_own, outputs *const *own, tensor *value);
 
+/* A plan's outputs, `actual` with one of each, in memory of their own as the graph lays them out: restoring the inputs leaves it alone. */
+status graph_copy_outputs(const graph *g, const tensor *actual, outputs *copies, error *err);
+
 /* The seed of each random node follows from one seed; the first node's is that seed itself. */
 void graph_seed(graph *g, uint64_t seed);
 

@@ -218,6 +218,20 @@ static status dropout_check(const op_call *call, const outputs *actual, error *e
     return check_dropped(call, output, mask, p, err);
 }
 
+/* The output follows from the mask. */
+static status dropout_follow(const op_call *call, const tensor *const *taken, double loose, double *const *made, error *err) {
+    const tensor *input = call_tensor(call, 0), *mask = taken[1];
+    int64_t n = tensor_numel(input), size = (int64_t)dtype_size(input->dtype);
+    double p = call_float(call, 1), scale = dropout_trains(call) && p < 1 ? 1 / (1 - p) : 1;
+    (void)loose, (void)err;
+    for (int64_t i = 0; i < n; i++) {
+        bool kept = *(const uint8_t *)(tensor_data(mask) + tensor_offset_of(mask, i)) != 0;
+        made[0][i] = kept ? element_load(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size) * scale : 0;
+        made[1][i] = kept;
+    }
+    return ASSAY_OK;
+}
+
 /* --- normal_, uniform_
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -449,6 +463,8 @@ static const op_row rows[] = {
      .cost = dropout_cost,
      .decompose = dropout_parts,
      .check = dropout_check,
+     .drawn = 1 << 1,
+     .follow = dropout_follow,
      .flops_per_element = 1,
      .is_random = true},
     {.signature = "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",

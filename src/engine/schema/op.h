@@ -109,7 +109,8 @@ typedef uint32_t op_open_fn(const op_call *call);
 
 /* Lets the reference's row-major values, made[i] of output i, follow what a backend has chosen where a call is open: taken[i] is its output i,
    NULL where nobody sees it. What it may not choose stays as the reference has it. loose: so far apart, over the largest of a choice, may two
-   values lie that rounding before the call takes for each other. OUT_OF_MEMORY. */
+   values lie that rounding before the call takes for each other. OUT_OF_MEMORY.
+   Of a random operator whose drawn outputs are all seen it makes every one. */
 typedef status op_follow_fn(const op_call *call, const tensor *const *taken, double loose, double *const *made, error *err);
 
 /* How operand types decide the type computed in and the output's. */
@@ -194,6 +195,7 @@ struct op_row {
     double roundings;
     bool is_view;      /* the output shares the input's memory; nothing is computed */
     bool is_random;    /* values depend on the seed; `check` says what must hold */
+    uint32_t drawn;    /* bit i set if output i is drawn and the others follow from such ones, by `follow`; 0: all are drawn */
     bool sizes_by_values; /* the outputs' sizes hang on what the inputs hold: an empty output is no less to be seen to */
     bool is_in_place;  /* the signature itself is an in-place one with no functional twin (bernoulli_.float) */
     bool has_in_place; /* adds to the family's */

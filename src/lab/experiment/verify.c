@@ -333,23 +333,6 @@ static status compare_graph(const expectation *e, const exact *expected, const o
     return ASSAY_OK;
 }
 
-/* The outputs as the graph lays them out, in memory that restoring the inputs leaves alone. */
-static status copy_outputs(const expectation *e, const outputs *actual, outputs *copies, error *err) {
-    for (int i = 0; i < actual->n; i++) {
-        const tensor *form = e->g->outputs[i], *from = &actual->items[i];
-        tensor *t = NULL;
-        TRY(outputs_next(copies, &t, err));
-        TRY(tensor_init_strided(t, form->dtype, form->ndim, form->sizes, form->strides, err));
-        TRY(tensor_allocate(t, &device_cpu, err));
-        int64_t n = tensor_numel(form), size = (int64_t)dtype_size(form->dtype);
-        for (int64_t k = 0; k < n; k++) {
-            memcpy(tensor_data(t) + tensor_offset_of(t, k) * size, tensor_data(from) + tensor_offset_of(from, k) * size,
-                   (size_t)size);
-        }
-    }
-    return ASSAY_OK;
-}
-
 /* What a random operator drew, or which of several right answers was taken, is in the outputs that show it; what follows from that is checked. */
 static status check_as_taken(const expectation *e, const outputs *copies, bool well, record_error_stats *stats, bool *many, error *err) {
     arena memory = {0};
@@ -369,7 +352,7 @@ static status check_again(const expectation *e, const outputs *actual, record_er
     status result = ASSAY_INTERNAL;
     outputs copies;
     outputs_init(&copies);
-    TRY(copy_outputs(e, actual, &copies, err));
+    TRY(graph_copy_outputs(e->g, actual->items, &copies, err));
     if (e->is_random || graph_is_open(e->g)) {
         result = check_as_taken(e, &copies, false, stats, &many, err);
     }
