@@ -115,7 +115,7 @@ static inline void maker_add_dim_of(maker *m, int64_t size) {
 
 /* Sizes, strides and offset within as much memory as the elements take. */
 static inline void maker_add_strided(maker *m) {
-    int64_t sizes[3], strides[3], left = made_elements(m->x->ndim, m->x->sizes), from = left > 1 ? rng_range(&m->r, 0, left / 2) : 0;
+    int64_t sizes[3] = {0}, strides[3] = {0}, left = made_elements(m->x->ndim, m->x->sizes), from = left > 1 ? rng_range(&m->r, 0, left / 2) : 0;
     int n = maker_draw(m, 4);
     left -= from + 1;
     m->failed |= left < 0;

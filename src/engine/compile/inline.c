@@ -405,7 +405,7 @@ int expr_of(compiler *c, kernel *k, val v, const index_sum *at, int guard) {
     const dag_node *n = dag_at(&c->g, v);
     if (is_own_root(k, v)) {
         /* Roots put their own expression in when they join: the very place is known, any other is a conflict. */
-        return find_expr(k, v.id, n->ndim, at, -1, true);
+        return expr_find(k, v.id, n->ndim, at, guard);
     }
     int known = find_expr(k, v.id, n->ndim, at, guard, false);
     if (known >= 0) {

@@ -2,8 +2,12 @@
 /* The call of a node on the values of an evaluation: in double, or as the graph has it where that means something else. */
 #include "engine/graph/attempt.h"
 
+#include "engine/schema/fill.h"
 #include "engine/schema/pointwise.h"
+#include "engine/tensor/agree.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 dtype evaluation_wide_type(dtype t) {
@@ -40,12 +44,127 @@ tensor *evaluation_value(const evaluation *e, int node, tensor *t) {
     return input >= 0 ? &e->inputs[input] : graph_own_value(e->g, node, e->own, t);
 }
 
+void evaluation_put(const tensor *from, const tensor *into) {
+    int64_t n = tensor_numel(into), from_size = (int64_t)dtype_size(from->dtype), size = (int64_t)dtype_size(into->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        convert(from->dtype, tensor_data(from) + tensor_offset_of(from, i) * from_size, into->dtype,
+                tensor_data(into) + tensor_offset_of(into, i) * size);
+    }
+}
+
+static bool is_lost(const evaluation *e, const tensor *value) {
+    bool lost = false;
+    for (int i = 0; value != NULL && i < e->n_lost; i++) {
+        lost |= e->lost[i] == value->storage;
+    }
+    return lost;
+}
+
 bool evaluation_knows(const evaluation *e, int node, const tensor *t) {
     int maker = 0, output = 0;
-    if (t == NULL || t->is_wrapped_number || !graph_find_maker(e->g, t, &maker, &output) || maker >= node) {
+    if (t == NULL || t->is_wrapped_number) {
         return true;
     }
-    return e->known[maker][output];
+    bool is_made = graph_find_maker(e->g, t, &maker, &output) && maker < node;
+    return (!is_made || e->known[maker][output]) && !is_lost(e, evaluation_value(e, node, (tensor *)t));
+}
+
+int evaluation_width(const tensor *t) {
+    return dtype_is_complex(t->dtype) ? 2 : 1;
+}
+
+/* Whether the row only chooses among its operands' values: there is nothing to round. */
+static bool is_exact(const op_call *call, const tensor *out, double reduction) {
+    const op_row *row = call->op->row;
+    bool chooses = row->reference_scalar != NULL || row->reference_moves != NULL;
+    if (!chooses || row->flops_per_element != 0 || reduction > 1) {
+        return false;
+    }
+    tensor *first = NULL;
+    bool same = true;
+    for (int i = 0; i < call->op->signature.n_params; i++) {
+        const arg *a = &call->args[i];
+        for (int k = 0; k < (a->kind == ARG_TENSOR ? 1 : a->kind == ARG_TENSORS ? a->n : 0); k++) {
+            tensor *t = a->kind == ARG_TENSOR ? a->tensor : a->tensors[k];
+            bool counts = t != NULL && !t->is_wrapped_number && dtype_category_of(t->dtype) >= CATEGORY_FLOATING;
+            first = counts && first == NULL ? t : first;
+            same = same && (!counts || t->dtype == out->dtype);
+        }
+    }
+    return first != NULL && same;
+}
+
+status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm) {
+    op_cost cost;
+    op_cost_of(&node->call, node->out, &cost);
+    if (dtype_category_of(t->dtype) < CATEGORY_FLOATING || is_exact(&node->call, t, cost.reduction)) {
+        return ASSAY_OK;
+    }
+    const agree_rule rule = {.reduction = cost.reduction, .roundings = node->call.op->row->roundings};
+    int64_t parts = n * evaluation_width(t);
+    double *off = malloc((size_t)(parts > 0 ? parts : 1) * sizeof *off);
+    if (off == NULL) {
+        return evaluation_no_memory(e);
+    }
+    agree_tolerances(t->dtype, parts, values, norm, &rule, off);
+    uint64_t bits = 0;
+    for (int64_t i = 0; i < parts; i++) {
+        bits = i % 64 == 0 ? rng_next(&e->coins) ^ (e->turns ? UINT64_MAX : 0) : bits >> 1;
+        bool stays = !isfinite(values[i]) || (values[i] == 0 && norm[i / evaluation_width(t)] == 0 && cost.reduction <= 1);
+        values[i] += stays ? 0 : (bits & 1) != 0 ? off[i] : -off[i];
+    }
+    free(off);
+    return ASSAY_OK;
+}
+
+void evaluation_store(tensor *t, const double *values) {
+    if (!dtype_is_complex(t->dtype)) {
+        fill_from(t, values);
+        return;
+    }
+    int64_t n = tensor_numel(t), size = (int64_t)dtype_size(t->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        char *at = tensor_data(t) + tensor_offset_of(t, i) * size;
+        element_store_complex(t->dtype, at, CMPLX(values[2 * i], values[2 * i + 1]));
+    }
+}
+
+status evaluation_target(const evaluation *e, int node, int k, tensor *out) {
+    const graph_node *n = &e->g->nodes[node];
+    if (n->call.op->in_place) {
+        tensor_share(out, evaluation_value(e, node, call_tensor(&n->call, 0)));
+        return ASSAY_OK;
+    }
+    const tensor *form = &n->out->items[k];
+    TRY(tensor_init_strided(out, evaluation_wide_type(form->dtype), form->ndim, form->sizes, form->strides, e->err));
+    return tensor_allocate(out, &device_cpu, e->err);
+}
+
+/* The value in whose memory it lies. */
+static const tensor *memory_of(const graph *g, const tensor *value) {
+    int node = 0, k = 0;
+    while (value != NULL && graph_find_maker(g, value, &node, &k) && (g->nodes[node].call.op->row->is_view || g->nodes[node].call.op->in_place)) {
+        value = call_tensor(&g->nodes[node].call, 0);
+    }
+    return value;
+}
+
+static bool is_written_later(const graph *g, int node, const tensor *value) {
+    bool written = false;
+    for (int i = node + 1; i < g->n_nodes; i++) {
+        const op_call *call = &g->nodes[i].call;
+        written |= call->op->in_place && memory_of(g, call_tensor(call, 0)) == memory_of(g, value);
+    }
+    return written;
+}
+
+int evaluation_shown(const graph *g, int node, const tensor *value) {
+    for (int i = 0; i < g->n_outputs; i++) {
+        if (g->outputs[i] == value) {
+            return is_written_later(g, node, value) ? -1 : i;
+        }
+    }
+    return -1;
 }
 
 void attempt_clear(attempt *a) {

@@ -14,6 +14,8 @@ typedef struct evaluation {
     tensor *inputs; /* wide copies */
     outputs **own;
     bool **known;   /* per node and output */
+    const storage **lost; /* memory that was written in place with values nobody gave, whatever shows it */
+    int n_lost;
     bool perturbs;
     bool turns; /* the coins are turned over */
     rng coins;
@@ -39,11 +41,30 @@ status evaluation_no_memory(const evaluation *e);
    caller clears it. Fails for lack of memory. */
 status evaluation_copy(const evaluation *e, const tensor *from, dtype t, tensor *out);
 
+/* The same values into a tensor of these sizes that is there. */
+void evaluation_put(const tensor *from, const tensor *into);
+
 /* The evaluation's value for the graph's tensor t, which node reads; NULL for NULL. Belongs to the evaluation. */
 tensor *evaluation_value(const evaluation *e, int node, tensor *t);
 
 /* Whether t, which node reads, is determined: not made by a random operator whose values nobody gave. */
 bool evaluation_knows(const evaluation *e, int node, const tensor *t);
+
+/* Numbers that an element of t is: 2 of complex ones. */
+int evaluation_width(const tensor *t);
+
+/* Each of t's n values off by its tolerance, up or down. A zero that comes of one rounding is a zero for every kernel. norm: as the
+   reference says it of each. Fails for lack of memory. */
+status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm);
+
+/* Puts values, row-major, complex ones as two parts each, into t. */
+void evaluation_store(tensor *t, const double *values);
+
+/* The tensor that takes output k: for an operator in place its first argument, else a new one, which the caller clears. */
+status evaluation_target(const evaluation *e, int node, int k, tensor *out);
+
+/* Which of the graph's outputs shows the value as node, which makes it, left it; -1: none, or it is written to later. */
+int evaluation_shown(const graph *g, int node, const tensor *value);
 
 /* Node's arguments on the evaluation's values: wide, or rounded to the graph's types. For an attempt that is zero but for its
    outputs' start. Fails for lack of memory. */

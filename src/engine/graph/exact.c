@@ -18,77 +18,6 @@ enum { BLOCK = 32 };
 
 /* --- one node ---------------------------------------------------------------------------------------------------------------- */
 
-static int width_of(const tensor *t) {
-    return dtype_is_complex(t->dtype) ? 2 : 1;
-}
-
-/* Whether the row only chooses among its operands' values: there is nothing to round. */
-static bool is_exact(const op_call *call, const tensor *out, double reduction) {
-    const op_row *row = call->op->row;
-    bool chooses = row->reference_scalar != NULL || row->reference_moves != NULL;
-    if (!chooses || row->flops_per_element != 0 || reduction > 1) {
-        return false;
-    }
-    tensor *first = NULL;
-    bool same = true;
-    for (int i = 0; i < call->op->signature.n_params; i++) {
-        const arg *a = &call->args[i];
-        for (int k = 0; k < (a->kind == ARG_TENSOR ? 1 : a->kind == ARG_TENSORS ? a->n : 0); k++) {
-            tensor *t = a->kind == ARG_TENSOR ? a->tensor : a->tensors[k];
-            bool counts = t != NULL && !t->is_wrapped_number && dtype_category_of(t->dtype) >= CATEGORY_FLOATING;
-            first = counts && first == NULL ? t : first;
-            same = same && (!counts || t->dtype == out->dtype);
-        }
-    }
-    return first != NULL && same;
-}
-
-status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t, int64_t n, double *values, const double *norm) {
-    op_cost cost;
-    op_cost_of(&node->call, node->out, &cost);
-    if (dtype_category_of(t->dtype) < CATEGORY_FLOATING || is_exact(&node->call, t, cost.reduction)) {
-        return ASSAY_OK;
-    }
-    const agree_rule rule = {.reduction = cost.reduction, .roundings = node->call.op->row->roundings};
-    int64_t parts = n * width_of(t);
-    double *off = malloc((size_t)(parts > 0 ? parts : 1) * sizeof *off);
-    if (off == NULL) {
-        return evaluation_no_memory(e);
-    }
-    agree_tolerances(t->dtype, parts, values, norm, &rule, off);
-    uint64_t bits = 0;
-    for (int64_t i = 0; i < parts; i++) {
-        bits = i % 64 == 0 ? rng_next(&e->coins) ^ (e->turns ? UINT64_MAX : 0) : bits >> 1;
-        bool stays = !isfinite(values[i]) || (values[i] == 0 && norm[i / width_of(t)] == 0 && cost.reduction <= 1);
-        values[i] += stays ? 0 : (bits & 1) != 0 ? off[i] : -off[i];
-    }
-    free(off);
-    return ASSAY_OK;
-}
-
-void evaluation_store(tensor *t, const double *values) {
-    if (!dtype_is_complex(t->dtype)) {
-        fill_from(t, values);
-        return;
-    }
-    int64_t n = tensor_numel(t), size = (int64_t)dtype_size(t->dtype);
-    for (int64_t i = 0; i < n; i++) {
-        char *at = tensor_data(t) + tensor_offset_of(t, i) * size;
-        element_store_complex(t->dtype, at, CMPLX(values[2 * i], values[2 * i + 1]));
-    }
-}
-
-status evaluation_target(const evaluation *e, int node, int k, tensor *out) {
-    const graph_node *n = &e->g->nodes[node];
-    if (n->call.op->in_place) {
-        tensor_share(out, evaluation_value(e, node, call_tensor(&n->call, 0)));
-        return ASSAY_OK;
-    }
-    const tensor *form = &n->out->items[k];
-    TRY(tensor_init_strided(out, evaluation_wide_type(form->dtype), form->ndim, form->sizes, form->strides, e->err));
-    return tensor_allocate(out, &device_cpu, e->err);
-}
-
 /* What a call writes besides its outputs, found while every operand is as it was. values[i]: argument i's, or NULL. */
 static status run_written(evaluation *e, const graph_node *n, ref_ctx *ctx, double **values) {
     for (int i = 0; i < n->call.op->signature.n_params; i++) {
@@ -107,15 +36,6 @@ static status run_written(evaluation *e, const graph_node *n, ref_ctx *ctx, doub
     return ASSAY_OK;
 }
 
-int evaluation_output(const graph *g, const tensor *value) {
-    for (int i = 0; i < g->n_outputs; i++) {
-        if (g->outputs[i] == value) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 /* Where a call has more than one right answer: the one that was taken. */
 static status follow(const evaluation *e, int node, const attempt *a, ref_request *requests) {
     enum { MOST_OUTPUTS = 8 };
@@ -129,7 +49,7 @@ static status follow(const evaluation *e, int node, const attempt *a, ref_reques
     const tensor *of = call_tensor(&n->call, 0);
     const bool is_rounded = dtype_is_floating(of->dtype) && graph_find_input(e->g, of) < 0;
     for (int k = 0; k < a->out.n; k++) {
-        int output = evaluation_output(e->g, &n->out->items[k]);
+        int output = evaluation_shown(e->g, node, &n->out->items[k]);
         taken[k] = output >= 0 ? &e->taken[output] : NULL;
         made[k] = requests[k].value;
     }
@@ -147,7 +67,7 @@ static status run_reference(evaluation *e, int node, const attempt *a) {
     for (int k = 0; result == ASSAY_OK && k < a->out.n; k++) {
         size_t numel = (size_t)tensor_numel(&a->out.items[k]);
         requests[k] = (ref_request){.n = (int64_t)numel,
-                                    .value = ref_make(&ctx, numel * (size_t)width_of(&a->out.items[k]), sizeof(double)),
+                                    .value = ref_make(&ctx, numel * (size_t)evaluation_width(&a->out.items[k]), sizeof(double)),
                                     .norm = ref_make(&ctx, numel, sizeof(double))};
         result = ctx.failed == ASSAY_OK ? ASSAY_OK : evaluation_no_memory(e);
     }
@@ -230,8 +150,9 @@ static status prepare(evaluation *e) {
     e->inputs = arena_make(&e->memory, (size_t)g->n_inputs, sizeof *e->inputs);
     e->own = arena_make(&e->memory, (size_t)g->n_nodes, sizeof *e->own);
     e->known = arena_make(&e->memory, (size_t)g->n_nodes, sizeof *e->known);
+    e->lost = arena_make(&e->memory, (size_t)g->n_nodes, sizeof *e->lost);
     outputs *all = arena_make(&e->memory, (size_t)g->n_nodes, sizeof *all);
-    if (e->inputs == NULL || e->own == NULL || e->known == NULL || all == NULL) {
+    if (e->inputs == NULL || e->own == NULL || e->known == NULL || e->lost == NULL || all == NULL) {
         return evaluation_no_memory(e);
     }
     for (int i = 0; i < g->n_nodes; i++) {
@@ -268,12 +189,10 @@ static status evaluate(evaluation *e, exact *out, take_fn *take) {
         result = run_node(e, i);
     }
     for (int i = 0; result == ASSAY_OK && i < e->g->n_outputs; i++) {
-        int node = 0, k = 0;
-        graph_find_maker(e->g, e->g->outputs[i], &node, &k);
         const tensor *t = graph_own_value(e->g, e->g->n_nodes, e->own, e->g->outputs[i]);
-        int64_t n_parts = tensor_numel(t) * width_of(t);
+        int64_t n_parts = tensor_numel(t) * evaluation_width(t);
         double *values = malloc((size_t)(n_parts > 0 ? n_parts : 1) * sizeof *values);
-        out->outputs[i].is_known = e->known[node][k];
+        out->outputs[i].is_known = evaluation_knows(e, e->g->n_nodes, e->g->outputs[i]);
         if (values == NULL) {
             result = evaluation_no_memory(e);
         } else if (out->outputs[i].is_known) {
@@ -347,8 +266,8 @@ static status make(arena *memory, const graph *g, const tensor *taken, uint64_t 
     for (int i = 0; made.outputs != NULL && i < g->n_outputs; i++) {
         exact_output *o = &made.outputs[i];
         o->n = tensor_numel(g->outputs[i]);
-        o->value = arena_make(memory, (size_t)o->n * (size_t)width_of(g->outputs[i]), sizeof(double));
-        o->slack = arena_make(memory, (size_t)o->n * (size_t)width_of(g->outputs[i]), sizeof(double));
+        o->value = arena_make(memory, (size_t)o->n * (size_t)evaluation_width(g->outputs[i]), sizeof(double));
+        o->slack = arena_make(memory, (size_t)o->n * (size_t)evaluation_width(g->outputs[i]), sizeof(double));
         if (o->value == NULL || o->slack == NULL) {
             made.outputs = NULL;
         }
@@ -362,7 +281,7 @@ static status make(arena *memory, const graph *g, const tensor *taken, uint64_t 
     }
     const double safety = samples > EXACT_SAMPLES ? SAFETY_OF_MANY : SAFETY;
     for (int i = 0; i < g->n_outputs; i++) {
-        finish_output(&made.outputs[i], g->outputs[i]->dtype, made.outputs[i].n * width_of(g->outputs[i]), safety);
+        finish_output(&made.outputs[i], g->outputs[i]->dtype, made.outputs[i].n * evaluation_width(g->outputs[i]), safety);
     }
     *out = made;
     return ASSAY_OK;

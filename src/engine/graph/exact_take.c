@@ -2,7 +2,10 @@
 /* What a random operator drew is taken from the outputs that show it, and judged by the operator's row. */
 #include "engine/graph/exact_take.h"
 
-#include "engine/graph/exact.h"
+#include "engine/schema/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 static bool knows_arguments(const evaluation *e, int node) {
     tensor *arguments[64];
@@ -20,7 +23,7 @@ static bool is_settled(const evaluation *e, int node) {
     const op_row *row = n->call.op->row;
     bool all = e->taken != NULL && row->is_random && row->drawn != 0 && !n->call.op->in_place && knows_arguments(e, node);
     for (int k = 0; all && k < n->out->n; k++) {
-        all = (row->drawn >> k & 1) == 0 || evaluation_output(e->g, &n->out->items[k]) >= 0;
+        all = (row->drawn >> k & 1) == 0 || evaluation_shown(e->g, node, &n->out->items[k]) >= 0;
     }
     return all;
 }
@@ -34,7 +37,7 @@ static status settle_by(evaluation *e, int node, const attempt *a, arena *memory
         return fail(e->err, ASSAY_INTERNAL, "%s has too many outputs to follow", n->call.op->signature.full);
     }
     for (int k = 0; k < n->out->n; k++) {
-        int output = evaluation_output(e->g, &n->out->items[k]);
+        int output = evaluation_shown(e->g, node, &n->out->items[k]);
         taken[k] = output >= 0 ? &e->taken[output] : NULL;
         made[k] = arena_make(memory, (size_t)tensor_numel(&n->out->items[k]) + 1, sizeof(double));
         TRY(made[k] != NULL ? ASSAY_OK : evaluation_no_memory(e));
@@ -85,7 +88,7 @@ static status judge(const evaluation *e, int node) {
         if (result == ASSAY_OK && drawn != 0 && (drawn >> k & 1) == 0) {
             result = evaluation_copy(e, &e->own[node]->items[k], form->dtype, t);
         } else if (result == ASSAY_OK) {
-            tensor_share(t, &e->taken[evaluation_output(e->g, form)]);
+            tensor_share(t, &e->taken[evaluation_shown(e->g, node, form)]);
         }
     }
     result = result == ASSAY_OK ? n->call.op->row->check(&a.call, &a.out, e->err) : result;
@@ -93,17 +96,40 @@ static status judge(const evaluation *e, int node) {
     return result;
 }
 
+/* What is taken has been rounded to its type; what a kernel goes on with need not have been. */
+static status unround(evaluation *e, int node, int k, tensor *t) {
+    const graph_node *n = &e->g->nodes[node];
+    int64_t numel = tensor_numel(t), parts = numel * evaluation_width(t);
+    double *values = malloc((size_t)(parts + numel + 1) * sizeof *values), *norm = values != NULL ? values + parts : NULL;
+    if (values == NULL || dtype_category_of(t->dtype) < CATEGORY_FLOATING) {
+        free(values);
+        return values == NULL ? evaluation_no_memory(e) : ASSAY_OK;
+    }
+    ref_gather(t, values);
+    for (int64_t i = 0; i < numel; i++) {
+        norm[i] = parts == numel ? fabs(values[i]) : hypot(values[2 * i], values[2 * i + 1]);
+    }
+    status result = evaluation_perturb(e, n, &n->out->items[k], numel, values, norm);
+    if (result == ASSAY_OK) {
+        evaluation_store(t, values);
+    }
+    free(values);
+    return result;
+}
+
 static status take_drawn(evaluation *e, int node) {
     const graph_node *n = &e->g->nodes[node];
     for (int k = 0; k < n->out->n; k++) {
         tensor *t = NULL;
-        int output = evaluation_output(e->g, &n->out->items[k]);
+        int output = evaluation_shown(e->g, node, &n->out->items[k]);
         TRY(outputs_next(e->own[node], &t, e->err));
+        TRY(evaluation_target(e, node, k, t));
         e->known[node][k] = e->taken != NULL && output >= 0;
         if (e->known[node][k]) {
-            TRY(evaluation_copy(e, &e->taken[output], evaluation_wide_type(n->out->items[k].dtype), t));
-        } else {
-            TRY(evaluation_target(e, node, k, t));
+            evaluation_put(&e->taken[output], t);
+            TRY(e->perturbs && !n->call.op->row->draws_exactly ? unround(e, node, k, t) : ASSAY_OK);
+        } else if (n->call.op->in_place) {
+            e->lost[e->n_lost++] = t->storage;
         }
     }
     return ASSAY_OK;

@@ -195,6 +195,7 @@ struct op_row {
     double roundings;
     bool is_view;      /* the output shares the input's memory; nothing is computed */
     bool is_random;    /* values depend on the seed; `check` says what must hold */
+    bool draws_exactly; /* random: what is drawn has not been rounded, as 0 and 1 have not */
     uint32_t drawn;    /* bit i set if output i is drawn and the others follow from such ones, by `follow`; 0: all are drawn */
     bool sizes_by_values; /* the outputs' sizes hang on what the inputs hold: an empty output is no less to be seen to */
     bool is_in_place;  /* the signature itself is an in-place one with no functional twin (bernoulli_.float) */
