@@ -54,8 +54,37 @@ static bool is_nothing(const op_call *call, const outputs *out) {
     return call->op->row->written_args == 0 && !call->op->row->sizes_by_values;
 }
 
+/* An operator in place answers the memory that it was given. */
+static bool shows_all(const tensor *t, const tensor *origin) {
+    return t->offset == origin->offset && tensor_same_sizes(t, origin) && tensor_same_strides(t, origin);
+}
+
+static const char is_nowhere[] = "where its elements lie does not say which they are";
+
+/* t, which shows memory of base; anywhere: besides base's own elements as well. */
+static val look_at(dag *g, const aliases *names, const tensor *base, const tensor *t, bool anywhere) {
+    val known;
+    if (!dag_known(g->capture, base, &known)) {
+        return v_tensor(g, t);
+    }
+    if (shows_all(t, base)) {
+        return known;
+    }
+    if (dag_finds_within(base) && (!anywhere || dag_is_around(base, t))) {
+        return v_as_strided(g, known, base, t);
+    }
+    const tensor *origin = aliases_origin(names, base);
+    if (!dag_known(g->capture, origin, &known)) { /* an input's memory as it is */
+        return v_tensor(g, t);
+    }
+    if (!dag_finds_within(origin)) {
+        v_refuse(g, is_nowhere);
+    }
+    return v_as_strided(g, known, origin, t);
+}
+
 /* Values of the call's outputs into results[]; false when it must stay a call. */
-static bool take_apart(dag *g, const op_call *call, const outputs *out) {
+static bool take_apart(dag *g, const aliases *names, const op_call *call, const outputs *out) {
     const op_row *row = call->op->row;
     g->refused = NULL;
     for (int k = 0; k < out->n; k++) {
@@ -64,11 +93,8 @@ static bool take_apart(dag *g, const op_call *call, const outputs *out) {
     if (row->is_view && (call->args[0].kind != ARG_TENSOR || (out->n > 0 && out->items[0].sparse != NULL))) {
         v_refuse(g, "a sparse tensor");
     } else if (row->is_view) {
-        const tensor *base = call_tensor(call, 0);
-        val known;
-        bool computed = dag_known(g->capture, base, &known);
         for (int k = 0; k < out->n; k++) {
-            g->results[k] = computed ? v_as_strided(g, known, base, &out->items[k]) : v_tensor(g, &out->items[k]);
+            g->results[k] = look_at(g, names, call_tensor(call, 0), &out->items[k], row->sees_storage);
         }
     } else if (is_nothing(call, out)) {
         for (int k = 0; k < out->n; k++) {
@@ -120,11 +146,6 @@ typedef struct capturing {
 /* Whether t is another name for memory that begins as origin's, `written` apart. */
 static bool is_alias(const capturing *c, const tensor *t, const tensor *origin, const tensor *written) {
     return t != written && t != origin && aliases_origin(c->names, t) == origin;
-}
-
-/* An operator in place answers the memory that it was given. */
-static bool shows_all(const tensor *t, const tensor *origin) {
-    return t->offset == origin->offset && tensor_same_sizes(t, origin) && tensor_same_strides(t, origin);
 }
 
 /* Whether a node that writes `written` writes memory that another value shows, which is used afterwards or is to hold its last
@@ -194,8 +215,13 @@ static status take_write(const capturing *c, int node, int i, val before, bool b
     if ((!is_result && now.id == before.id) || !is_hidden_write(c, node, written)) {
         return ASSAY_OK;
     }
-    if (dag_at(c->g, now)->kind == PRIM_CALL && !shows_all(written, aliases_origin(c->names, written))) {
+    const tensor *origin = aliases_origin(c->names, written);
+    if (dag_at(c->g, now)->kind == PRIM_CALL && !shows_all(written, origin)) {
         return refuse_hidden(call, err);
+    }
+    if (!dag_finds_within(origin)) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s writes a tensor whose strides interleave and that others show: the compiler does not follow "
+                    "that", call->op->signature.full);
     }
     follow_write(c, node, written, now);
     return ASSAY_OK;
@@ -227,7 +253,11 @@ static status capture_node(const capturing *c, int index, error *err) {
     for (int i = 0; i < call->op->signature.n_params; i++) {
         before[i] = call->args[i].kind == ARG_TENSOR ? value_so_far(g, call->args[i].tensor) : (val){-1};
     }
-    bool by_library = !take_apart(g, call, node->out);
+    bool by_library = !take_apart(g, c->names, call, node->out);
+    if (by_library && !g->failed && g->refused == is_nowhere) { /* a call would show memory as it was before it was written */
+        return fail(err, ASSAY_UNSUPPORTED, "%s shows a tensor that has been written and whose strides interleave: the compiler does not "
+                    "follow that", call->op->signature.full);
+    }
     if (by_library && !g->failed) {
         call_library(g, call, node->out);
     }

@@ -24,7 +24,12 @@ enum { DAG_MAX_SOURCES = 2 + 2 * TENSOR_MAX_DIMS };
 int dag_view_sources(const view_map *map, int n, val *sources);
 /* Coordinates in a value of these sizes, one variable each. */
 void dag_variables(dag *g, int ndim, const int64_t *sizes, index_sum *out);
-/* Coordinates in the memory that a value laid out as `base` has, of each element of t, which shows a part of it. */
+/* Whether coordinates follow from where an element lies in memory laid out as `base`: each stride reaches past all that smaller ones do. */
+bool dag_finds_within(const tensor *base);
+/* Whether all memory that t shows is base's elements. */
+bool dag_is_around(const tensor *base, const tensor *t);
+/* Coordinates in the memory that a value laid out as `base` has, of each element of t, which shows a part of it, where
+   dag_finds_within says so. */
 void dag_coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at);
 /* Whether v is all of a value that is computed from reductions, in its order, under another shape, and of which value. */
 bool dag_reshapes_normal(dag *g, val v, val *source);

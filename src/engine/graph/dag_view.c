@@ -353,6 +353,24 @@ val v_pad(dag *g, val x, int dim, int64_t before, int64_t after, number fill) {
     return along(g, x, dim, -before, 1, v_size(g, x, dim) + before + after, before > 0 || after > 0, fill);
 }
 
+bool dag_finds_within(const tensor *base) {
+    for (int d = 0; d < base->ndim; d++) {
+        int64_t reach = 0; /* of what lies within */
+        for (int k = 0; k < base->ndim; k++) {
+            bool within = k != d && base->sizes[k] > 1 && base->strides[k] > 0 && base->strides[k] <= base->strides[d];
+            reach += within ? (base->sizes[k] - 1) * base->strides[k] : 0;
+        }
+        if (base->sizes[d] > 1 && base->strides[d] > 0 && reach >= base->strides[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool dag_is_around(const tensor *base, const tensor *t) {
+    return tensor_is_dense(base) && t->offset >= base->offset && t->offset + tensor_span(t) <= base->offset + tensor_span(base);
+}
+
 void dag_coordinates_within(dag *g, const tensor *base, const tensor *t, index_sum *at) {
     index_sum flat = index_constant(t->offset - base->offset);
     for (int d = 0; d < t->ndim; d++) {

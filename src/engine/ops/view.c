@@ -418,6 +418,7 @@ static const op_row rows[] = {
      .family = &family_view,
      .infer = as_strided_infer,
      .reference_moves = as_strided_moves,
+     .sees_storage = true,
      .is_view = true,
      .has_in_place = true},
 };

@@ -194,6 +194,7 @@ struct op_row {
        hidden state, a kernel that must store its intermediate); 1 when 0. It widens the tolerance. */
     double roundings;
     bool is_view;      /* the output shares the input's memory; nothing is computed */
+    bool sees_storage; /* such a view may show memory besides its operand's own elements */
     bool is_random;    /* values depend on the seed; `check` says what must hold */
     bool draws_exactly; /* random: what is drawn has not been rounded, as 0 and 1 have not */
     uint32_t drawn;    /* bit i set if output i is drawn and the others follow from such ones, by `follow`; 0: all are drawn */
