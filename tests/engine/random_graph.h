@@ -31,6 +31,7 @@ typedef struct made_value {
     int memory;    /* which: the same number for all that may share it */
     bool gone;     /* written: what it is now goes by another name */
     bool is_input;
+    bool gaps; /* an input: between its elements lies memory that is not its own */
     bool used;
     bool drawn; /* no other run need answer it: it is shown, for what follows from it to be known */
 } made_value;
@@ -82,11 +83,12 @@ static inline int64_t made_elements(int ndim, const int64_t *sizes) {
 }
 
 /* The strides of an input: dense, dense in another order of dimensions, or with gaps. */
-static inline void maker_add_strides(maker *m, const made_value *v) {
+static inline void maker_add_strides(maker *m, made_value *v) {
     int order[TENSOR_MAX_DIMS], way = maker_draw(m, 5);
     if (v->ndim == 0 || way < 3) {
         return;
     }
+    v->gaps = way == 4;
     int64_t strides[TENSOR_MAX_DIMS], stride = way == 4 ? 2 : 1;
     for (int d = 0; d < v->ndim; d++) {
         order[d] = d;

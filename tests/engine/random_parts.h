@@ -119,6 +119,9 @@ static inline void maker_add_strided(maker *m) {
     int n = maker_draw(m, 4);
     left -= from + 1;
     m->failed |= left < 0;
+    for (int i = 0; i < m->n_values; i++) { /* what lies there once it is written no compiler follows */
+        m->failed |= m->values[i].gaps && m->values[i].memory == m->x->memory;
+    }
     for (int d = 0; d < n; d++) {
         strides[d] = maker_draw(m, 6);
         sizes[d] = 1 + maker_draw(m, 5);

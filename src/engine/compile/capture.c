@@ -77,7 +77,7 @@ static val look_at(dag *g, const aliases *names, const tensor *base, const tenso
     if (!dag_known(g->capture, origin, &known)) { /* an input's memory as it is */
         return v_tensor(g, t);
     }
-    if (!dag_finds_within(origin)) {
+    if (!dag_finds_within(origin) || (anywhere && !dag_is_around(origin, t))) {
         v_refuse(g, is_nowhere);
     }
     return v_as_strided(g, known, origin, t);
@@ -164,6 +164,29 @@ static bool is_hidden_write(const capturing *c, int node, const tensor *written)
     return hidden;
 }
 
+/* Whether a view of t's, on the way from the memory's origin, may show what is none of its elements. */
+static bool may_see_gaps(const capturing *c, const tensor *t) {
+    int node = 0, k = 0;
+    bool may = false;
+    while (graph_find_maker(c->from, t, &node, &k) && (c->from->nodes[node].call.op->row->is_view || c->from->nodes[node].call.op->in_place)) {
+        may |= c->from->nodes[node].call.op->row->sees_storage;
+        t = call_tensor(&c->from->nodes[node].call, 0);
+    }
+    return may;
+}
+
+/* Whether all that shows memory of origin's, up to this node, shows elements of it that can be told. */
+static bool are_found(const capturing *c, int node, const tensor *origin, const tensor *written) {
+    bool found = dag_finds_within(origin) && (dag_is_around(origin, written) || !may_see_gaps(c, written));
+    for (int i = 0; i < node && found; i++) {
+        for (int k = 0; k < c->from->nodes[i].out->n && found; k++) {
+            const tensor *t = &c->from->nodes[i].out->items[k];
+            found = !is_alias(c, t, origin, written) || dag_is_around(origin, t) || !may_see_gaps(c, t);
+        }
+    }
+    return found;
+}
+
 /* A value is what it was when it was made. Where memory is written under one name and read under another, what it begins as
    gets a new value with what was written put in, and every other name a view of that. now: what the node wrote. */
 static void follow_write(const capturing *c, int node, const tensor *written, val now) {
@@ -219,9 +242,9 @@ static status take_write(const capturing *c, int node, int i, val before, bool b
     if (dag_at(c->g, now)->kind == PRIM_CALL && !shows_all(written, origin)) {
         return refuse_hidden(call, err);
     }
-    if (!dag_finds_within(origin)) {
-        return fail(err, ASSAY_UNSUPPORTED, "%s writes a tensor whose strides interleave and that others show: the compiler does not follow "
-                    "that", call->op->signature.full);
+    if (!are_found(c, node, origin, written)) {
+        return fail(err, ASSAY_UNSUPPORTED, "%s writes a tensor whose strides interleave or leave gaps, and that others show: the compiler "
+                    "does not follow that", call->op->signature.full);
     }
     follow_write(c, node, written, now);
     return ASSAY_OK;
@@ -255,8 +278,8 @@ static status capture_node(const capturing *c, int index, error *err) {
     }
     bool by_library = !take_apart(g, c->names, call, node->out);
     if (by_library && !g->failed && g->refused == is_nowhere) { /* a call would show memory as it was before it was written */
-        return fail(err, ASSAY_UNSUPPORTED, "%s shows a tensor that has been written and whose strides interleave: the compiler does not "
-                    "follow that", call->op->signature.full);
+        return fail(err, ASSAY_UNSUPPORTED, "%s shows a tensor that has been written and whose strides interleave or leave gaps: the "
+                    "compiler does not follow that", call->op->signature.full);
     }
     if (by_library && !g->failed) {
         call_library(g, call, node->out);

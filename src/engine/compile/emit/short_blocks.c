@@ -96,10 +96,12 @@ static void emit_lines(emitter *m, int phase, int n, int again, const char *from
     emit_want_phase(m, phase);
 }
 
-/* Whether lanes may be taken in again: not where what they read has been overwritten by another task by now. */
+/* Whether lanes may be taken in again: not where what they read has been overwritten by another task by now, nor where what they save has
+   other lanes' before it. */
 static bool may_come_again(const emitter *m, int phase) {
     for (int i = 0; i < m->k->n_exprs && m->flow != FLOW_NONE; i++) {
-        if (m->wanted[i] && m->saved_in[i] >= 0 && m->saved_in[i] < phase) {
+        bool saves = m->saved_in[i] == phase && m->group_rows > 0;
+        if (m->wanted[i] && m->saved_in[i] >= 0 && (m->saved_in[i] < phase || saves)) {
             return false;
         }
     }
