@@ -101,6 +101,7 @@ status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t
         return ASSAY_OK;
     }
     const agree_rule rule = {.reduction = cost.reduction, .roundings = node->call.op->row->roundings};
+    const double most = dtype_max(dtype_real(t->dtype));
     int64_t parts = n * evaluation_width(t);
     double *off = malloc((size_t)(parts > 0 ? parts : 1) * sizeof *off);
     if (off == NULL) {
@@ -112,6 +113,9 @@ status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t
         bits = i % 64 == 0 ? rng_next(&e->coins) ^ (e->turns ? UINT64_MAX : 0) : bits >> 1;
         bool stays = !isfinite(values[i]) || (values[i] == 0 && norm[i / evaluation_width(t)] == 0 && cost.reduction <= 1);
         values[i] += stays ? 0 : (bits & 1) != 0 ? off[i] : -off[i];
+        if (fabs(values[i]) > most && (bits & 1) != 0) { /* who rounds it to its type has something infinite */
+            values[i] = copysign(INFINITY, values[i]);
+        }
     }
     free(off);
     return ASSAY_OK;
