@@ -239,9 +239,6 @@ static status take_write(const capturing *c, int node, int i, val before, bool b
         return ASSAY_OK;
     }
     const tensor *origin = aliases_origin(c->names, written);
-    if (dag_at(c->g, now)->kind == PRIM_CALL && !shows_all(written, origin)) {
-        return refuse_hidden(call, err);
-    }
     if (!are_found(c, node, origin, written)) {
         return fail(err, ASSAY_UNSUPPORTED, "%s writes a tensor whose strides interleave or leave gaps, and that others show: the compiler "
                     "does not follow that", call->op->signature.full);

@@ -66,6 +66,19 @@ static void cos_loop(const pointwise_halves *h) {
     near_angles(h, (function){.one = near_cos}, any_f16_cos_loop);
 }
 
+/* As pointwise_halves_run, of operands one of which is a number that stands there once alone. */
+static void run_any(const pointwise_halves *h) {
+    float numbers[HALVES_BLOCK];
+    pointwise_halves all = *h;
+    for (int k = 0; k < h->n; k++) {
+        for (int64_t i = 0; h->step[k] == 0 && i < HALVES_BLOCK && i < h->chunk.n; i++) {
+            numbers[i] = *(const float *)h->chunk.in[k];
+        }
+        all.chunk.in[k] = h->step[k] == 0 ? numbers : h->chunk.in[k];
+    }
+    ISA_SYMBOL(pointwise_halves_run)(&all);
+}
+
 /* --- powers ----------------------------------------------------------------------------------------------------------------- */
 
 ALWAYS_INLINE wide_four powers(dtype t, wide_four z) {
@@ -169,7 +182,7 @@ ALWAYS_INLINE wide_four power_by_factors(dtype t, wide_four x, parameters s) {
 static void pow_number_loop(const pointwise_halves *h) {
     float y = *(const float *)h->chunk.in[1];
     if (!(fabsf(y) < INFINITY) || y == 0) {
-        ISA_SYMBOL(pointwise_halves_run)(h);
+        run_any(h);
         return;
     }
     if (h->chunk.n < LEAST_POWERS || y == rintf(y) || y < -1.1f || y > 3.1f) {
@@ -200,7 +213,7 @@ ALWAYS_INLINE wide_four power_of_number(dtype t, wide_four x, parameters s) {
 static void number_pow_loop(const pointwise_halves *h) {
     float base = *(const float *)h->chunk.in[0];
     if (!(base > 0 && base < INFINITY) || base == 1) {
-        ISA_SYMBOL(pointwise_halves_run)(h);
+        run_any(h);
         return;
     }
     function f = {.one_with = power_of_number, .is_second = true, .s = {.p = log2f(base)}};
@@ -285,10 +298,10 @@ ALWAYS_INLINE void quotients(const pointwise_halves *h, function f) {
     float y = *(const float *)h->chunk.in[1];
     f.s = (parameters){.p = y, .q = 1 / y};
     f.has_ties = f.is_checked = true;
-    f.slow = ISA_SYMBOL(pointwise_halves_run);
+    f.slow = run_any;
     f.most = most_dividend(h->type, y);
     if (f.most == 0) {
-        ISA_SYMBOL(pointwise_halves_run)(h);
+        run_any(h);
         return;
     }
     run_either(h, f, f);
