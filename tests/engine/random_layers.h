@@ -270,7 +270,7 @@ static inline recurrent maker_recurrent(maker *m) {
         const int64_t from = i < ways ? m->x->sizes[2] : ways * hidden, rows = gates * hidden;
         const int64_t forms[4][2] = {{rows, from}, {rows, hidden}, {rows}, {rows}};
         for (int k = 0; k < (has_bias ? 4 : 2); k++) {
-            const made_value *w = maker_input(m, m->x->dtype, k < 2 ? 2 : 1, forms[k], 0, 0);
+            const made_value *w = maker_input(m, m->x->dtype, k < 2 ? 2 : 1, forms[k], -1, 1);
             text_addf(&r.weights, i + k > 0 ? ", %%%s" : "%%%s", w->name);
             r.elements += made_elements(k < 2 ? 2 : 1, forms[k]);
         }

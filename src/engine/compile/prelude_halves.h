@@ -85,7 +85,7 @@ VECTOR_INLINE void normal_cdf_block_f16(float *to, const float *from, int n) {
 VECTOR_INLINE void normal_slope_block_bf16(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {
-        four_to(to + l, four_normal_slope_for_bf16(four_at(from + l, n - l)), n - l);
+        four_to(to + l, four_normal_slope_for_halves(four_at(from + l, n - l)), n - l);
     }
 #else
     normal_slope_block_f32(to, from, n);
@@ -95,7 +95,7 @@ VECTOR_INLINE void normal_slope_block_bf16(float *to, const float *from, int n) 
 VECTOR_INLINE void normal_slope_block_f16(float *to, const float *from, int n) {
 #if defined(__AVX512DQ__)
     for (int l = 0; l < n; l += 64) {
-        four_to(to + l, four_normal_slope_for_f16(four_at(from + l, n - l)), n - l);
+        four_to(to + l, four_normal_slope_for_halves(four_at(from + l, n - l)), n - l);
     }
 #else
     normal_slope_block_f32(to, from, n);

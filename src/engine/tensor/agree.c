@@ -16,6 +16,7 @@ static const double NARROW_FACTOR = 2;
 
 typedef struct comparison {
     double eps_out, eps_acc, least, largest;
+    double flushed; /* what a sum may lack: instructions for products of bf16 take subnormals for 0, terms as well as sums */
     bool exact;
     double rms;
     double growth; /* 8 eps_acc (1 + sqrt K), or what steps in a narrow type make of it */
@@ -91,7 +92,7 @@ static void compare_exact(comparison *c, int64_t flat, double expected, double a
 static double tolerance_of(const comparison *c, double expected, double norm) {
     double magnitude = fabs(expected);
     double scale = fmax(magnitude, fmax(norm, c->rms));
-    return c->roundings * c->eps_out * magnitude + c->growth * scale + 2 * c->least;
+    return c->roundings * c->eps_out * magnitude + c->growth * scale + 2 * c->least + c->flushed;
 }
 
 /* True when the non-finite cases settle the matter. Where the tolerance reaches beyond the range, infinity is as good as what it allows. */
@@ -168,6 +169,7 @@ static comparison comparison_of(dtype t, int64_t n_parts, const double *expected
                     .rms = root_mean_square(expected, n_parts),
                     .roundings = rule->roundings >= 1 ? rule->roundings : 1};
     c.growth = growth_of(&c, rule);
+    c.flushed = rule->reduction > 1 ? rule->reduction * least_number(dtype_accumulator(t)) : 0;
     return c;
 }
 

@@ -85,16 +85,12 @@ static void gelu_tanh_loop(const pointwise_halves *h) {
     run_either(h, (function){.one = gelu_tanh}, (function){.one = gelu_tanh});
 }
 
-ALWAYS_INLINE wide_four gelu_backward_for_bf16(wide_four g, wide_four x) {
-    return product(g, four_normal_slope_for_bf16(x));
-}
-
-ALWAYS_INLINE wide_four gelu_backward_for_f16(wide_four g, wide_four x) {
-    return product(g, four_normal_slope_for_f16(x));
+ALWAYS_INLINE wide_four gelu_backward(wide_four g, wide_four x) {
+    return product(g, four_normal_slope_for_halves(x));
 }
 
 static void any_gelu_backward_loop(const pointwise_halves *h) {
-    run_either(h, (function){.two = gelu_backward_for_bf16}, (function){.two = gelu_backward_for_f16});
+    run_either(h, (function){.two = gelu_backward}, (function){.two = gelu_backward});
 }
 
 ALWAYS_INLINE wide_four gelu_backward_within(wide_four g, wide_four x) {

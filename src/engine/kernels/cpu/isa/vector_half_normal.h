@@ -324,35 +324,17 @@ VECTOR_INLINE wide_four four_normal_slope_within(wide_four x) {
 /* What has numbers beyond that table is rare, and stands apart: it would take registers that the table needs. What is as low as the limited
    table does not go, or not so near, takes a quarter longer. */
 #if defined(__AVX512DQ__)
-static void far_normal_slope_for_bf16(wide_four *x) __attribute__((noinline, unused));
-static void far_normal_slope_for_bf16(wide_four *x) {
+static void far_normal_half_slope(wide_four *x) __attribute__((noinline, unused));
+static void far_normal_half_slope(wide_four *x) {
     *x = four_any_below(*x, -6.55f) ? four_low_normal_slope(*x) : four_limited_normal_slope(*x);
 }
 #endif
 
 #if defined(__AVX512DQ__)
-static void far_normal_slope_for_f16(wide_four *x) __attribute__((noinline, unused));
-static void far_normal_slope_for_f16(wide_four *x) {
-    *x = four_limited_normal_slope(*x);
-}
-#endif
-
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope_for_bf16(wide_four x) {
+VECTOR_INLINE wide_four four_normal_slope_for_halves(wide_four x) {
     if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
         wide_four far = x;
-        far_normal_slope_for_bf16(&far);
-        return far;
-    }
-    return four_normal_slope_within(x);
-}
-#endif
-
-#if defined(__AVX512DQ__)
-VECTOR_INLINE wide_four four_normal_slope_for_f16(wide_four x) {
-    if (__builtin_expect(four_any_beyond(x, 4.99f), 0)) {
-        wide_four far = x;
-        far_normal_slope_for_f16(&far);
+        far_normal_half_slope(&far);
         return far;
     }
     return four_normal_slope_within(x);
