@@ -272,6 +272,25 @@ static void find_dead(plan &p, const std::vector<bool> &is_made) {
     }
 }
 
+static bool is_used(const assay_program &program, int32_t index) {
+    bool used = std::count(program.outputs, program.outputs + program.n_outputs, index) > 0;
+    for (int32_t n = 0; n < program.n_nodes && !used; n++) {
+        for (int32_t i = 0; i < program.nodes[n].n_arguments; i++) {
+            const assay_argument &a = program.nodes[n].arguments[i];
+            bool is_tensor = a.kind == ASSAY_ARG_TENSOR || a.kind == ASSAY_ARG_TENSORS;
+            used |= is_tensor && std::count(a.tensors, a.tensors + a.n, index) > 0;
+        }
+    }
+    return used;
+}
+
+/* What PyTorch's operator does not answer is made for one that stands alone (made_beside). */
+static void check_answers(const assay_program &program, const assay_node &node, size_t n_answers) {
+    for (int32_t k = (int32_t)n_answers; k < node.n_outputs; k++) {
+        TORCH_CHECK_NOT_IMPLEMENTED(!is_used(program, node.outputs[k]), "output ", k, " of ", node.op, " is answered alone, not in a graph");
+    }
+}
+
 static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *facts) {
     if (program.n_nodes == 1 && program.n_outputs > 0) {
         facts->precision = (uint8_t)precision_of(program.nodes[0].op, program.tensors[program.outputs[0]]);
@@ -297,6 +316,11 @@ static void fill_plan(plan &p, const assay_program &program, assay_plan_facts *f
     for (int32_t n = 0; n < program.n_nodes; n++) {
         TORCH_CHECK_NOT_IMPLEMENTED(!is_rnn_backward(program.nodes[n]), "a gradient of cuDNN's operator runs alone");
         add_step(p, program.nodes[n], is_made);
+        if (program.n_nodes > 1) {
+            const std::vector<c10::Argument> &answers = p.steps.back().op.schema().returns();
+            const bool is_list = answers.size() == 1 && answers[0].type()->kind() == c10::TypeKind::ListType;
+            check_answers(program, program.nodes[n], is_list ? (size_t)program.nodes[n].n_outputs : answers.size());
+        }
         facts->note = p.calls.back().note != nullptr ? p.calls.back().note : facts->note;
     }
     if (program.n_nodes == 1) {

@@ -322,6 +322,9 @@ static inline void maker_write_line(maker *m, const pattern *p) {
         if (!named && strchr(".(", *at) != NULL) { /* its in-place form's name */
             text_add(&m->call, "_");
             named = true;
+            while (strncmp(p->text, "transpose.", 10) == 0 && *at != '(') { /* which has no overload */
+                at++;
+            }
         }
         if (*at == '@') {
             maker_layer(m, *++at);

@@ -68,7 +68,8 @@ static bool wants_in_place(const op_row *row) {
 }
 
 static status rename_overload(arena *memory, const char *overload, signature *s, error *err) {
-    s->text = arena_format(memory, "%s.%s%s", s->name, overload, strchr(s->text, '('));
+    const bool has_none = strcmp(overload, "default") == 0;
+    s->text = arena_format(memory, "%s%s%s%s", s->name, has_none ? "" : ".", has_none ? "" : overload, strchr(s->text, '('));
     s->full = arena_format(memory, "%s.%s", s->name, overload);
     s->overload = overload;
     return s->text != NULL && s->full != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a signature");
