@@ -61,7 +61,12 @@ def example_of(tensor):
 def tensor_at(place, tensors, made):
     if place is None:
         return None
-    return made[place[0]][place[1]] if isinstance(place, list) else tensors[place]
+    if not isinstance(place, list):
+        return tensors[place]
+    node, output = place
+    if output >= len(made[node]):
+        raise Unsupported(f"PyTorch's operator has no output {output}")
+    return made[node][output]
 
 
 def value_of(argument, tensors, made):
