@@ -96,12 +96,10 @@ static void emit_lines(emitter *m, int phase, int n, int again, const char *from
     emit_want_phase(m, phase);
 }
 
-/* Whether lanes may be taken in again: not where what they read has been overwritten by another task by now, nor where what they save has
-   other lanes' before it. */
+/* Whether lanes may be taken in again: not where what they read has been overwritten by another task by now. */
 static bool may_come_again(const emitter *m, int phase) {
     for (int i = 0; i < m->k->n_exprs && m->flow != FLOW_NONE; i++) {
-        bool saves = m->saved_in[i] == phase && m->group_rows > 0;
-        if (m->wanted[i] && m->saved_in[i] >= 0 && (m->saved_in[i] < phase || saves)) {
+        if (m->wanted[i] && m->saved_in[i] >= 0 && m->saved_in[i] < phase) {
             return false;
         }
     }
@@ -115,6 +113,15 @@ static bool may_come_again(const emitter *m, int phase) {
     return m->k->beside == 0;
 }
 
+/* Whether what lies before these lanes, where they are saved, is another row's: rows in groups have their last lanes behind all blocks. */
+static bool saves_apart(const emitter *m, int phase) {
+    bool saves = false;
+    for (int i = 0; i < m->k->n_exprs && m->flow != FLOW_NONE && m->group_rows > 0; i++) {
+        saves |= m->wanted[i] && m->saved_in[i] == phase;
+    }
+    return saves;
+}
+
 void emit_short_range(emitter *m, int phase, const lane_range *range) {
     const long long from = number_of(range->from), first = number_of(range->first), last = number_of(range->last), n = last - first;
     bool are_few = range->block == 0 && first >= 0 && last > first && n < EMIT_BLOCK_LANES && emit_block_lanes(m) == EMIT_BLOCK_LANES;
@@ -123,12 +130,13 @@ void emit_short_range(emitter *m, int phase, const lane_range *range) {
         emit_lines(m, phase, (int)n, 0, range->from);
         return;
     }
-    if (!are_few || rest == 0 || from < 0 || end < LINE_LANES || !may_come_again(m, phase)) {
+    const bool apart = saves_apart(m, phase);
+    if (!are_few || rest == 0 || from < 0 || end < LINE_LANES || !may_come_again(m, phase) || (apart && lines == 0)) {
         emit_range(m, phase, range);
         return;
     }
     char at[32];
-    if (end - lines - LINE_LANES >= 0) { /* all in one */
+    if (!apart && end - lines - LINE_LANES >= 0) { /* all in one */
         snprintf(at, sizeof at, "%lld", end - lines - LINE_LANES);
         emit_lines(m, phase, (int)lines + LINE_LANES, LINE_LANES - (int)rest, at);
         return;
