@@ -128,7 +128,7 @@ static inline made_value *maker_input(maker *m, dtype t, int ndim, const int64_t
     maker_add_strides(m, v);
     text_add(&m->pending, ")");
     if (low == high && dtype_is_floating(t) && maker_draw(m, 12) == 0) { /* zeros, or numbers far apart */
-        low = maker_draw(m, 2) == 0 ? 0 : -1000;
+        low = maker_draw(m, 2) == 0 ? 0 : -80;
         text_addf(&m->pending, ", low=%lld.0, high=%lld.0", (long long)low, (long long)-low);
     } else if (low < high) {
         text_addf(&m->pending, !dtype_is_floating(t) ? ", low=%lld, high=%lld" : ", low=%lld.0, high=%lld.0", (long long)low,
