@@ -23,3 +23,10 @@ endforeach()
 # As users have them compiled: what a compiler makes of vector code can be wrong where the text is right.
 add_test(NAME engine/test_random_graphs/optimised COMMAND test_random_graphs --optimised --seed 601 --first 400 --count 300)
 set_tests_properties(engine/test_random_graphs/optimised PROPERTIES LABELS engine TIMEOUT 600)
+
+# Another compiler warns of other things.
+find_program(ASSAY_CLANG clang)
+if(ASSAY_CLANG)
+  add_test(NAME engine/test_random_graphs/clang COMMAND test_random_graphs --seed 314 --count 700)
+  set_tests_properties(engine/test_random_graphs/clang PROPERTIES LABELS engine TIMEOUT 900 ENVIRONMENT ASSAY_CC=${ASSAY_CLANG})
+endif()

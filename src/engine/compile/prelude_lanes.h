@@ -294,7 +294,7 @@ VECTOR_INLINE float near_mean_of_16_f32(const float *a) {
 /* The same of one of many columns, of which so many are not to be far off: a multiple of a part of that. */
 VECTOR_INLINE float near_mean_f32(float mean, float low, float high) {
     const float grid = 0.03125f * float_of_bits(bits_of_float(high - low) & 0x7f800000u), steps = mean / grid, most = 4194304.0f;
-    return (steps > -most) & (steps < most) ? grid * (float)(int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)) : mean;
+    return ((steps > -most) & (steps < most)) ? grid * (float)(int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)) : mean;
 }
 
 /* What that is made of takes in x. */

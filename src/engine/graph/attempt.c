@@ -113,9 +113,7 @@ status evaluation_perturb(evaluation *e, const graph_node *node, const tensor *t
         bits = i % 64 == 0 ? rng_next(&e->coins) ^ (e->turns ? UINT64_MAX : 0) : bits >> 1;
         bool stays = !isfinite(values[i]) || (values[i] == 0 && norm[i / evaluation_width(t)] == 0 && cost.reduction <= 1);
         values[i] += stays ? 0 : (bits & 1) != 0 ? off[i] : -off[i];
-        if (fabs(values[i]) > most && (bits & 1) != 0) { /* who rounds it to its type has something infinite */
-            values[i] = copysign(INFINITY, values[i]);
-        }
+        values[i] = e->overflows && fabs(values[i]) > most ? copysign(INFINITY, values[i]) : values[i];
     }
     free(off);
     return ASSAY_OK;

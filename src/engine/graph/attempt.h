@@ -18,6 +18,7 @@ typedef struct evaluation {
     int n_lost;
     bool perturbs;
     bool turns; /* the coins are turned over */
+    bool overflows; /* what lies beyond the largest of its type is infinite, as for a kernel that rounds it there */
     rng coins;
     error *err;
 } evaluation;

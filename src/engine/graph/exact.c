@@ -257,6 +257,7 @@ static evaluation sample(const graph *g, const tensor *taken, uint64_t seed, int
                         .taken = taken,
                         .perturbs = s > 0,
                         .turns = turns,
+                        .overflows = s % 2 == 1,
                         .coins = rng_make_stream(seed, (uint64_t)(turns ? s - 1 : s)),
                         .err = err};
 }

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 #include <stdio.h>
 
 /* --- index expressions --------------------------------------------------------------------------------------------------- */
@@ -92,6 +93,17 @@ void emit_name(const emitter *m, text *out, int i) {
     }
 }
 
+/* A comparison of an index, behind others or not. One that looks at data may note what is out of range: compilers take `&` before that for a slip
+   of `&&`, but for a number. */
+static void add_comparison(const emitter *m, text *out, const view_bound *b, int guard, bool is_below) {
+    text at = {0};
+    emit_index(m, &at, b->at, guard);
+    bool checks = strstr(text_get(&at), "checked(") != NULL;
+    text_addf(out, "%s(%s %s %lld)", checks ? "(uint8_t)" : "", text_get(&at), is_below ? ">=" : "<=", (long long)(is_below ? b->low : b->high));
+    out->failed |= at.failed;
+    text_clear(&at);
+}
+
 /* Where only asking finds an index out of range, it is asked for, but not where nobody looks. */
 static void add_condition(const emitter *m, text *out, const expr *e) {
     bool only_where = e->asks && e->guard >= 0;
@@ -113,15 +125,11 @@ static void add_condition(const emitter *m, text *out, const expr *e) {
         text_add(out, any && (above || high > b->high) ? " & " : "");
         any |= above || high > b->high;
         if (above) {
-            text_add(out, "(");
-            emit_index(m, out, b->at, e->guard);
-            text_addf(out, " >= %lld)", (long long)b->low);
+            add_comparison(m, out, b, e->guard, true);
         }
         text_add(out, above && high > b->high ? " & " : "");
         if (high > b->high) {
-            text_add(out, "(");
-            emit_index(m, out, b->at, e->guard);
-            text_addf(out, " <= %lld)", (long long)b->high);
+            add_comparison(m, out, b, e->guard, false);
         }
     }
     text_add(out, any ? "" : "1");

@@ -109,7 +109,7 @@ static void ranks_in_rounds(const int32_t *orders, int last, int n, int64_t *ran
         int64_t best = -0x7fffffffffffffff - 1;
         for (int l = 0; l <= last; l++) {
             const int64_t rank = (int64_t)((uint64_t)(int64_t)orders[l] << 32 | (uint32_t)(last - l));
-            best = (rank < below) & (rank > best) ? rank : best;
+            best = ((rank < below) & (rank > best)) ? rank : best;
         }
         ranks[i] = best;
     }
