@@ -7,6 +7,7 @@
 #include "engine/schema/resample.h"
 #include "engine/schema/window.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -161,6 +162,13 @@ static status bilinear_backward_infer(const op_call *call, outputs *out, error *
 }
 
 /* The positions' step is rounded once for all, so that an element's terms may all move the same way: their moves' sizes are added up. */
+/* The element before the first tap's, which rounding of a position may make the first one where that lies on an element or little behind it; else
+   -1. */
+static int64_t tap_before(resample_mode mode, const int64_t *taps, const double *weight, const double *moves) {
+    bool may = mode == RESAMPLE_LINEAR && moves[1] != 0 && weight[1] <= 4 * FLT_EPSILON * moves[1];
+    return may ? taps[0] - 1 : -1;
+}
+
 static status upsample_backward(ref_ctx *ctx, resample_mode mode, error *err) {
     const double *grad = ref_real(ctx, 0);
     double *out = ref_output(ctx, 0), *squares = ref_squares(ctx, 0);
@@ -187,6 +195,16 @@ static status upsample_backward(ref_ctx *ctx, resample_mode mode, error *err) {
             out[at] += term;
             squares[at] += term * term;
             moves[at] += fabs(row_moves[i / n] * column_weight[i % n] * grad[flat]) + fabs(row_weight[i / n] * column_moves[i % n] * grad[flat]);
+        }
+        const int64_t row_before = tap_before(mode, rows, row_weight, row_moves);
+        const int64_t column_before = tap_before(mode, columns, column_weight, column_moves);
+        for (int i = 0; i < n; i++) {
+            if (row_before >= 0) {
+                moves[plane + row_before * axes[1].in + columns[i]] += fabs(row_moves[1] * column_weight[i] * grad[flat]);
+            }
+            if (column_before >= 0) {
+                moves[plane + rows[i] * axes[1].in + column_before] += fabs(row_weight[i] * column_moves[1] * grad[flat]);
+            }
         }
     }
     op_cost cost;
