@@ -430,6 +430,39 @@ static void kernels_have_a_name(void **state) {
     assert_true(strlen(first) < sizeof first - 1 && strlen(brief) == sizeof brief - 1);
 }
 
+/* What a dropout answers follows from its mask and from what the graph computed before, and is compared with that. */
+static void a_dropout_follows_its_mask(void **state) {
+    (void)state;
+    static const char source[] = "graph follows\n%x = input(T([64, 32], f32))\n%e = exp(%x)\n%y, %mask = native_dropout(%e, 0.5, True)\n"
+                                 "return %y, %mask\n";
+    arena memory = {0};
+    graph g;
+    exact expected;
+    tensor taken[2];
+    agreement a;
+    read_graph(&memory, source, DTYPE_AS_RECORDED, &g);
+    make_ready(&g);
+    plan *p = prepare(eager, &g);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(p->output(p, i, &taken[i], NULL), ASSAY_OK);
+    }
+    float *const y = (float *)tensor_data(&taken[0]);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        for (int i = 0; i < 64 * 32 && wrong == 1; i++) {
+            y[i] *= 1.0001F;
+        }
+        assert_int_equal(exact_make(&memory, &g, taken, 1, &expected, NULL), ASSAY_OK);
+        exact_compare(&expected, 0, &taken[0], &a);
+        assert_true(expected.outputs[0].is_known && a.agrees == (wrong == 0));
+    }
+    for (int i = 0; i < 2; i++) {
+        tensor_clear(&taken[i]);
+    }
+    p->release(p);
+    graph_clear(&g);
+    arena_clear(&memory);
+}
+
 /* Runs it on every compiled backend; falls_back: the kernels are the library's, one call after the other, and a note says why. */
 static void check_compiled(const char *source, bool falls_back) {
     static const char *const names[] = {"compiled", "compiled:nofuse", "compiled:autotune", "compiled:own-products"};
@@ -505,6 +538,7 @@ int main(void) {
         cmocka_unit_test(builds_what_the_text_says),
         cmocka_unit_test(compiled_code_finds_indices_out_of_range),
         cmocka_unit_test(kernels_have_a_name),
+        cmocka_unit_test(a_dropout_follows_its_mask),
         cmocka_unit_test(compiled_backends_run_library_calls_that_write_in_place),
         cmocka_unit_test(compiled_backends_leave_writes_that_they_do_not_follow_to_the_library),
         cmocka_unit_test(refuses_strangers),
