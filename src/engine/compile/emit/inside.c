@@ -210,18 +210,23 @@ static void begin_of(const emitter *m, const lane_range *range, char from[FROM_B
     snprintf(from, FROM_BYTES, is_sum ? "(%s)" : "%s", one_block ? "0" : range->from);
 }
 
-/* A block of them, which may lie anywhere, or all. */
-static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
-    if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
-        emit_inner(m, phase, range, range->first, range->last, together);
-        return;
-    }
+/* `inner_first` and `inner_last` of a range's lanes, the same in every row. */
+static void emit_inner_lanes(emitter *m, const lane_range *range, const inside *in) {
     char from[FROM_BYTES];
     begin_of(m, range, from);
     emit_line(m, "const int64_t inner_first = %lld - %s > %s ? %lld - %s : %s;", (long long)in->first, from, range->first,
               (long long)in->first, from, range->first);
     emit_line(m, "const int64_t inner_last = %lld - %s < %s ? %lld - %s : %s;", (long long)in->last + 1, from, range->last,
               (long long)in->last + 1, from, range->last);
+}
+
+/* A block of them, which may lie anywhere, or all. */
+static void emit_some(emitter *m, int phase, const lane_range *range, const inside *in, bool together) {
+    if (in->first == 0 && in->last + 1 == m->k->variables[m->k->vector].size) {
+        emit_inner(m, phase, range, range->first, range->last, together);
+        return;
+    }
+    emit_inner_lanes(m, range, in);
     emit_inner(m, phase, range, "inner_first", "inner_last", together);
     emit_line(m, "for (int side = 0; side < 2; side++) {");
     m->depth++;
@@ -290,14 +295,13 @@ static void emit_crossing(emitter *m, bool leaves, int64_t factor, int64_t limit
     }
 }
 
-/* Parts the lanes where the diagonal goes through them, which differs from row to row: what lies beyond it is not read, and neither part
-   asks anything. */
-static void emit_diagonal(emitter *m, int phase, const lane_range *range, const view_bound *b, int condition) {
+/* `inner_first` and `inner_last` of a row's lanes, of which the diagonal is entered at the one and left at the other. */
+static void emit_diagonal_lanes(emitter *m, const lane_range *range, const view_bound *b, bool enters, bool leaves) {
     char from[FROM_BYTES];
     begin_of(m, range, from);
     index_sum rest = {.constant = b->at.constant};
     index_term *terms = arena_make(m->c->memory, (size_t)b->at.n, sizeof *terms);
-    int64_t factor = 1, least, most;
+    int64_t factor = 1;
     if (terms == NULL) {
         m->out.failed = true;
         return;
@@ -311,38 +315,85 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     rest.terms = terms;
     text row = {0};
     emit_index(m, &row, rest, -1);
-    index_range(b->at, &least, &most);
-    bool below = least < b->low, above = most > b->high;
     emit_line(m, "const int64_t row = %s;", text_get(&row));
-    if (factor > 0 ? below : above) {
+    if (enters) {
         emit_crossing(m, false, factor, factor > 0 ? b->low : b->high, from);
         emit_line(m, "const int64_t inner_first = enters < %s ? %s : enters < %s ? enters : %s;", range->first, range->first, range->last,
                   range->last);
     } else {
         emit_line(m, "const int64_t inner_first = %s;", range->first);
     }
-    if (factor > 0 ? above : below) {
+    if (leaves) {
         emit_crossing(m, true, factor, factor > 0 ? b->high : b->low, from);
         emit_line(m, "const int64_t inner_last = leaves > %s ? %s : leaves > inner_first ? leaves : inner_first;", range->last, range->last);
     } else {
         emit_line(m, "const int64_t inner_last = %s;", range->last);
     }
-    m->splits = true;
-    if (factor > 0 ? below : above) {
-        emit_outside(m, phase, &(lane_range){range->first, "inner_first", range->from, 0, false}, condition);
-    }
-    emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
-    if (factor > 0 ? above : below) {
-        emit_outside(m, phase, &(lane_range){"inner_last", range->last, range->from, 0, false}, condition);
-    }
-    m->splits = false;
     m->out.failed |= row.failed;
     text_clear(&row);
 }
 
+/* Whether lanes before those inside of a diagonal are outside, and those behind. */
+static void find_sides(const emitter *m, const view_bound *b, bool *enters, bool *leaves) {
+    int64_t factor = 1, least, most;
+    (void)index_stride(b->at, m->k->vector, &factor);
+    index_range(b->at, &least, &most);
+    bool below = least < b->low, above = most > b->high;
+    *enters = factor > 0 ? below : above;
+    *leaves = factor > 0 ? above : below;
+}
+
+/* Parts the lanes where the diagonal goes through them, which differs from row to row: what lies beyond it is not read, and neither part
+   asks anything. */
+static void emit_diagonal(emitter *m, int phase, const lane_range *range, const view_bound *b, int condition) {
+    bool enters, leaves;
+    find_sides(m, b, &enters, &leaves);
+    emit_diagonal_lanes(m, range, b, enters, leaves);
+    m->splits = true;
+    if (enters) {
+        emit_outside(m, phase, &(lane_range){range->first, "inner_first", range->from, 0, false}, condition);
+    }
+    emit_part(m, phase, &(lane_range){"inner_first", "inner_last", range->from, 0, false}, true);
+    if (leaves) {
+        emit_outside(m, phase, &(lane_range){"inner_last", range->last, range->from, 0, false}, condition);
+    }
+    m->splits = false;
+}
+
+/* A block of lanes, which is made as a whole: inside, outside, or with its conditions where it is part of each. */
+static void emit_block_in_parts(emitter *m, int phase, const lane_range *range, const inside *in, const view_bound *diagonal) {
+    char size[24];
+    snprintf(size, sizeof size, "%lld", (long long)m->k->variables[m->k->vector].size);
+    const lane_range all = {"0", size, range->from, 0, false};
+    if (diagonal != NULL) {
+        bool enters, leaves;
+        find_sides(m, diagonal, &enters, &leaves);
+        emit_diagonal_lanes(m, &all, diagonal, enters, leaves);
+    } else {
+        emit_inner_lanes(m, &all, in);
+    }
+    m->splits = diagonal != NULL;
+    emit_line(m, "if (%s >= inner_first && %s + %d <= inner_last) {", range->first, range->first, range->block);
+    m->depth++;
+    emit_part(m, phase, range, true);
+    m->depth--;
+    if (in->only >= 0) {
+        emit_line(m, "} else if (%s + %d <= inner_first || %s >= inner_last) {", range->first, range->block, range->first);
+        m->depth++;
+        emit_outside(m, phase, range, in->only);
+        m->depth--;
+    }
+    m->splits = false;
+    emit_line(m, "} else {");
+    m->depth++;
+    emit_plain_range(m, phase, range);
+    m->depth--;
+    emit_line(m, "}");
+}
+
 bool emit_inside(emitter *m, int phase, const lane_range *range) {
     inside in = {0};
-    bool may = m->flow == FLOW_NONE && range->block == 0 && m->k->vector >= 0;
+    bool may = m->flow == FLOW_NONE && m->k->vector >= 0 && (range->block == 0 || !m->k->has_frame);
     const view_bound *diagonal = may ? find_diagonal(m, phase, &in) : NULL;
     if (diagonal == NULL) {
         m->out.failed |= in.condition.failed;
@@ -363,7 +414,9 @@ bool emit_inside(emitter *m, int phase, const lane_range *range) {
     }
     m->depth++;
     bool whole = is_whole(m, range), together = whole && in.last - in.first + 1 >= TOGETHER && emit_may_repeat(m, phase);
-    if (diagonal != NULL) {
+    if (range->block > 0) {
+        emit_block_in_parts(m, phase, range, &in, diagonal);
+    } else if (diagonal != NULL) {
         emit_diagonal(m, phase, range, diagonal, in.only);
     } else if (whole && in.only >= 0) {
         emit_whole(m, phase, range, &in, together);
