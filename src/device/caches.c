@@ -4,10 +4,33 @@
 
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 bool cpu_is_intel(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     return __builtin_cpu_is("intel");
+#else
+    return false;
+#endif
+}
+
+bool cpu_asks_along(void) {
+#if defined(__x86_64__)
+    enum { UNKNOWN, NO, YES, ZEN_5 = 0x1a };
+    static _Atomic int known;
+    int asks = known;
+    if (asks == UNKNOWN) { /* asked once: where a machine is a guest the instruction takes microseconds */
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        __builtin_cpu_init();
+        const bool answers = __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) != 0;
+        const unsigned family = (a >> 8 & 15) + (a >> 20 & 255);
+        asks = cpu_is_intel() || (answers && family >= ZEN_5) ? YES : NO;
+        known = asks;
+    }
+    return asks == YES;
 #else
     return false;
 #endif

@@ -21,6 +21,7 @@ typedef struct compile_options {
     pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
     pairs_way other_pairs; /* the way of a variant */
     bool no_twins;    /* rows past the caches one by one, not in pairs */
+    bool asks_along;  /* loops that only read along rows ask for what lies further on */
     bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */
     bool few_stores;  /* loops spare stores: sums are kept in registers, and what is stored past the caches goes there from them */
     bool divides;     /* quotients are computed as such, beside which the processor multiplies; not by inverses */

@@ -12,6 +12,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->no_twins = !cpu_is_intel();
     /* Side by side they gain on Sapphire Rapids, which reads ahead within a page only (emit/flow_choose.c). */
     o->asks_far = !cpu_is_intel();
+    /* As eager does (device/caches.h). */
+    o->asks_along = cpu_asks_along();
     /* Zen 4 takes two cycles for a store of 64 bytes, Sapphire Rapids one (emit/held.c). */
     o->few_stores = !cpu_is_intel();
     /* Zen 4 divides while it multiplies; Sapphire Rapids has two units to multiply and takes half as long again to divide

@@ -70,7 +70,7 @@ static inline void block_sums_about(const value *x, int64_t n, value c, uintptr_
 
 static void sums_about(const void *row, int64_t n, double centre, double *sum, double *squares) {
     const value *x = row;
-    const uintptr_t ahead = cpu_is_intel() ? SUMS_AHEAD : 0;
+    const uintptr_t ahead = cpu_asks_along() ? SUMS_AHEAD : 0;
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
         block_sums_about(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (value)centre, ahead, sum, squares);
     }

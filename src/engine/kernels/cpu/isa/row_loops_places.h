@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) int64_t place_in_lanes(const float 
 }
 
 static __attribute__((noinline)) int64_t place_of_many(const float *x, int64_t n, bool smallest) {
-    if (cpu_is_intel()) {
+    if (cpu_asks_along()) {
         return smallest ? place_in_lanes(x, n, true, true) : place_in_lanes(x, n, false, true);
     }
     return smallest ? place_in_lanes(x, n, true, false) : place_in_lanes(x, n, false, false);
