@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row loops of norms and their gradients, in `value`: a part of row_loops_real.h. */
 
-/* The sum of (x - c)^2 over one block. */
-static inline value block_distances(const value *x, value c, int64_t n) {
+/* The sum of (x - c)^2 over one block, which is near: memory is asked for what lies `ahead` bytes on. */
+static inline value block_distances(const value *x, value c, int64_t n, uintptr_t ahead) {
     partial_sums s = {.rest = 0};
     int64_t i = 0;
     for (; i + 4 * PACK <= n; i += 4 * PACK) {
+        for (size_t at = 0; at < 4 * sizeof(pack); at += STREAM_LINE_BYTES) {
+            __builtin_prefetch((const char *)((uintptr_t)(x + i) + ahead + at)); /* it may lie outside */
+        }
         pack p = pack_at(x + i) - c, q = pack_at(x + i + PACK) - c;
         pack r = pack_at(x + i + 2 * PACK) - c, t = pack_at(x + i + 3 * PACK) - c;
         s.a += p * p;
@@ -84,7 +87,7 @@ static void moments(const void *row, int64_t n, double *mean, double *m2) {
     double average = n > 0 ? sum.WIDE / (double)n : 0, squares = 0;
     value c = (value)average;
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
-        squares += (double)block_distances(x + from, c, n - from < SUM_BLOCK ? n - from : SUM_BLOCK);
+        squares += (double)block_distances(x + from, c, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (uintptr_t)n * sizeof(value));
     }
     double rest = average - (double)c; /* what rounding took off the mean */
     squares -= (double)n * rest * rest;

@@ -30,7 +30,7 @@ static void moments_short(const void *at, int64_t rows, int64_t n, double *mean,
     for (int64_t r = 0; n > SHORT_MOST && r < rows; r++, x += n) {
         double average = (double)block_sum(x, n, pack_identity, identity) / (double)n;
         value c = (value)average;
-        double rest = average - (double)c, squares = (double)block_distances(x, c, n) - (double)n * rest * rest;
+        double rest = average - (double)c, squares = (double)block_distances(x, c, n, (uintptr_t)n * sizeof *x) - (double)n * rest * rest;
         mean[r] = average;
         m2[r] = squares < 0 ? 0 : squares;
     }
