@@ -120,12 +120,12 @@ static void fill_plain(char *dst, const char value[16], size_t n_bytes) {
 
 #if defined(__x86_64__)
 /* Fills whole lines by one instruction, and answers how many bytes: none where the value has a period of 16. On Zen 4 it writes 30 GB/s
-   where stores past the caches write 28, and as much as they do where memory is faster; not tried on Intel's. Of zeros stores past the
-   caches write 60 to 100 GB/s there, the instruction no more than of others. */
+   where stores past the caches write 28, and as much as they do where memory is faster; on a Zen 5 34, and stores 43; not tried on Intel's.
+   Of zeros stores past the caches write 60 to 100 GB/s, the instruction no more than of others. */
 static size_t fill_words(char *dst, const char value[16], size_t n_bytes) {
     uint64_t word;
     memcpy(&word, value, sizeof word);
-    bool has = word != 0 && memcmp(value, value + 8, 8) == 0 && !cpu_is_intel();
+    bool has = word != 0 && memcmp(value, value + 8, 8) == 0 && !cpu_asks_along();
     size_t bytes = has ? n_bytes / 64 * 64 : 0, words = bytes / 8;
     __asm__ volatile("rep stosq" : "+D"(dst), "+c"(words) : "a"(word) : "memory");
     return bytes;
