@@ -339,6 +339,8 @@ typedef struct row_loops {
     void (*ring_forward)(ring_step *step);
     void (*ring_backward)(ring_step *step);
     void (*softmax_short)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm); /* to may be x */
+    /* The same past the caches, of rows of whole lines of memory, of SOFTMAX_SHORT_BYTES at most, to where a line begins. */
+    void (*softmax_lines)(void *to, const void *x, int64_t rows, int64_t n, bool logarithm);
     /* The gradient, of rows of SOFTMAX_SHORT_BYTES at most; `to` touches neither operand. */
     void (*softmax_back_short)(void *to, const void *grad, const void *output, int64_t rows, int64_t n, bool logarithm);
 

@@ -82,7 +82,7 @@ static int64_t short_rows(const softmax *s) {
     return most > EVEN_ROWS ? most : EVEN_ROWS;
 }
 
-/* Short lines that go past the caches: many in one call, and stored from where that leaves them. */
+/* Short lines that go past the caches: many in one call, and stored from where that leaves them unless they are lines of memory. */
 static void forward_short_past(const softmax *s, int64_t from, int64_t to, char *work) {
     const row_loops *l = s->l;
     const int64_t most = short_rows(s);
@@ -90,6 +90,11 @@ static void forward_short_past(const softmax *s, int64_t from, int64_t to, char 
     for (int64_t i = from; i < to; i += most) {
         int64_t rows = to - i < most ? to - i : most;
         loop_seek(&s->lines, i, index, offset);
+        char *y = s->lines.data[Y] + offset[Y];
+        if (s->n * (int64_t)l->size % STREAM_LINE_BYTES == 0 && (uintptr_t)y % STREAM_LINE_BYTES == 0) {
+            l->softmax_lines(y, s->lines.data[X] + offset[X], rows, s->n, s->logarithm);
+            continue;
+        }
         l->softmax_short(work, s->lines.data[X] + offset[X], rows, s->n, s->logarithm);
         l->stream(s->lines.data[Y] + offset[Y], work, (size_t)(rows * s->n) * l->size);
     }
@@ -97,11 +102,14 @@ static void forward_short_past(const softmax *s, int64_t from, int64_t to, char 
 
 /* Whether lines are so short, and so many that they go there. Shorter ones take longer so than stored as they are made, and longer ones than
    in steps, unless they are logarithms, which take a function of each line. On two cores of a Zen 4, softmax of [524288, 64] floats takes
-   6.6 ms so, and 8.6; of [1048576, 32] 7.3, and 6.2; of [131072, 256] 8.4, and 5.8 in steps (2026-11). */
+   6.6 ms so, and 8.6; of [1048576, 32] 7.3, and 6.2; of [131072, 256] 8.4, and 5.8 in steps. A Zen 5 takes 5.4 and 5.9
+   for [1048576, 32] whose lines are of memory's; stored at once, not from where several are left, [262144, 128] takes 3.7 instead of 4.8 there
+   while memory is fast, 5.8 instead of 6.1 while it is slow (2026-11). */
 static bool choose_short_past(softmax *s) {
     enum { LEAST_BYTES = 256 };
     const int64_t size = (int64_t)s->l->size, line = s->n * size, most = s->logarithm ? SOFTMAX_SHORT_BYTES : SOFTMAX_SHORT_BYTES - 1;
-    if (line < LEAST_BYTES || line > most || !has_short_lines(s, Y + 1) || s->type[X] != s->l->type || s->type[Y] != s->l->type ||
+    const int64_t least = line % STREAM_LINE_BYTES == 0 && cpu_asks_along() ? STREAM_LINE_BYTES : LEAST_BYTES;
+    if (line < least || line > most || !has_short_lines(s, Y + 1) || s->type[X] != s->l->type || s->type[Y] != s->l->type ||
         s->lines.numel * line < STREAM_MIN_BYTES) {
         return false;
     }

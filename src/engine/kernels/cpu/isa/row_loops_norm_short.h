@@ -24,7 +24,9 @@ static inline void moments_of_rows(const value *x, int64_t rows, int64_t n, doub
 /* The same of many short rows (of one block at most) that lie one behind the other. */
 static void moments_short(const void *at, int64_t rows, int64_t n, double *mean, double *m2) {
     const value *x = at;
+    const bool asks = cpu_asks_along();
     for (int64_t r = 0; n <= SHORT_MOST && r < rows; r += PACK) {
+        short_ask(x + r * n, n, asks);
         moments_of_rows(x + r * n, rows - r < PACK ? rows - r : PACK, n, mean + r, m2 + r);
     }
     for (int64_t r = 0; n > SHORT_MOST && r < rows; r++, x += n) {

@@ -191,12 +191,24 @@ static inline __attribute__((always_inline)) void copy_few(double *to, const dou
     }
 }
 
+/* Of PACK short rows at x that lie one behind the other, as many bytes further on are asked for where that is faster: sums of [1048576, 32]
+   take 3.0 ms so, and 4.5, deviations 4.0 and 8.3 (two cores of a Zen 5). */
+static inline void short_ask(const value *x, int64_t n, bool asks) {
+    enum { PAGE = 4096 };
+    const uintptr_t bytes = asks ? (uintptr_t)(PACK * n) * sizeof *x : 0;
+    for (uintptr_t at = 0; at < bytes; at += STREAM_LINE_BYTES) {
+        __builtin_prefetch((const char *)((uintptr_t)x + PAGE + at)); /* it may lie outside */
+    }
+}
+
 /* Totals of short rows, each of which is a row's sum, or goes on by it. */
 static inline __attribute__((always_inline)) void fold_short_rows(row_wide *totals, const value *x, int64_t rows, int64_t stride,
                                                                   int64_t n, bool goes_on, pack (*f)(pack), value (*g)(value)) {
+    const bool asks = stride == n && cpu_asks_along();
     for (int64_t r = 0; r < rows; r += PACK) {
         int64_t some = rows - r < PACK ? rows - r : PACK;
         const value *at = x + r * stride;
+        short_ask(at, n, asks);
         pack p = stride == n ? sums_in_line(at, some, n, NULL, f, g) : sums_of_rows(at, some, stride, n, NULL, f, g);
         value sums[PACK];
         double total[PACK] = {0};

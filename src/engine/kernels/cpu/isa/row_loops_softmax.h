@@ -75,10 +75,10 @@ static inline __attribute__((always_inline)) pack_mask short_own(int64_t n) {
     return pack_at(place) < (value)n;
 }
 
-/* rows <= SHORT_ROWS of n elements, in `packs` packs each; to may be x. Behind the last row as many elements as the packs reach into are
+/* rows <= SHORT_ROWS of n elements, in `packs` packs each; y may be x. past: a constant; the packs are whole and lie on lines of memory. Behind the last row as many elements as the packs reach into are
    read, and kept in place or, where to is not x, written over by what stands in x. */
 static inline __attribute__((always_inline)) void softmax_some(short_rows *s, value *y, const value *x, int64_t rows, int64_t n, int64_t packs,
-                                                               bool logarithm) {
+                                                               bool logarithm, bool past) {
     enum { FAR_BYTES = 16 << 10, LEAST_BYTES = 256 }; /* softmax of [262144, 128] floats takes 6.1 ms so, and 8.8 (two cores of a Zen 4, 2026-11) */
     const bool asks_far = n * (int64_t)sizeof *x >= LEAST_BYTES && !cpu_is_intel(); /* [1048576, 32] 9.6, and 6.2 */
     const int64_t last = (packs - 1) * PACK;
@@ -129,8 +129,12 @@ static inline __attribute__((always_inline)) void softmax_some(short_rows *s, va
         pack factor = (pack){0} + s->factor[r], less = (pack){0} + s->largest[r];
         for (int64_t k = 0; k < packs; k++) {
             pack from = pack_at(at + k * PACK), p = logarithm ? (from - less) - factor : made[k] * factor;
-            p = k == packs - 1 ? pack_choose(own, p, from) : p;
-            memcpy(y + r * n + k * PACK, &p, sizeof p);
+            p = !past && k == packs - 1 ? pack_choose(own, p, from) : p;
+            if (past) {
+                stream_registers(y + r * n + k * PACK, &p, sizeof p);
+            } else {
+                memcpy(y + r * n + k * PACK, &p, sizeof p);
+            }
         }
     }
 }
@@ -140,17 +144,18 @@ static inline __attribute__((always_inline)) void softmax_last(short_rows *s, va
                                                                bool logarithm) {
     value room[(SHORT_PACKS + 1) * PACK * 2] = {0};
     memcpy(room, x, (size_t)(rows * n) * sizeof *x);
-    softmax_some(s, room, room, rows, n, packs, logarithm);
+    softmax_some(s, room, room, rows, n, packs, logarithm, false);
     memcpy(y, room, (size_t)(rows * n) * sizeof *y);
 }
 
-static inline __attribute__((always_inline)) void softmax_packs(value *y, const value *x, int64_t rows, int64_t n, int64_t packs, bool logarithm) {
+static inline __attribute__((always_inline)) void softmax_packs(value *y, const value *x, int64_t rows, int64_t n, int64_t packs, bool logarithm,
+                                                                bool past) {
     short_rows s;
     memset(s.part, 0, sizeof s.part); /* what stands there for rows that are not is computed with */
     int64_t beyond = packs * PACK - n, ending = (beyond + n - 1) / n, whole = rows > ending ? rows - ending : 0;
     int64_t together = packs <= SHORT_PACKS / 2 ? SHORT_ROWS : SHORT_ROWS / 2;
     for (int64_t r = 0; r < whole; r += together) {
-        softmax_some(&s, y + r * n, x + r * n, whole - r < together ? whole - r : together, n, packs, logarithm);
+        softmax_some(&s, y + r * n, x + r * n, whole - r < together ? whole - r : together, n, packs, logarithm, past);
     }
     if (whole < rows) {
         softmax_last(&s, y + whole * n, x + whole * n, rows - whole, n, packs, logarithm);
@@ -185,16 +190,22 @@ static void softmax_short(void *to, const void *at, int64_t rows, int64_t n, boo
     const value *x = at;
     int64_t packs = (n + PACK - 1) / PACK;
     if (packs == 1) {
-        logarithm ? softmax_packs(y, x, rows, n, 1, true) : softmax_packs(y, x, rows, n, 1, false);
+        logarithm ? softmax_packs(y, x, rows, n, 1, true, false) : softmax_packs(y, x, rows, n, 1, false, false);
     } else if (packs == 2) {
-        logarithm ? softmax_packs(y, x, rows, n, 2, true) : softmax_packs(y, x, rows, n, 2, false);
+        logarithm ? softmax_packs(y, x, rows, n, 2, true, false) : softmax_packs(y, x, rows, n, 2, false, false);
     } else if (packs <= SHORT_PACKS) {
-        logarithm ? softmax_packs(y, x, rows, n, packs, true) : softmax_packs(y, x, rows, n, packs, false);
+        logarithm ? softmax_packs(y, x, rows, n, packs, true, false) : softmax_packs(y, x, rows, n, packs, false, false);
     } else {
         for (int64_t r = 0; r < rows; r++) {
             softmax_row(y + r * n, x + r * n, n, logarithm);
         }
     }
+}
+
+/* The same past the caches, of rows of whole lines, of SOFTMAX_SHORT_BYTES at most; `to` is where a line begins. */
+static void softmax_lines(void *to, const void *x, int64_t rows, int64_t n, bool logarithm) {
+    const int64_t packs = n / PACK;
+    logarithm ? softmax_packs(to, x, rows, n, packs, true, true) : softmax_packs(to, x, rows, n, packs, false, true);
 }
 
 static void softmax_back(void *to, const void *grad, const void *output, double sum, int64_t n) {
