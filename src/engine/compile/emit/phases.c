@@ -155,6 +155,7 @@ void emit_loops(emitter *m, int phase) {
     for (int i = 0; i < n_loops; i++) {
         emit_open_loop(m, k->loops[i]);
     }
+    emit_turned_ahead(m);
     if (k->vector < 0) {
         emit_body(m, phase, false);
     } else {

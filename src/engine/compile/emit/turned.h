@@ -9,5 +9,7 @@
 bool emit_turned_over(emitter *m);
 /* Reads what runs across the vector into arrays that run along it. */
 void emit_turned(emitter *m);
+/* In the loop over what these hold: asks for what the next task reads so. */
+void emit_turned_ahead(emitter *m);
 
 #endif

@@ -258,7 +258,8 @@ static void turn_in_place(const move *m, const copy_loops *loops, char *dst, con
                       .full = src,
                       .full_pitch = m->src_strides[0],
                       .in_place = true,
-                      .asks_far = !cpu_is_intel(),
+                      .asks = !cpu_is_intel(),
+                      .asks_far = !cpu_asks_along(),
                       .to = dst,
                       .to_stride = m->dst_strides[1]};
     loops->stream_turned(&step);

@@ -20,7 +20,8 @@ typedef struct turn_step {
     const char *full; /* NULL: nothing is stored */
     ptrdiff_t full_pitch;
     bool in_place;    /* full is the source itself; nothing is copied */
-    bool asks_far;    /* memory is asked for far ahead, to come to L2: where the CPU follows few rows by itself */
+    bool asks;        /* for memory, of any elements: where the CPU follows few rows by itself */
+    bool asks_far;    /* far ahead, to come to L2 */
     char *to;
     ptrdiff_t to_stride;
     char *empty; /* room for a tile; NULL: nothing is copied */
