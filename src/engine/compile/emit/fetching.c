@@ -21,6 +21,11 @@ enum {
     LONG_ROW_BYTES = 256 << 10,
 };
 
+/* Whether the CPU reads ahead by itself from page to page, but not far enough. */
+static bool asks_on(const emitter *m) {
+    return m->c->options->asks_along && m->c->options->asks_far;
+}
+
 /* Whether a phase's lanes go down the rows of what comes from memory: the CPU does not read ahead from page to page. */
 static bool walks_rows(const emitter *m, int phase) {
     const kernel *k = m->k;
@@ -104,7 +109,7 @@ static bool reads_along(const emitter *m, int phase) {
         const expr *e = &k->exprs[i];
         int64_t size = (int64_t)dtype_size(e->dtype);
         bool is_large = emit_is_dense_load(m, e) && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
-        const bool is_short = size < (int64_t)sizeof(float) || n * size < LONG_ROW_BYTES || m->c->options->asks_far;
+        const bool is_short = size < (int64_t)sizeof(float) || n * size < LONG_ROW_BYTES || asks_on(m);
         much |= is_large && n * size >= AHEAD_BYTES / 2 && is_short;
     }
     return much;
@@ -196,7 +201,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         int64_t row = k->lanes * size;
         bool apart = index_stride(e->at, k->loops[k->n_loops - 1], &stride) && stride > k->lanes;
         if (!apart) { /* the CPU reads on by itself unless it stores past the caches meanwhile */
-            return m->streams ? AHEAD_BYTES / size : 0;
+            return m->streams || asks_on(m) ? AHEAD_BYTES / size : 0;
         }
         return stride * (row < EMIT_ROWS_AHEAD_BYTES ? EMIT_ROWS_AHEAD_BYTES / row : 1);
     }
