@@ -247,7 +247,9 @@ ALWAYS_INLINE void place_quarters(int16_t *best, int16_t *where, const uint16_t 
 
 ALWAYS_INLINE void place_rows_of(int16_t *best, int16_t *where, const uint16_t *x, int64_t rows, int64_t row_stride, int64_t n,
                                  bool smallest, bool asks) {
-    int64_t ahead = walk_ahead(rows, n), quarter = asks ? quarter_of(rows, row_stride, n) : 0;
+    /* A Zen 5 takes 2.2 ms by quarters for [64, 512, 1024] over the middle, and 1.4 in order (two cores, 2026-11). */
+    const bool in_order = cpu_asks_along() && !cpu_is_intel();
+    int64_t ahead = walk_ahead(rows, n), quarter = asks && !in_order ? quarter_of(rows, row_stride, n) : 0;
     int64_t r = quarter * TOGETHER;
     if (quarter > 0) {
         place_quarters(best, where, x, quarter, n, smallest);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Template: the loops of row_halves.h for one type. The file that includes this first defines HALF_TYPE. */
+#include "device/caches.h"
 #include "engine/kernels/cpu/isa/half_pairs.h"
 #include "engine/kernels/cpu/isa/row_halves.h"
 #include "engine/kernels/cpu/isa/scan_lines.h"
@@ -308,11 +309,14 @@ ALWAYS_INLINE float block_distances(const uint16_t *x, int64_t n, float centre) 
     return pack_sum((a + b) + (c + d));
 }
 
-/* The same with the sum of x - c. */
-ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float centre, float *squares) {
+/* The same with the sum of x - c. Memory is asked for what lies `ahead` bytes on; 0 where it need not be: that is read anyway. */
+ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float centre, float *squares, uintptr_t ahead) {
     pack a = {0}, b = {0}, aa = {0}, bb = {0}, c = {0}, d = {0}, cc = {0}, dd = {0}, from = (pack){0} + centre;
     int64_t i = 0;
     for (; i + 2 * PAIR <= n; i += 2 * PAIR) {
+        for (size_t at = 0; at < 2 * PAIR * sizeof *x; at += STREAM_LINE) {
+            __builtin_prefetch((const char *)((uintptr_t)(x + i) + ahead + at)); /* it may lie outside */
+        }
         pair p = distances(float_pair_at(HALF_TYPE, x + i), from), q = distances(float_pair_at(HALF_TYPE, x + i + PAIR), from);
         a += p.a;
         b += p.b;
@@ -335,10 +339,12 @@ ALWAYS_INLINE float block_sums_of_distances(const uint16_t *x, int64_t n, float 
 }
 
 static void sums_about(const void *at, int64_t n, double centre, double *sum, double *squares) {
+    enum { AHEAD_BYTES = 4096 };
     const uint16_t *x = at;
+    const uintptr_t ahead = cpu_asks_along() ? AHEAD_BYTES : 0;
     for (int64_t from = 0; from < n; from += SUM_BLOCK) {
         float own;
-        *sum += (double)block_sums_of_distances(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (float)centre, &own);
+        *sum += (double)block_sums_of_distances(x + from, n - from < SUM_BLOCK ? n - from : SUM_BLOCK, (float)centre, &own, ahead);
         *squares += (double)own;
     }
 }
