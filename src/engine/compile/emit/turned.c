@@ -216,7 +216,7 @@ void emit_turned(emitter *m) {
         } else {
             emit_line(m, "%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines" : turns_by(k, e), i,
                       (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
-                      (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_along ? ", 128" : ", 1024");
+                      (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far && !m->c->options->asks_along ? ", 1024" : ", 128");
         }
         m->depth--;
         emit_line(m, "}");
