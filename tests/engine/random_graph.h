@@ -150,8 +150,9 @@ static inline made_value *maker_any_input(maker *m, dtype t, int ndim) {
 
 typedef bool maker_wants_fn(const maker *m, const made_value *v);
 
+/* What was drawn is to be shown as it was, for the rest to be known. */
 static inline bool maker_may_write(const maker *m, const made_value *v) {
-    return (!v->shares || m->writes_shared) && !v->overlaps;
+    return (!v->shares || m->writes_shared) && !v->overlaps && !v->drawn;
 }
 
 /* One of the values so far that fits, or NULL. */
