@@ -226,7 +226,7 @@ static status dropout_follow(const op_call *call, const tensor *const *taken, do
     (void)loose, (void)err;
     for (int64_t i = 0; i < n; i++) {
         bool kept = *(const uint8_t *)(tensor_data(mask) + tensor_offset_of(mask, i)) != 0;
-        made[0][i] = kept ? element_load(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size) * scale : 0;
+        made[0][i] = element_load(input->dtype, tensor_data(input) + tensor_offset_of(input, i) * size) * (kept ? scale : 0);
         made[1][i] = kept;
     }
     return ASSAY_OK;
@@ -396,7 +396,8 @@ static void dropout_parts(dag *g, const op_call *call, const outputs *out) {
     if (g->failed || g->refused != NULL) {
         return;
     }
-    v_result(g, 0, v_select(g, kept, v_mul_real(g, x, p < 1 ? 1 / (1 - p) : 0), v_int(g, v_dtype(g, x), 0)));
+    const dtype t = v_dtype(g, x); /* a product, as in ATen: what is not finite and is dropped is NaN */
+    v_result(g, 0, v_mul(g, x, v_select(g, kept, v_real(g, t, p < 1 ? 1 / (1 - p) : 0), v_real(g, t, 0))));
     v_result(g, 1, kept);
 }
 
