@@ -238,7 +238,8 @@ void emit_turned_ahead(emitter *m) {
     for (int i = 0; i < k->n_exprs; i++) {
         const expr *e = &k->exprs[i];
         int64_t stride = 0;
-        if (!m->turned[i] || e->guard >= 0 || buffer_bytes(m->c, e->buffer) < STREAM_MIN_BYTES) {
+        const bool is_large = m->turned[i] && (buffer_bytes(m->c, e->buffer) >= STREAM_MIN_BYTES || m->c->options->streams_all);
+        if (!is_large || e->guard >= 0) {
             continue;
         }
         (void)index_stride(e->at, k->vector, &stride);
