@@ -85,7 +85,8 @@ static dtype given_dtype(const dag *g, val x) {
    the parts. False when that is not the case, or not worth it. alone: nobody else is expected to go over the rows; of what is given, and
    no cache holds, parts are only to go round then (of 128 KiB, 64 MiB of bf16 took a sixth longer: two cores of a Zen 4, 2026-11). */
 static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, val *out) {
-    enum { ROW_PARTS = 16, LEAST_ROWS = 4, PART_BYTES = 192 << 10, GIVEN_BYTES = 6 << 20, GIVEN_LEAST = 64 << 20, LEAST_LONG_ROWS = 32, NEAR_BYTES = 4 << 20 };
+    enum { ROW_PARTS = 16, LEAST_ROWS = 4, LEAST_LONG_ROWS = 32 };
+    enum { PART_BYTES = 192 << 10, GIVEN_BYTES = 6 << 20, GIVEN_LEAST = 64 << 20, NEAR_BYTES = 4 << 20 };
     const dag_node n = *dag_at(g, x);
     int64_t sizes[TENSOR_MAX_DIMS], results = 1, reduced = 1;
     int first = 0, ndim = 2;

@@ -333,7 +333,8 @@ static inline void fetch_tile(const char *tile, ptrdiff_t pitch, int rows, bool 
    would cost memory a change of row each. Not so in place, where nothing is copied meanwhile: lines leave straight from
    registers. Golden Cove follows 32 rows by itself (asked for, and put together first, they took a sixth longer), but not the 64
    rows of elements of 2 bytes (asked for, a fifth less). Zen 4 follows neither: asked for far ahead, to come to L2, 32 rows take 6.2 ms
-   instead of 9.6 (8192 x 4096 f32, 2026-11); nor does Zen 5, which takes 3.9 so, 4.7 without and 3.5 with lines near by. Inlined with a constant tile. */
+   instead of 9.6 (8192 x 4096 f32, 2026-11); nor does Zen 5, which takes 3.9 so, 4.7 without and 3.5 with lines near by. Inlined with a
+   constant tile. */
 static inline __attribute__((always_inline)) void turn_tiles(const turn_step *s, tile_fn *tile, int edge, int log2) {
     int64_t row_bytes = s->rows << log2;
     ptrdiff_t pitch = s->full_pitch;

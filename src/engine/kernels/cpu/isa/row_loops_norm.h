@@ -30,7 +30,8 @@ static inline value block_distances(const value *x, value c, int64_t n, uintptr_
     return sums_total(&s);
 }
 
-/* Intel's processors read ahead within a page only; asked for what lies 2 KiB further on they are faster than a plain loop over memory: variances by channels of
+/* Intel's processors read ahead within a page only, and a Zen 5 not far enough (device/caches.h); asked for what lies 2 KiB further on they are
+   faster than a plain loop over memory: variances by channels of
    [256, 64, 56, 56] take 5.9 ms instead of 8.0 (two cores of a Granite Rapids). Others are asked for what is read anyway. */
 enum { SUMS_AHEAD = 2048 };
 

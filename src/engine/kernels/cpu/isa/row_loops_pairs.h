@@ -194,7 +194,8 @@ static inline __attribute__((always_inline)) void beside_set(dtype t, const besi
 
 /* How memory further on is asked for: the CPU itself reads ahead within a page only. Lines near by come to L1, which has room for a few under
    way. So Zen 4 has them come to L2, from far ahead: over 32768 rows of 1024 numbers the gradient of layer norm then takes 10.6 ms
-   instead of 12.5 in f32, that of softmax 5.0 instead of 6.4 in bf16 (two cores, 2026-11). A Zen 5 takes 0.9 to 0.95 of the time with lines near by. */
+   instead of 12.5 in f32, that of softmax 5.0 instead of 6.4 in bf16 (two cores, 2026-11). A Zen 5 takes 0.9 to 0.95 of the time
+   with lines near by. */
 typedef enum row_asking { ASK_LINES, ASK_FAR_LINES } row_asking;
 
 enum { ROW_AHEAD_BYTES = 2048, ROW_FAR_BYTES = 16 << 10 };

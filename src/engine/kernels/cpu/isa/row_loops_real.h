@@ -135,7 +135,8 @@ static void scaled_difference(void *to, const void *grad, const void *left, cons
 #define REAL_ROW_LOOPS                                                                                                       \
     .start = {{.f = 0}, {.f = 0}, {.f = 0}, {.f = -(double)INFINITY}, {.f = (double)INFINITY}, {.f = 0}, {.f = 0}},          \
     .moments_short = moments_short, .centre_short = centre_short, .layer_back_short = layer_back_short, .scale_short = scale_short, .channel_sums_short = channel_sums_short,                    \
-    .channel_grad_short = channel_grad_short, .softmax_short = softmax_short, .softmax_lines = softmax_lines, .softmax_back_short = softmax_back_short,                                                \
+    .channel_grad_short = channel_grad_short, .softmax_short = softmax_short, .softmax_lines = softmax_lines, \
+    .softmax_back_short = softmax_back_short,                                                \
     .finish = finish, .dot = dot, .dot_centred = dot_centred, .distance = distance, .moments = moments, .sums_about = sums_about, .moments_columns = moments_columns,    \
     .moments_merge = moments_merge, .exp_shifted = exp_shifted, .sum_exp = sum_exp, .scale = scale, .subtract = subtract,    \
     .ring_forward = ring_forward, .ring_backward = ring_backward,                                                            \

@@ -75,8 +75,9 @@ static inline __attribute__((always_inline)) pack_mask short_own(int64_t n) {
     return pack_at(place) < (value)n;
 }
 
-/* rows <= SHORT_ROWS of n elements, in `packs` packs each; y may be x. past: a constant; the packs are whole and lie on lines of memory. Behind the last row as many elements as the packs reach into are
-   read, and kept in place or, where to is not x, written over by what stands in x. */
+/* rows <= SHORT_ROWS of n elements, in `packs` packs each; y may be x. past: a constant; the packs are whole and lie on lines of memory.
+   Behind the last row as many elements as the packs reach into are read, and kept in place or, where y is not x, written over by what stands
+   in x. */
 static inline __attribute__((always_inline)) void softmax_some(short_rows *s, value *y, const value *x, int64_t rows, int64_t n, int64_t packs,
                                                                bool logarithm, bool past) {
     enum { FAR_BYTES = 16 << 10, LEAST_BYTES = 256 }; /* softmax of [262144, 128] floats takes 6.1 ms so, and 8.8 (two cores of a Zen 4, 2026-11) */
