@@ -35,6 +35,7 @@ static const golden files[] = {
     {GOLDEN, "index_add", false, false},
     {GOLDEN, "padding", false, false},
     {GOLDEN, "triangle", false, false},
+    {GOLDEN, "triangle", false, true},
     {GOLDEN, "windows", false, false},
     {GOLDEN, "gathered_halves", false, false},
     {GOLDEN, "swiglu_halves", false, false},

@@ -108,8 +108,8 @@ static bool split_rows(dag *g, reduction how, val x, uint64_t dims, bool alone, 
         parts = most;
         rest = reduced % parts;
     }
-    /* What parts leave goes to memory and back where it is much: of 64 rows of 2 MiB in 16 parts as much as half of what is read (3.7 ms, and
-       2.0 in one step: two cores of a Zen 5, 2026-11). */
+    /* What parts leave goes to memory and back where it is much: of 64 rows of 2 MiB in 16 parts as much as half of what is read (44 to 50% of
+       a loop that only reads, and 92 to 100% in one step: two cores of a Zen 5, 2026-11). */
     const bool leaves_much = goes_round && (double)parts * (double)results * (double)dtype_size(n.dtype) > NEAR_BYTES;
     if (how == RED_ARGMAX || how == RED_ARGMIN || dims >> first != 0 || results <= SPLIT_MAX_RESULTS || parts == 1 ||
         reduced < (leaves_much ? LEAST_LONG_ROWS : LEAST_ROWS) * parts || reduced * results < 2 * SPLIT_MIN_ELEMENTS || first == n.ndim ||
