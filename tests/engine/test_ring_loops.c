@@ -149,6 +149,58 @@ static void check_rows(dtype t, rng *r, int round, bool backward) {
     clear(&s);
 }
 
+/* Elements between the rows and behind them are as they were. */
+static void check_finished(dtype t, row_set *s, const double *before, const ring_step *step, bool backward, const double *dy, const double *x,
+                           int round) {
+    int64_t apart = step->to_step / (int64_t)dtype_size(t);
+    double eps = t == ASSAY_BF16 ? 0x1p-8 : t == ASSAY_F16 ? 0x1p-11 : 1e-5;
+    for (int64_t i = 0; i < MOST + GUARD; i++) {
+        int64_t row = i / apart;
+        bool is_of_row = row < step->rows && i % apart < step->n;
+        near(get(t, s->at[4], i), is_of_row ? finished(row, backward, dy[i], x[i]) : before[i], is_of_row ? eps : 0, 1, "finished in turn",
+             round);
+    }
+}
+
+/* What is kept a block of each row in turn is finished as what was read, while others are read, and behind the last. */
+static void check_in_turn(dtype t, rng *r, int round, bool backward) {
+    static row_set s;
+    const row_loops *l = row_loops_for(t);
+    int64_t rows = rng_range(r, 1, RING_ROWS + 1), n = rng_range(r, 1, MOST / rows), apart = rng_range(r, n, MOST / rows);
+    int64_t size = (int64_t)dtype_size(t);
+    fill(t, r, MOST, &s);
+    ring_step step = {.type = t, .n = n, .rows = rows, .x_step = apart * size, .dy_step = apart * size, .to_step = apart * size,
+                      .kept_step = n * size, .in_turn = true, .kept = s.at[0], .kept_dy = s.at[1], .centre = 0.875};
+    for (int64_t k = 0; k < rows; k++) {
+        step.finish[k] = numbers_of(k);
+    }
+    double before[MOST + GUARD], kept_guard[GUARD];
+    for (int64_t i = 0; i < MOST + GUARD; i++) {
+        before[i] = get(t, s.at[4], i);
+    }
+    for (int64_t i = 0; i < GUARD; i++) {
+        kept_guard[i] = get(t, s.at[0], rows * n + i);
+    }
+    for (int k = 0; k < 3; k++) { /* reads, finishes while it reads the same the other way about, finishes */
+        step.next = k == 0 ? s.at[2] : k == 1 ? s.at[3] : NULL;
+        step.next_dy = k == 0 ? s.at[3] : k == 1 ? s.at[2] : NULL;
+        step.after = step.next;
+        step.after_dy = step.next_dy;
+        step.from = k > 0 ? s.at[0] : NULL;
+        step.from_dy = k > 0 ? s.at[1] : NULL;
+        step.to = k > 0 ? s.at[4] : NULL;
+        (backward ? l->ring_backward : l->ring_forward)(&step);
+        l->settle();
+        if (k > 0) {
+            check_finished(t, &s, before, &step, backward, k == 1 ? s.next_dy : s.next, k == 1 ? s.next : s.next_dy, round);
+        }
+    }
+    for (int64_t i = 0; i < GUARD; i++) {
+        assert_true(get(t, s.at[0], rows * n + i) == kept_guard[i]);
+    }
+    clear(&s);
+}
+
 static void test_rings(void **state) {
     (void)state;
     static const dtype types[] = {ASSAY_F32, ASSAY_F64, ASSAY_BF16, ASSAY_F16};
@@ -156,6 +208,7 @@ static void test_rings(void **state) {
     for (int round = 0; round < ROUNDS; round++) {
         check_round(types[round % 4], &r, round, round / 4 % 2 == 0);
         check_rows(types[round % 4], &r, round, round / 4 % 2 == 0);
+        check_in_turn(types[round % 4], &r, round, round / 4 % 2 == 0);
     }
 }
 

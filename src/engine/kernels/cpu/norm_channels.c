@@ -263,6 +263,16 @@ static int64_t least_kept_row(const channel_norm *s) {
     return s->is_backward ? backward[is_half][s->v.is_batch] : forward[is_half][s->v.is_batch];
 }
 
+/* Whether rows side by side are kept a block of each in turn, one place to write instead of several. Two cores of a Zen 5 whose memory is
+   read at 73 to 80 GB/s, [64, 256, 56, 56] floats: group norm 9.1 -> 6.0 ms, batch norm 6.8 -> 5.9, its gradient 9.6 -> 8.5; no other where
+   it is read at 40 (2026-11). What is finished would run ahead of it where a row's results begin within a line. */
+static bool keeps_in_turn(const channel_norm *s) {
+    enum { LINE = 64 };
+    int64_t row = s->S * (int64_t)dtype_size(s->type[NORM_OUT]);
+    uintptr_t places = (uintptr_t)s->data[NORM_OUT] | (uintptr_t)s->n_stride[NORM_OUT] | (uintptr_t)s->c_stride[NORM_OUT] | (uintptr_t)row;
+    return s->ring_rows > 1 && places % LINE == 0;
+}
+
 /* A ring for what is gone over twice, where results go past the caches, rows are dense and a unit stays in L2; where it does not, and
    where caches hold all, rows of one type are gone over twice where they lie. */
 static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
@@ -292,6 +302,7 @@ static void choose_ring(channel_norm *s, int n_operands, arena *memory) {
     s->ring_piece = s->ring_steps ? ROW_RING : STREAM_PIECE;
     s->ring_rows = s->ring_steps ? rows_side_by_side(s) : 1;
     s->ring_samples = INT64_MAX;
+    s->ring_in_turn = keeps_in_turn(s);
     int64_t sample = s->S * s->ring_size * (s->is_backward ? 2 : 1), channel = (s->v.is_batch ? s->N : 1) * sample;
     const int64_t l2 = cpu_l2_bytes(), fits = l2 / 8 * 7, width = s->v.is_batch ? s->block : s->C / s->groups;
     int64_t most = fits / channel;

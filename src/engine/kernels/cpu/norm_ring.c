@@ -163,6 +163,7 @@ static void step_piece(const ring *r, const piece *p, const piece *next) {
                       .n = p->n,
                       .rows = p->rows,
                       .past = true,
+                      .in_turn = is_kept && s->ring_in_turn,
                       .x_step = strides[NORM_X],
                       .dy_step = strides[NORM_DY],
                       .to_step = strides[NORM_OUT],

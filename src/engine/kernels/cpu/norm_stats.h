@@ -47,6 +47,7 @@ typedef struct channel_norm {
     int64_t ring_piece; /* elements of a row taken at a time there */
     int64_t ring_samples; /* of a unit's samples so many are kept, the others read twice */
     int64_t ring_rows;  /* rows taken at a time, which come from memory side by side */
+    bool ring_in_turn;  /* they are kept a block of each in turn */
     int64_t ring_size;  /* bytes of an element there */
     bool shares_units;  /* each thread has some samples of every unit there, not units of its own */
     double *own_stats;  /* forward then: [threads][2][C], each thread's mean and rstd */

@@ -179,6 +179,7 @@ typedef struct ring_step {
     int64_t x_step, dy_step, to_step;  /* bytes from row to row of what is read, or finished where it lies, and of where that goes */
     int64_t kept_step;                 /* of what is kept, and of what was and is finished; 0: nothing ever is */
     void *kept, *kept_dy;              /* where what is read is kept; NULL: nowhere */
+    bool in_turn;                      /* a block of each row in turn; all rows are finished to where lines begin then */
     const void *after, *after_dy;      /* what is read after that: memory is asked for it, where next ends, and something is kept */
     double centre;                     /* near next's mean; gradients: the mean */
     double sum, products;              /* answers: sums of next - centre and its squares; gradients: of dy and dy (next - centre) */

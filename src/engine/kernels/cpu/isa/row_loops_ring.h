@@ -27,9 +27,9 @@ static inline __attribute__((always_inline)) void ring_ask(dtype t, const char *
     }
 }
 
-/* The first m <= PAIR elements at i as they lie. */
-static inline __attribute__((always_inline)) void ring_keep(dtype t, void *kept, const void *from, int64_t i, int64_t m) {
-    memcpy(row_to(t, kept, i), row_at(t, from, i), (size_t)(m * row_size(t)));
+/* The first m <= PAIR elements at i as they lie, to 'at'. */
+static inline __attribute__((always_inline)) void ring_keep(dtype t, void *kept, int64_t at, const void *from, int64_t i, int64_t m) {
+    memcpy(row_to(t, kept, at), row_at(t, from, i), (size_t)(m * row_size(t)));
 }
 
 static inline __attribute__((always_inline)) pair ring_centred(pair p, value centre) {
@@ -49,15 +49,17 @@ typedef struct ring_row {
     const void *from, *from_dy, *next, *next_dy, *after, *after_dy;
     void *to, *kept, *kept_dy;
     int64_t head; /* elements in front of the first that begins a line of memory where it is finished to */
+    int64_t rest; /* bytes that what is kept lies further on, where it is of no whole block */
     value numbers[6]; /* as ring_numbers */
 } ring_row;
 
 /* A step's rows. Answers the elements of every one that are finished and read in whole blocks: what is finished runs ahead of what is
    read over it, to where lines begin. */
 static inline __attribute__((always_inline)) int64_t ring_rows_of(dtype t, const ring_step *s, ring_row *row, bool past) {
+    const int64_t in_blocks = s->n / RING_BLOCK * RING_BLOCK;
     int64_t most = 0;
     for (int64_t r = 0; r < s->rows; r++) {
-        int64_t x = r * s->x_step, dy = r * s->dy_step, kept = r * s->kept_step;
+        int64_t x = r * s->x_step, dy = r * s->dy_step, kept = s->in_turn ? r * RING_BLOCK * row_size(t) : r * s->kept_step;
         const ring_numbers *f = &s->finish[r];
         row[r] = (ring_row){.from = ring_further(s->from, kept),
                             .from_dy = ring_further(s->from_dy, kept),
@@ -68,6 +70,7 @@ static inline __attribute__((always_inline)) int64_t ring_rows_of(dtype t, const
                             .to = ring_place(s->to, r * s->to_step),
                             .kept = ring_place(s->kept, kept),
                             .kept_dy = ring_place(s->kept_dy, kept),
+                            .rest = s->in_turn ? ((s->rows - 1) * in_blocks + r * (s->n - in_blocks - RING_BLOCK)) * row_size(t) : 0,
                             .numbers = {row_number(f->factor), row_number(f->plus), row_number(f->mean), row_number(f->a),
                                         row_number(f->b), row_number(f->c)}};
         row[r].head = s->to != NULL ? row_head(t, row[r].to, s->n, past) : 0;
@@ -114,6 +117,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
     const row_asking asking = row_asks();
     const bool finishes = s->to != NULL;
+    const int64_t turns = s->in_turn ? rows : 1;
     ring_sums sums = {pair_of(0), pair_of(0)};
     s->sum = s->products = 0;
     for (int64_t r = 0; finishes && r < rows; r++) {
@@ -130,7 +134,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             const ring_row *w = &row[r];
             pair made[RING_BLOCK / PAIR]; /* before any is stored, behind which what is read would wait */
             for (int k = 0; finishes && k < RING_BLOCK; k += PAIR) {
-                made[k / PAIR] = ring_scaled(row_pair(t, w->from, w->head + i + k), w->numbers[0], w->numbers[1]);
+                made[k / PAIR] = ring_scaled(row_pair(t, w->from, w->head + turns * i + k), w->numbers[0], w->numbers[1]);
                 if (!reads) {
                     row_set_pair(t, w->to, w->head + i + k, made[k / PAIR], past);
                 }
@@ -141,7 +145,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
                 ring_add(&sums, ring_centred(row_pair(t, w->next, i + k), centre));
                 if (keeps) {
-                    ring_keep(t, w->kept, w->next, i + k, PAIR);
+                    ring_keep(t, w->kept, turns * i + k, w->next, i + k, PAIR);
                 }
             }
             for (int k = 0; finishes && reads && k < RING_BLOCK; k += PAIR) {
@@ -151,7 +155,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
     }
     for (int64_t r = 0; r < rows; r++) {
         const ring_row *w = &row[r];
-        ring_finish_rest(t, w->to, w->from, w->numbers[0], w->numbers[1], finishes ? w->head + whole : n, n, past);
+        ring_finish_rest(t, w->to, ring_further(w->from, w->rest), w->numbers[0], w->numbers[1], finishes ? w->head + whole : n, n, past);
         for (int64_t i = whole; reads && keeps && i < n; i += RING_BLOCK) {
             ring_ask(t, w->next, w->after, i, n, far, asking);
         }
@@ -159,7 +163,7 @@ static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s
             m = n - i < PAIR ? n - i : PAIR;
             ring_add(&sums, pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0));
             if (keeps) {
-                ring_keep(t, w->kept, w->next, i, m);
+                ring_keep(t, ring_place(w->kept, w->rest), i, w->next, i, m);
             }
         }
     }
@@ -194,6 +198,7 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
     const row_asking asking = row_asks();
     const bool finishes = s->to != NULL;
+    const int64_t turns = s->in_turn ? rows : 1;
     ring_sums sums = {pair_of(0), pair_of(0)};
     s->sum = s->products = 0;
     for (int64_t r = 0; finishes && r < rows; r++) {
@@ -210,10 +215,10 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             const ring_row *w = &row[r];
             pair made[RING_BLOCK / PAIR];
             for (int k = 0; finishes && k < RING_BLOCK; k += PAIR) {
-                int64_t at = w->head + i + k;
+                int64_t at = w->head + turns * i + k;
                 made[k / PAIR] = ring_gradient_pair(w->numbers + 2, row_pair(t, w->from_dy, at), row_pair(t, w->from, at));
                 if (!reads) {
-                    row_set_pair(t, w->to, at, made[k / PAIR], past);
+                    row_set_pair(t, w->to, w->head + i + k, made[k / PAIR], past);
                 }
             }
             if (reads && keeps) {
@@ -223,8 +228,8 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             for (int k = 0; reads && k < RING_BLOCK; k += PAIR) {
                 ring_add_products(&sums, row_pair(t, w->next_dy, i + k), ring_centred(row_pair(t, w->next, i + k), centre));
                 if (keeps) {
-                    ring_keep(t, w->kept, w->next, i + k, PAIR);
-                    ring_keep(t, w->kept_dy, w->next_dy, i + k, PAIR);
+                    ring_keep(t, w->kept, turns * i + k, w->next, i + k, PAIR);
+                    ring_keep(t, w->kept_dy, turns * i + k, w->next_dy, i + k, PAIR);
                 }
             }
             for (int k = 0; finishes && reads && k < RING_BLOCK; k += PAIR) {
@@ -234,7 +239,8 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
     }
     for (int64_t r = 0; r < rows; r++) {
         const ring_row *w = &row[r];
-        ring_gradient_rest(t, w->to, w->from_dy, w->from, w->numbers + 2, finishes ? w->head + whole : n, n, past);
+        ring_gradient_rest(t, w->to, ring_further(w->from_dy, w->rest), ring_further(w->from, w->rest), w->numbers + 2,
+                           finishes ? w->head + whole : n, n, past);
         for (int64_t i = whole; reads && keeps && i < n; i += RING_BLOCK) {
             ring_ask(t, w->next, w->after, i, n, far, asking);
             ring_ask(t, w->next_dy, w->after_dy, i, n, far, asking);
@@ -244,8 +250,8 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
             pair x = pair_first(t, ring_centred(row_pair_first(t, w->next, i, m), centre), m, 0);
             ring_add_products(&sums, row_pair_first(t, w->next_dy, i, m), x);
             if (keeps) {
-                ring_keep(t, w->kept, w->next, i, m);
-                ring_keep(t, w->kept_dy, w->next_dy, i, m);
+                ring_keep(t, ring_place(w->kept, w->rest), i, w->next, i, m);
+                ring_keep(t, ring_place(w->kept_dy, w->rest), i, w->next_dy, i, m);
             }
         }
     }
@@ -284,7 +290,9 @@ static inline __attribute__((always_inline)) void ring_rows(ring_step *s, dtype 
 }
 
 static inline __attribute__((always_inline)) void ring_of(ring_step *s, dtype t, bool backward) {
-    if (s->next == NULL) {
+    if (s->next == NULL && s->in_turn) {
+        ring_with(s, t, backward, false, false);
+    } else if (s->next == NULL) {
         ring_rows(s, t, backward, false);
     } else if (s->kept == NULL) {
         ring_rows(s, t, backward, true);
