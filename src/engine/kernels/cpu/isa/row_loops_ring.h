@@ -79,6 +79,16 @@ static inline __attribute__((always_inline)) int64_t ring_rows_of(dtype t, const
     return (s->n - most) / RING_BLOCK * RING_BLOCK;
 }
 
+/* What a step does, as constants where loops are inlined. */
+typedef struct ring_way {
+    int64_t rows;
+    bool in_turn, finishes, reads, keeps, past;
+} ring_way;
+
+static inline __attribute__((always_inline)) ring_way ring_way_of(const ring_step *s, bool reads, bool keeps, bool past) {
+    return (ring_way){.rows = s->rows, .in_turn = s->in_turn, .finishes = s->to != NULL, .reads = reads, .keeps = keeps, .past = past};
+}
+
 /* What a row that is read adds up to. */
 typedef struct ring_sums {
     pair sum, products;
@@ -111,13 +121,13 @@ static inline void ring_finish_rest(dtype t, void *to, const void *from, value f
     }
 }
 
-static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
+static inline __attribute__((always_inline)) void ring_forward_with(ring_step *s, dtype t, const ring_way way) {
     ring_row row[RING_ROWS];
     const value centre = (value)s->centre;
-    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = way.rows, whole = ring_rows_of(t, s, row, way.past);
     const row_asking asking = row_asks();
-    const bool finishes = s->to != NULL;
-    const int64_t turns = s->in_turn ? rows : 1;
+    const bool finishes = way.finishes, reads = way.reads, keeps = way.keeps, past = way.past;
+    const int64_t turns = way.in_turn ? rows : 1;
     ring_sums sums = {pair_of(0), pair_of(0)};
     s->sum = s->products = 0;
     for (int64_t r = 0; finishes && r < rows; r++) {
@@ -192,13 +202,13 @@ static inline __attribute__((always_inline)) void ring_add_products(ring_sums *s
     sums->products.b += dy.b * x.b;
 }
 
-static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, bool reads, bool keeps, bool past) {
+static inline __attribute__((always_inline)) void ring_backward_with(ring_step *s, dtype t, const ring_way way) {
     ring_row row[RING_ROWS];
     const value centre = (value)s->centre;
-    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = s->rows, whole = ring_rows_of(t, s, row, past);
+    const int64_t n = s->n, far = ring_ahead(t, row_asks(), n), rows = way.rows, whole = ring_rows_of(t, s, row, way.past);
     const row_asking asking = row_asks();
-    const bool finishes = s->to != NULL;
-    const int64_t turns = s->in_turn ? rows : 1;
+    const bool finishes = way.finishes, reads = way.reads, keeps = way.keeps, past = way.past;
+    const int64_t turns = way.in_turn ? rows : 1;
     ring_sums sums = {pair_of(0), pair_of(0)};
     s->sum = s->products = 0;
     for (int64_t r = 0; finishes && r < rows; r++) {
@@ -260,11 +270,15 @@ static inline __attribute__((always_inline)) void ring_backward_with(ring_step *
 
 /* --- both ------------------------------------------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void ring_by(ring_step *s, dtype t, bool backward, const ring_way way) {
+    backward ? ring_backward_with(s, t, way) : ring_forward_with(s, t, way);
+}
+
 static inline __attribute__((always_inline)) void ring_with(ring_step *s, dtype t, bool backward, bool reads, bool keeps) {
-    if (backward) {
-        s->past ? ring_backward_with(s, t, reads, keeps, true) : ring_backward_with(s, t, reads, keeps, false);
+    if (s->past) {
+        ring_by(s, t, backward, ring_way_of(s, reads, keeps, true));
     } else {
-        s->past ? ring_forward_with(s, t, reads, keeps, true) : ring_forward_with(s, t, reads, keeps, false);
+        ring_by(s, t, backward, ring_way_of(s, reads, keeps, false));
     }
 }
 
@@ -289,6 +303,8 @@ static inline __attribute__((always_inline)) void ring_rows(ring_step *s, dtype 
     s->products = products;
 }
 
+/* What most steps of a forward norm are has a loop without questions: of halves, which have half the memory to wait for, group norm takes
+   0.8 to 0.93 of the time so, the gradient of batch norm 1.03 (two cores of a Zen 5, 2026-11). */
 static inline __attribute__((always_inline)) void ring_of(ring_step *s, dtype t, bool backward) {
     if (s->next == NULL && s->in_turn) {
         ring_with(s, t, backward, false, false);
@@ -296,6 +312,8 @@ static inline __attribute__((always_inline)) void ring_of(ring_step *s, dtype t,
         ring_rows(s, t, backward, false);
     } else if (s->kept == NULL) {
         ring_rows(s, t, backward, true);
+    } else if (!backward && s->rows == 2 && s->in_turn && s->past && s->to != NULL) {
+        ring_by(s, t, false, (ring_way){.rows = 2, .in_turn = true, .finishes = true, .reads = true, .keeps = true, .past = true});
     } else {
         ring_with(s, t, backward, true, true);
     }
