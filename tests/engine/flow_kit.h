@@ -18,7 +18,7 @@ static inline int open_all(void **state) {
         return 1;
     }
     o->streams_all = true;
-    o->asks_far = o->no_twins = o->few_stores = o->divides = false; /* whatever is faster on this machine */
+    o->asks_far = o->few_in_turn = o->no_twins = o->few_stores = o->divides = false; /* whatever is faster on this machine */
     return 0;
 }
 

@@ -26,7 +26,7 @@ static inline void check_variants(compiled_plan *p, graph_case *c) {
     }
 }
 
-/* Past the caches, far ahead and with few stores, in pairs. */
+/* Past the caches, far ahead and with few stores, with few rows in turn, in pairs. */
 enum { WAYS = 4 };
 
 /* Writes graph i, where there is one; returns how many there are. */
@@ -46,6 +46,7 @@ static inline void check_way(op_table *table, int way, case_source *source_of, c
     o->variants = way == 0 || way == 3;
     o->streams_all = way > 0;
     o->asks_far = o->few_stores = way == 1;
+    o->few_in_turn = way == 2;
     o->no_twins = way != 3;
     for (size_t i = 0; i < source_of(i, source); i++) {
         plan *p;

@@ -20,6 +20,7 @@ typedef struct compile_options {
     bool variants;    /* several kernels for each step, for a tuner to choose from */
     pairs_way pairs;  /* where the factors are bf16; on a CPU without the instruction plain C does the same */
     pairs_way other_pairs; /* the way of a variant */
+    bool few_in_turn; /* rows of tasks in flight that wait for memory go in turns by two, those read from one place not at all; else by four */
     bool no_twins;    /* rows past the caches one by one, not in pairs */
     bool asks_along;  /* loops that only read along rows ask for what lies further on */
     bool asks_far;    /* what tasks in flight read is asked for far ahead, to come to L2, not just ahead, to come to L1 */

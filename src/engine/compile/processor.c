@@ -29,6 +29,8 @@ void compile_options_of_cpu(compile_options *o) {
     o->keeps_cached = !cpu_is_intel();
     /* As what eager does there: batch norm's gradient (emit/team.c). */
     o->shares_tasks = cpu_is_intel();
+    /* A Zen 5 has memory come to L1 for one row as for several (emit/flow_choose.c). */
+    o->few_in_turn = cpu_asks_along() && !cpu_is_intel();
 }
 
 #if defined(__x86_64__)

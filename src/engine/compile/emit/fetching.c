@@ -210,7 +210,7 @@ static int64_t ahead_of(const emitter *m, const expr *e, int phase) {
         return (apart ? 2 * AHEAD_BYTES : AHEAD_BYTES) / size;
     }
     if (m->flow != FLOW_NONE) {
-        return (asks_far(m) ? FLOW_FAR_BYTES : FLOW_AHEAD_BYTES) / (m->turns_rows ? EMIT_PAGES : 1) / size;
+        return (asks_far(m) ? FLOW_FAR_BYTES : FLOW_AHEAD_BYTES) / (m->turns_rows ? m->group_rows : 1) / size;
     }
     if (m->page_tasks > 0) {
         return ahead_together(m, e);
