@@ -330,3 +330,36 @@ void emit_fetches(emitter *m, int phase, int64_t lanes) {
         }
     }
 }
+
+/* Elements from a task's row to one some rows on; 0: rows are long, or it is not known. */
+static int64_t rows_ahead(const emitter *m, const expr *e) {
+    enum { ROWS_AHEAD_BYTES = 8 << 10 };
+    const kernel *k = m->k;
+    int outer = k->n_tasks - 1;
+    outer -= outer >= 0 && k->tasks[outer] == k->vector;
+    int64_t stride, row = k->variables[k->vector].size * (int64_t)dtype_size(e->dtype);
+    bool is_known = k->n_loops == 0 && outer >= 0 && index_stride(e->at, k->tasks[outer], &stride);
+    return is_known && row <= 2 * ROWS_AHEAD_BYTES ? stride * ((ROWS_AHEAD_BYTES + row - 1) / row) : 0;
+}
+
+void emit_guarded_fetches(emitter *m, const char *first, int64_t lanes) {
+    const kernel *k = m->k;
+    for (int i = 0; i < k->n_exprs; i++) {
+        const expr *e = &k->exprs[i];
+        int reads[EXPR_MAX_READS];
+        int64_t size = (int64_t)dtype_size(e->dtype);
+        bool is_one = e->kind == EXPR_LOAD && e->guard >= 0 && emit_is_dense(m, e->at) && index_reads(k, e->at, -1, reads, 0) == 0;
+        if (!is_one || !m->wanted[i] || buffer_bytes(m->c, e->buffer) < FETCHED_BYTES || m->c->buffers[e->buffer].part_elems != 0) {
+            continue;
+        }
+        const int64_t rows = rows_ahead(m, e), ahead = rows != 0 ? rows : AHEAD_BYTES / size;
+        char after[64];
+        snprintf(after, sizeof after, " + %lld, %lld);", (long long)ahead, (long long)(lanes * size));
+        emit_line(m, "{");
+        m->depth++;
+        emit_line(m, "const int64_t v%d = %s;", k->vector, first);
+        emit_address_call(m, "fetch_soon(", e->buffer, e->at, after);
+        m->depth--;
+        emit_line(m, "}");
+    }
+}

@@ -9,6 +9,10 @@
 bool emit_fetches_in(const emitter *m, int phase);
 void emit_fetches(emitter *m, int phase, int64_t lanes);
 
+/* The same of what a block of lanes at `first` reads where a condition holds, as it does for some of them: some rows ahead, as what lies behind
+   the lanes that it holds for is not read. */
+void emit_guarded_fetches(emitter *m, const char *first, int64_t lanes);
+
 /* Whether both sums of deviations are taken row by row of what comes from memory, rather than by groups of rows. */
 bool emit_passes_rows(const emitter *m);
 

