@@ -17,6 +17,9 @@ static const big shapes[] = {
     {ASSAY_F32, 64, 128, 1100, 0},  {ASSAY_F32, 400, 8, 3136, 0},    {ASSAY_F32, 900, 11, 1031, 0}, {ASSAY_F32, 40, 12, 20003, 0},
     {ASSAY_F64, 300, 7, 2051, 0},   {ASSAY_BF16, 1500, 11, 1033, 0}, {ASSAY_F16, 150, 12, 9999, 0}, {ASSAY_F32, 3, 24, 130001, 3},
     {ASSAY_BF16, 4, 8, 600007, 2},  {ASSAY_F32, 30, 320, 1000, 32}, {ASSAY_F32, 30, 320, 1024, 32},  {ASSAY_BF16, 41, 288, 1120, 32},
+    /* rows kept in turn: longer than a piece, several channels at a time, samples that no number of rows divides */
+    {ASSAY_F32, 16, 32, 65536, 0},  {ASSAY_F32, 12, 32, 20480, 16},  {ASSAY_F32, 51, 640, 272, 0},  {ASSAY_BF16, 37, 800, 544, 0},
+    {ASSAY_F64, 9, 48, 10240, 0},
     /* and what threads share where L2 is of 2 MiB: several channels at a time, samples that no two threads have as many of */
     {ASSAY_F32, 37, 41, 9001, 0},   {ASSAY_BF16, 131, 47, 1500, 0},  {ASSAY_F64, 27, 30, 5003, 0},
     /* short rows, several channels at a time, the last ones fewer; shared by threads and not */

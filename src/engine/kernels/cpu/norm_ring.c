@@ -225,9 +225,11 @@ static bool next_piece(const channel_norm *s, int64_t samples, piece *p) {
     return p->sample < samples;
 }
 
+/* Rows that are kept in turn take the place of all of them, piece by piece. */
 static piece place(const channel_norm *s, char *kept, piece p) {
-    int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
-    p.x = kept + ((p.sample * width + p.channel) * s->S + p.from) * s->ring_size;
+    const int64_t width = s->v.is_batch ? s->block : s->C / s->groups;
+    const int64_t turns = s->ring_in_turn ? p.rows : 1, channel = p.channel * (s->v.is_batch ? turns : 1);
+    p.x = kept + ((p.sample * width + channel) * s->S + p.from * turns) * s->ring_size;
     p.dy = p.x + s->ring_bytes / 2;
     return p;
 }
