@@ -32,6 +32,7 @@ static const golden files[] = {
     {GOLDEN, "layer_norm", false, true},
     {GOLDEN, "transpose", false, false},
     {GOLDEN, "transpose_lines", false, true},
+    {GOLDEN, "transposed_copy", false, true},
     {GOLDEN, "index_add", false, false},
     {GOLDEN, "padding", false, false},
     {GOLDEN, "triangle", false, false},

@@ -21,6 +21,12 @@ static const char *turns_by(const kernel *k, const expr *e) {
     return is_whole && may_be_few ? "turn_round_few" : "turn_round";
 }
 
+/* How far on lines are asked for, where rows are turned round by lines. */
+static const char *lines_ahead(const emitter *m) {
+    const bool is_far = m->c->options->asks_far && !m->c->options->asks_along;
+    return !m->k->turns_lines ? "" : is_far ? ", 1024" : ", 128";
+}
+
 /* Whether a condition holds for lanes that lie side by side, wherever the tile's variable is. */
 static bool holds_side_by_side(const emitter *m, int i, int across) {
     const expr *e = &m->k->exprs[i];
@@ -105,15 +111,15 @@ static int load_behind(const kernel *k, int i) {
     return chooses ? e->sources[1] : e->kind == EXPR_LOAD && e->guard < 0 ? i : -1;
 }
 
-/* The load that is all that a kernel stores, as it is or behind a condition; -1: there is more to it, or it goes past the caches. By way of
-   an array a clone of [16, 64, 28, 28] to channels last takes 1.4 times as long (two cores of a Zen 4, 2026-11). */
+/* The load that is all that a kernel stores, as it is or behind a condition; -1: there is more to it, or it goes past the caches but not
+   a line at a time. By way of an array a clone of [16, 64, 28, 28] to channels last takes 1.4 times as long (two cores of a Zen 4, 2026-11). */
 static int only_moved(const emitter *m) {
     const kernel *k = m->k;
     const root *r = k->roots;
     int64_t stride;
     const int i = k->n_roots == 1 && r->kind == ROOT_STORE ? load_behind(k, r->expr) : -1;
-    bool is_move = i >= 0 && k->n_phases == 1 && k->vector >= 0 && !k->turns_lines && k->beside == 0 &&
-                   k->exprs[i].dtype == r->store_dtype && !emit_is_streamed(m, r) && !emit_reads_memory_of(m, r->buffer);
+    bool is_move = i >= 0 && k->n_phases == 1 && k->vector >= 0 && k->beside == 0 && k->exprs[i].dtype == r->store_dtype &&
+                   k->turns_lines == emit_is_streamed(m, r) && !emit_reads_memory_of(m, r->buffer);
     return is_move && is_turned(m, i) && emit_is_dense(m, r->at) && index_stride(r->at, k->loops[0], &stride) && stride > 0 ? i : -1;
 }
 
@@ -166,8 +172,9 @@ bool emit_turned_over(emitter *m) {
                   (int)dtype_size(e->dtype));
         emit_line(m, "}");
     } else {
-        emit_line(m, "%s(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d);", turns_by(k, e), r->buffer, text_get(&to),
-                  (long long)to_stride, e->buffer, text_get(&from), (long long)stride, n_across, n_lanes, (int)dtype_size(e->dtype));
+        emit_line(m, "%s(b%d + %s, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines_past" : turns_by(k, e), r->buffer,
+                  text_get(&to), (long long)to_stride, e->buffer, text_get(&from), (long long)stride, n_across, n_lanes,
+                  (int)dtype_size(e->dtype), lines_ahead(m));
     }
     m->depth--;
     emit_line(m, "}");
@@ -216,7 +223,7 @@ void emit_turned(emitter *m) {
         } else {
             emit_line(m, "%s(turned%d, %lld, b%d + %s, %lld, %s, %s, %d%s);", k->turns_lines ? "turn_lines" : turns_by(k, e), i,
                       (long long)k->lanes, e->buffer, text_get(&index), (long long)stride, n_across, n_lanes,
-                      (int)dtype_size(e->dtype), !k->turns_lines ? "" : m->c->options->asks_far && !m->c->options->asks_along ? ", 1024" : ", 128");
+                      (int)dtype_size(e->dtype), lines_ahead(m));
         }
         m->depth--;
         emit_line(m, "}");
