@@ -20,18 +20,33 @@ typedef struct partition {
     int64_t lanes;                       /* of a kernel that is one row of lanes, for the parts to be whole tasks; 0: as they are */
 } partition;
 
+/* Lanes of blocks that make up a run: whole lines of memory, of floats, where there are such. 0: there are none. */
+static int64_t lanes_of_run(int64_t run) {
+    enum { MOST_LANES = 4096, LANES = 1024, LEAST_LANES = 256, LINE_LANES = 16 };
+    if (run <= MOST_LANES || run % LANES == 0) {
+        return run <= MOST_LANES ? run : LANES;
+    }
+    int64_t odd = 0;
+    for (int64_t lanes = MOST_LANES; lanes >= LEAST_LANES; lanes--) {
+        if (run % lanes == 0 && lanes % LINE_LANES == 0) {
+            return lanes;
+        }
+        odd = odd == 0 && run % lanes == 0 ? lanes : odd;
+    }
+    return odd;
+}
+
 /* A row of lanes without more, of which parts are pieces: it is taken in blocks that make these up. */
 static bool partition_of_row(const kernel *k, int64_t parts, partition *out) {
-    enum { MOST_LANES = 4096, LANES = 1024 };
     int v = k->vector;
     bool is_row = k->n_tasks == 1 && k->tasks[0] == v && k->n_loops == 0 && !k->has_classes && !k->is_product;
     if (!is_row || k->variables[v].size % parts != 0) {
         return false;
     }
     int64_t run = k->variables[v].size / parts;
-    *out = (partition){.parts = parts, .n = 1, .variables = {v}, .run = run, .lanes = run <= MOST_LANES ? run : LANES};
+    *out = (partition){.parts = parts, .n = 1, .variables = {v}, .run = run, .lanes = lanes_of_run(run)};
     out->radix[0] = parts;
-    return run > 1 && run % out->lanes == 0;
+    return run > 1 && out->lanes > 0;
 }
 
 static bool partition_of(const kernel *k, int64_t parts, bool of_row, partition *out) {
@@ -403,6 +418,20 @@ static void mark_next_parts(compiler *c, const chain *h) {
     }
 }
 
+/* What a later step of the chain reads is not stored past the caches. */
+static void keep_near(compiler *c, const chain *h) {
+    for (int s = h->first; s < h->first + h->n_steps; s++) {
+        for (int v = 0; v < c->steps[s].n_variants; v++) {
+            kernel *k = c->steps[s].variants[v];
+            for (int i = 0; i < k->n_roots; i++) {
+                for (int later = s + 1; later < h->first + h->n_steps && k->in_parts; later++) {
+                    k->roots[i].streams &= !is_loaded(c->steps[later].kernel, k->roots[i].buffer);
+                }
+            }
+        }
+    }
+}
+
 status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
     chain *chains = arena_make(c->memory, (size_t)c->n_steps + 1, sizeof *chains);
     if (chains == NULL) {
@@ -432,6 +461,7 @@ status find_chains(compiler *c, int *n_chains, const chain **out, error *err) {
             }
             localise(c, &h);
             choose_streams_in_chain(c, &h);
+            keep_near(c, &h);
             mark_next_parts(c, &h);
             chains[n++] = h;
         }

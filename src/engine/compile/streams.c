@@ -4,9 +4,15 @@
 
 #include "device/caches.h"
 
+/* Elements that a tensor has in memory: one that is read in many places counts once. */
+static double elems_in_memory(const tensor *t) {
+    int64_t n = tensor_numel(t), span = tensor_span(t);
+    return (double)(span < n ? span : n);
+}
+
 double buffer_bytes(const compiler *c, int buffer) {
     const compile_buffer *b = &c->buffers[buffer];
-    double n = b->role == BUFFER_SEED ? 1 : b->role == BUFFER_WORK ? (double)b->n_elems : (double)tensor_numel(b->tensor);
+    double n = b->role == BUFFER_SEED ? 1 : b->role == BUFFER_WORK ? (double)b->n_elems : elems_in_memory(b->tensor);
     return n * (double)dtype_size(b->dtype);
 }
 
@@ -77,15 +83,16 @@ static bool runs_along(const kernel *k, const root *r) {
     return any;
 }
 
-/* Bytes of what the kernel reads: as much alone as the last cache keeps leaves no room in it for results. */
+/* Bytes of what the kernel reads, of a table what it looks up: as much alone as the last cache keeps leaves no room in it for results. */
 static double read_bytes(compiler *c, const kernel *k) {
     double bytes = 0;
     for (int b = 0; b < c->n_buffers; b++) {
-        bool is_read = false;
-        for (int e = 0; e < k->n_exprs && !is_read; e++) {
-            is_read = k->exprs[e].kind == EXPR_LOAD && k->exprs[e].buffer == b;
+        double read = 0, all = buffer_bytes(c, b);
+        for (int e = 0; e < k->n_exprs; e++) {
+            const expr *x = &k->exprs[e];
+            read += x->kind == EXPR_LOAD && x->buffer == b ? turns_of(k, x->variables) * (double)dtype_size(c->buffers[b].dtype) : 0;
         }
-        bytes += is_read ? buffer_bytes(c, b) : 0;
+        bytes += read < all ? read : all;
     }
     return bytes;
 }
