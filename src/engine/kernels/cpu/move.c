@@ -123,6 +123,11 @@ static void set_blocks(move *m) {
     if (m->kind == MOVE_TURN || m->kind == MOVE_CONVERT_TURN) {
         width = least(m->sizes[0], MOVE_TURN_EDGE);
         height = least(m->sizes[1], MOVE_TURN_EDGE);
+        if (m->kind == MOVE_TURN && m->sizes[0] * m->sizes[1] > 0) { /* of a few rows or columns, longer ones */
+            enum { FEW = 16, MOST = MOVE_TURN_EDGE * MOVE_TURN_EDGE };
+            height = width < FEW ? least(m->sizes[1], MOST / width / MOVE_TURN_EDGE * MOVE_TURN_EDGE) : height;
+            width = m->sizes[1] < FEW ? least(m->sizes[0], MOST / m->sizes[1] / MOVE_TURN_EDGE * MOVE_TURN_EDGE) : width;
+        }
     }
     if (m->turns_in_steps) { /* runs of one length, and fewer rows of long ones: a tile keeps its size */
         int64_t bytes = m->sizes[1] << m->dst_log2, runs = (bytes + TURN_MOST_RUN - 1) / TURN_MOST_RUN;
@@ -192,14 +197,19 @@ void move_fill(move *m, const box *b, const tensor *dst, number value) {
     }
 }
 
+/* Whether rows or columns are enough to be turned round: four, or three of which the others lie densely. */
+static bool are_enough(const move *m, int64_t n, ptrdiff_t stride) {
+    return n >= 4 || (n == 3 && m->src_log2 == m->dst_log2 && stride == (ptrdiff_t)3 << m->dst_log2);
+}
+
 /* A dimension along which the source is contiguous goes to place 1, beside the one along which dst is. */
 static bool find_turn(move *m) {
     ptrdiff_t size = (ptrdiff_t)1 << m->src_log2;
-    if (m->dst_strides[0] != (ptrdiff_t)1 << m->dst_log2 || m->src_strides[0] == size || m->sizes[0] < 4) {
+    if (m->dst_strides[0] != (ptrdiff_t)1 << m->dst_log2 || m->src_strides[0] == size) {
         return false;
     }
     for (int d = 1; d < m->ndim; d++) {
-        if (m->src_strides[d] != size || m->sizes[d] < 4) {
+        if (m->src_strides[d] != size || !are_enough(m, m->sizes[0], m->dst_strides[d]) || !are_enough(m, m->sizes[d], m->src_strides[0])) {
             continue;
         }
         for (int i = d; i > 1; i--) {

@@ -186,12 +186,19 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
         fill(dst, value, log2, n, 0);
         return;
     }
-    if (log2 < 4 && ss == (ptrdiff_t)1 << log2 && ds == 2 * ss) {
-        int64_t done = log2 == 0 ? spread(dst, src, 0, n) : log2 == 1 ? spread(dst, src, 1, n) : log2 == 2 ? spread(dst, src, 2, n) : spread(dst, src, 3, n);
-        dst += done * ds;
-        src += done * ss;
-        n -= done;
+    ptrdiff_t size = (ptrdiff_t)1 << log2;
+    int64_t done = 0;
+    if (log2 < 4 && ss == size && ds == 2 * size) {
+        done = log2 == 0 ? spread(dst, src, 0, n) : log2 == 1 ? spread(dst, src, 1, n) : log2 == 2 ? spread(dst, src, 2, n) : spread(dst, src, 3, n);
+    } else if (log2 < 4 && ds == size && ss == 2 * size) {
+        done = log2 == 0   ? thin_out(dst, src, 0, n)
+               : log2 == 1 ? thin_out(dst, src, 1, n)
+               : log2 == 2 ? thin_out(dst, src, 2, n)
+                           : thin_out(dst, src, 3, n);
     }
+    dst += done * ds;
+    src += done * ss;
+    n -= done;
     switch (log2) {
     case 0:
         strided_8(dst, src, n, ds, ss);
@@ -215,11 +222,25 @@ static void strided(char *dst, const char *src, int log2, int64_t n, ptrdiff_t d
 
 /* past: the caches, for tiles whose rows are lines. */
 typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
+typedef void part_tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, int rows, int columns);
 
-/* Tiles side by side, rows that do not fill one by tiles of half its edge (NULL: there are none), and the rest by single elements.
-   Inlined with constant tiles and widths. */
-static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t edge, tile_fn *half, char *dst, const char *src, int log2,
-                                                       int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+/* What no whole tile fills, rows of src from `from` on of columns [j, end): by tiles that are not full, or single elements (part is NULL). */
+static inline __attribute__((always_inline)) void turn_rest(part_tile_fn *part, int64_t edge, char *dst, const char *src, int log2, int64_t from,
+                                                            int64_t ni, int64_t j, int64_t end, ptrdiff_t ds, ptrdiff_t ss) {
+    ptrdiff_t size = (ptrdiff_t)1 << log2;
+    for (int64_t i = from; HAS_PART_TILES && i < ni; i += edge) {
+        int64_t rows = ni - i < edge ? ni - i : edge, columns = end - j;
+        part(dst + i * size + j * ds, src + i * ss + j * size, ds, ss, (int)rows, (int)columns);
+    }
+    for (int64_t k = j; !HAS_PART_TILES && from < ni && k < end; k++) {
+        strided(dst + from * size + k * ds, src + from * ss + k * size, log2, ni - from, size, ss);
+    }
+}
+
+/* Tiles side by side, rows that do not fill one by tiles of half its edge (NULL: there are none), and the rest. Inlined with constant
+   tiles and widths. */
+static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t edge, tile_fn *half, part_tile_fn *part, char *dst,
+                                                       const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
     ptrdiff_t size = (ptrdiff_t)1 << log2;
     int64_t whole_i = ni / edge * edge, whole_j = nj / edge * edge;
     int64_t done = half != NULL && ni - whole_i >= edge / 2 ? whole_i + edge / 2 : whole_i;
@@ -231,28 +252,68 @@ static inline __attribute__((always_inline)) void turn(tile_fn *tile, int64_t ed
             half(dst + whole_i * size + j * ds, src + whole_i * ss + j * size, ds, ss, false);
             half(dst + whole_i * size + (j + edge / 2) * ds, src + whole_i * ss + (j + edge / 2) * size, ds, ss, false);
         }
-        for (int64_t k = j; done < ni && k < j + edge; k++) {
-            strided(dst + done * size + k * ds, src + done * ss + k * size, log2, ni - done, size, ss);
-        }
+        turn_rest(part, edge, dst, src, log2, done, ni, j, j + edge, ds, ss);
     }
-    for (int64_t j = whole_j; j < nj; j++) {
-        strided(dst + j * ds, src + j * size, log2, ni, size, ss);
+    if (whole_j < nj) {
+        turn_rest(part, edge, dst, src, log2, 0, ni, whole_j, nj, ds, ss);
     }
 }
 
+/* Four rows or columns of words, whose others lie densely: answers how many columns, or rows, are done. */
+static int64_t turn_fours(char *dst, const char *src, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    int64_t done = 0;
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+    enum { FOUR_WORDS = 16, EDGE = 16 };
+    for (; ni == 4 && ds == FOUR_WORDS && done + EDGE <= nj; done += EDGE) {
+        join_four(dst + done * ds, src + 4 * done, ss);
+    }
+    for (; nj == 4 && ni != 4 && ss == FOUR_WORDS && done + EDGE <= ni; done += EDGE) {
+        part_four(dst + 4 * done, src + done * ss, ds);
+    }
+#else
+    (void)dst, (void)src, (void)ni, (void)nj, (void)ds, (void)ss;
+#endif
+    return done;
+}
+
+static void turn_32(char *dst, const char *src, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    int64_t done = turn_fours(dst, src, ni, nj, ds, ss), columns = ni == 4 ? done : 0, rows = done - columns;
+    turn(tile_32, TILE_32, TILE_32_HALF, part_tile_32, dst + 4 * rows + columns * ds, src + rows * ss + 4 * columns, 2, ni - rows, nj - columns, ds, ss);
+}
+
+/* Three rows or columns whose others lie densely; false: these are not. */
+static bool turn_threes(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    typedef void three_fn(char *restrict dst, const char *src, int64_t n, ptrdiff_t stride);
+    static three_fn *const join[] = {join_three_8, join_three_16, join_three_32, join_three_64};
+    static three_fn *const part[] = {part_three_8, part_three_16, part_three_32, part_three_64};
+    ptrdiff_t three = (ptrdiff_t)3 << log2;
+    if (log2 < 4 && ni == 3 && ds == three) {
+        join[log2](dst, src, nj, ss);
+        return true;
+    }
+    if (log2 < 4 && nj == 3 && ss == three) {
+        part[log2](dst, src, ni, ds);
+        return true;
+    }
+    return false;
+}
+
 static void transpose(char *dst, const char *src, int log2, int64_t ni, int64_t nj, ptrdiff_t ds, ptrdiff_t ss) {
+    if (turn_threes(dst, src, log2, ni, nj, ds, ss)) {
+        return;
+    }
     switch (log2) {
     case 0:
-        turn(tile_8, 16, NULL, dst, src, 0, ni, nj, ds, ss);
+        turn(tile_8, 16, NULL, part_tile_8, dst, src, 0, ni, nj, ds, ss);
         break;
     case 1:
-        turn(tile_16, TILE_16, NULL, dst, src, 1, ni, nj, ds, ss);
+        turn(tile_16, TILE_16, NULL, part_tile_16, dst, src, 1, ni, nj, ds, ss);
         break;
     case 2:
-        turn(tile_32, TILE_32, TILE_32_HALF, dst, src, 2, ni, nj, ds, ss);
+        turn_32(dst, src, ni, nj, ds, ss);
         break;
     case 3:
-        turn(tile_64, TILE_64, NULL, dst, src, 3, ni, nj, ds, ss);
+        turn(tile_64, TILE_64, NULL, part_tile_64, dst, src, 3, ni, nj, ds, ss);
         break;
     default:
         for (int64_t j = 0; j < nj; j++) {

@@ -35,12 +35,61 @@ static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
     }
     return i;
 }
+
+/* Every second element to a dense row. What lies between the elements is read, but nothing behind the last one. */
+static inline int64_t thin_out(char *dst, const char *src, int log2, int64_t n) {
+    const __m512i first = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
+    int64_t some = 32 >> log2, i = 0;
+    for (; i + some < n; i += some, src += 64, dst += 32) {
+        __m512i x = _mm512_loadu_si512(src);
+        __m256i made = log2 == 0   ? _mm512_cvtepi16_epi8(x)
+                       : log2 == 1 ? _mm512_cvtepi32_epi16(x)
+                       : log2 == 2 ? _mm512_cvtepi64_epi32(x)
+                                   : _mm512_castsi512_si256(_mm512_permutexvar_epi64(first, x));
+        _mm256_storeu_si256((__m256i *)(void *)dst, made);
+    }
+    return i;
+}
 #else
 static inline int64_t spread(char *dst, const char *src, int log2, int64_t n) {
     (void)dst, (void)src, (void)log2, (void)n;
     return 0;
 }
+
+static inline int64_t thin_out(char *dst, const char *src, int log2, int64_t n) {
+    return spread(dst, src, log2, n);
+}
 #endif
+
+/* Three rows (ss bytes apart) one element of each in turn, and back to three rows (ds bytes apart): compilers have vector code for that
+   where they see that nothing overlaps. */
+#define THREES(bits)                                                                                                                    \
+    static inline void join_three_##bits(char *restrict dst, const char *src, int64_t n, ptrdiff_t ss) {                               \
+        uint##bits##_t *restrict to = (uint##bits##_t *)(void *)dst;                                                                    \
+        const uint##bits##_t *restrict a = (const uint##bits##_t *)(const void *)src;                                                   \
+        const uint##bits##_t *restrict b = (const uint##bits##_t *)(const void *)(src + ss);                                            \
+        const uint##bits##_t *restrict c = (const uint##bits##_t *)(const void *)(src + 2 * ss);                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                                               \
+            to[3 * i] = a[i];                                                                                                           \
+            to[3 * i + 1] = b[i];                                                                                                       \
+            to[3 * i + 2] = c[i];                                                                                                       \
+        }                                                                                                                               \
+    }                                                                                                                                   \
+    static inline void part_three_##bits(char *restrict dst, const char *restrict src, int64_t n, ptrdiff_t ds) {                      \
+        const uint##bits##_t *restrict from = (const uint##bits##_t *)(const void *)src;                                                \
+        uint##bits##_t *restrict a = (uint##bits##_t *)(void *)dst;                                                                     \
+        uint##bits##_t *restrict b = (uint##bits##_t *)(void *)(dst + ds);                                                              \
+        uint##bits##_t *restrict c = (uint##bits##_t *)(void *)(dst + 2 * ds);                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                                               \
+            a[i] = from[3 * i];                                                                                                         \
+            b[i] = from[3 * i + 1];                                                                                                     \
+            c[i] = from[3 * i + 2];                                                                                                     \
+        }                                                                                                                               \
+    }
+THREES(8)
+THREES(16)
+THREES(32)
+THREES(64)
 
 /* Each type twice: backwards onto a contiguous row (flips), which vectorises, and any strides. */
 static inline void strided_8(char *dst, const char *src, int64_t n, ptrdiff_t ds, ptrdiff_t ss) {

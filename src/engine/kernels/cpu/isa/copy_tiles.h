@@ -40,54 +40,69 @@ typedef uint64_t u64xn __attribute__((vector_size(16)));
 #define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
+static inline __attribute__((always_inline)) void interleave_8(u8x16 a[16]) {
+    u8x16 b[16];
+    for (int width = 1; width < 16; width *= 2) {
+        for (int i = 0; i < 16 / 2; i++) {
+            b[2 * i] = LOW_8(a[i], a[i + 16 / 2]);
+            b[2 * i + 1] = HIGH_8(a[i], a[i + 16 / 2]);
+        }
+        memcpy(a, b, sizeof b);
+    }
+}
+
 static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
     (void)past;
-    u8x16 a[16], b[16];
+    u8x16 a[16];
     for (int i = 0; i < 16; i++) {
         memcpy(&a[i], src + i * ss, sizeof a[i]);
     }
-    for (int stage = 0; stage < 4; stage++) {
-        for (int i = 0; i < 8; i++) {
-            b[2 * i] = LOW_8(a[i], a[i + 8]);
-            b[2 * i + 1] = HIGH_8(a[i], a[i + 8]);
-        }
-        memcpy(a, b, sizeof a);
-    }
+    interleave_8(a);
     for (int i = 0; i < 16; i++) {
         memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
 }
 
-static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    (void)past;
-    u16xn a[TILE_16], b[TILE_16];
-    for (int i = 0; i < TILE_16; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
+static inline __attribute__((always_inline)) void interleave_16(u16xn a[TILE_16]) {
+    u16xn b[TILE_16];
     for (int width = 1; width < TILE_16; width *= 2) {
         for (int i = 0; i < TILE_16 / 2; i++) {
             b[2 * i] = LOW_16(a[i], a[i + TILE_16 / 2]);
             b[2 * i + 1] = HIGH_16(a[i], a[i + TILE_16 / 2]);
         }
-        memcpy(a, b, sizeof a);
+        memcpy(a, b, sizeof b);
     }
+}
+
+static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    (void)past;
+    u16xn a[TILE_16];
+    for (int i = 0; i < TILE_16; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    interleave_16(a);
     for (int i = 0; i < TILE_16; i++) {
         memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
 }
 
-static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u32xn a[TILE_32], b[TILE_32];
-    for (int i = 0; i < TILE_32; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
+static inline __attribute__((always_inline)) void interleave_32(u32xn a[TILE_32]) {
+    u32xn b[TILE_32];
     for (int width = 1; width < TILE_32; width *= 2) {
         for (int i = 0; i < TILE_32 / 2; i++) {
             b[2 * i] = LOW_32(a[i], a[i + TILE_32 / 2]);
             b[2 * i + 1] = HIGH_32(a[i], a[i + TILE_32 / 2]);
         }
-        memcpy(a, b, sizeof a);
+        memcpy(a, b, sizeof b);
     }
+}
+
+static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    u32xn a[TILE_32];
+    for (int i = 0; i < TILE_32; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    interleave_32(a);
     for (int i = 0; i < TILE_32; i++) {
         past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
@@ -119,18 +134,23 @@ static inline void tile_32_half(char *dst, const char *src, ptrdiff_t ds, ptrdif
 #define TILE_32_HALF NULL
 #endif
 
-static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u64xn a[TILE_64], b[TILE_64];
-    for (int i = 0; i < TILE_64; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
+static inline __attribute__((always_inline)) void interleave_64(u64xn a[TILE_64]) {
+    u64xn b[TILE_64];
     for (int width = 1; width < TILE_64; width *= 2) {
         for (int i = 0; i < TILE_64 / 2; i++) {
             b[2 * i] = LOW_64(a[i], a[i + TILE_64 / 2]);
             b[2 * i + 1] = HIGH_64(a[i], a[i + TILE_64 / 2]);
         }
-        memcpy(a, b, sizeof a);
+        memcpy(a, b, sizeof b);
     }
+}
+
+static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
+    u64xn a[TILE_64];
+    for (int i = 0; i < TILE_64; i++) {
+        memcpy(&a[i], src + i * ss, sizeof a[i]);
+    }
+    interleave_64(a);
     for (int i = 0; i < TILE_64; i++) {
         past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
     }
@@ -185,6 +205,80 @@ static inline void tile_lines_16(char *dst, const char *src, ptrdiff_t ds, ptrdi
 }
 #else
 enum { LINE_16 = 0 };
+#endif
+
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+/* Tiles that are not full: of so many rows and columns of src. */
+enum { HAS_PART_TILES = 1 };
+
+/* Quarters of four registers, turned round as the squares that they are. */
+static inline void turn_quarters(__m512i a[4]) {
+    __m512i even_low = _mm512_shuffle_i32x4(a[0], a[1], 0x88), odd_low = _mm512_shuffle_i32x4(a[0], a[1], 0xdd);
+    __m512i even_high = _mm512_shuffle_i32x4(a[2], a[3], 0x88), odd_high = _mm512_shuffle_i32x4(a[2], a[3], 0xdd);
+    a[0] = _mm512_shuffle_i32x4(even_low, even_high, 0x88);
+    a[1] = _mm512_shuffle_i32x4(odd_low, odd_high, 0x88);
+    a[2] = _mm512_shuffle_i32x4(even_low, even_high, 0xdd);
+    a[3] = _mm512_shuffle_i32x4(odd_low, odd_high, 0xdd);
+}
+
+/* The words of each quarter. */
+static inline void turn_words(__m512i a[4]) {
+    __m512i low = _mm512_unpacklo_epi32(a[0], a[1]), high = _mm512_unpackhi_epi32(a[0], a[1]);
+    __m512i low_after = _mm512_unpacklo_epi32(a[2], a[3]), high_after = _mm512_unpackhi_epi32(a[2], a[3]);
+    a[0] = _mm512_unpacklo_epi64(low, low_after);
+    a[1] = _mm512_unpackhi_epi64(low, low_after);
+    a[2] = _mm512_unpacklo_epi64(high, high_after);
+    a[3] = _mm512_unpackhi_epi64(high, high_after);
+}
+
+/* Sixteen columns of four rows that lie ss apart, one behind the other, and back. */
+static inline void join_four(char *dst, const char *src, ptrdiff_t ss) {
+    __m512i a[4];
+    for (int i = 0; i < 4; i++) {
+        a[i] = _mm512_loadu_si512(src + i * ss);
+    }
+    turn_words(a);
+    turn_quarters(a);
+    memcpy(dst, a, sizeof a);
+}
+
+static inline void part_four(char *dst, const char *src, ptrdiff_t ds) {
+    __m512i a[4];
+    memcpy(a, src, sizeof a);
+    turn_quarters(a);
+    turn_words(a);
+    for (int i = 0; i < 4; i++) {
+        _mm512_storeu_si512(dst + i * ds, a[i]);
+    }
+}
+#define PART_TILE(name, vector, edge, interleave, mask, load, store)                                                                    \
+    static inline void name(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, int rows, int columns) {                            \
+        vector a[edge];                                                                                                                 \
+        const mask across = (mask)((1U << columns) - 1), down = (mask)((1U << rows) - 1);                                               \
+        for (int i = 0; i < edge; i++) {                                                                                                \
+            a[i] = (vector)load(i < rows ? across : 0, src + (i < rows ? i : 0) * ss);                                                  \
+        }                                                                                                                               \
+        interleave(a);                                                                                                                  \
+        for (int i = 0; i < edge; i++) {                                                                                                \
+            if (i < columns) {                                                                                                          \
+                store(dst + i * ds, down, a[i]);                                                                                        \
+            }                                                                                                                           \
+        }                                                                                                                               \
+    }
+#define STORE_PART_8(to, mask, x)  _mm_mask_storeu_epi8(to, mask, (__m128i)(x))
+#define STORE_PART_16(to, mask, x) _mm256_mask_storeu_epi16(to, mask, (__m256i)(x))
+#define STORE_PART_32(to, mask, x) _mm512_mask_storeu_epi32(to, mask, (__m512i)(x))
+#define STORE_PART_64(to, mask, x) _mm512_mask_storeu_epi64(to, mask, (__m512i)(x))
+PART_TILE(part_tile_8, u8x16, 16, interleave_8, __mmask16, _mm_maskz_loadu_epi8, STORE_PART_8)
+PART_TILE(part_tile_16, u16xn, TILE_16, interleave_16, __mmask16, _mm256_maskz_loadu_epi16, STORE_PART_16)
+PART_TILE(part_tile_32, u32xn, TILE_32, interleave_32, __mmask16, _mm512_maskz_loadu_epi32, STORE_PART_32)
+PART_TILE(part_tile_64, u64xn, TILE_64, interleave_64, __mmask8, _mm512_maskz_loadu_epi64, STORE_PART_64)
+#else
+enum { HAS_PART_TILES = 0 };
+#define part_tile_8  NULL
+#define part_tile_16 NULL
+#define part_tile_32 NULL
+#define part_tile_64 NULL
 #endif
 
 #endif
