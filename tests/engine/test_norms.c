@@ -130,16 +130,16 @@ static void test_layer(void **state) {
     kit_reset(k);
 }
 
-/* Lines that lie beside each other, few and many of them, short and long; with another's gradient, or one that lies so as well. */
+/* Lines that lie beside each other, few and many of them, short and long; with another's gradient, one with gaps, or one that lies so as well. */
 static void test_layer_turned(void **state) {
     kit *k = *state;
     static const int64_t beside[] = {3, 4, 16, 70}, lengths[] = {2, 17, 24, 129, 300};
     for (size_t i = 0; i < countof(types) * countof(beside) * countof(lengths); i++) {
         const dtype *t = types[i % countof(types)];
         int64_t b = beside[i / countof(types) % countof(beside)], n = lengths[i / countof(types) / countof(beside)];
-        const int64_t whole[] = {5, b, n}, turned[] = {b * n + 3, 1, b}, stats[] = {5, b, 1};
+        const int64_t whole[] = {5, b, n}, turned[] = {b * n + 3, 1, b}, apart[] = {b * n + 7, n, 1}, stats[] = {5, b, 1};
         arg sizes = arg_ints(&n, 1), x = arg_tensor(kit_tensor(k, t[0], 3, whole, turned));
-        arg dy = arg_tensor(kit_tensor(k, t[0], 3, whole, i % 7 == 0 ? turned : NULL));
+        arg dy = arg_tensor(kit_tensor(k, t[0], 3, whole, i % 7 == 0 ? turned : i % 4 == 1 ? apart : NULL));
         arg weight = vector(k, t[1], n), bias = vector(k, t[1], n);
         arg mean = arg_tensor(kit_tensor(k, t[1], 3, stats, NULL)), rstd = arg_tensor(kit_tensor(k, t[1], 3, stats, NULL));
         check(k, "native_layer_norm", (arg[]){x, sizes, weight, bias, arg_float(1e-5)}, 5);

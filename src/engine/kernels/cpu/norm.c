@@ -67,13 +67,16 @@ static int64_t lines_together(const layer *s, int n_operands) {
     return some < LINES_ABREAST ? LINES_ABREAST : some < LINES_TOGETHER ? some : LINES_TOGETHER;
 }
 
+/* Whether operand k's lines lie one behind the other for as long as x's lie beside each other. */
+static bool neighbours_follow(const layer *s, int k) {
+    int64_t size = (int64_t)dtype_size(s->type[k]);
+    return s->line.ndim == 1 && s->line.strides[k][0] == size && s->lines.ndim > 0 && s->lines.strides[k][0] == s->v.per_stat * size;
+}
+
 /* How many lines are turned round at a time, which L1 or L2 holds. */
-static int64_t turned_lines(const layer *s, bool is_backward) {
+static int64_t turned_lines(const layer *s) {
     enum { TURNED_BYTES = 64 * 1024, LEAST = 4, MOST = 64 };
     int64_t size = (int64_t)dtype_size(s->type[X]), n = s->v.per_stat;
-    if (is_backward && (n > SHORT_LINE || !s->wants_input || !lines_follow(s, DY) || !lines_follow(s, OUT))) {
-        return 0;
-    }
     bool beside = s->line.ndim == 1 && n > 1 && s->line.strides[X][0] != size && s->lines.ndim > 0 && s->lines.strides[X][0] == size;
     int64_t some = beside && s->lines.sizes[0] >= LEAST ? TURNED_BYTES / (n * size) : 0;
     return some < LEAST ? 0 : some < MOST ? some : MOST;
@@ -131,7 +134,8 @@ static status prepare_layer(kernel_plan *plan, error *err) {
     s->threads = parallel_threads(bytes);
     s->threads = s->v.n_stats < s->threads ? (s->v.n_stats > 0 ? (int)s->v.n_stats : 1) : s->threads;
     s->line_bytes = ((s->in_flight ? row_beside_room(s->v.per_stat) : s->v.per_stat) * (int64_t)s->l->size + 63) / 64 * 64;
-    s->turned = dense ? 0 : turned_lines(s, is_backward);
+    s->turned = dense ? 0 : turned_lines(s);
+    s->turned_short = s->v.per_stat <= SHORT_LINE && is_backward && s->wants_input && neighbours_follow(s, DY) && neighbours_follow(s, OUT);
     s->turned_stream = past;
     s->work_bytes = s->line_bytes;
     if (is_backward) {

@@ -36,11 +36,13 @@ static void put_gradient(const layer *s, char *out, const char *dy, const char *
     }
 }
 
-static void backward_line(const layer *s, int64_t i, const void *weight, char *buffers, const param_sums *p) {
+/* turned: the line of x, turned round; NULL: it lies where it is. */
+static void backward_line(const layer *s, int64_t i, const char *turned, const void *weight, char *buffers, const param_sums *p) {
     const row_loops *l = s->l;
     int64_t n = s->v.per_stat, offset[LOOP_MAX_OPERANDS];
     layer_seek(s, i, offset);
-    const void *x = layer_line_in(s, X, buffers, s->lines.data[X] + offset[X]);
+    const void *x = turned != NULL ? row_fetch(l, buffers, turned, s->type[X], (int64_t)dtype_size(s->type[X]), n)
+                                   : layer_line_in(s, X, buffers, s->lines.data[X] + offset[X]);
     const void *dy = layer_line_in(s, DY, buffers + s->line_bytes, s->lines.data[DY] + offset[DY]);
     double mean = norm_read(s->mean_in, i), rstd = norm_read(s->rstd_in, i), g, gx;
     if (s->wants_params) {
@@ -58,7 +60,7 @@ static void backward_line(const layer *s, int64_t i, const void *weight, char *b
     }
 }
 
-/* Lines of x that lie beside each other; the other operands' lines lie one behind the other. */
+/* Lines of x that lie beside each other. */
 static void backward_turned_lines(const layer *s, int64_t from, int64_t to, const void *weight, char *buffers, const param_sums *p) {
     const short_gradient lines = {s->l, s->type[DY], s->type[X], s->type[OUT], s->v.per_stat, s->turned_stream, s->mean_in, s->rstd_in,
                                   weight, s->wants_params ? p->weight : NULL, p->bias};
@@ -66,7 +68,12 @@ static void backward_turned_lines(const layer *s, int64_t from, int64_t to, cons
     for (int64_t i = from, some, added = 0; i < to; i += some) {
         int64_t offset[LOOP_MAX_OPERANDS];
         some = layer_turn(s, i, to, offset, rows);
-        norm_short_gradient(&lines, s->lines.data[DY] + offset[DY], rows, s->lines.data[OUT] + offset[OUT], i, some);
+        if (s->turned_short) {
+            norm_short_gradient(&lines, s->lines.data[DY] + offset[DY], rows, s->lines.data[OUT] + offset[OUT], i, some);
+        }
+        for (int64_t k = 0; k < some && !s->turned_short; k++) {
+            backward_line(s, i + k, rows + k * s->v.per_stat * (int64_t)dtype_size(s->type[X]), weight, buffers, p);
+        }
         added += some;
         if (s->wants_params && (added >= FLUSH_ROWS || i + some == to)) {
             norm_params_flush(&s->params_of, p);
@@ -88,7 +95,7 @@ static void backward_lines(const layer *s, int64_t from, int64_t to, const void 
         }
     }
     for (int64_t i = from; !s->short_lines && i < to; i++) {
-        backward_line(s, i, weight, buffers, p);
+        backward_line(s, i, NULL, weight, buffers, p);
         if (s->wants_params && ((i - from) % FLUSH_ROWS == FLUSH_ROWS - 1 || i == to - 1)) {
             norm_params_flush(&s->params_of, p);
         }

@@ -37,6 +37,7 @@ typedef struct layer {
     int64_t together;   /* one behind the other, so many are gone over by one call; 0: each by its own */
     bool short_lines;   /* one behind the other: several are gone over at once */
     int64_t turned;     /* of input lines that lie beside each other so many are turned round first; 0: none */
+    bool turned_short;  /* and by loops for short lines, in a gradient */
     int64_t turned_at;  /* into a thread's work */
     bool turned_stream; /* and their results go past the caches */
 } layer;
