@@ -170,6 +170,39 @@ static void read_upwards(compiler *c, kernel *k) {
     }
 }
 
+/* The variable whose neighbours share lines of memory in what rows along `inner` read far apart: neighbouring tasks had better take it, or
+   those lines are read again for each. -1: there is none, or it is not a task's. The gradient of softmax of [2, 16, 576, 576] whose other
+   operand has the 16 innermost takes 3.3 ms so, and 9 (two cores of a Zen 5, 2026-11). */
+static int sharer_of_lines(const kernel *k, int inner) {
+    int found = -1;
+    for (int i = 0; i < k->n_exprs && k->has_classes && k->variables[inner].is_reduced; i++) {
+        const expr *e = &k->exprs[i];
+        int64_t along, stride, size = (int64_t)dtype_size(e->dtype);
+        if (e->kind != EXPR_LOAD || !index_stride(e->at, inner, &along) || along * size < STREAM_LINE_BYTES) {
+            continue;
+        }
+        for (int v = 0; v < k->n_variables; v++) {
+            bool shares = index_stride(e->at, v, &stride) && stride > 0 && stride * size < STREAM_LINE_BYTES;
+            found = shares && !k->variables[v].is_reduced && k->variables[v].size > 1 ? v : found;
+        }
+    }
+    return found;
+}
+
+/* Moves a variable behind all others that are not reduced. */
+static void move_inwards(const kernel *k, int *order, int v) {
+    int n = k->n_variables, at = 0, last;
+    while (order[at] != v) {
+        at++;
+    }
+    for (last = n - 1; last > at && k->variables[order[last]].is_reduced; last--) {
+    }
+    for (; at < last; at++) {
+        order[at] = order[at + 1];
+    }
+    order[last] = v;
+}
+
 static void order_loops(compiler *c, kernel *k) {
     int n = k->n_variables, order[KERNEL_MAX_VARIABLES];
     const bool in_order = reads_in_order(c, k);
@@ -191,6 +224,10 @@ static void order_loops(compiler *c, kernel *k) {
             at--;
         }
         order[at] = v;
+    }
+    const int sharer = n > 0 ? sharer_of_lines(k, order[n - 1]) : -1;
+    if (sharer >= 0) {
+        move_inwards(k, order, sharer);
     }
     index_sum by[KERNEL_MAX_VARIABLES];
     uint64_t to[KERNEL_MAX_VARIABLES];
