@@ -40,73 +40,31 @@ typedef uint64_t u64xn __attribute__((vector_size(16)));
 #define HIGH_8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* Fixed trip counts: the compiler unrolls these and keeps both arrays in registers. */
-static inline __attribute__((always_inline)) void interleave_8(u8x16 a[16]) {
-    u8x16 b[16];
-    for (int width = 1; width < 16; width *= 2) {
-        for (int i = 0; i < 16 / 2; i++) {
-            b[2 * i] = LOW_8(a[i], a[i + 16 / 2]);
-            b[2 * i + 1] = HIGH_8(a[i], a[i + 16 / 2]);
-        }
-        memcpy(a, b, sizeof b);
+#define TILE(bits, vector, edge)                                                                                                        \
+    static inline __attribute__((always_inline)) void interleave_##bits(vector a[edge]) {                                               \
+        vector b[edge];                                                                                                                 \
+        for (int width = 1; width < edge; width *= 2) {                                                                                 \
+            for (int i = 0; i < edge / 2; i++) {                                                                                        \
+                b[2 * i] = LOW_##bits(a[i], a[i + edge / 2]);                                                                           \
+                b[2 * i + 1] = HIGH_##bits(a[i], a[i + edge / 2]);                                                                      \
+            }                                                                                                                           \
+            memcpy(a, b, sizeof b);                                                                                                     \
+        }                                                                                                                               \
+    }                                                                                                                                   \
+    static inline void tile_##bits(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {                                 \
+        vector a[edge];                                                                                                                 \
+        for (int i = 0; i < edge; i++) {                                                                                                \
+            memcpy(&a[i], src + i * ss, sizeof a[i]);                                                                                   \
+        }                                                                                                                               \
+        interleave_##bits(a);                                                                                                           \
+        for (int i = 0; i < edge; i++) {                                                                                                \
+            past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);                     \
+        }                                                                                                                               \
     }
-}
-
-static inline void tile_8(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    (void)past;
-    u8x16 a[16];
-    for (int i = 0; i < 16; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    interleave_8(a);
-    for (int i = 0; i < 16; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
-static inline __attribute__((always_inline)) void interleave_16(u16xn a[TILE_16]) {
-    u16xn b[TILE_16];
-    for (int width = 1; width < TILE_16; width *= 2) {
-        for (int i = 0; i < TILE_16 / 2; i++) {
-            b[2 * i] = LOW_16(a[i], a[i + TILE_16 / 2]);
-            b[2 * i + 1] = HIGH_16(a[i], a[i + TILE_16 / 2]);
-        }
-        memcpy(a, b, sizeof b);
-    }
-}
-
-static inline void tile_16(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    (void)past;
-    u16xn a[TILE_16];
-    for (int i = 0; i < TILE_16; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    interleave_16(a);
-    for (int i = 0; i < TILE_16; i++) {
-        memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
-
-static inline __attribute__((always_inline)) void interleave_32(u32xn a[TILE_32]) {
-    u32xn b[TILE_32];
-    for (int width = 1; width < TILE_32; width *= 2) {
-        for (int i = 0; i < TILE_32 / 2; i++) {
-            b[2 * i] = LOW_32(a[i], a[i + TILE_32 / 2]);
-            b[2 * i + 1] = HIGH_32(a[i], a[i + TILE_32 / 2]);
-        }
-        memcpy(a, b, sizeof b);
-    }
-}
-
-static inline void tile_32(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u32xn a[TILE_32];
-    for (int i = 0; i < TILE_32; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    interleave_32(a);
-    for (int i = 0; i < TILE_32; i++) {
-        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
+TILE(8, u8x16, 16)
+TILE(16, u16xn, TILE_16)
+TILE(32, u32xn, TILE_32)
+TILE(64, u64xn, TILE_64)
 
 #if defined(__AVX512VL__) && defined(__AVX512BW__)
 /* Eight rows, as products of matrices have them. */
@@ -133,28 +91,6 @@ static inline void tile_32_half(char *dst, const char *src, ptrdiff_t ds, ptrdif
 #else
 #define TILE_32_HALF NULL
 #endif
-
-static inline __attribute__((always_inline)) void interleave_64(u64xn a[TILE_64]) {
-    u64xn b[TILE_64];
-    for (int width = 1; width < TILE_64; width *= 2) {
-        for (int i = 0; i < TILE_64 / 2; i++) {
-            b[2 * i] = LOW_64(a[i], a[i + TILE_64 / 2]);
-            b[2 * i + 1] = HIGH_64(a[i], a[i + TILE_64 / 2]);
-        }
-        memcpy(a, b, sizeof b);
-    }
-}
-
-static inline void tile_64(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past) {
-    u64xn a[TILE_64];
-    for (int i = 0; i < TILE_64; i++) {
-        memcpy(&a[i], src + i * ss, sizeof a[i]);
-    }
-    interleave_64(a);
-    for (int i = 0; i < TILE_64; i++) {
-        past ? stream_lines(dst + i * ds, &a[i], sizeof a[i]) : (void)memcpy(dst + i * ds, &a[i], sizeof a[i]);
-    }
-}
 
 #if defined(__AVX512BW__)
 /* Sixteen-bit elements by whole lines. In each quarter of a register eight rows are interleaved within themselves, after which
