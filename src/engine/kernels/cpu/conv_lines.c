@@ -67,20 +67,52 @@ int64_t conv_lines_row(const conv_lines *p) {
     return p->stride[0] * line_elements(p);
 }
 
-/* Part q of the lines of the image's rows [from, from + n), which are `apart` elements from each other in the strip, but for the
-   zeros around the image, which are there. A spread other than 1 comes with stride 1 only. */
-static void fill_part(const conv_lines *p, const conv_loops *l, const float *rows, int64_t n, int64_t q, int64_t column, float *part,
-                      int64_t apart) {
-    /* element j is the image's i = (column + j) * stride + q - pad, spread apart */
-    int64_t stride = p->stride[1], spread = p->spread[1], first = p->pad[1] - q - column * stride;
-    int64_t from = first > 0 ? (first + stride - 1) / stride : 0;
+/* Elements [from, end) of part q's lines; element j is the image's i = (column + j) * stride - first, spread apart, where first is
+   pad - q for the first column. */
+typedef struct part {
+    int64_t first, from, end;
+} part;
+
+static part part_of(const conv_lines *p, int64_t q, int64_t column) {
+    int64_t stride = p->stride[1], first = p->pad[1] - q - column * stride;
     int64_t end = p->size[1] + first > 0 ? (p->size[1] - 1 + first) / stride + 1 : 0;
-    end = end < p->pitch ? end : p->pitch;
-    for (int64_t k = 0; spread == 1 && k < n && end > from; k++) {
-        l->gather(part + k * apart + from, rows + k * p->step + from * stride - first, stride, end - from);
+    return (part){first, first > 0 ? (first + stride - 1) / stride : 0, end < p->pitch ? end : p->pitch};
+}
+
+/* Parts of the lines of the image's rows [from, from + n), which are `apart` elements from each other in the strip, but for the zeros
+   around the image, which are there. Two parts of elements that alternate are taken apart at once. */
+static void fill_parts(const conv_lines *p, const conv_loops *l, const float *rows, int64_t n, int64_t column, float *line, int64_t apart) {
+    int64_t stride = p->stride[1];
+    for (int64_t q = 0; q < stride; q++) {
+        part a = part_of(p, q, column);
+        conv_spread s = {.from = rows + a.from * stride - a.first, .from_row = p->step, .rows = n, .step = stride,
+                         .to = line + q * p->pitch + a.from, .to_row = apart, .n = a.end - a.from};
+        if (stride == 2 && q == 0) {
+            part b = part_of(p, 1, column);
+            conv_spread other = s;
+            other.from = rows + 2 * b.from - b.first;
+            other.to = line + p->pitch + b.from;
+            other.n = b.end - b.from;
+            bool alternate = s.n > 0 && other.n > 0 && (other.from == s.from + 1 || s.from == other.from + 1);
+            if (alternate) {
+                conv_spread *even = other.from > s.from ? &s : &other, *odd = even == &s ? &other : &s;
+                even->between = odd->to;
+                even->n_between = odd->n;
+                l->spread(even);
+                return;
+            }
+        }
+        if (s.n > 0) {
+            l->spread(&s);
+        }
     }
-    for (int64_t k = 0; spread > 1 && k < n; k++) {
-        float *line = part + k * apart;
+}
+
+/* The same of lines whose elements are spread apart, which have stride 1. */
+static void fill_spread(const conv_lines *p, const float *rows, int64_t n, int64_t column, float *lines, int64_t apart) {
+    int64_t spread = p->spread[1], first = p->pad[1] - column;
+    for (int64_t k = 0; k < n; k++) {
+        float *line = lines + k * apart;
         const float *row = rows + k * p->step;
         for (int64_t i = first < 0 ? (-first + spread - 1) / spread : 0; i < p->size[1] && i * spread + first < p->pitch; i++) {
             line[i * spread + first] = row[i];
@@ -104,7 +136,9 @@ void conv_lines_fill(const conv_lines *p, const conv_loops *l, const float *imag
             memset(strip + k * line, 0, (size_t)line * sizeof *strip);
         }
     }
-    for (int64_t q = 0; q < p->stride[1] && images > 0; q++) {
-        fill_part(p, l, image + first * p->step, images, q, column, strip + from * line + q * p->pitch, spread * line);
+    if (images > 0 && p->spread[1] > 1) {
+        fill_spread(p, image + first * p->step, images, column, strip + from * line, spread * line);
+    } else if (images > 0) {
+        fill_parts(p, l, image + first * p->step, images, column, strip + from * line, spread * line);
     }
 }

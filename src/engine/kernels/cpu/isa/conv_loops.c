@@ -203,6 +203,52 @@ static void gather(float *to, const float *from, int64_t step, int64_t n) {
     }
 }
 
+#if defined(__AVX512F__)
+/* The lowest n bits. */
+static inline __mmask16 lowest(int64_t n) {
+    return (__mmask16)(n >= LANES ? 0xffff : n > 0 ? (1u << n) - 1 : 0);
+}
+
+/* A vector of all rows at a time, whose masks are found once. */
+static void spread_vectors(const conv_spread *s) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    const int64_t most = s->n > s->n_between ? s->n : s->n_between;
+    for (int64_t i = 0; i < most; i += LANES) {
+        const int64_t read = s->step == 1 ? s->n - i : 2 * (s->n - i) - 1 > 2 * (s->n_between - i) ? 2 * (s->n - i) - 1 : 2 * (s->n_between - i);
+        const __mmask16 low = lowest(read), high = lowest(read - LANES), kept = lowest(s->n - i), between = lowest(s->n_between - i);
+        const float *from = s->from + i * s->step;
+        for (int64_t k = 0; k < s->rows; k++, from += s->from_row) {
+            __m512 a = _mm512_maskz_loadu_ps(low, from);
+            if (s->step == 1) {
+                _mm512_mask_storeu_ps(s->to + k * s->to_row + i, kept, a);
+                continue;
+            }
+            __m512 b = _mm512_maskz_loadu_ps(high, from + (high != 0 ? LANES : 0));
+            _mm512_mask_storeu_ps(s->to + k * s->to_row + i, kept, _mm512_permutex2var_ps(a, even, b));
+            if (between != 0) {
+                _mm512_mask_storeu_ps(s->between + k * s->to_row + i, between, _mm512_permutex2var_ps(a, odd, b));
+            }
+        }
+    }
+}
+#endif
+
+static void spread(const conv_spread *s) {
+#if defined(__AVX512F__)
+    if (s->step <= 2) {
+        spread_vectors(s);
+        return;
+    }
+#endif
+    for (int64_t k = 0; k < s->rows; k++) {
+        gather(s->to + k * s->to_row, s->from + k * s->from_row, s->step, s->n);
+        if (s->n_between > 0) {
+            gather(s->between + k * s->to_row, s->from + k * s->from_row + 1, s->step, s->n_between);
+        }
+    }
+}
+
 /* --- single channels ------------------------------------------------------------------------------------------------------ */
 
 /* Two vectors of two rows: as many sums as hide each other's latency. */
@@ -237,25 +283,29 @@ static inline __attribute__((always_inline)) void store_part(float *to, vector v
     }
 }
 
-/* Columns from `from` on, a vector or less, four rows at a time. */
+enum { NARROW_ROWS = 8 };
+
+/* Columns from `from` on, a vector or less, of as many rows as hide each other's latency. */
 static void slide_narrow(const conv_rows *r, int64_t from) {
-    for (int64_t row = 0; row < r->rows; row += 4) {
+    for (int64_t row = 0; row < r->rows; row += NARROW_ROWS) {
         const float *in = r->in + row * r->in_step + from;
-        int64_t left = r->rows - row, second = left > 1 ? r->in_step : 0, third = left > 2 ? 2 * r->in_step : 0,
-                fourth = left > 3 ? 3 * r->in_step : 0;
-        vector a = (vector){0} + r->bias, b = a, c = a, d = a;
+        int64_t left = r->rows - row, below[NARROW_ROWS];
+        vector sum[NARROW_ROWS];
+        for (int k = 0; k < NARROW_ROWS; k++) {
+            below[k] = k < left ? k * r->in_step : 0;
+            sum[k] = (vector){0} + r->bias;
+        }
         for (int64_t t = 0; t < r->taps; t++) {
             const float *at = in + r->tap[t];
             float w = r->weight[t];
-            a += w * vector_at(at);
-            b += w * vector_at(at + second);
-            c += w * vector_at(at + third);
-            d += w * vector_at(at + fourth);
+#pragma GCC unroll 8
+            for (int k = 0; k < NARROW_ROWS; k++) {
+                sum[k] += w * vector_at(at + below[k]);
+            }
         }
         float *out = r->out + row * r->out_step + from;
-        vector sums[4] = {a, b, c, d};
-        for (int64_t k = 0; k < 4 && k < left; k++) {
-            store_part(out + k * r->out_step, sums[k], r->n - from);
+        for (int64_t k = 0; k < NARROW_ROWS && k < left; k++) {
+            store_part(out + k * r->out_step, sum[k], r->n - from);
         }
     }
 }
@@ -362,5 +412,6 @@ const conv_loops ISA_SYMBOL(conv_loops) = {.rows = ROWS,
                                            .multiply = multiply,
                                            .pack = pack,
                                            .gather = gather,
+                                           .spread = spread,
                                            .slide = slide,
                                            .sum = sum};

@@ -64,6 +64,14 @@ typedef struct conv_row_sums {
     double *sums;
 } conv_row_sums;
 
+/* Rows of an image for lines: to[i] = from[i * step] of each, and where step is 2 and n_between not 0 between[i] = from[2 i + 1]. */
+typedef struct conv_spread {
+    const float *from;
+    int64_t from_row, rows, step;
+    float *to, *between;
+    int64_t to_row, n, n_between;
+} conv_spread;
+
 typedef struct conv_loops {
     int rows, columns; /* of a tile in registers */
     int slack;
@@ -71,6 +79,7 @@ typedef struct conv_loops {
     /* depth rows of the columns of tiles side by side, a step of elements apart; tiles come to lie tile_step apart. */
     void (*pack)(float *to, int64_t tile_step, const float *from, int64_t step, int64_t depth, int tiles);
     void (*gather)(float *to, const float *from, int64_t step, int64_t n); /* to[i] = from[i * step] */
+    void (*spread)(const conv_spread *s);
     void (*slide)(const conv_rows *r);
     void (*sum)(const conv_row_sums *r);
 } conv_loops;
