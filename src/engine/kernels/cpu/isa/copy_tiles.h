@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef void tile_fn(char *dst, const char *src, ptrdiff_t ds, ptrdiff_t ss, bool past);
+
 /* A square tile is turned round by interleaving rows i and i + N/2, log2 N times. Registers: 64 bytes wide for 4 and 8
    byte elements under AVX-512, where one instruction interleaves across lanes; else 16 bytes, whose unpacks every x86
    and Arm CPU has. */
