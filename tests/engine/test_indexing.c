@@ -78,6 +78,40 @@ static void writes_agree(void **state) {
     kit_close(&k);
 }
 
+/* One mask and one value are masked_fill: the value's type may be another, of no higher kind. */
+static void masks_take_values_of_other_types(void **state) {
+    (void)state;
+    static const dtype values[] = {ASSAY_B8, ASSAY_I8, ASSAY_I64, ASSAY_BF16, ASSAY_F64, ASSAY_C64};
+    kit k;
+    kit_open(&k, 80);
+    for (size_t i = 0; i < countof(types) * countof(values); i++) {
+        dtype t = types[i / countof(values)], given = values[i % countof(values)];
+        tensor *self = kit_tensor(&k, t, 4, box_sizes, i % 2 ? turned_strides : NULL), *none = NULL;
+        tensor *one = kit_tensor(&k, given, 0, NULL, NULL), *line = kit_tensor(&k, given, 1, (const int64_t[]){1}, NULL);
+        tensor *mask = indices(&k, ASSAY_B8, 2, (const int64_t[]){5, 3}), *place = indices(&k, ASSAY_I64, 1, (const int64_t[]){1});
+        const arg s = arg_tensor(self), m = arg_tensors((tensor *[]){none, mask}, 2);
+        op_call higher = kit_call(&k, "index_put", (const arg[]){s, m, arg_tensor(one)}, 3);
+        error err = {0};
+        if (dtype_category_of(given) > dtype_category_of(t)) {
+            outputs out;
+            assert_int_equal(op_infer(&higher, &out, &err), ASSAY_INVALID);
+            kit_reset(&k);
+            continue;
+        }
+        filled_check(&k, "index_put", (const arg[]){s, m, arg_tensor(one)}, 3);
+        filled_check(&k, "_index_put_impl", (const arg[]){s, m, arg_tensor(line), arg_bool(false), arg_bool(true)}, 5);
+        if (given != t) {
+            outputs out;
+            op_call added = kit_call(&k, "index_put", (const arg[]){s, m, arg_tensor(one), arg_bool(true)}, 4);
+            op_call placed = kit_call(&k, "index_put", (const arg[]){s, arg_tensors(&place, 1), arg_tensor(one)}, 3);
+            assert_int_equal(op_infer(&added, &out, &err), ASSAY_INVALID);
+            assert_int_equal(op_infer(&placed, &out, &err), ASSAY_INVALID);
+        }
+        kit_reset(&k);
+    }
+    kit_close(&k);
+}
+
 /* Booleans that meet are true, small integers wrap. */
 static void small_types_add_up(void **state) {
     (void)state;
@@ -348,7 +382,7 @@ static void masks_of_other_counts_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_agree),   cmocka_unit_test(writes_agree),  cmocka_unit_test(long_ones_agree),
-        cmocka_unit_test(small_types_add_up),
+        cmocka_unit_test(masks_take_values_of_other_types), cmocka_unit_test(small_types_add_up),
         cmocka_unit_test(bags_agree), cmocka_unit_test(many_bags_agree), cmocka_unit_test(indices_without_bags),    cmocka_unit_test(known_answers), cmocka_unit_test(bad_indices_are_named),
         cmocka_unit_test(masks_of_other_counts_are_refused),
         cmocka_unit_test(values_in_the_memory_written_to_are_refused),

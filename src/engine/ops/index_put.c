@@ -14,11 +14,20 @@
 
 /* index_put(self, indices, values, accumulate), _index_put_impl(..., unsafe) */
 
+/* One value where one mask holds is what masked_fill writes, and ATen runs it as that: its value may be of a lesser type than self. */
+static bool fills_masked(const op_call *call, const indexing *ix) {
+    const tensor *self = call_tensor(call, 0), *values = call_tensor(call, 2);
+    return ix->n == 1 && ix->source[0].is_mask && !call_bool(call, 3) && tensor_numel(values) == 1 &&
+           dtype_category_of(values->dtype) <= dtype_category_of(self->dtype);
+}
+
 static status index_put_infer(const op_call *call, outputs *out, error *err) {
     indexing ix;
     const tensor *self = call_tensor(call, 0), *values = call_tensor(call, 2);
     TRY(indexing_analyse(call, &ix, err));
-    TRY(scatter_same_type(call, self, values, err));
+    if (!fills_masked(call, &ix)) {
+        TRY(scatter_same_type(call, self, values, err));
+    }
     int ndim = ix.ndim;
     int64_t sizes[TENSOR_MAX_DIMS];
     memcpy(sizes, ix.sizes, sizeof sizes);
@@ -85,6 +94,10 @@ static double index_put_element(ref_ctx *ctx, int out, int64_t flat, double *nor
         slot += coordinates[d] * l->index->slot_strides[d];
     }
     bool adds = call_bool(ctx->call, 3);
+    dtype given = call_tensor(ctx->call, 2)->dtype;
+    if (given != self->dtype && l->head[slot] >= 0) { /* one number */
+        return flat % width == 0 ? scatter_stored(ctx, values[0]) : dtype_is_complex(given) ? values[1] : 0;
+    }
     double sum = x[flat];
     for (int64_t s = l->head[slot]; s >= 0; s = l->next[s]) {
         double value = values[value_place(l, coordinates, s) * width + flat % width];
@@ -206,7 +219,7 @@ static const op_family family_scatter = {.name = "scatter", .has_in_place = true
 
 static const op_row rows[] = {
     {.signature = "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-     .doc = "self with values written, or added, at the places that the indices name.",
+     .doc = "self with values written, or added, at the places that the indices name. One value for one mask may be of a lesser type than self.",
      .family = &family_scatter,
      .infer = index_put_infer,
      .inputs = index_put_inputs,

@@ -17,12 +17,20 @@ typedef struct put_state {
     move fill; /* self to the output */
     bool fills;
     put *put;
+    bool converts; /* the one value that masks write, of another type: before each run it becomes one of self's */
+    move convert;
+    tensor value;
+    storage memory; /* of that */
+    alignas(16) char number[16];
 } put_state;
 
 static status put_state_run(kernel_plan *plan) {
     put_state *s = plan->state;
     if (s->fills) {
         moves_run(&s->fill, 1, false);
+    }
+    if (s->converts) {
+        moves_run(&s->convert, 1, false);
     }
     return s->put != NULL ? put_run(s->put, plan->err) : ASSAY_OK;
 }
@@ -43,6 +51,17 @@ static status check_apart(const kernel_plan *plan, const tensor *t, error *err) 
                                     "clone them first", plan->call->op->signature.full);
 }
 
+static status convert_value(put_state *s, const tensor *value, dtype t, error *err) {
+    box b;
+    TRY(tensor_init(&s->value, t, value->ndim, value->sizes, err));
+    s->memory = (storage){.data = s->number, .size_bytes = sizeof s->number};
+    s->value.storage = &s->memory;
+    box_of_pair(&b, &s->value, value);
+    move_copy(&s->convert, &b, &s->value, value);
+    s->converts = true;
+    return ASSAY_OK;
+}
+
 static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *values, const int64_t *value_strides,
                           const put_options *options, error *err) {
     const tensor *self = call_tensor(plan->call, 0), *out = &plan->out->items[0];
@@ -59,6 +78,10 @@ static status put_prepare(kernel_plan *plan, const indexing *ix, const tensor *v
     s->fills = tensor_data(out) != tensor_data(self) && tensor_numel(out) > 0;
     if (s->fills) {
         fill_with_self(&s->fill, out, self);
+    }
+    if (values->dtype != out->dtype) {
+        TRY(convert_value(s, values, out->dtype, err));
+        values = &s->value;
     }
     bool has_mask = false;
     for (int k = 0; k < ix->n; k++) {
