@@ -223,6 +223,34 @@ static void powers_follow_c(void **state) {
     }
 }
 
+/* In f64 blocks with a number that vectors do not serve among others that they do. */
+static void special_powers_of_doubles_follow_c(void **state) {
+    (void)state;
+    enum { N = 150 };
+    const size_t most = countof(specials);
+    for (size_t i = 0; i < most * most; i++) {
+        double x[N], y[N], out[N];
+        for (int k = 0; k < N; k++) {
+            bool is_ordinary = k % 3 == 0;
+            x[k] = is_ordinary ? 1.5 + k : (double)specials[i / most];
+            y[k] = is_ordinary ? -2.5 : (double)specials[i % most];
+        }
+        for (int set = 0; set <= (int)isa_best(); set++) {
+            pointwise_chunk c = {.out = out, .in = {x, y}, .n = N};
+            pointwise_classes[CLASS_F64].loops[set]->op[PW_POW](&c);
+            for (int k = 0; k < N; k++) {
+                double exact = pow(x[k], y[k]), away = fabs(out[k] - exact);
+                bool is_right = isnan(exact) ? isnan(out[k]) : isinf(exact) || exact == 0 ? out[k] == exact && !signbit(out[k]) == !signbit(exact)
+                                                                                        : away <= 0x1p-51 * fabs(exact);
+                if (!is_right) {
+                    print_error("pow(%a, %a) is %a, expected %a: set %d\n", x[k], y[k], out[k], exact, set);
+                    assert_true(false);
+                }
+            }
+        }
+    }
+}
+
 /* Many to one power, which may go by tables made for it: numbers of all sizes and the special ones, few and many in a block. */
 static void many_to_one_power_follow_c(void **state) {
     (void)state;
@@ -384,7 +412,7 @@ static void limits_are_reached(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(limits_are_reached), cmocka_unit_test(test_loops), cmocka_unit_test(powers_follow_c),
-                                       cmocka_unit_test(many_to_one_power_follow_c),
+                                       cmocka_unit_test(special_powers_of_doubles_follow_c), cmocka_unit_test(many_to_one_power_follow_c),
                                        cmocka_unit_test(activations_hold_at_the_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

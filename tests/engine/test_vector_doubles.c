@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vectorisable f64 functions against libm in long double, over their whole range and at its edges. */
 #include "engine/kernels/cpu/isa/vector_doubles.h"
+#include "engine/kernels/cpu/isa/vector_pow_f64.h"
 
 #include "unit.h"
 
@@ -107,6 +108,47 @@ static void stay_within_their_error(void **state) {
     }
 }
 
+/* Bases of all sizes, near 1 and below the normal numbers, negative ones too; exponents that take the power as far as it goes. */
+static void powers_stay_within_their_error(void **state) {
+    (void)state;
+    enum { STEPS = 300000 };
+    uint64_t bits = 0x9e3779b97f4a7c15u;
+    long double worst = 0;
+    for (int i = 0; i < STEPS; i++) {
+        double part[2];
+        for (int k = 0; k < 2; k++) {
+            bits = bits * 6364136223846793005u + 1442695040888963407u;
+            part[k] = (double)(bits >> 11) * 0x1p-53;
+        }
+        const int kind = i % 5;
+        double x = kind == 0   ? exp2(part[0] * 2090 - 1070)
+                   : kind == 1 ? 1 + (part[0] - 0.5) * exp2(-(i % 41))
+                   : kind == 2 ? 0.6 + part[0]
+                   : kind == 3 ? -part[0] * 9
+                               : part[0] * 0x1p-1022;
+        double y = kind == 3 ? floor((part[1] - 0.5) * 40) : (part[1] * 2 - 1) * 699 / fmax(fabs(log(fabs(x))), 1e-300);
+        double exponent, made = pow_normal_f64(x, y, &exponent);
+        if (isnan(exponent)) {
+            assert_true(x == 0 || isinf(y) || fabs(y * log(fabs(x))) > 699);
+            continue;
+        }
+        long double exact = powl(x, y), ulps = fabsl((long double)made - exact) / ulp_of(exact);
+        if (!(ulps <= 1.75L)) {
+            print_error("pow(%a, %a) is %a, off by %.2Lf ulp\n", x, y, made, ulps);
+            assert_true(false);
+        }
+        worst = ulps > worst ? ulps : worst;
+    }
+    printf("%-20s %.2Lf ulp\n", "pow", worst);
+    double exponent;
+    assert_true(isnan(pow_normal_f64(-2.5, 0.5, &exponent)) && !isnan(exponent) && pow_normal_f64(-2, 3, &exponent) == -8);
+    static const double unserved[][2] = {{0, 2}, {-0.0, 3}, {NAN, 1}, {2, NAN}, {INFINITY, 2}, {2, INFINITY}, {1, INFINITY}, {2, 1100}, {2, -1060}};
+    for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++) {
+        pow_normal_f64(unserved[i][0], unserved[i][1], &exponent);
+        assert_true(isnan(exponent));
+    }
+}
+
 static void keep_nan_and_limits(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
@@ -131,6 +173,7 @@ static void keep_nan_and_limits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stay_within_their_error),
+        cmocka_unit_test(powers_stay_within_their_error),
         cmocka_unit_test(keep_nan_and_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

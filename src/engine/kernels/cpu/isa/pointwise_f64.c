@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise loops in f64. Powers are libm's, one call an element. */
+/* Element-wise loops in f64. Powers that vectors do not serve are libm's, one call an element. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,6 +9,7 @@ typedef double elem;
 #include "engine/kernels/cpu/isa/half.h"
 #include "engine/kernels/cpu/isa/pointwise_loops.h"
 #include "engine/kernels/cpu/isa/vector_doubles.h"
+#include "engine/kernels/cpu/isa/vector_pow_f64.h"
 
 #include "engine/kernels/cpu/isa/pointwise_convert.h"
 
@@ -88,9 +89,31 @@ ALWAYS_INLINE elem real_turned(elem x, elem y) {
 #define QUOTIENTS_BY_DOUBLE 0
 #include "engine/kernels/cpu/isa/pointwise_checked.h"
 
+#if defined(__FMA__) || defined(__aarch64__)
+static void pow_loop(const pointwise_chunk *c) {
+    enum { BLOCK = 64 };
+    double made[BLOCK], exponent[BLOCK];
+    for (int64_t from = 0; from < c->n; from += BLOCK) {
+        const int64_t n = c->n - from < BLOCK ? c->n - from : BLOCK;
+        const elem *x = (const elem *)c->in[0] + from, *y = (const elem *)c->in[1] + from;
+        elem *out = (elem *)c->out + from;
+        int served = 1;
+#pragma omp simd reduction(& : served)
+        for (int64_t i = 0; i < n; i++) {
+            made[i] = pow_normal_f64(x[i], y[i], &exponent[i]);
+            served &= exponent[i] == exponent[i];
+        }
+        for (int64_t i = 0; !served && i < n; i++) {
+            made[i] = exponent[i] == exponent[i] ? made[i] : pow(x[i], y[i]);
+        }
+        memcpy(out, made, (size_t)n * sizeof *out);
+    }
+}
+#else
 static void pow_loop(const pointwise_chunk *c) {
     binary(c, pow);
 }
+#endif
 
 static void real_exp_loop(const pointwise_chunk *c) {
     unary(c, real_exp);
