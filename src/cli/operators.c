@@ -229,6 +229,9 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         code = cli_fail("operators", &err, usage ? EXIT_USAGE : EXIT_FAILED);
     } else if (outcome.interrupted) {
         fprintf(stderr, "assay operators: interrupted; %zu of %zu inputs were measured\n", outcome.points_done, n);
+    } else if (outcome.end != NULL) {
+        fprintf(stderr, "assay operators: the measuring process: %s\n", outcome.end);
+        code = code == EXIT_OK ? EXIT_FAILED : code;
     }
     text_clear(&s.line);
     free(s.records);

@@ -20,6 +20,8 @@ ROWS = {
     "unwritten": ("mismatch", "", 4),
     "unsupported": ("unsupported", "not today", 0),
     "prints": ("ok", "", 0),
+    "output_fails": ("unsupported", "its results cannot be shown", 0),
+    "keeps_program": ("ok", "", 0),
     "no_room": ("skipped", "123 bytes of work space beside the tensors, the limit is", 0),
 }
 
@@ -97,6 +99,14 @@ class Faults(Case):
                 self.assertEqual(done.stdout, "")
                 for word in words:
                     self.assertIn(word, done.stderr)
+
+    def test_crash_after_the_last_result(self):
+        done = self.operators("--inputs", self.inputs, "--backend", plugin("close_crashes"), *REFERENCE, "--jsonl", "r.jsonl", code=1)
+        self.assertRegex(done.stderr, "SIGSEGV .* while closing, after the last result")
+        with open(self.path("r.jsonl")) as f:
+            records = records_of(f.read())
+        self.assertEqual(sorted((r["backend"], r["sample_index"], r["status"]) for r in records),
+                         [("close_crashes", 0, "ok"), ("close_crashes", 1, "ok"), ("reference", 0, "ok"), ("reference", 1, "ok")])
 
     def test_two_of_one_name(self):
         done = self.operators("--inputs", self.inputs, "--backend", EXAMPLE, "--backend", EXAMPLE, *REFERENCE, code=2)

@@ -25,12 +25,16 @@ enum fault {
     FAULT_BAD_NAME,
     FAULT_PRINTS,
     FAULT_NO_ROOM,
+    FAULT_OUTPUT_FAILS,
+    FAULT_KEEPS_PROGRAM, /* no fault: a program outlives its plan */
+    FAULT_CLOSE_CRASHES,
 };
 
 /* FAULT and NAME come from the build, one plug-in for each. */
 static const enum fault fault = FAULT;
 
 struct assay_plan {
+    const assay_program *program;
     const float *input;
     float *output;
     int64_t n;
@@ -69,7 +73,8 @@ static assay_status prepare(void *state, const assay_program *program, assay_pla
     if (plan == NULL) {
         return answer(error, ASSAY_OUT_OF_MEMORY, "no memory for a plan");
     }
-    *plan = (assay_plan){.input = program->tensors[program->nodes[0].arguments[0].tensors[0]].data,
+    *plan = (assay_plan){.program = program,
+                         .input = program->tensors[program->nodes[0].arguments[0].tensors[0]].data,
                          .output = output->data,
                          .n = 1};
     for (int32_t i = 0; i < output->ndim; i++) {
@@ -91,6 +96,8 @@ static assay_status eat(assay_error *error) {
     }
 }
 
+static bool has_run;
+
 static assay_status run(assay_plan *plan, assay_error *error) {
     switch (fault) {
     case FAULT_RUN_CRASHES:
@@ -104,12 +111,22 @@ static assay_status run(assay_plan *plan, assay_error *error) {
         return eat(error);
     case FAULT_EXITS:
         exit(0);
+    case FAULT_OUTPUT_FAILS:
+        return ASSAY_OK; /* into memory of its own, it would say */
+    case FAULT_CLOSE_CRASHES:
+        has_run = true;
+        break;
     case FAULT_PRINTS:
         printf("a plug-in says hello\n");
         fflush(stdout);
         break;
     default:
         break;
+    }
+    if (fault == FAULT_KEEPS_PROGRAM) {
+        const assay_program *p = plan->program;
+        plan->input = p->tensors[p->nodes[0].arguments[0].tensors[0]].data;
+        plan->output = p->tensors[p->outputs[0]].data;
     }
     int64_t n = fault == FAULT_UNWRITTEN && plan->n > 0 ? plan->n - 1 : plan->n;
     for (int64_t i = 0; i < n; i++) {
@@ -125,6 +142,20 @@ static void release(assay_plan *plan) {
     free(plan);
 }
 
+static assay_status output(assay_plan *plan, int32_t i, assay_tensor_view *out, assay_error *error) {
+    (void)plan;
+    (void)i;
+    (void)out;
+    return answer(error, ASSAY_UNSUPPORTED, "its results cannot be shown");
+}
+
+static void close_state(void *state) {
+    (void)state;
+    if (fault == FAULT_CLOSE_CRASHES && has_run) {
+        crash();
+    }
+}
+
 static const assay_backend table = {
     .abi = FAULT == FAULT_WRONG_ABI ? ASSAY_BACKEND_ABI + 1 : ASSAY_BACKEND_ABI,
     .size_bytes = FAULT == FAULT_SHORT_TABLE ? 16 : sizeof(assay_backend),
@@ -133,6 +164,8 @@ static const assay_backend table = {
     .prepare = prepare,
     .run = run,
     .release = release,
+    .output = FAULT == FAULT_OUTPUT_FAILS ? output : NULL,
+    .close = close_state,
 };
 
 __attribute__((visibility("default"))) const assay_backend *assay_backend_entry(uint32_t abi, assay_error *error);

@@ -28,6 +28,7 @@ typedef struct plugin_plan {
     tensor **tensors; /* by program index */
     assay_tensor_view *views;
     outputs own; /* the graph's outputs, with memory */
+    assay_program program; /* lent for as long as the plan lives */
 } plugin_plan;
 
 /* --- translation ------------------------------------------------------------------------------------------------------ */
@@ -344,11 +345,10 @@ static status make_outputs(plugin_plan *p, error *err) {
 }
 
 static status prepare_plan(plugin_backend *b, plugin_plan *p, error *err) {
-    assay_program program;
     assay_plan_facts facts = {0};
     TRY(make_outputs(p, err));
-    TRY(translate(p, &program, err));
-    status result = b->table->prepare(b->table->state, &program, &p->theirs, &facts, err);
+    TRY(translate(p, &p->program, err));
+    status result = b->table->prepare(b->table->state, &p->program, &p->theirs, &facts, err);
     if (result != ASSAY_OK) {
         p->theirs = NULL;
         return result;

@@ -213,6 +213,8 @@ static status work_through(job *j, point_context *context, operators_profile *tr
         arena_clear(&memory);
         TRY(result);
     }
+    j->progress->backend = -1;
+    j->progress->stage = STAGE_CLOSE;
     return ASSAY_OK;
 }
 
@@ -337,17 +339,29 @@ typedef struct supervisor {
     job *j;
     const operators_events *events;
     record_reader reader;
-    size_t sent; /* records of the point under way that have arrived */
+    int64_t begun; /* the point that the worker was last heard to be at */
+    bool *arrived; /* per backend: its record of that point is here */
 } supervisor;
+
+static void note_arrival(supervisor *s, const record *r) {
+    for (size_t b = 0; b < s->j->options->n_backends; b++) {
+        s->arrived[b] = s->arrived[b] || strcmp(s->j->names[b].name, r->backend) == 0;
+    }
+}
 
 static status on_message(void *self, const worker_message *message, error *err) {
     supervisor *s = self;
     if (message->kind == WORKER_BEGIN) {
+        if (message->point != s->begun) {
+            memset(s->arrived, 0, s->j->options->n_backends * sizeof *s->arrived);
+        }
+        s->begun = message->point;
         s->events->on_progress(s->events->arg, (size_t)message->point, &s->j->points[message->point]);
         return ASSAY_OK;
     }
     record r;
     TRY(record_read(&s->reader, message->data, message->n, &r, err));
+    note_arrival(s, &r);
     return s->events->on_record(s->events->arg, &r, message->data, message->n, err);
 }
 
@@ -374,20 +388,26 @@ static status write_verdict(supervisor *s, size_t point, size_t b, record_status
     return result;
 }
 
-/* The worker died at a point. The backend at work there, or all of them where none was, get their verdict; the point is
-   done again for the others, so that one crash costs one row. */
+/* The worker died at a point. The backend at work there, or all of them where none was, get their verdict, unless their record has
+   come; the point is done again for the others, so that one crash costs one row. Where it was is what the worker itself wrote, and a
+   worker that dies may have written anything. */
 static status record_death(supervisor *s, const worker_outcome *outcome, bool *excluded, error *err) {
     const operators_options *o = s->j->options;
-    size_t at = (size_t)s->j->progress->point;
-    int32_t guilty = s->j->progress->backend;
+    int64_t point = s->j->progress->point;
+    size_t at = point >= (int64_t)s->j->first && point < (int64_t)s->j->n_points ? (size_t)point : s->j->first;
+    int32_t guilty = s->j->progress->backend < (int32_t)o->n_backends ? s->j->progress->backend : -1;
     record_status verdict = outcome->end == WORKER_END_HUNG ? RECORD_TIMEOUT : RECORD_FAILED;
-    const char *reason = arena_format(s->memory, "%s while %s%s%s", outcome->err.message,
-                                      point_stage_text(s->j->progress->stage), guilty >= 0 ? " on " : "",
-                                      guilty >= 0 ? s->j->names[guilty].name : "");
     if (at != s->j->first) {
         memset(excluded, 0, o->n_backends * sizeof *excluded);
         s->j->first = at;
     }
+    for (size_t b = 0; b < o->n_backends; b++) {
+        excluded[b] = excluded[b] || (s->begun == (int64_t)at && s->arrived[b]);
+    }
+    guilty = guilty >= 0 && excluded[guilty] ? -1 : guilty;
+    const char *reason = arena_format(s->memory, "%s while %s%s%s", outcome->err.message,
+                                      point_stage_text(s->j->progress->stage), guilty >= 0 ? " on " : "",
+                                      guilty >= 0 ? s->j->names[guilty].name : "");
     size_t left = 0;
     for (size_t b = 0; b < o->n_backends; b++) {
         if (!excluded[b] && (guilty < 0 || (size_t)guilty == b)) {
@@ -428,6 +448,9 @@ static status supervise(supervisor *s, bool *excluded, operators_outcome *out, e
         } else if (outcome.end == WORKER_END_INTERRUPTED) {
             out->interrupted = true;
             break;
+        } else if (s->j->progress->stage == STAGE_CLOSE) { /* all results are here */
+            out->end = arena_format(s->memory, "%s while %s, after the last result", outcome.err.message, point_stage_text(STAGE_CLOSE));
+            s->j->first = s->j->n_points;
         } else {
             TRY(record_death(s, &outcome, excluded, err));
         }
@@ -441,8 +464,8 @@ status operators_run(arena *memory, const operators_options *options, const oper
                      error *err) {
     point_progress *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    bool *excluded = arena_make(memory, options->n_backends, sizeof *excluded);
-    if (shared == MAP_FAILED || excluded == NULL) {
+    bool *excluded = arena_make(memory, options->n_backends, sizeof *excluded), *arrived = arena_make(memory, options->n_backends, sizeof *arrived);
+    if (shared == MAP_FAILED || excluded == NULL || arrived == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a run");
     }
     job j = {.options = options,
@@ -451,7 +474,7 @@ status operators_run(arena *memory, const operators_options *options, const oper
              .n_points = n,
              .excluded = excluded,
              .progress = shared};
-    supervisor s = {.memory = memory, .j = &j, .events = events, .reader = {.memory = memory}};
+    supervisor s = {.memory = memory, .j = &j, .events = events, .reader = {.memory = memory}, .begun = -1, .arrived = arrived};
     operators_outcome outcome = {0};
     status result = options->save_directory != NULL ? save_begin(options->save_directory, err) : ASSAY_OK;
     if (result == ASSAY_OK && options->profile_directory != NULL) {

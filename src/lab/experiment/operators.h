@@ -84,6 +84,7 @@ typedef struct operators_outcome {
     bool interrupted;
     size_t points_done;
     int workers; /* processes it took: 1 when nothing crashed */
+    const char *end; /* how the last one ended where that was after its last result, and not well; else NULL */
 } operators_outcome;
 
 /* Measures all points in worker processes. Records come in the order of points, one for each backend. The calling process

@@ -17,7 +17,7 @@
 
 const char *point_stage_text(int32_t stage) {
     static const char *const texts[] = {"starting",  "making inputs", "running the reference",
-                                        "preparing", "checking",      "measuring"};
+                                        "preparing", "checking",      "measuring", "closing"};
     return stage >= 0 && (size_t)stage < countof(texts) ? texts[stage] : "working";
 }
 
