@@ -108,18 +108,35 @@ static status write_stream(const char *path, const void *data, size_t n, error *
                              : fail(err, ASSAY_IO, "%s: cannot be written: %s", path, strerror(written ? errno : reason));
 }
 
-status file_write(const char *path, const void *data, size_t n, error *err) {
-    if (file_is_stream(path)) {
-        return write_stream(path, data, n, err);
+status file_target(const char *path, char **target, error *err) {
+    struct stat info;
+    bool is_link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    char *at = is_link ? realpath(path, NULL) : NULL;
+    *target = at != NULL ? at : strdup(path); /* a link to nothing gives way */
+    return *target != NULL ? ASSAY_OK : fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
+}
+
+/* A file of its own beside path, with the rights that open would give it. A number of the process would not do for its name: two machines,
+   or containers, may share the folder. */
+static int create_beside(char *template) {
+    int fd = mkostemp(template, O_CLOEXEC);
+    if (fd >= 0) {
+        mode_t mask = umask(0);
+        umask(mask);
+        fchmod(fd, 0666 & ~mask); /* where rights cannot be changed it stays its owner's alone */
     }
+    return fd;
+}
+
+static status write_beside(const char *path, const void *data, size_t n, error *err) {
     text beside = {0};
-    text_addf(&beside, "%s.%ld.tmp", path, (long)getpid());
+    text_addf(&beside, "%s" FILE_UNFINISHED "XXXXXX", path);
     if (beside.failed) {
         text_clear(&beside);
         return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);
     }
     status result = ASSAY_OK;
-    int fd = open(beside.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = create_beside(beside.data);
     if (fd < 0) {
         result = fail(err, ASSAY_IO, "%s: cannot be created: %s", path, strerror(errno));
     } else {
@@ -136,6 +153,17 @@ status file_write(const char *path, const void *data, size_t n, error *err) {
         }
     }
     text_clear(&beside);
+    return result;
+}
+
+status file_write(const char *path, const void *data, size_t n, error *err) {
+    if (file_is_stream(path)) {
+        return write_stream(path, data, n, err);
+    }
+    char *target;
+    TRY(file_target(path, &target, err));
+    status result = write_beside(target, data, n, err);
+    free(target);
     return result;
 }
 

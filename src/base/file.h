@@ -13,13 +13,19 @@
    failure. */
 status file_read(const char *path, size_t limit_bytes, text *out, error *err);
 
-/* Replaces path by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the old
-   file as it was and nothing else behind. Devices and pipes are written to as they are. */
+/* What is behind the name of a file that is not whole yet; a process that is killed leaves it. */
+#define FILE_UNFINISHED ".unfinished-"
+
+/* Replaces path, or what it links to, by the n bytes at data: written to a file beside it, flushed, then renamed. A failure leaves the
+   old file as it was and nothing else behind. Devices and pipes are written to as they are. Threads and processes: any. */
 status file_write(const char *path, const void *data, size_t n, error *err);
 
 /* Whether path names something that is there and is neither a file nor a directory: a device, a pipe. Renaming onto one
    would put a file in its place. */
 bool file_is_stream(const char *path);
+
+/* The file that a rename has to replace for path to have new content: what path links to, else path. The caller frees *target. */
+status file_target(const char *path, char **target, error *err);
 
 /* Makes the directory and its parents; one that exists already is fine. */
 status file_make_directories(const char *path, error *err);

@@ -55,13 +55,14 @@ static double now_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* True: it ended within its time. */
-static bool wait_for(pid_t pid, double timeout_s, int *how) {
+/* True: it ended within its time. It is left unreaped, so that its number, which is its group's, is nobody else's yet. */
+static bool wait_for(pid_t pid, double timeout_s) {
     double until_s = now_s() + timeout_s;
     struct timespec pause = {.tv_nsec = 1000 * 1000};
     for (;;) {
-        pid_t got = waitpid(pid, how, WNOHANG);
-        if (got == pid || (got < 0 && errno != EINTR)) {
+        siginfo_t info = {0};
+        int got = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+        if ((got == 0 && info.si_pid == pid) || (got < 0 && errno != EINTR)) {
             return true;
         }
         if (now_s() >= until_s) {
@@ -104,11 +105,15 @@ static status run_with_files(const char *const *arguments, double timeout_s, siz
         return fail(err, failed == ENOMEM || failed == EAGAIN ? ASSAY_OUT_OF_MEMORY : ASSAY_NOT_FOUND,
                     "%.200s cannot be started: %s", arguments[0], strerror(failed));
     }
-    bool ended = wait_for(pid, timeout_s, &how);
+    bool ended = wait_for(pid, timeout_s);
     kill(-pid, SIGKILL); /* it, when it is late, and whatever it left behind */
+    pid_t reaped;
+    while ((reaped = waitpid(pid, &how, 0)) < 0 && errno == EINTR) {
+    }
+    if (ended && reaped != pid) {
+        return fail(err, ASSAY_IO, "how %.200s ended is not known: %s", arguments[0], strerror(errno));
+    }
     if (!ended) {
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
         return fail(err, ASSAY_TIMEOUT, "%.200s did not end within %g s", arguments[0], timeout_s);
     }
     process_result made = {.exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 0, .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0};

@@ -70,16 +70,22 @@ void scratch_sweep(const char *name) {
     }
 }
 
-/* True: the folder is there and held. A file system without locks has none that could be swept either. */
-static bool hold(scratch *s) {
+/* True: the folder is there and held. A file system without locks has none that could be swept either. *gone: another process has
+   swept it before it was locked. */
+static bool hold(scratch *s, bool *gone) {
     s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     while (s->fd >= 0 && flock(s->fd, LOCK_EX) != 0 && errno == EINTR) {
     }
     if (s->fd >= 0 && is_own(AT_FDCWD, s->path, s->fd)) {
         return true;
     }
+    struct stat there;
+    *gone = lstat(s->path, &there) != 0;
     if (s->fd >= 0) {
         close(s->fd);
+    }
+    if (!*gone) {
+        rmdir(s->path);
     }
     return false;
 }
@@ -91,8 +97,13 @@ status scratch_make(const char *name, scratch *out, error *err) {
         if (n < 0 || (size_t)n >= sizeof out->path || mkdtemp(out->path) == NULL) {
             break;
         }
-        if (hold(out)) {
+        bool gone = false;
+        if (hold(out, &gone)) {
             return ASSAY_OK;
+        }
+        if (!gone) {
+            return fail(err, ASSAY_IO, "a folder in %s is not its maker's alone (expected mode 0700 and this user as its owner): name another "
+                                       "place in TMPDIR", base_folder());
         }
     }
     return fail(err, ASSAY_IO, "no folder like %s/%s-XXXXXX can be made: name another place in TMPDIR", base_folder(), name);

@@ -6,10 +6,12 @@
 #include "device/instructions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct verb_row {
     const char *name;
@@ -68,8 +70,20 @@ static int run(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
+/* Streams that the caller has closed: the next file opened would get their numbers, and what is said what is said there. */
+static void open_streams(void) {
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO) {
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 int main(int argc, char **argv) {
+    open_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow shows as an error of write */
+    signal(SIGCHLD, SIG_DFL); /* ignored by who started this, it would take away what ended processes tell */
     int code = run(argc, argv);
     bool written = fflush(stdout) == 0 && ferror(stdout) == 0; /* else what was said is lost: a full disk */
     if (!written && code == EXIT_OK) {

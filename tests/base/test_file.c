@@ -95,6 +95,28 @@ static void failures_have_reasons(void **state) {
     assert_null(t.data);
 }
 
+static void rights_follow_the_mask_and_links_stay(void **state) {
+    (void)state;
+    char path[128], target[128];
+    struct stat info;
+    text t = {0};
+    mode_t mask = umask(027);
+    assert_int_equal(file_write(in_folder(target, "target"), "old", 3, NULL), ASSAY_OK);
+    umask(mask);
+    assert_int_equal(stat(target, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+    assert_int_equal(symlink("target", in_folder(path, "link")), 0);
+    assert_int_equal(file_write(path, "new", 3, NULL), ASSAY_OK);
+    assert_true(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+    assert_int_equal(file_read(target, 10, &t, NULL), ASSAY_OK);
+    assert_string_equal(t.data, "new");
+    unlink(target);
+    assert_int_equal(file_write(path, "now a file", 10, NULL), ASSAY_OK); /* a link to nothing gives way */
+    assert_true(lstat(path, &info) == 0 && S_ISREG(info.st_mode));
+    unlink(path);
+    text_clear(&t);
+}
+
 static void directories_are_made_with_parents(void **state) {
     (void)state;
     char path[128];
@@ -146,7 +168,7 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read), cmocka_unit_test(gzip_is_unpacked_or_refused),
-        cmocka_unit_test(failures_have_reasons),   cmocka_unit_test(directories_are_made_with_parents),
+        cmocka_unit_test(failures_have_reasons),   cmocka_unit_test(rights_follow_the_mask_and_links_stay), cmocka_unit_test(directories_are_made_with_parents),
         cmocka_unit_test(standard_input_is_a_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -158,6 +158,10 @@ static void failures_have_reasons(void **state) {
     assert_non_null(strstr(err.message, "TMPDIR"));
     scratch_sweep("five");
     setenv("TMPDIR", folder, 1);
+    mode_t mask = umask(0100); /* as file systems without owners and rights have it: a folder that is not its maker's alone */
+    assert_int_equal(scratch_make("five", &s, &err), ASSAY_IO);
+    umask(mask);
+    assert_non_null(strstr(err.message, "0700")); /* and nothing is left, as the end of these tests sees */
 }
 
 static int make_folder(void **state) {

@@ -118,6 +118,60 @@ class Faults(Case):
         mine = [r for r in records if r["backend"] == "hangs"]
         self.assertEqual([r["status"] for r in mine], ["timeout"] * 2)
 
+    def gone(self, pid_file):
+        """Whether the process that wrote its number there is no more."""
+        with open(pid_file) as f:
+            pid = int(f.read())
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    def test_compiler_that_hangs(self):
+        compiler = self.write("cc.sh", "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\nsleep 300 &\necho $! > pid.tmp\nmv pid.tmp pid\nwait\n")
+        os.chmod(compiler, 0o700)
+        environment = {"ASSAY_CC": compiler, "XDG_CACHE_HOME": self.path("cache")}
+        arguments = ["--inputs", self.inputs, "--backend", "compiled", *REFERENCE, "--max-samples", "1"]
+        records = self.records(*arguments, "--sample-timeout", "4", env=environment, code=1)
+        self.assertEqual({r["backend"]: r["status"] for r in records}, {"compiled": "timeout", "reference": "ok"})
+        self.assertTrue(self.gone(self.path("pid")))
+        os.remove(self.path("pid"))
+        run = self.start(*arguments, "--sample-timeout", "100", env=environment)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.path("pid")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        self.assertTrue(self.gone(self.path("pid")))
+
+    def test_children_of_a_shell_that_became_assay(self):
+        """They are not this program's to end."""
+        script = f"sleep 300 >/dev/null 2>&1 & echo $! > pid; exec {ASSAY} operators --repeats 1 --inputs {self.inputs} --backend {plugin('hangs')} " \
+                 "--backend reference --baseline reference --sample-timeout 2 --max-samples 1"
+        subprocess.run(["sh", "-c", script], cwd=self.folder, capture_output=True, timeout=100)
+        self.assertFalse(self.gone(self.path("pid")))
+        with open(self.path("pid")) as f:
+            os.kill(int(f.read()), signal.SIGKILL)
+
+    def test_started_with_ended_children_ignored(self):
+        run = self.start("--inputs", self.inputs, "--backend", plugin("run_crashes"), *REFERENCE,
+                         preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        out, _ = run.communicate(timeout=100)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"SIGSEGV", out)
+
+    def test_started_without_streams(self):
+        for closed in ((2,), (0, 2), (1,)):
+            with self.subTest(closed=closed):
+                def close():
+                    for fd in closed:
+                        os.close(fd)
+                run = self.start("--inputs", self.inputs, "--backend", plugin("prints"), *REFERENCE, "--jsonl", "r.jsonl", preexec_fn=close)
+                run.communicate(timeout=100)
+                with open(self.path("r.jsonl")) as f:
+                    self.assertEqual([r["status"] for r in records_of(f.read())], ["ok"] * 4)
+
     def test_memory_eaten(self):
         if SANITIZER:
             self.skipTest("no limit of memory holds under a sanitizer")
@@ -134,10 +188,10 @@ class Faults(Case):
         self.assertRegex(records[2]["reason"], r"needs about \d+ bytes")
         self.assertGreater(int(records[2]["reason"].split("about ")[1].split()[0]), 2 * 64 << 20)
 
-    def start(self, *arguments):
+    def start(self, *arguments, env=None, preexec_fn=None):
         """A run under way, its output going to pipes, in a group of its own as a shell would have it."""
         run = subprocess.Popen([ASSAY, "operators", *QUICK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               cwd=self.folder, start_new_session=True)
+                               cwd=self.folder, start_new_session=True, env={**os.environ, **(env or {})}, preexec_fn=preexec_fn)
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.stderr.close)
         return run

@@ -77,11 +77,13 @@ status cache_find(const cache_key *key, const char *ending, char *path, size_t s
     }
     text bytes = {0};
     status result = file_read(path, ENTRY_LIMIT, &bytes, err);
-    bool whole = result == ASSAY_OK && is_whole(&bytes);
+    bool whole = result == ASSAY_OK && is_whole(&bytes), damaged = (result == ASSAY_OK && !whole) || result == ASSAY_TOO_LARGE;
     text_clear(&bytes);
-    if (!whole) {
+    if (damaged) {
         unlink(path);
-        return fail(err, ASSAY_NOT_FOUND, "%s was damaged", path);
+    }
+    if (!whole) { /* one that cannot be read now may be well */
+        return fail(err, ASSAY_NOT_FOUND, "%s %s", path, damaged ? "was damaged" : "cannot be read");
     }
     utimensat(AT_FDCWD, path, NULL, 0); /* used just now: among the last to give way */
     return ASSAY_OK;
@@ -90,7 +92,7 @@ status cache_find(const cache_key *key, const char *ending, char *path, size_t s
 /* --- the bound -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct entry {
-    char name[80];
+    char name[112];
     double size_bytes;
     struct timespec used;
 } entry;
@@ -198,7 +200,7 @@ static status each_entry(visit_fn *visit, void *self, error *err) {
 static void count_entry(void *self, const char *folder, const entry *e) {
     (void)folder;
     cache_facts *facts = self;
-    facts->n_entries++;
+    facts->n_entries += strstr(e->name, FILE_UNFINISHED) == NULL ? 1 : 0;
     facts->size_bytes += e->size_bytes;
 }
 

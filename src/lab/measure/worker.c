@@ -3,6 +3,7 @@
 #include "lab/measure/worker.h"
 
 #include "base/text.h"
+#include "lab/measure/orphans.h"
 #include "lab/measure/stack_place.h"
 
 #include <errno.h>
@@ -173,6 +174,7 @@ typedef struct supervisor {
     status callback_result;
     error *callback_err;
     worker_outcome outcome;
+    orphans orphans;
 } supervisor;
 
 static double now_s(void) {
@@ -330,10 +332,12 @@ static void read_signals(supervisor *s) {
     }
 }
 
-/* Has the process ended? It is left unreaped, so that its number, and its group's, cannot be given to another yet. */
+/* Has the process ended? It is left unreaped, so that its number, and its group's, cannot be given to another yet. One that somebody else
+   has reaped is gone as well. */
 static bool has_ended(supervisor *s) {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == s->pid;
+    int got = waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    return got == 0 ? info.si_pid == s->pid : errno == ECHILD;
 }
 
 /* How long poll may sleep, in ms, given the deadlines; acts on those that have passed. */
@@ -458,9 +462,14 @@ static void reap(supervisor *s) {
     kill_group(s, SIGKILL); /* children it left behind; itself is a zombie by now */
     struct rusage usage = {0};
     int wait_status = 0;
-    while (wait4(s->pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
+    pid_t reaped;
+    while ((reaped = wait4(s->pid, &wait_status, 0, &usage)) < 0 && errno == EINTR) {
+    }
+    if (reaped != s->pid) {
+        wait_status = s->worker_done ? 0 : W_EXITCODE(EXIT_FAILURE, 0); /* how it ended nobody can tell */
     }
     await_group(s->pid);
+    orphans_reap(&s->orphans);
     s->outcome.cut_message = s->buffer.length > 0;
     s->outcome.peak_bytes = (size_t)usage.ru_maxrss * 1024;
     s->outcome.elapsed_s = now_s() - s->start_s;
@@ -509,10 +518,12 @@ static status start(supervisor *s, worker_body body, void *arg, error *err) {
 
 status worker_run(const worker_options *options, worker_body body, void *arg, worker_outcome *out, error *err) {
     sigset_t waited, before;
+    struct sigaction told = {.sa_handler = SIG_DFL}, told_before; /* ignored, it would have the system reap the worker */
     waited_signals(&waited);
     if (sigprocmask(SIG_BLOCK, &waited, &before) != 0) {
         return fail(err, ASSAY_IO, "signals cannot be blocked: %s", strerror(errno));
     }
+    sigaction(SIGCHLD, &told, &told_before);
     supervisor s = {.options = options,
                     .pipe_fd = -1,
                     .oom_kills = count_oom_kills(),
@@ -520,6 +531,7 @@ status worker_run(const worker_options *options, worker_body body, void *arg, wo
                     .callback_err = err,
                     .outcome = {.last_point = -1}};
     s.begin_s = s.start_s;
+    orphans_adopt(&s.orphans);
     status result = ASSAY_OK;
     s.signal_fd = signalfd(-1, &waited, SFD_NONBLOCK | SFD_CLOEXEC);
     if (s.signal_fd < 0) {
@@ -539,6 +551,8 @@ done:
     if (s.signal_fd >= 0) {
         close(s.signal_fd);
     }
+    orphans_leave(&s.orphans);
+    sigaction(SIGCHLD, &told_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }

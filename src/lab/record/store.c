@@ -31,9 +31,10 @@ status store_open(record_store *s, const char *path, error *err) {
         return ASSAY_OK;
     }
     text partial = {0};
-    text_addf(&partial, file_is_stream(path) ? "%s" : "%s.partial", path);
-    char *copy = strdup(path);
-    if (copy == NULL || partial.failed) {
+    char *copy;
+    TRY(file_target(path, &copy, err));
+    text_addf(&partial, file_is_stream(path) ? "%s" : "%s.partial", copy);
+    if (partial.failed) {
         free(copy);
         text_clear(&partial);
         return fail(err, ASSAY_OUT_OF_MEMORY, "%s: no memory to write it", path);

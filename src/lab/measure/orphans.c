@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compiler leads a process group of its own, so that what it leaves behind can be found. So a signal to its worker's group passes it by,
+   and it would work on beside the next measurement. */
+#include "lab/measure/orphans.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* This process's children, at most so many; none where the kernel does not tell. */
+static size_t list_children(long *pids, size_t most) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    FILE *file = fopen(path, "re");
+    size_t n = 0;
+    while (file != NULL && n < most && fscanf(file, "%ld", &pids[n]) == 1) {
+        n++;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return n;
+}
+
+static bool is_other(const orphans *o, long pid) {
+    for (size_t i = 0; i < o->n_others; i++) {
+        if (o->others[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void orphans_adopt(orphans *o) {
+    o->n_others = list_children(o->others, ORPHANS_MOST_CHILDREN);
+    o->adopted_before = 0;
+    prctl(PR_GET_CHILD_SUBREAPER, &o->adopted_before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void orphans_reap(const orphans *o) {
+    enum { ROUNDS = 100 };
+    bool any = o->n_others < ORPHANS_MOST_CHILDREN; /* else they cannot be told apart */
+    for (int i = 0; any && i < ROUNDS; i++) {       /* each takes those that a killed one was the parent of */
+        long pids[ORPHANS_MOST_CHILDREN];
+        size_t n = list_children(pids, ORPHANS_MOST_CHILDREN);
+        any = false;
+        for (size_t k = 0; k < n; k++) {
+            if (is_other(o, pids[k])) {
+                continue;
+            }
+            any = true;
+            kill((pid_t)-pids[k], SIGKILL);
+            kill((pid_t)pids[k], SIGKILL);
+            while (waitpid((pid_t)pids[k], NULL, 0) < 0 && errno == EINTR) {
+            }
+        }
+    }
+}
+
+void orphans_leave(const orphans *o) {
+    prctl(PR_SET_CHILD_SUBREAPER, o->adopted_before);
+}
