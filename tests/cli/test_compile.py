@@ -392,6 +392,13 @@ exec cc "$@"
         """What one name writes the others show: views of values and of inputs, before and after."""
         self.check_graphs(ALIASES)
 
+    def test_as_long_a_graph_as_is_read(self):
+        """Passes go from a value to what it is made of: not as deep as this."""
+        lines = ["graph chain: long", "%v0 = input(T([64], f32))"] + [f"%v{i} = sin(%v{i - 1})" for i in range(1, 10000)] + ["return %v9999"]
+        chain = self.write("chain.graph", "\n".join(lines) + "\n")
+        done = self.run_assay("compile", chain, "--dump", "kernels")
+        self.assertIn("20 kernels, 0 calls", done.stdout)
+
     def test_rows_of_other_parts(self):
         self.check_graphs(NEIGHBOURS)
 

@@ -6,14 +6,16 @@
 #include <assert.h>
 #include <string.h>
 
-static void mark_live(const dag *g, val v, bool *live) {
-    if (live[v.id]) {
-        return;
+/* Sources stand before what is made of them. */
+static void mark_live(const dag *g, bool *live) {
+    for (int i = 0; i < g->n_outputs; i++) {
+        live[g->outputs[i].value.id] = true;
     }
-    live[v.id] = true;
-    const dag_node *n = dag_at(g, v);
-    for (int i = 0; i < n->n_sources; i++) {
-        mark_live(g, n->sources[i], live);
+    for (int id = g->n_nodes - 1; id >= 0; id--) {
+        const dag_node *n = dag_at(g, (val){id});
+        for (int i = 0; live[id] && i < n->n_sources; i++) {
+            live[n->sources[i].id] = true;
+        }
     }
 }
 
@@ -21,6 +23,23 @@ static void mark_live(const dag *g, val v, bool *live) {
 static const tensor *written_tensor(const dag_node *v) {
     bool in_place = v->writer != NULL && v->written_as == 0 && v->writer->op->in_place && v->writer->args[0].kind == ARG_TENSOR;
     return in_place ? v->writer->args[0].tensor : NULL;
+}
+
+/* Passes go from a value to what it is computed from, a frame of the stack for each: a value that so many others of its kernel stand
+   behind, one after the other, gets memory. */
+static bool cut_long_chains(const compiler *c, attempt *a) {
+    enum { MOST_DEPTH = 256 };
+    int *depth = arena_make(c->memory, (size_t)c->g.n_nodes, sizeof *depth);
+    for (int id = 0; depth != NULL && id < c->g.n_nodes; id++) {
+        const dag_node *n = dag_at(&c->g, (val){id});
+        bool is_computed = n->kind == PRIM_MAP || n->kind == PRIM_CAST, is_seen = n->kind == PRIM_VIEW || n->kind == PRIM_JOIN;
+        for (int i = 0; (is_computed || is_seen) && i < n->n_sources; i++) {
+            depth[id] = depth[n->sources[i].id] >= depth[id] ? depth[n->sources[i].id] + 1 : depth[id];
+        }
+        a->promoted[id] |= is_computed && depth[id] >= MOST_DEPTH && a->live[id];
+        depth[id] = a->promoted[id] ? 0 : depth[id];
+    }
+    return depth != NULL;
 }
 
 static bool is_leaf(const dag_node *n) {
@@ -422,11 +441,12 @@ status schedule(compiler *c, error *err) {
         c->output_buffers == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }
-    for (int i = 0; i < c->g.n_outputs; i++) {
-        mark_live(&c->g, c->g.outputs[i].value, a.live);
-    }
+    mark_live(&c->g, a.live);
     for (int i = 0; i < c->g.n_kept; i++) {
         a.promoted[c->g.kept[i].id] = a.live[c->g.kept[i].id];
+    }
+    if (!cut_long_chains(c, &a)) {
+        return fail(err, ASSAY_OUT_OF_MEMORY, "no memory to compile");
     }
     /* Each round adds a value or takes an output apart, so it ends; most programs need one or two. Values are added for speed,
        which is given up in time; outputs must be apart. */

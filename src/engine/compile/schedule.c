@@ -308,10 +308,11 @@ static bool fills_gaps(const kernel *k) {
 }
 
 static bool join(compiler *c, int step, val v, const place *to, const domain *d) {
+    enum { MOST_EXPRESSIONS = 512 }; /* compilers take more than twice as long for twice as many: some seconds for so many sines (gcc 12) */
     kernel *k = c->steps[step].kernel;
     int variables[TENSOR_MAX_DIMS];
     index_sum at[TENSOR_MAX_DIMS];
-    if (k == NULL || k->is_closed) {
+    if (k == NULL || k->is_closed || k->n_exprs >= MOST_EXPRESSIONS) {
         return false;
     }
     bool fits = fit(c, k, d, variables), columns = !fits && !k->sums_products && columns_fit(c, k, v, to, at);
