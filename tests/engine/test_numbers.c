@@ -40,12 +40,17 @@ static const refused_call refused[] = {
     {"i32", "div.Tensor_mode(%x, 0, rounding_mode='trunc')", "an integer is divided by zero"},
     {"i8", "remainder.Scalar(%x, 256)", "an integer is divided by zero"},
     {"b8", "fmod.Scalar(%x, 0)", "an integer is divided by zero"},
+    {"i64", "addmm(%x, %x, %p, beta=1e+30)", "expected beta that i64 can be"},
+    {"i64", "addmm(%x, %x, %p, alpha=-inf)", "expected alpha that i64 can be"},
+    {"i16", "index_add(%x, 1, %j, %x, alpha=inf)", "expected alpha that i16 can be"},
 };
 
 /* A program that makes %r by the call, with the inputs that it names. */
 static void write_program(char *source, const char *type, const char *call) {
     static const char *const inputs[][2] = {{"%m", "%m = input(T([4, 5], b8))\n"},
                                             {"%f", "%f = input(T([4, 5], f32))\n"},
+                                            {"%p", "%p = input(T([5, 5], i64))\n"},
+                                            {"%j", "%j = input(T([5], i64), low=0, high=5)\n"},
                                             {"%i", "%i = input(T([4, 2], i64), low=0, high=2)\n"}};
     int n = snprintf(source, CASE_SOURCE_BYTES, "graph numbers\n%%x = input(T([4, 5], %s))\n", type);
     for (size_t i = 0; i < countof(inputs); i++) {
@@ -130,6 +135,40 @@ static void others_are_as_in_the_reference(void **state) {
     check_taken(b);
 }
 
+/* By elements of a tensor each backend finds it while it runs. */
+static void zero_divisors_are_refused_by(backend *b) {
+    static const char *const calls[] = {"floor_divide(%x, %d)", "remainder.Tensor(%x, %d)", "fmod.Tensor(%x, %d)",
+                                        "div.Tensor_mode(%x, %d, rounding_mode='trunc')", "div.Tensor_mode(%x, %d, rounding_mode='floor')"};
+    static graph_cases cases;
+    cases = (graph_cases){.table = table};
+    for (size_t i = 0; i < 2 * countof(calls); i++) {
+        const int low = i % 2 == 0 ? 0 : 1;
+        char source[CASE_SOURCE_BYTES];
+        plan *p;
+        error err = {0};
+        snprintf(source, sizeof source, "graph zero\n%%x = input(T([3, 70], i32), low=-9, high=9)\n%%d = input(T([70], i32), low=%d, high=%d)\n"
+                 "%%q = %s\n%%r = add.Scalar(%%q, 1)\nreturn %%r\n", low, low == 0 ? 1 : 5, calls[i / 2]);
+        const graph *g = cases_add(&cases, source);
+        assert_int_equal(b->prepare(b, g, &p, &err), ASSAY_OK);
+        if (p->run(p, &err) != (low == 0 ? ASSAY_INVALID : ASSAY_OK) || (low == 0 && strstr(err.message, "divided by zero") == NULL)) {
+            print_error("%s: %s\n", calls[i / 2], err.message);
+            assert_true(false);
+        }
+        p->release(p);
+    }
+    cases_forget(&cases);
+    b->close(b);
+}
+
+static void zero_divisors_are_refused(void **state) {
+    (void)state;
+    backend *b;
+    assert_int_equal(backend_eager_open(table, &b, NULL), ASSAY_OK);
+    zero_divisors_are_refused_by(b);
+    assert_int_equal(backend_compiled_open(table, "compiled", &b, NULL), ASSAY_OK);
+    zero_divisors_are_refused_by(b);
+}
+
 static void types_hold_what_c10_says(void **state) {
     (void)state;
     assert_true(dtype_holds(ASSAY_I8, number_of_int(-128)) && !dtype_holds(ASSAY_I8, number_of_int(128)));
@@ -147,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(others_are_as_in_the_reference),
+        cmocka_unit_test(zero_divisors_are_refused),
         cmocka_unit_test(types_hold_what_c10_says),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

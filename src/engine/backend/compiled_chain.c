@@ -157,6 +157,6 @@ status compiled_run_chain(compiled_plan *p, int index, error *err) {
         }
     }
     return good ? ASSAY_OK
-                : fail(err, ASSAY_INVALID, "an index is out of range (compiled kernels from %s on)",
+                : fail(err, ASSAY_INVALID, "an index is out of range, or an integer is divided by zero (compiled kernels from %s on)",
                        p->steps[h->first].described->title);
 }

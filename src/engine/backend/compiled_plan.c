@@ -237,7 +237,7 @@ status compiled_run_step(compiled_plan *p, int step, error *err) {
         return s->library.run(&s->library);
     }
     if (!run_kernel(p, s) && s->described->checks) {
-        return fail(err, ASSAY_INVALID, "an index is out of range (compiled kernel %s)", s->described->title);
+        return fail(err, ASSAY_INVALID, "an index is out of range, or an integer is divided by zero (compiled kernel %s)", s->described->title);
     }
     return ASSAY_OK;
 }

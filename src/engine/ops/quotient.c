@@ -178,9 +178,29 @@ static val div_parts(dag *g, const val *x, const op_call *call) {
     return v_div(g, x[0], x[1]);
 }
 
+/* y, and where an element of it is an integer 0 what any index that is out of range is: noted, so that the run fails. It is looked at
+   along a dimension of size 1, at place 0 or, there, 1. */
+static val divisor_part(dag *g, val y) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    index_sum at[TENSOR_MAX_DIMS];
+    const int ndim = v_ndim(g, y);
+    if (dtype_category_of(v_dtype(g, y)) > CATEGORY_INTEGRAL || ndim == TENSOR_MAX_DIMS) {
+        return y;
+    }
+    for (int d = 0; d < ndim; d++) {
+        sizes[d] = v_size(g, y, d);
+    }
+    for (int d = 0; d < ndim; d++) {
+        at[d] = v_dim(g, sizes, d);
+    }
+    sizes[ndim] = 1;
+    at[ndim] = v_index_of(g, v_2(g, FN_EQ, y, v_int(g, v_dtype(g, y), 0)), at, 1);
+    return v_view(g, v_reshape(g, y, ndim + 1, sizes), ndim, sizes, &(view_map){.n_at = ndim + 1, .at = at});
+}
+
 static val floor_divide_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
-    return v_2(g, FN_FLOOR_DIV, x[0], x[1]);
+    return v_2(g, FN_FLOOR_DIV, x[0], divisor_part(g, x[1]));
 }
 
 static val div_mode_parts(dag *g, const val *x, const op_call *call) {
@@ -190,19 +210,19 @@ static val div_mode_parts(dag *g, const val *x, const op_call *call) {
         return floor_divide_parts(g, x, call);
     }
     if (mode == ROUNDING_TRUNC) {
-        return whole ? v_div(g, x[0], x[1]) : v_1(g, FN_TRUNC, v_div(g, x[0], x[1]));
+        return whole ? v_div(g, x[0], divisor_part(g, x[1])) : v_1(g, FN_TRUNC, v_div(g, x[0], x[1]));
     }
     return whole ? v_div(g, v_cast(g, x[0], ASSAY_F32), v_cast(g, x[1], ASSAY_F32)) : v_div(g, x[0], x[1]);
 }
 
 static val remainder_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
-    return v_2(g, FN_REMAINDER, x[0], x[1]);
+    return v_2(g, FN_REMAINDER, x[0], divisor_part(g, x[1]));
 }
 
 static val fmod_parts(dag *g, const val *x, const op_call *call) {
     (void)call;
-    return v_2(g, FN_FMOD, x[0], x[1]);
+    return v_2(g, FN_FMOD, x[0], divisor_part(g, x[1]));
 }
 
 static val reciprocal_parts(dag *g, const val *x, const op_call *call) {

@@ -72,6 +72,20 @@ static double share_of_positions(double by_rows, double by_columns, double terms
     return part * part * (by_rows * by_rows + by_columns * by_columns);
 }
 
+/* The element before the first tap's, which rounding of a position may make the first one where that lies on an element or little behind it; else
+   -1. */
+static int64_t tap_before(resample_mode mode, const int64_t *taps, const double *weight, const double *moves) {
+    bool may = mode == RESAMPLE_LINEAR && moves[1] != 0 && weight[1] <= 4 * FLT_EPSILON * moves[1];
+    return may ? taps[0] - 1 : -1;
+}
+
+/* How a value changes along one of its axes where rounding takes the position to the other side of the element that it lies on, in place of
+   `moved`, which is this side's. */
+static double larger_move(double moved, double here, double before, const double *moves) {
+    double other = moves[1] * (here - before);
+    return fabs(other) > fabs(moved) ? other : moved;
+}
+
 static double upsample_at(ref_ctx *ctx, resample_mode mode, int64_t flat, double *norm) {
     const double *x = ref_real(ctx, 0);
     resample_axis axes[2];
@@ -95,6 +109,17 @@ static double upsample_at(ref_ctx *ctx, resample_mode mode, int64_t flat, double
         by_rows += row_moves[i / n] * column_weight[i % n] * value;
         by_columns += row_weight[i / n] * column_moves[i % n] * value;
         *norm += term * term;
+    }
+    const int64_t row_before = tap_before(mode, rows, row_weight, row_moves), column_before = tap_before(mode, columns, column_weight, column_moves);
+    if (row_before >= 0) {
+        const double *here = plane + rows[0] * axes[1].in, *before = plane + row_before * axes[1].in;
+        by_rows = larger_move(by_rows, column_weight[0] * here[columns[0]] + column_weight[1] * here[columns[1]],
+                              column_weight[0] * before[columns[0]] + column_weight[1] * before[columns[1]], row_moves);
+    }
+    if (column_before >= 0) {
+        const double *first = plane + rows[0] * axes[1].in, *second = plane + rows[1] * axes[1].in;
+        by_columns = larger_move(by_columns, row_weight[0] * first[columns[0]] + row_weight[1] * second[columns[0]],
+                                 row_weight[0] * first[column_before] + row_weight[1] * second[column_before], column_moves);
     }
     *norm += share_of_positions(by_rows, by_columns, n * n);
     return sum;
@@ -162,13 +187,6 @@ static status bilinear_backward_infer(const op_call *call, outputs *out, error *
 }
 
 /* The positions' step is rounded once for all, so that an element's terms may all move the same way: their moves' sizes are added up. */
-/* The element before the first tap's, which rounding of a position may make the first one where that lies on an element or little behind it; else
-   -1. */
-static int64_t tap_before(resample_mode mode, const int64_t *taps, const double *weight, const double *moves) {
-    bool may = mode == RESAMPLE_LINEAR && moves[1] != 0 && weight[1] <= 4 * FLT_EPSILON * moves[1];
-    return may ? taps[0] - 1 : -1;
-}
-
 static status upsample_backward(ref_ctx *ctx, resample_mode mode, error *err) {
     const double *grad = ref_real(ctx, 0);
     double *out = ref_output(ctx, 0), *squares = ref_squares(ctx, 0);

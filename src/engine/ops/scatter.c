@@ -345,6 +345,7 @@ static const op_row rows[] = {
      .doc = "self with alpha times the slices of source added to the slices of self that the index names.",
      .family = &family_scatter,
      .infer = index_add_infer,
+     .fits_integers = 1 << 4,
      .inputs = along_dim_inputs,
      .cost = index_add_cost,
      .decompose = index_add_parts,

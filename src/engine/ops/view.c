@@ -116,6 +116,8 @@ static status view_infer(const op_call *call, outputs *out, error *err) {
     TRY(resolve_sizes(call, &ndim, sizes, err));
     if (tensor_numel(self) == 0) {
         bool same = ndim == self->ndim && memcmp(sizes, self->sizes, (size_t)ndim * sizeof *sizes) == 0;
+        tensor layout;
+        TRY(tensor_init(&layout, self->dtype, ndim, sizes, err)); /* sizes beside a 0 may be too large all the same */
         sizes_contiguous_strides(ndim, sizes, strides);
         return view_push(call, out, ndim, sizes, same ? self->strides : strides, 0, err);
     }
@@ -320,7 +322,7 @@ static status as_strided_infer(const op_call *call, outputs *out, error *err) {
     if (self->storage != NULL) {
         have = (int64_t)(self->storage->size_bytes / dtype_size(self->dtype));
     }
-    if (span > 0 && (!add_i64(offset, span, &end) || end > have)) {
+    if (!add_i64(offset, span, &end) || (span > 0 && end > have) || end > TENSOR_MAX_SPAN) {
         return fail(err, ASSAY_INVALID,
                     "%s: the layout reaches %" PRId64 " elements behind offset %" PRId64 ", the storage has %" PRId64,
                     call->op->signature.full, span, offset, have);

@@ -64,7 +64,7 @@ typedef enum primitive {
     X(ADD, "add", 2)                                                                                                     \
     X(SUB, "sub", 2)                                                                                                     \
     X(MUL, "mul", 2)                                                                                                     \
-    X(DIV, "div", 2)        /* integers truncate; by zero they answer 0 */                                               \
+    X(DIV, "div", 2)        /* integers truncate; by zero they answer 0, which rows refuse (ops/quotient.c) */                         \
     X(FLOOR_DIV, "floor_div", 2)                                                                                         \
     X(FMOD, "fmod", 2)      /* sign of the dividend */                                                                   \
     X(REMAINDER, "remainder", 2) /* sign of the divisor */                                                               \

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements times 16 bytes (the largest dtype) must stay far from overflow in every later product. */
-#define MAX_SPAN_ELEMENTS (INT64_C(1) << 58)
-
 int64_t sizes_numel(int ndim, const int64_t *sizes) {
     int64_t n = 1;
     for (int d = 0; d < ndim; d++) {
@@ -56,7 +53,7 @@ static status check_sizes(int ndim, const int64_t *sizes, error *err) {
         if (sizes[d] < 0) {
             return fail(err, ASSAY_INVALID, "expected sizes of 0 or more, got %" PRId64 " in dimension %d", sizes[d], d);
         }
-        if (!mul_i64(n, sizes[d] > 1 ? sizes[d] : 1, &n) || n > MAX_SPAN_ELEMENTS) {
+        if (!mul_i64(n, sizes[d] > 1 ? sizes[d] : 1, &n) || n > TENSOR_MAX_SPAN) {
             return fail(err, ASSAY_TOO_LARGE, "the product of the sizes exceeds 2^58 elements (dimension %d is %" PRId64 ")",
                         d, sizes[d]);
         }
@@ -73,7 +70,7 @@ static status check_strides(int ndim, const int64_t *sizes, const int64_t *strid
         }
         int64_t reach = 0;
         if (!mul_i64(sizes[d] > 1 ? sizes[d] - 1 : 0, strides[d], &reach) || !add_i64(last, reach, &last) ||
-            last > MAX_SPAN_ELEMENTS || strides[d] > MAX_SPAN_ELEMENTS) {
+            last > TENSOR_MAX_SPAN || strides[d] > TENSOR_MAX_SPAN) {
             return fail(err, ASSAY_TOO_LARGE, "the strides reach beyond 2^58 elements (dimension %d)", d);
         }
     }

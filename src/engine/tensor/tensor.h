@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 enum { TENSOR_MAX_DIMS = 16 };
+/* Elements: times 16 bytes (the largest dtype) they stay far from overflow in every later product. */
+#define TENSOR_MAX_SPAN (INT64_C(1) << 58)
 
 /* A block of device memory shared by tensors. */
 typedef struct storage {

@@ -317,6 +317,7 @@ static status prepare_cumsum(kernel_plan *plan, error *err) {
     TRY(along_plan(plan, call_int(plan->call, 1), &a, err));
     bool is_complex = dtype_is_complex(a->in) || dtype_is_complex(a->out);
     a->l = row_loops_for(a->out);
+    a->lines.numel = a->n > 0 ? a->lines.numel : 0; /* there may be any number of lines without elements */
     plan->run = is_complex ? run_cumsum_complex : run_cumsum;
     a->streams = !is_complex && a->out == a->l->type && a->out_stride == (int64_t)a->l->size && !plan->call->op->in_place &&
                  tensor_bytes(&plan->out->items[0]) >= STREAM_MIN_BYTES;
