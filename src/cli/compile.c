@@ -75,6 +75,8 @@ static const cli_option rows[] = {
     {"--variants", NULL, "with --dump c: all the kernels that compiled:autotune chooses from", take_variants},
 };
 
+static const cli_clash clashes[] = {{"--variants", "--dump=graph --dump=kernels --no-fusion"}};
+
 static const cli_verb verb = {
     .name = "compile",
     .summary = "show what the compiler makes of an operator's input, or of a graph",
@@ -83,6 +85,8 @@ static const cli_verb verb = {
                 "  assay compile --dump kernels suites/graphs/attention.graph\n",
     .options = rows,
     .n_options = countof(rows),
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
     .take_argument = take_argument,
 };
 

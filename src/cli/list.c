@@ -36,7 +36,10 @@ typedef struct listing {
 static status take_what(void *to, const char *value, error *err) {
     static const char *const words[] = {"operators", "backends", "suites", "devices"};
     size_t i;
-    TRY(cli_word("list", value, words, countof(words), &i, err));
+    if (((options *)to)->what != NULL) {
+        return fail(err, ASSAY_INVALID, "expected one list, got '%s' besides %s", value, ((options *)to)->what);
+    }
+    TRY(cli_word(NULL, value, words, countof(words), &i, err));
     ((options *)to)->what = words[i];
     return ASSAY_OK;
 }
@@ -72,6 +75,8 @@ static const cli_option rows[] = {
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
+static const cli_clash clashes[] = {{"--backend", "suites devices"}, {"--torch-python", "suites devices"}};
+
 static const cli_verb verb = {
     .name = "list",
     .summary = "the operators, backends, suites and devices there are",
@@ -82,6 +87,9 @@ static const cli_verb verb = {
                 "  assay list suites\n",
     .options = rows,
     .n_options = countof(rows),
+    .repeated = "--backend",
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
     .take_argument = take_what,
 };
 

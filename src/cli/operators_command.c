@@ -214,6 +214,12 @@ static const cli_option rows[] = {
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
+static const cli_clash clashes[] = {
+    {"--suite", "--inputs"},
+    {"--accuracy-checking", "--no-accuracy-checking"},
+    {"--dry-run", "--csv --jsonl --save --profile"}, /* it measures nothing, and the listing would stand among records */
+};
+
 static const cli_verb verb = {
     .name = "operators",
     .summary = "replay recorded operator inputs on every backend, check and time them",
@@ -227,6 +233,9 @@ static const cli_verb verb = {
                 "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",
     .options = rows,
     .n_options = countof(rows),
+    .repeated = "--inputs --op --skip --backend",
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
 };
 
 bool operators_command_parse(int argc, char **argv, operators_command *out, int *exit_code) {
@@ -241,9 +250,6 @@ bool operators_command_parse(int argc, char **argv, operators_command *out, int 
 }
 
 status operators_command_complete(operators_command *o, const machine_facts *m, error *err) {
-    if (o->suite != NULL && o->inputs.n > 0) {
-        return fail(err, ASSAY_INVALID, "--suite and --inputs exclude each other");
-    }
     if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, o->jsonl) == 0) {
         return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to %s",
                     strcmp(o->csv, "-") == 0 ? "standard output" : o->csv);

@@ -174,7 +174,7 @@ class Outputs(Case):
         self.assertEqual({r["input"] for r in again}, {example["input"]})
 
     def test_dry_run_measures_nothing(self):
-        done = self.run_it("--dry-run", "--jsonl", "r.jsonl", "--max-samples", "1", "--skip", "*mm*")
+        done = self.run_it("--dry-run", "--max-samples", "1", "--skip", "*mm*")
         self.assertEqual(done.stdout.count("\n"), 6)
         self.assertIn("aten.relu.default[0]", done.stdout)
         self.assertNotIn("relu.default[1]", done.stdout)
