@@ -43,7 +43,7 @@ static status read_inputs(arena *memory, operators_command *o, inputs *set, erro
 
 static void print_diagnostics(const inputs *set) {
     enum { MOST = 20 };
-    text out = {0};
+    text out = {0}, left = {0};
     for (size_t i = 0; i < set->n_diagnostics && i < MOST; i++) {
         inputs_diagnostic_print(&set->diagnostics[i], &out);
     }
@@ -51,9 +51,17 @@ static void print_diagnostics(const inputs *set) {
         text_addf(&out, "... and %zu more\n", set->n_diagnostics - MOST);
     }
     if (set->n_bad_lines > 0) {
-        text_addf(&out, "assay operators: %zu line%s left out\n", set->n_bad_lines, set->n_bad_lines == 1 ? " is" : "s are");
+        text_addf(&left, "%zu line%s", set->n_bad_lines, set->n_bad_lines == 1 ? "" : "s");
+    }
+    if (set->n_bad_files > 0) {
+        text_addf(&left, "%s%zu file%s", left.length > 0 ? " and " : "", set->n_bad_files, set->n_bad_files == 1 ? "" : "s");
+    }
+    if (left.length > 0) {
+        bool is_one = set->n_bad_lines + set->n_bad_files == 1;
+        text_addf(&out, "assay operators: %s %s left out\n", text_get(&left), is_one ? "is" : "are");
     }
     fputs(text_get(&out), stderr);
+    text_clear(&left);
     text_clear(&out);
 }
 

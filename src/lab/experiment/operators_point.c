@@ -170,11 +170,20 @@ static status collect_ranges(point *p, error *err) {
     return ASSAY_OK;
 }
 
+/* The nearest name as a recording would have it. */
+static status fail_unknown(const point *p, error *err) {
+    const input *in = p->what->in;
+    const char *name = p->what->recorded->name, *near = op_table_nearest(p->context->table, name);
+    bool is_short = near != NULL && text_starts_with(name, "aten.") && !text_starts_with(near, "aten.");
+    return fail_at(err, ASSAY_UNSUPPORTED, in->operator_line, in->operator_column, "no operator is called %s%s%s%s%s", name,
+                   near != NULL ? "; did you mean '" : "", is_short ? "aten." : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
 static status bind_and_fill(point *p, error *err) {
     const operators_options *o = p->context->options;
     const input *in = p->what->in;
     if (p->what->o == NULL && in->graph == NULL) {
-        return fail(err, ASSAY_UNSUPPORTED, "no operator is called %s", p->what->recorded->name);
+        return fail_unknown(p, err);
     }
     const bind_options bind = {.dtype = dtype_of(o, in), .channels_last = o->bind.channels_last};
     TRY(workload_read(p->memory, p->context->table, p->what->o, in, &bind, &p->work, err));
