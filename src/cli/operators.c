@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay operators`: inputs, the run, and everything that comes out of it. */
-#include "base/file.h"
 #include "cli/operators_command.h"
+#include "cli/operators_results.h"
 #include "cli/torch.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
-#include "lab/record/store.h"
-#include "lab/report/operators_csv.h"
-#include "lab/report/operators_report.h"
 #include "lab/report/progress.h"
 
 #include <inttypes.h>
@@ -65,6 +62,28 @@ static void print_diagnostics(const inputs *set) {
     text_clear(&out);
 }
 
+/* Which option leaves no input: the selection is made again without it. */
+static status fail_empty(arena *memory, const op_table *table, const inputs *set, const operators_command *o, error *err) {
+    operators_options all = o->run;
+    const operators_point *points;
+    size_t n = 0;
+    int64_t most = 0;
+    all.start_index = 0;
+    TRY(operators_select(memory, table, set, &all, &points, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        most = (int64_t)points[i].recorded->n_items > most ? (int64_t)points[i].recorded->n_items : most;
+    }
+    return n > 0 ? fail(err, ASSAY_INVALID, "no input is left: --start-idx %" PRId64 " passes over all of them, an operator has %" PRId64
+                                            " at most, counted from 0", o->run.start_index, most)
+                 : fail(err, ASSAY_INVALID, "no input is left: --skip leaves out all that %s", o->run.n_ops > 0 ? "--op chooses" : "there are");
+}
+
+static status select_points(arena *memory, const op_table *table, const inputs *set, const operators_command *o,
+                            const operators_point **points, size_t *n, error *err) {
+    TRY(operators_select(memory, table, set, &o->run, points, n, err));
+    return *n > 0 ? ASSAY_OK : fail_empty(memory, table, set, o, err);
+}
+
 static void print_points(const operators_point *points, size_t n) {
     for (size_t i = 0; i < n; i++) {
         bool is_graph = points[i].in->graph != NULL;
@@ -82,7 +101,7 @@ typedef struct sink {
     const operators_command *o;
     record *records;
     size_t n, capacity;
-    record_store store;
+    results results;
     progress bar;
     lab_clock clock;
     size_t n_points;
@@ -111,7 +130,14 @@ static status on_record(void *self, const record *r, const char *line, size_t n,
     }
     s->records[s->n++] = *r;
     s->n_failed += r->status == RECORD_FAILED || r->status == RECORD_MISMATCH || r->status == RECORD_TIMEOUT;
-    return s->o->jsonl != NULL ? store_append_line(&s->store, line, n, err) : ASSAY_OK;
+    status added = results_add(&s->results, line, n, err);
+    if (added == ASSAY_IO && results_has_others(&s->results)) {
+        progress_hide(&s->bar, &s->line);
+        flush_line(s);
+        results_say_lost(&s->results, err);
+        return ASSAY_OK;
+    }
+    return added;
 }
 
 static void on_progress(void *self, size_t point, const operators_point *at) {
@@ -132,50 +158,11 @@ static int exit_code_of(const sink *s, const operators_outcome *outcome, const i
         failed = failed || s->records[i].status == RECORD_FAILED || s->records[i].status == RECORD_TIMEOUT;
         mismatch = mismatch || s->records[i].status == RECORD_MISMATCH;
     }
-    return outcome->interrupted          ? EXIT_INTERRUPTED
-           : mismatch                    ? EXIT_MISMATCH
-           : failed                      ? EXIT_FAILED
-           : set->n_diagnostics > 0      ? EXIT_USAGE
-                                         : EXIT_OK;
-}
-
-static status write_text(const char *path, const text *content, error *err) {
-    if (strcmp(path, "-") != 0) {
-        return file_write(path, text_get(content), content->length, err);
-    }
-    bool written = fwrite(text_get(content), 1, content->length, stdout) == content->length && fflush(stdout) == 0;
-    return written ? ASSAY_OK : fail(err, ASSAY_IO, "standard output cannot be written");
-}
-
-static bool stdout_is_taken(const operators_command *o) {
-    return (o->csv != NULL && strcmp(o->csv, "-") == 0) || (o->jsonl != NULL && strcmp(o->jsonl, "-") == 0);
-}
-
-/* Summary lines close the JSONL, the CSV is written, the table printed. */
-static status write_results(sink *s, error *err) {
-    operators_group group;
-    text out = {0};
-    TRY(operators_group_make(s->memory, s->records, s->n, &group, err));
-    status result = ASSAY_OK;
-    if (s->o->jsonl != NULL) {
-        result = operators_summary_lines(s->memory, &group, &out, err);
-        result = result == ASSAY_OK ? store_append_line(&s->store, text_get(&out), out.length, err) : result;
-        result = result == ASSAY_OK ? store_finish(&s->store, err) : result;
-    }
-    if (result == ASSAY_OK && s->o->csv != NULL) {
-        text_reset(&out);
-        result = operators_csv(s->memory, &group, &out, err);
-        result = result == ASSAY_OK ? write_text(s->o->csv, &out, err) : result;
-    }
-    if (result == ASSAY_OK && !s->o->quiet && !stdout_is_taken(s->o)) {
-        operators_report_options shown = {.color = terminal_color(s->o->color, STDOUT_FILENO),
-                                          .max_width = terminal_width(STDOUT_FILENO)};
-        text_reset(&out);
-        result = operators_report(s->memory, &group, &shown, &out, err);
-        result = result == ASSAY_OK ? write_text("-", &out, err) : result;
-    }
-    text_clear(&out);
-    return result;
+    return outcome->interrupted           ? EXIT_INTERRUPTED
+           : mismatch                     ? EXIT_MISMATCH
+           : failed || s->results.is_lost ? EXIT_FAILED
+           : set->n_diagnostics > 0       ? EXIT_USAGE
+                                          : EXIT_OK;
 }
 
 /* Names that stand for plug-ins are looked up when it is sure that something will be measured. */
@@ -193,9 +180,7 @@ static status measure(sink *s, const operators_point *points, size_t n, operator
     const operators_command *o = s->o;
     const operators_backend *backends;
     TRY(operators_probe(s->memory, &o->run, &backends, err));
-    if (o->jsonl != NULL) {
-        TRY(store_open(&s->store, o->jsonl, err));
-    }
+    TRY(results_open(&s->results, o, err));
     bool live = !o->quiet && terminal_is_live(STDERR_FILENO);
     s->clock = clock_monotonic();
     s->bar = progress_make((int64_t)n, live, terminal_color(o->color, STDERR_FILENO), clock_now_ns(&s->clock));
@@ -204,10 +189,10 @@ static status measure(sink *s, const operators_point *points, size_t n, operator
     progress_hide(&s->bar, &s->line);
     flush_line(s);
     if (result == ASSAY_OK) {
-        result = write_results(s, err);
+        result = results_finish(&s->results, s->memory, s->records, s->n, err);
     }
     if (result != ASSAY_OK) {
-        store_abandon(&s->store);
+        results_abandon(&s->results);
     }
     return result;
 }
@@ -216,11 +201,15 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
     error err = {0};
     const operators_point *points;
     size_t n;
+    status fits = results_check(o, &err);
+    if (fits != ASSAY_OK) {
+        return cli_fail("operators", &err, fits == ASSAY_IO ? EXIT_FAILED : EXIT_USAGE);
+    }
     if (read_inputs(memory, o, set, &err) != ASSAY_OK) {
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     print_diagnostics(set);
-    if (operators_select(memory, table, set, &o->run, &points, &n, &err) != ASSAY_OK) {
+    if (results_check_inputs(o, set, &err) != ASSAY_OK || select_points(memory, table, set, o, &points, &n, &err) != ASSAY_OK) {
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     if (o->dry_run) {

@@ -250,10 +250,6 @@ bool operators_command_parse(int argc, char **argv, operators_command *out, int 
 }
 
 status operators_command_complete(operators_command *o, const machine_facts *m, error *err) {
-    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, o->jsonl) == 0) {
-        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to %s",
-                    strcmp(o->csv, "-") == 0 ? "standard output" : o->csv);
-    }
     if (o->run.repeats == 0 && !o->run.check_accuracy) {
         return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");
     }

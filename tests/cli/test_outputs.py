@@ -222,6 +222,57 @@ class Outputs(Case):
                 done = self.run_it(option, os.path.join(self.inputs, "x"), code=1)
                 self.assertIn("model.txt/x", done.stderr)
 
+    def test_output_that_is_a_directory(self):
+        os.mkdir(self.path("d"))
+        for option in ("--csv", "--jsonl"):
+            with self.subTest(option=option):
+                done = self.run_it(option, "d", code=1)
+                self.assertEqual((done.stdout, done.stderr), ("", "assay operators: d: expected a file to write, this is a directory\n"))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["d", "model.txt"])
+
+    def test_output_that_is_full(self):
+        """What cannot be written at the end costs neither the table nor the other outputs."""
+        for broken, whole, end in (("--csv", "--jsonl", '"run_summary"'), ("--jsonl", "--csv", "aten.mm.default")):
+            with self.subTest(broken=broken):
+                done = self.run_it(broken, "/dev/full", whole, "whole", code=1)
+                self.assertIn("reference: 7 ok", done.stdout)
+                self.assertEqual(done.stderr.count("/dev/full: cannot be written: No space left on device"), 1)
+                with open(self.path("whole")) as f:
+                    self.assertIn(end, f.read().splitlines()[-1])
+        done = self.run_it("--quiet", "--jsonl", "/dev/full", code=1)
+        self.assertEqual(done.stderr.count("/dev/full: cannot be written"), 1)
+
+    def test_outputs_that_are_one_file(self):
+        """However they are spelled: none is written over another one, and none over an input."""
+        os.mkdir(self.path("d"))
+        os.symlink("d", self.path("e"))
+        self.write("old", "")
+        os.link(self.path("old"), self.path("other_name"))
+        for one, other in (("new", "./new"), ("d/new", "e/new"), (self.path("new"), "d/../new"), ("old", "./old"), ("old", "other_name")):
+            with self.subTest(one=one, other=other):
+                done = self.run_it("--csv", one, "--jsonl", other, code=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(f"--csv and --jsonl cannot both go to {one}", done.stderr)
+        self.assertIn("--csv and --jsonl", self.run_it("--jsonl", "r", "--csv", "r.partial", code=2).stderr)
+        self.assertIn("--jsonl and --save", self.run_it("--jsonl", "s/manifest.jsonl", "--save", "./s", code=2).stderr)
+        for option, path in (("--csv", "model.txt"), ("--jsonl", "./d/../model.txt"), ("--csv", self.inputs)):
+            with self.subTest(option=option, path=path):
+                done = self.run_it(option, path, code=2)
+                self.assertIn(f"{option} would write {path}, which was read as an input", done.stderr)
+        with open(self.inputs) as f:
+            self.assertEqual(f.read(), MIXED)
+        self.run_it("--csv", "/dev/null", "--jsonl", "/dev/null")
+
+    def test_nothing_is_left(self):
+        for words, said in ((["--op", "relu", "--start-idx", "5"], "--start-idx 5 passes over all of them, an operator has 2 at most"),
+                            (["--op", "relu", "--skip", "relu"], "--skip leaves out all that --op chooses"),
+                            (["--skip", "*"], "--skip leaves out all that there are")):
+            for more in ([], ["--dry-run"]):
+                with self.subTest(words=words):
+                    done = self.run_it(*words, *more, code=2)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(f"assay operators: no input is left: {said}", done.stderr)
+
     def test_devices_stay_devices(self):
         """A rename would put a file in a pipe's place, or, for root, in a device's."""
         pipe = self.path("pipe")
