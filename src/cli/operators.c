@@ -16,8 +16,14 @@
 
 /* --- inputs --------------------------------------------------------------------------------------------------------------------- */
 
+static const char *set_variable(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
 static status read_inputs(arena *memory, operators_command *o, inputs *set, error *err) {
     text repro = {0};
+    operators_repro *say = &o->run.repro;
     const char *search = getenv("ASSAY_SUITES");
     status result = ASSAY_OK;
     if (o->inputs.n == 0) {
@@ -26,16 +32,22 @@ static status read_inputs(arena *memory, operators_command *o, inputs *set, erro
             result = suites_find(o->suite, &which, err);
         }
         text_addf(&repro, "--suite %s", which->name);
+        say->suites_place = which->folder != NULL ? set_variable("ASSAY_SUITES") : NULL;
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
         text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
         text_add_shell_word(&repro, o->inputs.items[i]);
+        say->has_files = true;
+        say->reads_standard = say->reads_standard || strcmp(o->inputs.items[i], "-") == 0;
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
-    o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
+    say->inputs = repro.failed ? NULL : arena_text(memory, text_get(&repro), repro.length);
+    say->compiler = set_variable("ASSAY_CC");
+    say->torch_python = o->torch_python;
+    say->torch_place = set_variable("ASSAY_TORCH_PYTHON");
     text_clear(&repro);
-    return result == ASSAY_OK && o->run.repro_inputs == NULL ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory") : result;
+    return result == ASSAY_OK && say->inputs == NULL ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory") : result;
 }
 
 static void print_diagnostics(const inputs *set) {

@@ -173,6 +173,48 @@ class Outputs(Case):
         self.assertEqual({r["backend"] for r in again}, {"example", "reference"})
         self.assertEqual({r["input"] for r in again}, {example["input"]})
 
+    def test_repro_says_what_it_depends_on(self):
+        os.makedirs(self.path("my suites/timm_train"))
+        self.write("my suites/timm_train/model.txt", RELU)
+        env = {"ASSAY_SUITES": "my suites", "ASSAY_CC": "gcc", "ASSAY_TORCH_PYTHON": "/nowhere/python"}
+        limits = ["--max-memory", "1GB", "--sample-timeout", "42.5"]
+        for arguments, begin, ends in (
+                (["--suite", "timm", *REFERENCE, *limits], "ASSAY_SUITES='my suites' assay operators --suite timm ",
+                 " --max-memory 1000000000 --sample-timeout 42.5"),
+                (["--inputs", "model.txt", "--backend", "compiled", *REFERENCE], "ASSAY_CC=gcc assay operators --inputs model.txt ", ""),
+                (["--suite", "embedded", "--op", "relu", "--max-samples", "1", *REFERENCE], "assay operators --suite embedded ", "reference")):
+            with self.subTest(arguments=arguments):
+                record = self.records(*arguments, env=env)[0]
+                self.assertTrue(record["repro"].startswith(begin), record["repro"])
+                self.assertTrue(record["repro"].endswith(ends), record["repro"])
+                words = shlex.split(record["repro"])
+                again = self.run_assay(*words[words.index("assay") + 1:], "--jsonl", "-", env=env)
+                self.assertEqual(records_of(again.stdout)[0]["repro"], record["repro"])
+
+    def test_repro_of_a_graph_and_of_standard_input(self):
+        """A graph that is called as an operator is told from it; data that is gone is not promised."""
+        graph = "graph relu\n%x = input(T([3], f32))\n%y = neg(%x)\nreturn %y\n"
+        self.write("neg it.graph", graph)
+        self.write("relu.graph", graph.replace("neg", "relu"))
+        records = self.records("--inputs", "model.txt", "--inputs", ".", *REFERENCE, "--op", "relu")
+        self.assertEqual([r["operator"] for r in records], ["aten.relu.default"] * 2 + ["relu"] * 2)
+        for record in records:
+            again = records_of(self.run_assay(*shlex.split(record["repro"])[1:], "--jsonl", "-").stdout)
+            self.assertEqual([(r["operator"], r["input"]) for r in again], [(record["operator"], record["input"])])
+        record = self.records("--inputs", "-", *REFERENCE, "--op", "relu", stdin=RELU.encode())[0]
+        self.assertTrue(record["repro"].endswith(" # the recorded inputs come on standard input"), record["repro"])
+        words = shlex.split(record["repro"], comments=True)
+        self.assertEqual(records_of(self.run_assay(*words[1:], "--jsonl", "-", stdin=RELU.encode()).stdout)[0]["input"], record["input"])
+
+    def test_baseline_is_run_as_well(self):
+        """Whichever of the built-in ones it is."""
+        for baseline in ("reference", "compiled", "compiled:nofuse", "eager:again"):
+            with self.subTest(baseline=baseline):
+                records = self.records("--inputs", self.inputs, "--op", "relu", "--max-samples", "1", "--baseline", baseline)
+                self.assertEqual([(r["backend"], r["baseline"], r["status"]) for r in records],
+                                 [("eager", False, "ok"), (baseline, True, "ok")])
+        self.assertIn("compiled:nosuch", self.run_assay("operators", "--baseline", "compiled:nosuch", code=2).stderr)
+
     def test_dry_run_measures_nothing(self):
         done = self.run_it("--dry-run", "--max-samples", "1", "--skip", "*mm*")
         self.assertEqual(done.stdout.count("\n"), 6)
