@@ -188,11 +188,13 @@ class Compile(Case):
             self.assertEqual(r["status"], "failed")
             for word in ("cc1", "exit 1", "broken today", "ASSAY_CC"):
                 self.assertIn(word, r["reason"])
+            self.assertTrue(r["reason"].endswith("it said: broken today"), r["reason"])
 
     def test_compiler_is_killed(self):
         for r in self.both(code=1, ASSAY_CC=self.script("cc2", "kill -9 $$\n")):
             self.assertEqual(r["status"], "failed")
             self.assertIn("signal 9", r["reason"])
+            self.assertTrue(r["reason"].endswith("it said nothing"), r["reason"])
 
     def test_compiler_writes_nothing(self):
         for r in self.both(code=1, ASSAY_CC=self.script("cc3", "exit 0\n")):
