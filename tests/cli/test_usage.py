@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from cli_case import ASSAY, Case, main
+from cli_case import ASSAY, EXAMPLE, Case, main
 
 # (arguments, what the message must hold)
 MISTAKES = [
@@ -124,6 +124,14 @@ class Usage(Case):
                 self.assertNotIn("\x1b", self.run_assay("list", what).stdout)
                 rows = json.loads(self.run_assay("list", what, "--json").stdout)
                 self.assertTrue(rows and all("name" in row for row in rows))
+
+    def test_a_built_in_backend_is_listed_once(self):
+        once = self.run_assay("list", "operators", "--json").stdout
+        self.assertEqual(self.run_assay("list", "operators", "--json", "--backend", "eager", "--backend", "compiled").stdout, once)
+        rows = json.loads(once, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
+        self.assertEqual([len(set(keys)) for keys in rows], [len(keys) for keys in rows])
+        twice = ["--backend", EXAMPLE, "--backend", EXAMPLE]
+        self.assertIn("two backends call themselves 'example'", self.run_assay("list", "operators", *twice, code=2).stderr)
 
     def test_instruction_set(self):
         """Fewer instructions may be asked for, by a name that this processor knows."""
