@@ -321,6 +321,7 @@ int cli_utilization(int argc, char **argv) {
     arena memory = {0};
     text out = {0};
     status result = verbs[o.mode](&o, &memory, &out, &err);
+    bool is_unreadable = o.mode != MODE_RUN && result != ASSAY_OK && result != ASSAY_OUT_OF_MEMORY; /* a trace that is asked for */
     if (result == ASSAY_OK && out.failed) {
         result = fail(&err, ASSAY_OUT_OF_MEMORY, "no memory for the output");
     }
@@ -328,7 +329,7 @@ int cli_utilization(int argc, char **argv) {
         result = fail(&err, ASSAY_IO, "the output cannot be written: %s", strerror(errno));
     }
     if (result != ASSAY_OK) {
-        bool usage = o.mode == MODE_RUN && (result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_PARSE);
+        bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_PARSE || is_unreadable;
         code = cli_fail(verb.name, &err, usage ? EXIT_USAGE : EXIT_FAILED);
     }
     text_clear(&out);

@@ -75,6 +75,18 @@ class BadInput(Case):
                 self.assertIn(name, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_traces_that_are_none(self):
+        os.mkdir(self.path("folder"))
+        self.write("empty.json", b"")
+        self.write("junk.json", bytes(range(256)) * 40)
+        self.write("cut.json.gz", b"\x1f\x8b nothing")
+        for name in ("missing.json", "folder", "empty.json", "junk.json", "cut.json.gz"):
+            for words in ([name], ["--diff", name, name]):
+                with self.subTest(words=words):
+                    done = self.run_assay("utilization", *words, code=2)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(name, done.stderr)
+
     def test_standard_input_and_gzip(self):
         relu_gz = self.write("model.txt.gz", gzip.compress(RELU.encode()))
         plain = self.operators("--inputs", self.write("model.txt", RELU), "--dry-run").stdout
