@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,7 +58,10 @@ static status check_writable(const char *path, error *err) {
         return fail(err, ASSAY_IO, "%s: expected a file to write, this is a directory", path);
     }
     text folder = {0};
-    folder_of(path, &folder);
+    char *target;
+    TRY(file_target(path, &target, err));
+    folder_of(target, &folder);
+    free(target);
     int reason = folder.failed ? ENOMEM : stat(text_get(&folder), &info) != 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
     if (reason == 0 && access(text_get(&folder), W_OK | X_OK) != 0) {
         reason = errno;
@@ -82,8 +86,11 @@ static size_t list_written(const operators_command *o, text *partial, text *mani
         out[n++] = (written){"--jsonl", o->jsonl};
     }
     if (o->jsonl != NULL && !is_standard(o->jsonl)) { /* where the records are until the run ends */
-        text_addf(partial, "%s.partial", o->jsonl);
+        char *target = NULL;
+        (void)file_target(o->jsonl, &target, NULL);
+        text_addf(partial, "%s.partial", target != NULL ? target : o->jsonl);
         out[n++] = (written){"--jsonl", text_get(partial)};
+        free(target);
     }
     if (o->run.save_directory != NULL) {
         text_addf(manifest, "%s/manifest.jsonl", o->run.save_directory);
