@@ -10,6 +10,7 @@ places; null stands for whatever the one call answers. The package appears under
 """
 import ast
 import contextlib
+import difflib
 import json
 import os
 import re
@@ -32,6 +33,14 @@ class Unsupported(Exception):
     pass
 
 
+def configurations_like(key):
+    """The names nearest to one that is none, or where all of them are."""
+    names = [n for n in inductor_config.get_config_copy() if not n.startswith("_")]
+    near = difflib.get_close_matches(key, names, 3, 0.5) or [n for n in names if key in n][:3]
+    usual = "max_autotune, coordinate_descent_tuning, cpp.threads, freezing"
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {usual} and what torch/_inductor/config.py lists besides"
+
+
 def configure(options, threads):
     """`max-autotune` is max_autotune=True; values are Python's literals, or text."""
     torch.set_num_threads(threads)
@@ -45,7 +54,7 @@ def configure(options, threads):
         except AttributeError:
             known = False
         if not known:
-            raise Unsupported(f"inductor has no configuration '{key}'")
+            raise Unsupported(f"inductor has no configuration '{key}'; {configurations_like(key)}")
         try:
             chosen[key] = ast.literal_eval(value) if equals else True
         except (ValueError, SyntaxError):

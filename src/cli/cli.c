@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses options from rows, so that --help and what is accepted cannot differ. */
+/* Parses options from rows, so that --help and what is accepted cannot differ. What does not go together is a row as well. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -65,8 +65,80 @@ static int unknown_option(const cli_verb *verb, const char *given, size_t length
     return EXIT_USAGE;
 }
 
+/* --- what goes together --------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_OPTIONS = 64, MOST_ARGUMENTS = 4 };
+
+/* What a command line says. */
+typedef struct given {
+    const char *values[MOST_OPTIONS]; /* by the verb's options: the last one's, "" for a flag; NULL: it is not given */
+    const char *arguments[MOST_ARGUMENTS];
+    size_t n_arguments;
+} given;
+
+/* The next of the words that blanks separate; 0: there is none. */
+static size_t next_word(const char **at) {
+    *at += strspn(*at, " ");
+    return strcspn(*at, " ");
+}
+
+static bool has_word(const char *words, const char *word) {
+    const char *at = words != NULL ? words : "";
+    for (size_t n; (n = next_word(&at)) > 0; at += n) {
+        if (strlen(word) == n && strncmp(at, word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int note_option(const cli_verb *verb, const cli_option *o, const char *value, given *g) {
+    const char **last = &g->values[o - verb->options];
+    if (*last != NULL && strcmp(*last, value) != 0 && !has_word(verb->repeated, o->name)) {
+        fprintf(stderr, "assay %s: %s is given twice, as '%s' and as '%s': say which\n", verb->name, o->name, *last, value);
+        return EXIT_USAGE;
+    }
+    *last = value;
+    return EXIT_OK;
+}
+
+/* "--name", "--name=value" or an argument, of n bytes. */
+static bool is_given(const cli_verb *verb, const given *g, const char *word, size_t n) {
+    for (size_t i = 0; word[0] != '-' && i < g->n_arguments; i++) {
+        if (strlen(g->arguments[i]) == n && strncmp(g->arguments[i], word, n) == 0) {
+            return true;
+        }
+    }
+    size_t length = strcspn(word, "= ");
+    const cli_option *o = find_option(verb, word, length);
+    const char *value = o != NULL ? g->values[o - verb->options] : NULL;
+    return value != NULL && (length == n || (strlen(value) == n - length - 1 && strncmp(value, word + length + 1, n - length - 1) == 0));
+}
+
+static int check_clashes(const cli_verb *verb, const given *g) {
+    for (size_t i = 0; i < verb->n_clashes; i++) {
+        const cli_clash *c = &verb->clashes[i];
+        const char *at = c->others;
+        if (!is_given(verb, g, c->option, strlen(c->option))) {
+            continue;
+        }
+        for (size_t n; (n = next_word(&at)) > 0; at += n) {
+            if (is_given(verb, g, at, n)) {
+                int length = (int)strcspn(at, "= ");
+                bool has_value = at[length] == '=';
+                fprintf(stderr, "assay %s: %s does not go with %.*s%s%.*s\n", verb->name, c->option, length, at, has_value ? " " : "",
+                        has_value ? (int)n - length - 1 : 0, at + length + has_value);
+                return EXIT_USAGE;
+            }
+        }
+    }
+    return EXIT_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------------------------- */
+
 /* Takes the option at argv[*i], and its value, which may be the next word. */
-static int take_option(const cli_verb *verb, int argc, char **argv, int *i, void *options) {
+static int take_option(const cli_verb *verb, int argc, char **argv, int *i, given *g, void *options) {
     const char *word = argv[*i];
     size_t length = strcspn(word, "=");
     const cli_option *o = find_option(verb, word, length);
@@ -86,11 +158,25 @@ static int take_option(const cli_verb *verb, int argc, char **argv, int *i, void
         value = argv[++*i];
     }
     error err = {0};
-    return o->take(options, value, &err) == ASSAY_OK ? EXIT_OK : cli_fail(verb->name, &err, EXIT_USAGE);
+    int code = o->take(options, value, &err) == ASSAY_OK ? EXIT_OK : cli_fail(verb->name, &err, EXIT_USAGE);
+    return code == EXIT_OK ? note_option(verb, o, value != NULL ? value : "", g) : code;
+}
+
+static int take_argument(const cli_verb *verb, const char *word, given *g, void *options) {
+    error err = {0};
+    if (verb->take_argument == NULL) {
+        fprintf(stderr, "assay %s: takes no argument, got '%s'; `assay %s --help` shows how it is used\n", verb->name, word, verb->name);
+        return EXIT_USAGE;
+    }
+    if (g->n_arguments < countof(g->arguments)) {
+        g->arguments[g->n_arguments++] = word;
+    }
+    return verb->take_argument(options, word, &err) == ASSAY_OK ? EXIT_OK : cli_fail(verb->name, &err, EXIT_USAGE);
 }
 
 bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code) {
     bool options_ended = false;
+    given g = {0};
     for (int i = 1; i < argc; i++) {
         int code = EXIT_OK;
         const char *word = argv[i];
@@ -102,23 +188,17 @@ bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *
         if (!options_ended && strcmp(word, "--") == 0) {
             options_ended = true;
         } else if (!options_ended && word[0] == '-' && word[1] != '\0') {
-            code = take_option(verb, argc, argv, &i, options);
+            code = take_option(verb, argc, argv, &i, &g, options);
         } else {
-            error err = {0};
-            if (verb->take_argument == NULL) {
-                fprintf(stderr, "assay %s: takes no argument, got '%s'; `assay %s --help` shows how it is used\n", verb->name,
-                        word, verb->name);
-                code = EXIT_USAGE;
-            } else if (verb->take_argument(options, word, &err) != ASSAY_OK) {
-                code = cli_fail(verb->name, &err, EXIT_USAGE);
-            }
+            code = take_argument(verb, word, &g, options);
         }
         if (code != EXIT_OK) {
             *exit_code = code;
             return false;
         }
     }
-    return true;
+    *exit_code = check_clashes(verb, &g);
+    return *exit_code == EXIT_OK;
 }
 
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err) {
@@ -172,8 +252,8 @@ status cli_word(const char *name, const char *value, const char *const *words, s
         text_addf(&all, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", words[i]);
     }
     const char *near = text_nearest(value, words, n);
-    status result = fail(err, ASSAY_INVALID, "%s: expected %s, got '%s'%s%s%s", name, text_get(&all), value,
-                         near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+    status result = fail(err, ASSAY_INVALID, "%s%sexpected %s, got '%s'%s%s%s", name != NULL ? name : "",
+                         name != NULL ? ": " : "", text_get(&all), value, near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
     text_clear(&all);
     return result;
 }

@@ -19,6 +19,13 @@ typedef struct cli_option {
     status (*take)(void *options, const char *value, error *err);
 } cli_option;
 
+/* Options that make no sense together. */
+typedef struct cli_clash {
+    const char *option;
+    const char *others; /* that it contradicts, or beside which it has no effect, with blanks between: "--csv"; "--dump=kernels" with
+                           that value alone; "suites" as an argument */
+} cli_clash;
+
 typedef struct cli_verb {
     const char *name;
     const char *summary;   /* one line for `assay --help` */
@@ -26,12 +33,16 @@ typedef struct cli_verb {
     const char *examples;  /* lines of two-space-indented commands */
     const cli_option *options;
     size_t n_options;
+    const char *repeated; /* options that may be given several times, with blanks between; of others a second value is refused */
+    const cli_clash *clashes;
+    size_t n_clashes;
     /* A positional argument; NULL where the verb takes none. */
     status (*take_argument)(void *options, const char *value, error *err);
 } cli_verb;
 
 /* Reads argv[1..argc) into options. True: go on. False: *exit_code says how to leave (help was printed, or the mistake, with
-   the nearest name for a typo, on stderr). `--name value` and `--name=value` both work; "--" ends the options. */
+   the nearest name for a typo, on stderr). `--name value` and `--name=value` both work; "--" ends the options. An option that is given
+   twice with two values, or beside one that it clashes with, is a mistake. */
 bool cli_parse(const cli_verb *verb, int argc, char **argv, void *options, int *exit_code);
 void cli_print_help(const cli_verb *verb);
 
@@ -39,7 +50,7 @@ void cli_print_help(const cli_verb *verb);
 status cli_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out, error *err);
 status cli_double(const char *name, const char *value, double low, double high, double *out, error *err);
 status cli_bytes(const char *name, const char *value, double *out, error *err);
-/* Index of value in the n words; INVALID names them all and the nearest. */
+/* Index of value in the n words; INVALID names them all and the nearest. name NULL: an argument of the verb. */
 status cli_word(const char *name, const char *value, const char *const *words, size_t n, size_t *out, error *err);
 
 /* A growing list of borrowed texts, for options given several times. */

@@ -4,14 +4,16 @@
 #include "cli/cli.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/processor.h"
+#include "engine/graph/graph_text.h"
 #include "lab/experiment/single.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-typedef enum dump { DUMP_GRAPH, DUMP_KERNELS, DUMP_C } dump;
+typedef enum dump { DUMP_TEXT, DUMP_GRAPH, DUMP_KERNELS, DUMP_C } dump;
 
 typedef struct options {
     const char *operator_name;
@@ -29,7 +31,7 @@ static status take_op(void *to, const char *value, error *err) {
 }
 
 static status take_dump(void *to, const char *value, error *err) {
-    static const char *const words[] = {"graph", "kernels", "c"};
+    static const char *const words[] = {[DUMP_TEXT] = "text", [DUMP_GRAPH] = "graph", [DUMP_KERNELS] = "kernels", [DUMP_C] = "c"};
     return cli_word("--dump", value, words, countof(words), &((options *)to)->dump, err);
 }
 
@@ -66,8 +68,8 @@ static status take_argument(void *to, const char *value, error *err) {
 
 static const cli_option rows[] = {
     {"--op", "NAME", "the operator, when only its input is an argument", take_op},
-    {"--dump", "WHAT", "graph: the program in primitives; kernels: what is computed together, and the memory it moves;\n"
-                       "c: the emitted source (c)", take_dump},
+    {"--dump", "WHAT", "text: the graph as a file *.graph says it, which reads back; graph: the program in primitives;\n"
+                       "kernels: what is computed together, and the memory it moves; c: the emitted source (c)", take_dump},
     {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64 (as-recorded)", take_dtype},
     {"--no-fusion", NULL, "a kernel for each value that an operator answers, as compiled:nofuse has it", take_no_fusion},
     {"--own-products", NULL, "matrix products as kernels of the compiler's own, which compiled:autotune tries beside the library's",
@@ -75,14 +77,23 @@ static const cli_option rows[] = {
     {"--variants", NULL, "with --dump c: all the kernels that compiled:autotune chooses from", take_variants},
 };
 
+static const cli_clash clashes[] = {
+    {"--variants", "--dump=text --dump=graph --dump=kernels --no-fusion"},
+    {"--no-fusion", "--dump=text"}, /* which is what the compiler is given */
+    {"--own-products", "--dump=text"},
+};
+
 static const cli_verb verb = {
     .name = "compile",
     .summary = "show what the compiler makes of an operator's input, or of a graph",
     .arguments = "OPERATOR INPUT | FILE.graph",
     .examples = "  assay compile aten._softmax.default '((T([64, 1000], f32), -1, False), {})'\n"
-                "  assay compile --dump kernels suites/graphs/attention.graph\n",
+                "  assay compile --dump kernels suites/graphs/attention.graph\n"
+                "  assay compile --dump text --op mm '((T([8, 4], f32), T([4, 2], f32)), {})' >mm.graph\n",
     .options = rows,
     .n_options = countof(rows),
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
     .take_argument = take_argument,
 };
 
@@ -137,27 +148,88 @@ static void print_kernels(const compiled_program *p, const graph *g, text *out) 
     print_memory(p, out);
 }
 
+/* --- text ----------------------------------------------------------------------------------------------------------------------- */
+
+/* What runs where nothing is emitted, as C would say it. */
+static void print_calls(const compiled_program *p, text *out) {
+    text_add(out, p->n_steps > 0 ? "/* No kernel is emitted: all of it is calls.\n" : "/* Nothing is to be computed: the outputs lie in the inputs' memory.");
+    for (int i = 0; i < p->n_steps; i++) {
+        const compile_step *s = &p->steps[i];
+        text_addf(out, "   %s%s%s%s", s->title, s->is_fallback ? ", the eager kernel (fallback): " : " of the library",
+                  s->is_fallback ? s->why : "", i + 1 < p->n_steps ? "\n" : "");
+    }
+    text_add(out, " */\n");
+}
+
+/* The graph's canonical text; read back first, since an operator's input may be one that a graph cannot have. */
+static status print_text(arena *memory, const single *one, text *out, error *err) {
+    const bind_options as_written = {.dtype = DTYPE_AS_RECORDED};
+    graph again = {0};
+    text printed = {0};
+    error why = {0};
+    graph_print(&one->work.g, out);
+    if (graph_read(memory, one->table, text_get(out), out->length, &as_written, &again, &why) != ASSAY_OK) {
+        return fail(err, ASSAY_UNSUPPORTED, "a graph's text cannot say this: %s", why.message);
+    }
+    graph_print(&again, &printed);
+    bool same = strcmp(text_get(&printed), text_get(out)) == 0;
+    text_clear(&printed);
+    graph_clear(&again);
+    return same ? ASSAY_OK : fail(err, ASSAY_UNSUPPORTED, "a graph's text cannot say this: it would be read as something else");
+}
+
 static status compile_one(const options *o, const single_name *name, arena *memory, single *one, text *out, error *err) {
     compiled_program program;
     TRY(single_read(memory, name, one, err));
     TRY(workload_fill(memory, &one->work, 1, 1, false, (double)INFINITY, err));
+    if (o->dump == DUMP_TEXT) {
+        return print_text(memory, one, out, err);
+    }
     TRY(compile_graph(memory, &one->work.g, &o->compile, &program, err));
     if (o->dump == DUMP_GRAPH) {
         text_add(out, program.dag_text);
     } else if (o->dump == DUMP_KERNELS) {
         print_kernels(&program, &one->work.g, out);
+    } else if (program.source[0] == '\0') {
+        print_calls(&program, out);
     } else {
         text_add(out, program.source);
     }
     return out->failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the text") : ASSAY_OK;
 }
 
+/* --- arguments ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_graph(const char *argument) {
+    return text_ends_with(argument, ".graph") || text_ends_with(argument, ".graph.gz");
+}
+
+/* A graph, or a file or folder where an input is expected: what to say about it; NULL: it is none. */
+static const char *file_instead(const char *argument, bool is_operator) {
+    struct stat info;
+    bool is_there = !is_operator && stat(argument, &info) == 0;
+    return is_there && S_ISDIR(info.st_mode) ? "a folder; name one of its files *.graph"
+           : is_graph(argument)              ? "a graph, which stands alone"
+           : is_there                        ? "a file; graphs are in files *.graph or *.graph.gz"
+                                             : NULL;
+}
+
 /* What the arguments name: NULL fields where they do not say. */
 static status name_of(const options *o, single_name *out, error *err) {
     *out = (single_name){.bind = o->bind};
-    if (o->n_arguments == 1 && o->operator_name == NULL && text_ends_with(o->arguments[0], ".graph")) {
+    if (o->n_arguments == 1 && o->operator_name == NULL && is_graph(o->arguments[0])) {
         out->graph = o->arguments[0];
         return ASSAY_OK;
+    }
+    for (int i = 0; i < o->n_arguments; i++) {
+        const char *instead = file_instead(o->arguments[i], i == 0 && o->n_arguments == 2);
+        if (instead != NULL) {
+            return fail(err, ASSAY_INVALID, "expected OPERATOR INPUT, --op NAME INPUT or FILE.graph alone, got '%s': %s", o->arguments[i],
+                        instead);
+        }
+    }
+    if (o->operator_name != NULL && o->n_arguments == 2) {
+        return fail(err, ASSAY_INVALID, "expected --op NAME INPUT, got --op %s and '%s' besides", o->operator_name, o->arguments[0]);
     }
     if (o->n_arguments != (o->operator_name != NULL ? 1 : 2)) {
         return fail(err, ASSAY_INVALID, "expected OPERATOR INPUT, --op NAME INPUT or FILE.graph, got %d argument%s",

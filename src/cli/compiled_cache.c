@@ -21,7 +21,7 @@ static status take_argument(void *to, const char *value, error *err) {
         return fail(err, ASSAY_INVALID, "expected one of info and clear, got '%s' besides", value);
     }
     o->named = true;
-    return cli_word("cache", value, words, countof(words), &o->action, err);
+    return cli_word(NULL, value, words, countof(words), &o->action, err);
 }
 
 static const cli_verb verb = {

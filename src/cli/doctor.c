@@ -155,10 +155,10 @@ static status say_backends(table *t, arena *a, error *err) {
 static status say_torch(table *t, arena *a, const options *o, error *err) {
     torch_options torch;
     TRY(cli_torch_options(a, o->torch_python, &torch, err));
+    const char *said[TORCH_PEERS];
+    bool found = cli_torch_sentences(a, &torch, said);
     for (int i = 0; i < TORCH_PEERS; i++) {
-        bool found;
-        const char *said = cli_torch_sentence(a, &torch, (torch_peer)i, &found);
-        row(t, arena_format(a, "backend %s", torch_peer_name((torch_peer)i)), said, found ? TABLE_PLAIN : TABLE_WARN);
+        row(t, arena_format(a, "backend %s", torch_peer_name((torch_peer)i)), said[i], found ? TABLE_PLAIN : TABLE_WARN);
     }
     return ASSAY_OK;
 }

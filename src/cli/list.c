@@ -21,11 +21,13 @@ typedef struct options {
     const char *torch_python;
 } options;
 
+enum { MOST_BACKENDS = countof(((cli_list *)0)->items) + 16 }; /* those named, and the built-in ones */
+
 typedef struct listing {
     arena *memory;
     const op_table *table;
     const options *o;
-    struct backend *backends[66];
+    struct backend *backends[MOST_BACKENDS];
     size_t n_backends;
     torch_options torch;
     json_writer json; /* out is NULL unless --json */
@@ -36,7 +38,10 @@ typedef struct listing {
 static status take_what(void *to, const char *value, error *err) {
     static const char *const words[] = {"operators", "backends", "suites", "devices"};
     size_t i;
-    TRY(cli_word("list", value, words, countof(words), &i, err));
+    if (((options *)to)->what != NULL) {
+        return fail(err, ASSAY_INVALID, "expected one list, got '%s' besides %s", value, ((options *)to)->what);
+    }
+    TRY(cli_word(NULL, value, words, countof(words), &i, err));
     ((options *)to)->what = words[i];
     return ASSAY_OK;
 }
@@ -72,6 +77,8 @@ static const cli_option rows[] = {
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
+static const cli_clash clashes[] = {{"--backend", "suites devices"}, {"--torch-python", "suites devices"}};
+
 static const cli_verb verb = {
     .name = "list",
     .summary = "the operators, backends, suites and devices there are",
@@ -82,8 +89,20 @@ static const cli_verb verb = {
                 "  assay list suites\n",
     .options = rows,
     .n_options = countof(rows),
+    .repeated = "--backend",
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
     .take_argument = take_what,
 };
+
+static bool is_open(const listing *l, const char *name) {
+    for (size_t b = 0; b < l->n_backends; b++) {
+        if (strcmp(l->backends[b]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static status open_backends(listing *l, error *err) {
     size_t n;
@@ -93,10 +112,19 @@ static status open_backends(listing *l, error *err) {
         l->n_backends++;
     }
     for (size_t i = 0; i < l->o->plugins.n; i++) {
-        const char *file;
-        TRY(cli_torch_file(l->memory, &l->torch, l->o->plugins.items[i], &file, err));
-        TRY(backend_open(l->table, file, &l->backends[l->n_backends], err));
-        l->n_backends++;
+        const char *file, *given = l->o->plugins.items[i];
+        struct backend *opened = NULL;
+        if (is_open(l, given)) { /* a built-in one: it is listed anyway */
+            continue;
+        }
+        TRY(cli_torch_file(l->memory, &l->torch, given, &file, err));
+        TRY(backend_open(l->table, file, &opened, err));
+        if (is_open(l, opened->name)) {
+            status result = fail(err, ASSAY_INVALID, "two backends call themselves '%s'; the second is %s", opened->name, given);
+            opened->close(opened);
+            return result;
+        }
+        l->backends[l->n_backends++] = opened;
     }
     return ASSAY_OK;
 }
@@ -145,14 +173,14 @@ static void operator_row(listing *l, const op *o) {
 
 static status list_operators(listing *l, error *err) {
     TRY(open_backends(l, err));
-    table_column columns[70] = {{"operator", .align = TABLE_LEFT}, {"kind", .align = TABLE_LEFT}};
+    table_column columns[MOST_BACKENDS + 3] = {{"operator", .align = TABLE_LEFT}, {"kind", .align = TABLE_LEFT}};
     size_t n = 2;
     for (size_t b = 0; b < l->n_backends; b++) {
         columns[n++] = (table_column){l->backends[b]->name, .align = TABLE_LEFT};
     }
     columns[n++] = (table_column){"what it does", .align = TABLE_LEFT, .shrinks = true};
     table_init(&l->shown, l->memory, columns, n);
-    size_t counts[66] = {0};
+    size_t counts[MOST_BACKENDS] = {0};
     int total = op_table_size(l->table);
     for (int i = 0; i < total; i++) {
         const op *o = op_table_at(l->table, i);
@@ -176,15 +204,11 @@ static status list_operators(listing *l, error *err) {
 }
 
 /* PyTorch is looked for, but opened (and its plug-in built) only for who names it: that takes its time. */
-static void peer_row(listing *l, torch_peer peer) {
+static void peer_row(listing *l, torch_peer peer, const char *said, bool found) {
     const char *name = torch_peer_name(peer);
-    bool found;
-    for (size_t b = 0; b < l->n_backends; b++) {
-        if (strcmp(l->backends[b]->name, name) == 0) {
-            return;
-        }
+    if (is_open(l, name)) {
+        return;
     }
-    const char *said = cli_torch_sentence(l->memory, &l->torch, peer, &found);
     if (l->o->json) {
         json_begin_object(&l->json);
         json_put_string(&l->json, "name", name);
@@ -225,8 +249,10 @@ static status list_backends(listing *l, error *err) {
         table_cellf(&l->shown, TABLE_DIM, "%d", total);
         table_cell(&l->shown, l->backends[b]->doc, TABLE_PLAIN);
     }
+    const char *said[TORCH_PEERS];
+    bool found = cli_torch_sentences(l->memory, &l->torch, said);
     for (int i = 0; i < TORCH_PEERS; i++) {
-        peer_row(l, (torch_peer)i);
+        peer_row(l, (torch_peer)i, said[i], found);
     }
     return ASSAY_OK;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `assay operators`: inputs, the run, and everything that comes out of it. */
-#include "base/file.h"
 #include "cli/operators_command.h"
+#include "cli/operators_results.h"
 #include "cli/torch.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
-#include "lab/record/store.h"
-#include "lab/report/operators_csv.h"
-#include "lab/report/operators_report.h"
 #include "lab/report/progress.h"
 
 #include <inttypes.h>
@@ -19,8 +16,14 @@
 
 /* --- inputs --------------------------------------------------------------------------------------------------------------------- */
 
+static const char *set_variable(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
 static status read_inputs(arena *memory, operators_command *o, inputs *set, error *err) {
     text repro = {0};
+    operators_repro *say = &o->run.repro;
     const char *search = getenv("ASSAY_SUITES");
     status result = ASSAY_OK;
     if (o->inputs.n == 0) {
@@ -29,21 +32,27 @@ static status read_inputs(arena *memory, operators_command *o, inputs *set, erro
             result = suites_find(o->suite, &which, err);
         }
         text_addf(&repro, "--suite %s", which->name);
+        say->suites_place = which->folder != NULL ? set_variable("ASSAY_SUITES") : NULL;
         result = result == ASSAY_OK ? suites_read(set, which, search, err) : result;
     }
     for (size_t i = 0; result == ASSAY_OK && i < o->inputs.n; i++) {
         text_add(&repro, i > 0 ? " --inputs " : "--inputs ");
         text_add_shell_word(&repro, o->inputs.items[i]);
+        say->has_files = true;
+        say->reads_standard = say->reads_standard || strcmp(o->inputs.items[i], "-") == 0;
         result = inputs_read_path(set, o->inputs.items[i], err);
     }
-    o->run.repro_inputs = arena_text(memory, text_get(&repro), repro.length);
+    say->inputs = repro.failed ? NULL : arena_text(memory, text_get(&repro), repro.length);
+    say->compiler = set_variable("ASSAY_CC");
+    say->torch_python = o->torch_python;
+    say->torch_place = set_variable("ASSAY_TORCH_PYTHON");
     text_clear(&repro);
-    return result == ASSAY_OK && o->run.repro_inputs == NULL ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory") : result;
+    return result == ASSAY_OK && say->inputs == NULL ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory") : result;
 }
 
 static void print_diagnostics(const inputs *set) {
     enum { MOST = 20 };
-    text out = {0};
+    text out = {0}, left = {0};
     for (size_t i = 0; i < set->n_diagnostics && i < MOST; i++) {
         inputs_diagnostic_print(&set->diagnostics[i], &out);
     }
@@ -51,10 +60,40 @@ static void print_diagnostics(const inputs *set) {
         text_addf(&out, "... and %zu more\n", set->n_diagnostics - MOST);
     }
     if (set->n_bad_lines > 0) {
-        text_addf(&out, "assay operators: %zu line%s left out\n", set->n_bad_lines, set->n_bad_lines == 1 ? " is" : "s are");
+        text_addf(&left, "%zu line%s", set->n_bad_lines, set->n_bad_lines == 1 ? "" : "s");
+    }
+    if (set->n_bad_files > 0) {
+        text_addf(&left, "%s%zu file%s", left.length > 0 ? " and " : "", set->n_bad_files, set->n_bad_files == 1 ? "" : "s");
+    }
+    if (left.length > 0) {
+        bool is_one = set->n_bad_lines + set->n_bad_files == 1;
+        text_addf(&out, "assay operators: %s %s left out\n", text_get(&left), is_one ? "is" : "are");
     }
     fputs(text_get(&out), stderr);
+    text_clear(&left);
     text_clear(&out);
+}
+
+/* Which option leaves no input: the selection is made again without it. */
+static status fail_empty(arena *memory, const op_table *table, const inputs *set, const operators_command *o, error *err) {
+    operators_options all = o->run;
+    const operators_point *points;
+    size_t n = 0;
+    int64_t most = 0;
+    all.start_index = 0;
+    TRY(operators_select(memory, table, set, &all, &points, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        most = (int64_t)points[i].recorded->n_items > most ? (int64_t)points[i].recorded->n_items : most;
+    }
+    return n > 0 ? fail(err, ASSAY_INVALID, "no input is left: --start-idx %" PRId64 " passes over all of them, an operator has %" PRId64
+                                            " at most, counted from 0", o->run.start_index, most)
+                 : fail(err, ASSAY_INVALID, "no input is left: --skip leaves out all that %s", o->run.n_ops > 0 ? "--op chooses" : "there are");
+}
+
+static status select_points(arena *memory, const op_table *table, const inputs *set, const operators_command *o,
+                            const operators_point **points, size_t *n, error *err) {
+    TRY(operators_select(memory, table, set, &o->run, points, n, err));
+    return *n > 0 ? ASSAY_OK : fail_empty(memory, table, set, o, err);
 }
 
 static void print_points(const operators_point *points, size_t n) {
@@ -74,7 +113,7 @@ typedef struct sink {
     const operators_command *o;
     record *records;
     size_t n, capacity;
-    record_store store;
+    results results;
     progress bar;
     lab_clock clock;
     size_t n_points;
@@ -103,7 +142,14 @@ static status on_record(void *self, const record *r, const char *line, size_t n,
     }
     s->records[s->n++] = *r;
     s->n_failed += r->status == RECORD_FAILED || r->status == RECORD_MISMATCH || r->status == RECORD_TIMEOUT;
-    return s->o->jsonl != NULL ? store_append_line(&s->store, line, n, err) : ASSAY_OK;
+    status added = results_add(&s->results, line, n, err);
+    if (added == ASSAY_IO && results_has_others(&s->results)) {
+        progress_hide(&s->bar, &s->line);
+        flush_line(s);
+        results_say_lost(&s->results, err);
+        return ASSAY_OK;
+    }
+    return added;
 }
 
 static void on_progress(void *self, size_t point, const operators_point *at) {
@@ -124,50 +170,11 @@ static int exit_code_of(const sink *s, const operators_outcome *outcome, const i
         failed = failed || s->records[i].status == RECORD_FAILED || s->records[i].status == RECORD_TIMEOUT;
         mismatch = mismatch || s->records[i].status == RECORD_MISMATCH;
     }
-    return outcome->interrupted          ? EXIT_INTERRUPTED
-           : mismatch                    ? EXIT_MISMATCH
-           : failed                      ? EXIT_FAILED
-           : set->n_diagnostics > 0      ? EXIT_USAGE
-                                         : EXIT_OK;
-}
-
-static status write_text(const char *path, const text *content, error *err) {
-    if (strcmp(path, "-") != 0) {
-        return file_write(path, text_get(content), content->length, err);
-    }
-    bool written = fwrite(text_get(content), 1, content->length, stdout) == content->length && fflush(stdout) == 0;
-    return written ? ASSAY_OK : fail(err, ASSAY_IO, "standard output cannot be written");
-}
-
-static bool stdout_is_taken(const operators_command *o) {
-    return (o->csv != NULL && strcmp(o->csv, "-") == 0) || (o->jsonl != NULL && strcmp(o->jsonl, "-") == 0);
-}
-
-/* Summary lines close the JSONL, the CSV is written, the table printed. */
-static status write_results(sink *s, error *err) {
-    operators_group group;
-    text out = {0};
-    TRY(operators_group_make(s->memory, s->records, s->n, &group, err));
-    status result = ASSAY_OK;
-    if (s->o->jsonl != NULL) {
-        result = operators_summary_lines(s->memory, &group, &out, err);
-        result = result == ASSAY_OK ? store_append_line(&s->store, text_get(&out), out.length, err) : result;
-        result = result == ASSAY_OK ? store_finish(&s->store, err) : result;
-    }
-    if (result == ASSAY_OK && s->o->csv != NULL) {
-        text_reset(&out);
-        result = operators_csv(s->memory, &group, &out, err);
-        result = result == ASSAY_OK ? write_text(s->o->csv, &out, err) : result;
-    }
-    if (result == ASSAY_OK && !s->o->quiet && !stdout_is_taken(s->o)) {
-        operators_report_options shown = {.color = terminal_color(s->o->color, STDOUT_FILENO),
-                                          .max_width = terminal_width(STDOUT_FILENO)};
-        text_reset(&out);
-        result = operators_report(s->memory, &group, &shown, &out, err);
-        result = result == ASSAY_OK ? write_text("-", &out, err) : result;
-    }
-    text_clear(&out);
-    return result;
+    return outcome->interrupted           ? EXIT_INTERRUPTED
+           : mismatch                     ? EXIT_MISMATCH
+           : failed || s->results.is_lost ? EXIT_FAILED
+           : set->n_diagnostics > 0       ? EXIT_USAGE
+                                          : EXIT_OK;
 }
 
 /* Names that stand for plug-ins are looked up when it is sure that something will be measured. */
@@ -185,9 +192,7 @@ static status measure(sink *s, const operators_point *points, size_t n, operator
     const operators_command *o = s->o;
     const operators_backend *backends;
     TRY(operators_probe(s->memory, &o->run, &backends, err));
-    if (o->jsonl != NULL) {
-        TRY(store_open(&s->store, o->jsonl, err));
-    }
+    TRY(results_open(&s->results, o, err));
     bool live = !o->quiet && terminal_is_live(STDERR_FILENO);
     s->clock = clock_monotonic();
     s->bar = progress_make((int64_t)n, live, terminal_color(o->color, STDERR_FILENO), clock_now_ns(&s->clock));
@@ -196,10 +201,10 @@ static status measure(sink *s, const operators_point *points, size_t n, operator
     progress_hide(&s->bar, &s->line);
     flush_line(s);
     if (result == ASSAY_OK) {
-        result = write_results(s, err);
+        result = results_finish(&s->results, s->memory, s->records, s->n, err);
     }
     if (result != ASSAY_OK) {
-        store_abandon(&s->store);
+        results_abandon(&s->results);
     }
     return result;
 }
@@ -208,11 +213,15 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
     error err = {0};
     const operators_point *points;
     size_t n;
+    status fits = results_check(o, &err);
+    if (fits != ASSAY_OK) {
+        return cli_fail("operators", &err, fits == ASSAY_IO ? EXIT_FAILED : EXIT_USAGE);
+    }
     if (read_inputs(memory, o, set, &err) != ASSAY_OK) {
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     print_diagnostics(set);
-    if (operators_select(memory, table, set, &o->run, &points, &n, &err) != ASSAY_OK) {
+    if (results_check_inputs(o, set, &err) != ASSAY_OK || select_points(memory, table, set, o, &points, &n, &err) != ASSAY_OK) {
         return cli_fail("operators", &err, EXIT_USAGE);
     }
     if (o->dry_run) {

@@ -2,7 +2,9 @@
 /* The options of `assay operators`, and what is meant where one is not given. */
 #include "cli/operators_command.h"
 
+#include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
+#include "lab/experiment/torch_plugin.h"
 
 #include <string.h>
 
@@ -83,10 +85,12 @@ static status take_min_time(void *to, const char *value, error *err) {
 }
 
 static status take_timeout(void *to, const char *value, error *err) {
+    ((operators_command *)to)->run.repro.has_timeout = true;
     return cli_double("--sample-timeout", value, 0.1, 1e6, &((operators_command *)to)->run.timeout_s, err);
 }
 
 static status take_max_memory(void *to, const char *value, error *err) {
+    ((operators_command *)to)->run.repro.has_max_memory = true;
     return cli_bytes("--max-memory", value, &((operators_command *)to)->run.max_memory_bytes, err);
 }
 
@@ -214,6 +218,12 @@ static const cli_option rows[] = {
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
+static const cli_clash clashes[] = {
+    {"--suite", "--inputs"},
+    {"--accuracy-checking", "--no-accuracy-checking"},
+    {"--dry-run", "--csv --jsonl --save --profile"}, /* it measures nothing, and the listing would stand among records */
+};
+
 static const cli_verb verb = {
     .name = "operators",
     .summary = "replay recorded operator inputs on every backend, check and time them",
@@ -227,6 +237,9 @@ static const cli_verb verb = {
                 "  ASSAY_SUITES=~/operator_inp_logs assay operators --suite timm --op 'aten.convolution*'\n",
     .options = rows,
     .n_options = countof(rows),
+    .repeated = "--inputs --op --skip --backend",
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
 };
 
 bool operators_command_parse(int argc, char **argv, operators_command *out, int *exit_code) {
@@ -240,14 +253,20 @@ bool operators_command_parse(int argc, char **argv, operators_command *out, int 
     return cli_parse(&verb, argc, argv, out, exit_code);
 }
 
+/* Whether a backend needs no path to be opened: "eager", "compiled:autotune", "inductor:OPTIONS", "torch". */
+static bool is_built_in(const char *name) {
+    size_t n, length = strcspn(name, ":");
+    const char *const *names = backend_names(&n);
+    for (size_t i = 0; i < n + TORCH_PEERS; i++) {
+        const char *known = i < n ? names[i] : torch_peer_name((torch_peer)(i - n));
+        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 status operators_command_complete(operators_command *o, const machine_facts *m, error *err) {
-    if (o->suite != NULL && o->inputs.n > 0) {
-        return fail(err, ASSAY_INVALID, "--suite and --inputs exclude each other");
-    }
-    if (o->csv != NULL && o->jsonl != NULL && strcmp(o->csv, o->jsonl) == 0) {
-        return fail(err, ASSAY_INVALID, "--csv and --jsonl cannot both go to %s",
-                    strcmp(o->csv, "-") == 0 ? "standard output" : o->csv);
-    }
     if (o->run.repeats == 0 && !o->run.check_accuracy) {
         return fail(err, ASSAY_INVALID, "--repeats 0 with --no-accuracy-checking leaves nothing to do");
     }
@@ -261,9 +280,7 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     for (size_t i = 0; i < o->backends.n; i++) {
         has_baseline = has_baseline || strcmp(o->backends.items[i], o->run.baseline) == 0;
     }
-    bool built_in = strcmp(o->run.baseline, "eager") == 0 || strcmp(o->run.baseline, "reference") == 0 ||
-                    strcmp(o->run.baseline, "torch") == 0;
-    if (!has_baseline && built_in) { /* a speed-up needs something to be over */
+    if (!has_baseline && is_built_in(o->run.baseline)) { /* a speed-up needs something to be over */
         TRY(cli_list_add(&o->backends, "--backend", o->run.baseline, err));
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : m->usable_cpus > 0 ? m->usable_cpus : 1;

@@ -57,12 +57,29 @@ status cli_torch_file(arena *a, const torch_options *options, const char *name, 
     return ASSAY_OK;
 }
 
-const char *cli_torch_sentence(arena *a, const torch_options *options, torch_peer peer, bool *found_it) {
+/* Answers take a tenth of a second. A Python that has none after two of them is asked anew, with a word about it. */
+static status find_soon(arena *a, const torch_options *options, torch_found *out, error *err) {
+    static const double at_once_s = 2, at_most_s = 10;
+    torch_options hurried = *options;
+    hurried.patience_s = at_once_s;
+    status result = torch_find(a, &hurried, out, err);
+    if (result != ASSAY_TIMEOUT) {
+        return result;
+    }
+    fprintf(stderr, "assay: waiting for '%s' to say whether it has a PyTorch, for %g s at most\n", options->python, at_most_s);
+    hurried.patience_s = at_most_s;
+    return torch_find(a, &hurried, out, err);
+}
+
+bool cli_torch_sentences(arena *a, const torch_options *options, const char *said[TORCH_PEERS]) {
     torch_found found;
     error reason = {0};
-    *found_it = torch_find(a, options, &found, &reason) == ASSAY_OK;
-    const char *said = *found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
-                                                found.is_built[peer] ? "is built" : "will be built on first use")
-                                 : arena_text(a, reason.message, strlen(reason.message));
-    return said != NULL ? said : "";
+    bool found_it = find_soon(a, options, &found, &reason) == ASSAY_OK;
+    for (int i = 0; i < TORCH_PEERS; i++) {
+        said[i] = found_it ? arena_format(a, "PyTorch %s in %s; its plug-in %s", found.version, found.directory,
+                                          found.is_built[i] ? "is built" : "will be built on first use")
+                           : arena_text(a, reason.message, strlen(reason.message));
+        said[i] = said[i] != NULL ? said[i] : "";
+    }
+    return found_it;
 }

@@ -25,7 +25,7 @@ typedef struct options {
     const char *arguments[2]; /* traces, or an operator and its input */
     size_t n_arguments;
     trace_options trace;
-    bool has_window, json, has_run_option;
+    bool json, has_run_option;
     bool has_top;
     size_t n_top;
     color_mode color;
@@ -46,7 +46,6 @@ static status take_window(void *to, const char *value, error *err) {
     options *o = to;
     size_t i;
     TRY(cli_word("--window", value, words, countof(words), &i, err));
-    o->has_window = true;
     o->trace.base = i == 1 ? TRACE_BASE_DEVICE : TRACE_BASE_TRACE;
     return ASSAY_OK;
 }
@@ -173,6 +172,13 @@ static const cli_option rows[] = {
     {"--color", "WHEN", "auto, always or never", take_color},
 };
 
+static const cli_clash clashes[] = {
+    {"--wall-time", "--window --diff --run"},
+    {"--window", "--run"}, /* whose shares are of the unprofiled runs' time */
+    {"--by-operator", "--diff"}, /* which always does, and has no figures of 'compat' */
+    {"--label", "--diff"},
+};
+
 static const cli_verb verb = {
     .name = "utilization",
     .summary = "how well a trace's devices were used, by the definitions 'compat' (PyTorch's\n"
@@ -186,6 +192,8 @@ static const cli_verb verb = {
                 "  assay utilization --run suites/graphs/attention.graph\n",
     .options = rows,
     .n_options = countof(rows),
+    .clashes = clashes,
+    .n_clashes = countof(clashes),
     .take_argument = take_argument,
 };
 
@@ -195,13 +203,6 @@ static bool runs_graph(const options *o) {
 }
 
 static status complete(options *o, error *err) {
-    if (o->trace.wall_time_s > 0 && (o->has_window || o->mode != MODE_READ)) {
-        return fail(err, ASSAY_INVALID, "--wall-time does not go with %s",
-                    o->mode == MODE_DIFF ? "--diff" : o->mode == MODE_RUN ? "--run" : "--window");
-    }
-    if (o->mode == MODE_RUN && o->has_window) {
-        return fail(err, ASSAY_INVALID, "--window does not go with --run, whose shares are of the unprofiled runs' time");
-    }
     if (o->mode != MODE_RUN && o->has_run_option) {
         return fail(err, ASSAY_INVALID, "--backend, --n, --threads, --dtype and --trace-folder go with --run");
     }
@@ -320,6 +321,7 @@ int cli_utilization(int argc, char **argv) {
     arena memory = {0};
     text out = {0};
     status result = verbs[o.mode](&o, &memory, &out, &err);
+    bool is_unreadable = o.mode != MODE_RUN && result != ASSAY_OK && result != ASSAY_OUT_OF_MEMORY; /* a trace that is asked for */
     if (result == ASSAY_OK && out.failed) {
         result = fail(&err, ASSAY_OUT_OF_MEMORY, "no memory for the output");
     }
@@ -327,7 +329,7 @@ int cli_utilization(int argc, char **argv) {
         result = fail(&err, ASSAY_IO, "the output cannot be written: %s", strerror(errno));
     }
     if (result != ASSAY_OK) {
-        bool usage = o.mode == MODE_RUN && (result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_PARSE);
+        bool usage = result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_PARSE || is_unreadable;
         code = cli_fail(verb.name, &err, usage ? EXIT_USAGE : EXIT_FAILED);
     }
     text_clear(&out);

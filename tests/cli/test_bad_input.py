@@ -51,10 +51,11 @@ class BadInput(Case):
                 self.assertIsNone(records[1]["median_ns"])
 
     def test_unknown_operator(self):
-        path = self.write("bad.txt", RELU + "Operator: aten.rellu.default\ncnt: 1, ((T([2], f32),), {})\n")
+        path = self.write("bad.txt", RELU + "Operator:  aten.rellu.default\ncnt: 1, ((T([2], f32),), {})\n")
         records = self.records("--inputs", path, "--backend", "reference", "--baseline", "reference")
         self.assertEqual([r["status"] for r in records], ["ok", "ok", "unsupported"])
-        self.assertIn("aten.rellu.default", records[2]["reason"])
+        self.assertEqual(records[2]["reason"],
+                         f"{path}:4:12: no operator is called aten.rellu.default; did you mean 'aten.relu.default'?")
 
     def test_files_that_are_no_inputs(self):
         whole = gzip.compress(RELU.encode() * 50)
@@ -74,6 +75,18 @@ class BadInput(Case):
                 self.assertIn(name, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_traces_that_are_none(self):
+        os.mkdir(self.path("folder"))
+        self.write("empty.json", b"")
+        self.write("junk.json", bytes(range(256)) * 40)
+        self.write("cut.json.gz", b"\x1f\x8b nothing")
+        for name in ("missing.json", "folder", "empty.json", "junk.json", "cut.json.gz"):
+            for words in ([name], ["--diff", name, name]):
+                with self.subTest(words=words):
+                    done = self.run_assay("utilization", *words, code=2)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(name, done.stderr)
+
     def test_standard_input_and_gzip(self):
         relu_gz = self.write("model.txt.gz", gzip.compress(RELU.encode()))
         plain = self.operators("--inputs", self.write("model.txt", RELU), "--dry-run").stdout
@@ -87,6 +100,22 @@ class BadInput(Case):
         done = self.operators("--inputs", "folder", "--dry-run", code=2)
         self.assertEqual(done.stdout, plain)
         self.assertIn("b.txt", done.stderr)
+
+    def test_places_of_bad_files(self):
+        """A file of a folder that is left out is told with its place, as others are, and counted."""
+        os.mkdir(self.path("folder"))
+        self.write("folder/a.txt", RELU + "nonsense\n")
+        self.write("folder/b.txt", b"Operator: aten.relu.default\ncnt\0\n")
+        self.write("folder/c.graph", b"graph c\n%x = in\0\n")
+        self.write("folder/d.graph", b"graph d\n%x = input(T([2], f32)\nreturn %x\n")
+        self.write("folder/e.txt.gz", b"\x1f\x8b nothing")
+        done = self.operators("--inputs", "folder", "--dry-run", code=2)
+        for place in ("folder/a.txt:4:1: expected", "folder/b.txt:2:4: expected text", "folder/c.graph:2:8: expected text",
+                      "folder/d.graph:2:", "folder/e.txt.gz: ", "assay operators: 1 line and 4 files are left out\n"):
+            self.assertIn(place, done.stderr)
+        self.assertNotIn(": 2:", done.stderr)
+        done = self.operators("--inputs", "folder/c.graph", code=2)
+        self.assertIn("folder/c.graph:2:8: expected text, got a NUL byte", done.stderr)
 
 
 if __name__ == "__main__":

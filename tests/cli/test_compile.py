@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled backend as a user meets it: what is wrong with the compiler, the cache or the disk is told, and the run goes
 on; `assay compile` and `assay cache`."""
+import gzip
 import os
 import resource
 import signal
@@ -22,6 +23,14 @@ MISTAKES = [
     (["compile", "aten.rleu.default", "((T([4], f32),), {})"], ["aten.rleu.default", "relu"]),
     (["compile", "aten.relu.default", "((T([4, f32),), {})"], ["expected"]),
     (["compile", "nowhere.graph"], ["nowhere.graph"]),
+    (["compile", "nowhere.graph.gz"], ["nowhere.graph.gz", "No such file"]),
+    (["compile", "--op", "relu", GRAPH], [GRAPH, "a graph, which stands alone"]),
+    (["compile", GRAPH, GRAPH], ["a graph, which stands alone"]),
+    (["compile", os.path.dirname(GRAPH)], ["suites/graphs': a folder"]),
+    (["compile", "--op", "relu", os.path.dirname(GRAPH)], ["suites/graphs': a folder"]),
+    (["compile", __file__], ["test_compile.py': a file"]),
+    (["compile", "--op", "relu", "relu", "((T([4], f32),), {})"], ["--op relu and 'relu' besides"]),
+    (["compile", "--dump", "text", "--no-fusion", GRAPH], ["--no-fusion does not go with --dump text"]),
     (["cache", "infos"], ["infos", "info"]),
     (["cache", "info", "clear"], ["clear"]),
     (["operators", "--suite", "embedded", "--backend", "compiled:nosuch"], ["compiled:nosuch", "compiled:autotune", "compiled:nofuse"]),
@@ -177,6 +186,36 @@ class Compile(Case):
 
     # --- the compiler ----------------------------------------------------------------------------------------------------
 
+    def test_calls_are_shown(self):
+        """Where no kernel is emitted, what runs instead is."""
+        for words, shown in ((["mm", "((T([8, 4], f32), T([4, 2], f32)), {})"], "mm.default of the library"),
+                             (["nonzero", "((T([8], f32),), {})"], "nonzero.default, the eager kernel (fallback): the shape hangs on the values"),
+                             (["t", "((T([8, 4], f32),), {})"], "Nothing is to be computed")):
+            with self.subTest(words=words):
+                self.assertIn(shown, self.run_assay("compile", *words).stdout)
+                self.assertTrue(self.run_assay("compile", "--dump", "graph", *words).stdout)
+
+    def test_text_reads_back(self):
+        """--dump text of a graph is its file less the comments; of an operator's input a graph of one call."""
+        folder = os.path.dirname(GRAPH)
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as f:
+                text = "".join(line for line in f if not line.startswith("#"))
+            self.assertEqual(self.run_assay("compile", "--dump", "text", os.path.join(folder, name)).stdout, text)
+            self.write(name + ".gz", gzip.compress(text.encode()))
+        self.assertEqual(self.run_assay("compile", "--dump", "text", name + ".gz").stdout, text)
+        self.assertEqual(self.run_assay("compile", name + ".gz").stdout, self.run_assay("compile", os.path.join(folder, name)).stdout)
+        for words in (["cat", "(([T([4, 4], f32, stride=(1, 4)), T([3, 4], f32)],), {})"], ["add_.Tensor", "((T([4], f32), 2), {'alpha': 3})"],
+                      ["native_layer_norm", "((T([4, 8], bf16), [8], None, None, 1e-05), {})"]):
+            with self.subTest(words=words):
+                text = self.run_assay("compile", "--dump", "text", *words).stdout
+                path = self.write("one.graph", text)
+                self.assertEqual(self.run_assay("compile", "--dump", "text", path).stdout, text)
+                self.assertEqual(self.records("--inputs", path)[0]["status"], "ok")
+        self.assertIn("f64", self.run_assay("compile", "--dump", "text", "--dtype", "f64", GRAPH).stdout)
+        refused = self.run_assay("compile", "--dump", "text", "nonzero", "((T([8], f32),), {})", code=1)
+        self.assertIn("a graph's text cannot say this: nonzero", refused.stderr)
+
     def test_no_compiler(self):
         for r in self.both(code=1, ASSAY_CC="/nonexistent"):
             self.assertEqual(r["status"], "failed")
@@ -188,11 +227,13 @@ class Compile(Case):
             self.assertEqual(r["status"], "failed")
             for word in ("cc1", "exit 1", "broken today", "ASSAY_CC"):
                 self.assertIn(word, r["reason"])
+            self.assertTrue(r["reason"].endswith("it said: broken today"), r["reason"])
 
     def test_compiler_is_killed(self):
         for r in self.both(code=1, ASSAY_CC=self.script("cc2", "kill -9 $$\n")):
             self.assertEqual(r["status"], "failed")
             self.assertIn("signal 9", r["reason"])
+            self.assertTrue(r["reason"].endswith("it said nothing"), r["reason"])
 
     def test_compiler_writes_nothing(self):
         for r in self.both(code=1, ASSAY_CC=self.script("cc3", "exit 0\n")):

@@ -173,8 +173,50 @@ class Outputs(Case):
         self.assertEqual({r["backend"] for r in again}, {"example", "reference"})
         self.assertEqual({r["input"] for r in again}, {example["input"]})
 
+    def test_repro_says_what_it_depends_on(self):
+        os.makedirs(self.path("my suites/timm_train"))
+        self.write("my suites/timm_train/model.txt", RELU)
+        env = {"ASSAY_SUITES": "my suites", "ASSAY_CC": "gcc", "ASSAY_TORCH_PYTHON": "/nowhere/python"}
+        limits = ["--max-memory", "1GB", "--sample-timeout", "42.5"]
+        for arguments, begin, ends in (
+                (["--suite", "timm", *REFERENCE, *limits], "ASSAY_SUITES='my suites' assay operators --suite timm ",
+                 " --max-memory 1000000000 --sample-timeout 42.5"),
+                (["--inputs", "model.txt", "--backend", "compiled", *REFERENCE], "ASSAY_CC=gcc assay operators --inputs model.txt ", ""),
+                (["--suite", "embedded", "--op", "relu", "--max-samples", "1", *REFERENCE], "assay operators --suite embedded ", "reference")):
+            with self.subTest(arguments=arguments):
+                record = self.records(*arguments, env=env)[0]
+                self.assertTrue(record["repro"].startswith(begin), record["repro"])
+                self.assertTrue(record["repro"].endswith(ends), record["repro"])
+                words = shlex.split(record["repro"])
+                again = self.run_assay(*words[words.index("assay") + 1:], "--jsonl", "-", env=env)
+                self.assertEqual(records_of(again.stdout)[0]["repro"], record["repro"])
+
+    def test_repro_of_a_graph_and_of_standard_input(self):
+        """A graph that is called as an operator is told from it; data that is gone is not promised."""
+        graph = "graph relu\n%x = input(T([3], f32))\n%y = neg(%x)\nreturn %y\n"
+        self.write("neg it.graph", graph)
+        self.write("relu.graph", graph.replace("neg", "relu"))
+        records = self.records("--inputs", "model.txt", "--inputs", ".", *REFERENCE, "--op", "relu")
+        self.assertEqual([r["operator"] for r in records], ["aten.relu.default"] * 2 + ["relu"] * 2)
+        for record in records:
+            again = records_of(self.run_assay(*shlex.split(record["repro"])[1:], "--jsonl", "-").stdout)
+            self.assertEqual([(r["operator"], r["input"]) for r in again], [(record["operator"], record["input"])])
+        record = self.records("--inputs", "-", *REFERENCE, "--op", "relu", stdin=RELU.encode())[0]
+        self.assertTrue(record["repro"].endswith(" # the recorded inputs come on standard input"), record["repro"])
+        words = shlex.split(record["repro"], comments=True)
+        self.assertEqual(records_of(self.run_assay(*words[1:], "--jsonl", "-", stdin=RELU.encode()).stdout)[0]["input"], record["input"])
+
+    def test_baseline_is_run_as_well(self):
+        """Whichever of the built-in ones it is."""
+        for baseline in ("reference", "compiled", "compiled:nofuse", "eager:again"):
+            with self.subTest(baseline=baseline):
+                records = self.records("--inputs", self.inputs, "--op", "relu", "--max-samples", "1", "--baseline", baseline)
+                self.assertEqual([(r["backend"], r["baseline"], r["status"]) for r in records],
+                                 [("eager", False, "ok"), (baseline, True, "ok")])
+        self.assertIn("compiled:nosuch", self.run_assay("operators", "--baseline", "compiled:nosuch", code=2).stderr)
+
     def test_dry_run_measures_nothing(self):
-        done = self.run_it("--dry-run", "--jsonl", "r.jsonl", "--max-samples", "1", "--skip", "*mm*")
+        done = self.run_it("--dry-run", "--max-samples", "1", "--skip", "*mm*")
         self.assertEqual(done.stdout.count("\n"), 6)
         self.assertIn("aten.relu.default[0]", done.stdout)
         self.assertNotIn("relu.default[1]", done.stdout)
@@ -221,6 +263,57 @@ class Outputs(Case):
             with self.subTest(option=option):
                 done = self.run_it(option, os.path.join(self.inputs, "x"), code=1)
                 self.assertIn("model.txt/x", done.stderr)
+
+    def test_output_that_is_a_directory(self):
+        os.mkdir(self.path("d"))
+        for option in ("--csv", "--jsonl"):
+            with self.subTest(option=option):
+                done = self.run_it(option, "d", code=1)
+                self.assertEqual((done.stdout, done.stderr), ("", "assay operators: d: expected a file to write, this is a directory\n"))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["d", "model.txt"])
+
+    def test_output_that_is_full(self):
+        """What cannot be written at the end costs neither the table nor the other outputs."""
+        for broken, whole, end in (("--csv", "--jsonl", '"run_summary"'), ("--jsonl", "--csv", "aten.mm.default")):
+            with self.subTest(broken=broken):
+                done = self.run_it(broken, "/dev/full", whole, "whole", code=1)
+                self.assertIn("reference: 7 ok", done.stdout)
+                self.assertEqual(done.stderr.count("/dev/full: cannot be written: No space left on device"), 1)
+                with open(self.path("whole")) as f:
+                    self.assertIn(end, f.read().splitlines()[-1])
+        done = self.run_it("--quiet", "--jsonl", "/dev/full", code=1)
+        self.assertEqual(done.stderr.count("/dev/full: cannot be written"), 1)
+
+    def test_outputs_that_are_one_file(self):
+        """However they are spelled: none is written over another one, and none over an input."""
+        os.mkdir(self.path("d"))
+        os.symlink("d", self.path("e"))
+        self.write("old", "")
+        os.link(self.path("old"), self.path("other_name"))
+        for one, other in (("new", "./new"), ("d/new", "e/new"), (self.path("new"), "d/../new"), ("old", "./old"), ("old", "other_name")):
+            with self.subTest(one=one, other=other):
+                done = self.run_it("--csv", one, "--jsonl", other, code=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(f"--csv and --jsonl cannot both go to {one}", done.stderr)
+        self.assertIn("--csv and --jsonl", self.run_it("--jsonl", "r", "--csv", "r.partial", code=2).stderr)
+        self.assertIn("--jsonl and --save", self.run_it("--jsonl", "s/manifest.jsonl", "--save", "./s", code=2).stderr)
+        for option, path in (("--csv", "model.txt"), ("--jsonl", "./d/../model.txt"), ("--csv", self.inputs)):
+            with self.subTest(option=option, path=path):
+                done = self.run_it(option, path, code=2)
+                self.assertIn(f"{option} would write {path}, which was read as an input", done.stderr)
+        with open(self.inputs) as f:
+            self.assertEqual(f.read(), MIXED)
+        self.run_it("--csv", "/dev/null", "--jsonl", "/dev/null")
+
+    def test_nothing_is_left(self):
+        for words, said in ((["--op", "relu", "--start-idx", "5"], "--start-idx 5 passes over all of them, an operator has 2 at most"),
+                            (["--op", "relu", "--skip", "relu"], "--skip leaves out all that --op chooses"),
+                            (["--skip", "*"], "--skip leaves out all that there are")):
+            for more in ([], ["--dry-run"]):
+                with self.subTest(words=words):
+                    done = self.run_it(*words, *more, code=2)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(f"assay operators: no input is left: {said}", done.stderr)
 
     def test_devices_stay_devices(self):
         """A rename would put a file in a pipe's place, or, for root, in a device's."""

@@ -47,6 +47,23 @@ class Torch(Case):
             self.refused(f"backend '{backend}'", "no Python at", "pip install torch", backend=backend)
         self.listed("no Python at")
 
+    def test_python_that_says_nothing(self):
+        for script, words in (("exit 3", "failed (exit 3) without a word"), ("kill -9 $$", "failed (signal 9) without a word"),
+                              ("echo 'no such module' >&2; exit 1", "failed (exit 1): no such module")):
+            with self.subTest(script=script):
+                self.program("python", script)
+                self.refused(words)
+                self.listed("was asked for its")
+
+    def test_python_that_hangs(self):
+        """One word about it while it is waited for, and not once for each of the two backends."""
+        self.program("python", f"echo x >>'{self.path('calls')}'; exec sleep 1000")
+        done = self.run_assay("doctor", "--quick", env=self.env)
+        self.assertEqual(done.stderr, f"assay: waiting for '{self.path('python')}' to say whether it has a PyTorch, for 10 s at most\n")
+        self.assertEqual(done.stdout.count("did not"), 2, done.stdout)
+        with open(self.path("calls")) as f:
+            self.assertEqual(f.read(), "x\nx\n")
+
     def test_no_torch(self):
         self.refused("has no PyTorch; get one with", "--torch-python")
         self.listed("has no PyTorch")

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from cli_case import ASSAY, Case, main
+from cli_case import ASSAY, EXAMPLE, Case, main
 
 # (arguments, what the message must hold)
 MISTAKES = [
@@ -39,6 +39,27 @@ MISTAKES = [
     (["operators", "--suite", "embedded", "--op", "nope*", "--op", "relu", "--op", "rleu"], ["'nope*', 'rleu' match none", "'ne', 'relu'?"]),
     (["operators", "--csv", "-", "--jsonl", "-"], ["--csv", "--jsonl", "standard output"]),
     (["operators", "--csv", "both", "--jsonl", "both"], ["--csv", "--jsonl", "both go to both"]),
+    (["operators", "--csv", "a1", "--csv", "a2"], ["--csv is given twice", "'a1'", "'a2'"]),
+    (["operators", "--dtype", "f16", "--dtype=bf16"], ["--dtype is given twice", "'f16'", "'bf16'"]),
+    (["operators", "--repeats", "1", "--repeats", "2"], ["--repeats is given twice"]),
+    (["operators", "--cache", "warm", "--cache", "cold"], ["--cache is given twice"]),
+    (["operators", "--accuracy-checking", "--no-accuracy-checking"], ["--accuracy-checking does not go with --no-accuracy-checking"]),
+    (["operators", "--dry-run", "--csv", "-"], ["--dry-run does not go with --csv"]),
+    (["operators", "--jsonl", "-", "--dry-run"], ["--dry-run does not go with --jsonl"]),
+    (["operators", "--dry-run", "--save", "d"], ["--dry-run does not go with --save"]),
+    (["operators", "--dry-run", "--profile", "d"], ["--dry-run does not go with --profile"]),
+    (["compile", "--dump", "kernels", "--variants", "x.graph"], ["--variants does not go with --dump kernels"]),
+    (["compile", "--dump=graph", "--variants", "x.graph"], ["--variants does not go with --dump graph"]),
+    (["compile", "--no-fusion", "--variants", "x.graph"], ["--variants does not go with --no-fusion"]),
+    (["utilization", "--diff", "a", "b", "--by-operator"], ["--by-operator does not go with --diff"]),
+    (["utilization", "--diff", "a", "b", "--label", "x"], ["--label does not go with --diff"]),
+    (["utilization", "a", "--wall-time", "1", "--window", "device"], ["--wall-time does not go with --window"]),
+    (["utilization", "--run", "a", "b", "--wall-time", "1"], ["--wall-time does not go with --run"]),
+    (["list", "suites", "--backend", "torch"], ["--backend does not go with suites"]),
+    (["list", "devices", "--backend", "eager"], ["--backend does not go with devices"]),
+    (["list", "operators", "suites"], ["operators", "suites"]),
+    (["cache", "infos"], ["assay cache: expected info or clear"]),
+    (["list", "operatrs"], ["assay list: expected operators"]),
     (["list"], ["operators, backends, suites or devices"]),
     (["list", "operatrs"], ["operatrs", "operators"]),
     (["list", "operators", "--jsn"], ["--jsn", "--json"]),
@@ -81,6 +102,13 @@ class Usage(Case):
                 for word in expected:
                     self.assertIn(word, done.stderr)
 
+    def test_said_twice(self):
+        """The same value twice is said once; options that list may be repeated, and '--' ends the options."""
+        relu = ["operators", "--suite", "embedded", "--dry-run", "--op", "relu"]
+        once = self.run_assay(*relu, "--dtype", "f32", "--quiet").stdout
+        self.assertEqual(self.run_assay(*relu, "--dtype", "f32", "--dtype=f32", "--quiet", "--quiet").stdout, once)
+        self.assertIn("aten.add.Tensor", self.run_assay(*relu, "--op", "add.Tensor").stdout)
+
     def test_names(self):
         """An operator is named in whole, without its namespace, or without its overload, which stands for all of them."""
         def chosen(glob):
@@ -96,6 +124,14 @@ class Usage(Case):
                 self.assertNotIn("\x1b", self.run_assay("list", what).stdout)
                 rows = json.loads(self.run_assay("list", what, "--json").stdout)
                 self.assertTrue(rows and all("name" in row for row in rows))
+
+    def test_a_built_in_backend_is_listed_once(self):
+        once = self.run_assay("list", "operators", "--json").stdout
+        self.assertEqual(self.run_assay("list", "operators", "--json", "--backend", "eager", "--backend", "compiled").stdout, once)
+        rows = json.loads(once, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
+        self.assertEqual([len(set(keys)) for keys in rows], [len(keys) for keys in rows])
+        twice = ["--backend", EXAMPLE, "--backend", EXAMPLE]
+        self.assertIn("two backends call themselves 'example'", self.run_assay("list", "operators", *twice, code=2).stderr)
 
     def test_instruction_set(self):
         """Fewer instructions may be asked for, by a name that this processor knows."""

@@ -106,8 +106,24 @@ static void the_csv_is_the_seeds_own(void **state) {
     assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
     assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
     assert_string_equal(out.data, "operator,fast 20th,fast 50th,fast 80th,elapsed,eager abs,fast abs\r\n"
-                                  "aten.a,1.800000,3.000000,4.200000,2.500000,0.00000030,0.00000015\r\n"
-                                  "\"aten.b, \"\"quoted\"\"\",,,,0.750000,0.00000400,\r\n");
+                                  "aten.a,1.800000,3.000000,4.200000,2.500000,0.0000003000,0.0000001543\r\n"
+                                  "\"aten.b, \"\"quoted\"\"\",,,,0.750000,0.000004000,\r\n");
+    text_clear(&out);
+    arena_clear(&a);
+}
+
+static void nanoseconds_keep_their_digits(void **state) {
+    (void)state;
+    deck d = {.n = 0};
+    arena a = {0};
+    operators_group g;
+    text out = {0};
+    deal(&d, "aten.a", 0, "eager", 12.43, 1);
+    deal(&d, "aten.a", 0, "slow", 4.3e8, 1);
+    assert_int_equal(operators_group_make(&a, d.records, d.n, &g, NULL), ASSAY_OK);
+    assert_int_equal(operators_csv(&a, &g, &out, NULL), ASSAY_OK);
+    const char *row = strchr(out.data, '\n') + 1;
+    assert_string_equal(row, "aten.a,0.00000002891,0.00000002891,0.00000002891,0.500000,0.00000001243,0.43000000\r\n");
     text_clear(&out);
     arena_clear(&a);
 }
@@ -321,6 +337,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_right),
         cmocka_unit_test(the_csv_is_the_seeds_own),
+        cmocka_unit_test(nanoseconds_keep_their_digits),
         cmocka_unit_test(two_backends_are_compared_with_each_other),
         cmocka_unit_test(means_are_over_common_inputs),
         cmocka_unit_test(the_table_tells_all),

@@ -136,7 +136,7 @@ static void test_torch_without_library(void **state) {
 
 static void test_python_that_fails(void **state) {
     write_program(*state, "python", "echo first >&2; echo 'ImportError: broken' >&2; exit 1");
-    expect_refusal(*state, ASSAY_INVALID, "failed: ImportError: broken");
+    expect_refusal(*state, ASSAY_INVALID, "failed (exit 1): ImportError: broken");
 }
 
 static void test_python_that_prints_junk(void **state) {

@@ -27,7 +27,7 @@ struct module {
     char note[600];
 };
 
-enum { COMPILER_TIMEOUT_S = 120, COMPILER_OUTPUT_LIMIT = 1 << 16, PATH_BYTES = 4096, OBJECT_LIMIT = 64 << 20 };
+enum { COMPILER_TIMEOUT_S = 120, COMPILER_OUTPUT_LIMIT = 1 << 16, PATH_BYTES = 4096, OBJECT_LIMIT = 64 << 20, SHOWN_BYTES = 300 };
 
 static const char FOLDER_NAME[] = "assay-build";
 
@@ -81,11 +81,17 @@ static status compile_file(const char *source, const char *object, build_purpose
     }
     TRY(ran);
     if (result.exit_code != 0 || result.signal != 0) {
+        const char *said = text_get(&result.errors);
+        int length = (int)result.errors.length; /* less the line breaks at its end, which a table would show */
+        while (length > 0 && strchr(" \t\r\n", said[length - 1]) != NULL) {
+            length--;
+        }
         ran = fail(err, ASSAY_IO,
                    "'%s' failed on emitted code (%s %d): see that it builds other programs, or name another one in ASSAY_CC; "
-                   "it said: %.300s",
+                   "it said%s%.*s",
                    compiler_name(), result.signal != 0 ? "signal" : "exit",
-                   result.signal != 0 ? result.signal : result.exit_code, text_get(&result.errors));
+                   result.signal != 0 ? result.signal : result.exit_code, length > 0 ? ": " : " nothing",
+                   length < SHOWN_BYTES ? length : SHOWN_BYTES, said);
     }
     process_result_clear(&result);
     return ran;

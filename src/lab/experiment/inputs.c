@@ -19,6 +19,7 @@ typedef struct reading {
     int32_t line_number;
     const char *operator_name; /* of the section at hand, as recorded; NULL outside one */
     size_t operator_length;
+    int32_t operator_line, operator_column;
     size_t operator_position; /* in the set; its count of operators where this one has no input yet */
     bool section_is_bad;      /* its Operator line was reported: its inputs are left out silently */
     size_t n_valid, n_bad;
@@ -155,7 +156,9 @@ static status add_input(reading *r, const input *like, const char *source, size_
                     .graph = like->graph,
                     .operator_position = r->operator_position,
                     .file = r->file,
-                    .line = r->line_number};
+                    .line = r->line_number,
+                    .operator_line = r->operator_line,
+                    .operator_column = r->operator_column};
     set->all = all;
     set->all[set->n_all++] = made;
     owner->items = items;
@@ -250,6 +253,8 @@ static status read_operator(reading *r, const char *at) {
     r->section_is_bad = wrong != NULL;
     r->operator_name = wrong == NULL ? at : NULL;
     r->operator_length = wrong == NULL ? (size_t)(r->line_end - at) : 0;
+    r->operator_line = r->line_number;
+    r->operator_column = (int32_t)(at - r->line) + 1;
     r->operator_position = find_operator(r->set, at, r->operator_length);
     return wrong == NULL ? ASSAY_OK
                          : report_expected(r, wrong, "an operator's name such as aten.add.Tensor",
@@ -382,21 +387,6 @@ static status read_lines(reading *r, const char *data, const char *end) {
 
 /* ---- texts ---- */
 
-static status reject_binary(const char *name, const char *data, size_t n, error *err) {
-    const char *nul = n > 0 ? memchr(data, '\0', n) : NULL;
-    if (nul == NULL) {
-        return ASSAY_OK;
-    }
-    int32_t line = 1;
-    const char *line_start = data;
-    for (const char *at = data; (at = memchr(at, '\n', (size_t)(nul - at))) != NULL; line++) {
-        line_start = ++at;
-    }
-    int column = (int)(nul - line_start) + 1;
-    return fail_at(err, ASSAY_PARSE, line, column, "%s:%d:%d: expected text, got a NUL byte: a binary file", name,
-                   (int)line, column);
-}
-
 /* Nothing in it was an input: says so, with the first bad line's own message, and forgets its diagnostics. */
 static status reject_empty(reading *r) {
     inputs *set = r->set;
@@ -425,7 +415,7 @@ status inputs_read_text(inputs *set, const char *name, const char *data, size_t 
     if (n > MAX_FILE_BYTES) {
         return fail(err, ASSAY_TOO_LARGE, "%s: expected at most %d bytes, got %zu", name, (int)MAX_FILE_BYTES, n);
     }
-    TRY(reject_binary(name, data, n, err));
+    TRY(inputs_reject_binary(name, data, n, err));
     reading r = {.set = set, .first_diagnostic = set->n_diagnostics, .err = err};
     r.file = inputs_add_file(set, name);
     if (r.file == NULL) {

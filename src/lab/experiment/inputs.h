@@ -36,6 +36,7 @@ typedef struct input {
     size_t operator_position; /* whose input this is: operators[operator_position] of the set */
     const inputs_file *file;  /* where it came first, */
     int32_t line;             /* 1-based; the literals hold the columns */
+    int32_t operator_line, operator_column; /* of its operator's name there; 0 of a graph */
 } input;
 
 typedef struct inputs_operator {
@@ -49,9 +50,9 @@ typedef struct inputs_operator {
 /* A line, or a whole file of a directory, that was left out, and why. */
 typedef struct inputs_diagnostic {
     const inputs_file *file;
-    int32_t line, column; /* 1-based; 0 where the whole file is meant */
+    int32_t line, column; /* 1-based; 0 where no place of the file is meant */
     const char *message;  /* what was expected and what came */
-    const char *excerpt;  /* the line around the column, unprintable bytes as '?'; NULL where the whole file is meant */
+    const char *excerpt;  /* the line around the column, unprintable bytes as '?'; NULL where the whole file is left out */
     size_t caret;         /* 0-based offset in excerpt that the column points to */
 } inputs_diagnostic;
 
@@ -77,6 +78,7 @@ typedef struct inputs {
     inputs_diagnostic *diagnostics; /* in the order of reading */
     size_t n_diagnostics;
     size_t n_bad_lines; /* lines left out, those below a bad Operator line too */
+    size_t n_bad_files; /* of a directory, left out as a whole */
     const struct op_table *table; /* borrowed; set before reading where graphs are to be read */
     arena memory;          /* all of the above lives here */
     inputs_index operator_index, input_index;
@@ -118,7 +120,7 @@ status inputs_read_path(inputs *set, const char *path, error *err);
 /* The operator of that name (as recorded or not), or NULL. */
 const inputs_operator *inputs_find(const inputs *set, const char *name);
 
-/* Adds "PATH:LINE:COLUMN: MESSAGE\n", the excerpt and a caret below its column. */
+/* Adds "PATH:LINE:COLUMN: MESSAGE\n", and, for a line, the excerpt and a caret below its column. */
 void inputs_diagnostic_print(const inputs_diagnostic *diagnostic, text *out);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,19 +53,23 @@ static status list_files(arena *memory, const char *path, char ***out_paths, siz
     return result;
 }
 
-/* A file that could not be read, as a diagnostic; its message then begins with the path already. */
+/* A file that could not be read, as a diagnostic; its message then begins with the path, and the place where it has one, already. */
 static status report_file(inputs *set, const char *path, const error *what, error *err) {
     inputs_diagnostic diagnostic = {.file = inputs_add_file(set, path), .message = what->message};
     if (diagnostic.file == NULL) {
         return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the recorded inputs");
     }
+    char place[32] = ": ";
+    if (what->line > 0) {
+        snprintf(place, sizeof place, ":%d:%d: ", (int)what->line, (int)what->column);
+    }
     size_t n = strlen(path);
-    if (strncmp(what->message, path, n) == 0 && what->message[n] == ':') {
-        diagnostic.message += n + 1;
+    if (strncmp(what->message, path, n) == 0 && text_starts_with(what->message + n, place)) {
+        diagnostic.message += n + strlen(place);
+        diagnostic.line = what->line;
+        diagnostic.column = what->column;
     }
-    while (*diagnostic.message == ' ') {
-        diagnostic.message++;
-    }
+    set->n_bad_files++;
     return inputs_add_diagnostic(set, &diagnostic, err);
 }
 
@@ -90,6 +95,7 @@ static status read_files(inputs *set, char *const *paths, size_t n, error *err) 
         return ASSAY_OK;
     }
     set->n_diagnostics = diagnostics_before;
+    set->n_bad_files -= n_failed;
     return fail_at(err, first.code, (int)first.line, (int)first.column,
                    "%s (and so on: none of the %zu files can be read)", first.message, n);
 }

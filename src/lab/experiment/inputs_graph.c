@@ -35,9 +35,8 @@ status inputs_read_graph_text(inputs *set, const char *name, const char *data, s
     if (set->table == NULL) {
         return fail(err, ASSAY_UNSUPPORTED, "%s: graphs are not read here", name);
     }
-    status result = n > 0 && memchr(data, '\0', n) != NULL
-                        ? fail_at(&why, ASSAY_PARSE, 1, 1, "expected text, got a NUL byte: a binary file")
-                        : graph_read(&memory, set->table, data, n, &as_written, &g, &why);
+    TRY(inputs_reject_binary(name, data, n, err));
+    status result = graph_read(&memory, set->table, data, n, &as_written, &g, &why);
     if (result == ASSAY_OK) {
         result = add_graph(set, name, &g, data, n, err);
     } else if (why.line > 0) {

@@ -105,3 +105,18 @@ status inputs_add_diagnostic(inputs *set, const inputs_diagnostic *diagnostic, e
     grown[set->n_diagnostics++].message = message;
     return ASSAY_OK;
 }
+
+status inputs_reject_binary(const char *name, const char *data, size_t n, error *err) {
+    const char *nul = n > 0 ? memchr(data, '\0', n) : NULL;
+    if (nul == NULL) {
+        return ASSAY_OK;
+    }
+    int32_t line = 1;
+    const char *line_start = data;
+    for (const char *at = data; (at = memchr(at, '\n', (size_t)(nul - at))) != NULL; line++) {
+        line_start = ++at;
+    }
+    int column = (int)(nul - line_start) + 1;
+    return fail_at(err, ASSAY_PARSE, line, column, "%s:%d:%d: expected text, got a NUL byte: a binary file", name,
+                   (int)line, column);
+}

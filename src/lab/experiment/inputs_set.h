@@ -32,4 +32,7 @@ inputs_file *inputs_add_file(inputs *set, const char *path);
 /* Keeps a copy of the diagnostic; its message is copied, its other texts are not. OUT_OF_MEMORY. */
 status inputs_add_diagnostic(inputs *set, const inputs_diagnostic *diagnostic, error *err);
 
+/* PARSE with the position of the first NUL byte where the n bytes at data have one: no text. name stands for the path. */
+status inputs_reject_binary(const char *name, const char *data, size_t n, error *err);
+
 #endif

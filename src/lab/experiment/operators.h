@@ -14,6 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a record's `repro` repeats of how a run was asked for; NULL or false: not said. */
+typedef struct operators_repro {
+    const char *inputs;  /* "--suite embedded": where they come from, as a shell reads it */
+    bool has_files;      /* by --inputs, */
+    bool reads_standard; /* one of which is '-' */
+    const char *suites_place, *compiler, *torch_place; /* ASSAY_SUITES where it was looked into, ASSAY_CC, ASSAY_TORCH_PYTHON */
+    const char *torch_python;                          /* --torch-python */
+    bool has_timeout, has_max_memory;                  /* the numbers are the options' */
+} operators_repro;
+
 /* Everything a run is told; copied into each record's conditions where a reader needs it. */
 typedef struct operators_options {
     const char *const *ops; /* globs over "aten.NAME.OVERLOAD" and "NAME.OVERLOAD"; none: all */
@@ -44,7 +54,7 @@ typedef struct operators_options {
        operator under way until then; its trace begins anew, and the others' are whole. */
     const char *profile_directory;
     const char *version;
-    const char *repro_inputs; /* "--suite embedded": the part of `repro` that says where inputs come from */
+    operators_repro repro;
     const machine_facts *machine;
 } operators_options;
 

@@ -4,6 +4,7 @@
 
 #include "device/instructions.h"
 #include "lab/experiment/operators_profile.h"
+#include "lab/experiment/repro.h"
 #include "lab/experiment/save.h"
 #include "lab/experiment/verify.h"
 #include "lab/experiment/workload.h"
@@ -22,49 +23,6 @@ const char *point_stage_text(int32_t stage) {
 }
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
-
-static const char *backend_argument(const operators_options *o, const char *name) {
-    for (size_t i = 0; i < o->n_backends; i++) {
-        const char *file = strrchr(o->backends[i], '/');
-        if (file != NULL && strcmp(o->backends[i], name) != 0 && strstr(file, name) != NULL) {
-            return o->backends[i];
-        }
-    }
-    return name;
-}
-
-static dtype_mode dtype_of(const operators_options *o, const input *in) {
-    return in->graph != NULL ? o->graph_dtype : o->bind.dtype;
-}
-
-static const char *make_repro(arena *memory, const operators_options *o, const operators_point *p, const char *name) {
-    text t = {0};
-    if (isa_is_limited()) {
-        text_addf(&t, "ASSAY_ISA=%s ", isa_name(isa_best()));
-    }
-    text_addf(&t, "assay operators %s --op ", o->repro_inputs);
-    text_add_shell_word(&t, p->recorded->name);
-    text_addf(&t, " --start-idx %" PRId64 " --max-samples 1 --dtype %s --backend ", p->sample_index,
-              dtype_mode_name(dtype_of(o, p->in)));
-    text_add_shell_word(&t, backend_argument(o, name));
-    text_addf(&t, " --repeats %d --precision ", o->repeats);
-    text_add_double(&t, o->precision);
-    text_add(&t, " --min-time ");
-    text_add_double(&t, o->min_time_s);
-    text_addf(&t, " --threads %d --seed %" PRIu64, o->threads, o->seed);
-    if (strcmp(name, o->baseline) != 0) {
-        text_add(&t, " --backend ");
-        text_add_shell_word(&t, backend_argument(o, o->baseline));
-    }
-    text_add(&t, " --baseline ");
-    text_add_shell_word(&t, o->baseline);
-    text_add(&t, o->cold_cache ? " --cache cold" : "");
-    text_add(&t, o->bind.channels_last ? " --channels-last" : "");
-    text_add(&t, o->check_accuracy ? "" : " --no-accuracy-checking");
-    char *kept = t.failed ? NULL : arena_text(memory, text_get(&t), t.length);
-    text_clear(&t);
-    return kept;
-}
 
 void point_record_base(arena *memory, const operators_options *options, const operators_point *what, const char *name,
                        bool baseline, record *out) {
@@ -88,7 +46,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->backend = name;
     out->baseline = baseline;
     out->device = "cpu";
-    out->dtype = dtype_mode_name(dtype_of(options, what->in));
+    out->dtype = dtype_mode_name(repro_dtype(options, what->in));
     out->threads = options->threads;
     out->cache = options->cold_cache ? "cold" : "warm";
     out->channels_last = options->bind.channels_last;
@@ -96,7 +54,7 @@ void point_record_base(arena *memory, const operators_options *options, const op
     out->machine = options->machine;
     out->assay_version = options->version;
     out->is_view = what->o != NULL && what->o->row->is_view;
-    out->repro = make_repro(memory, options, what, name);
+    out->repro = repro_make(memory, options, what, name);
 }
 
 static void set_verdict(arena *memory, record *r, record_status s, const char *reason) {
@@ -170,13 +128,22 @@ static status collect_ranges(point *p, error *err) {
     return ASSAY_OK;
 }
 
+/* The nearest name as a recording would have it. */
+static status fail_unknown(const point *p, error *err) {
+    const input *in = p->what->in;
+    const char *name = p->what->recorded->name, *near = op_table_nearest(p->context->table, name);
+    bool is_short = near != NULL && text_starts_with(name, "aten.") && !text_starts_with(near, "aten.");
+    return fail_at(err, ASSAY_UNSUPPORTED, in->operator_line, in->operator_column, "no operator is called %s%s%s%s%s", name,
+                   near != NULL ? "; did you mean '" : "", is_short ? "aten." : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
 static status bind_and_fill(point *p, error *err) {
     const operators_options *o = p->context->options;
     const input *in = p->what->in;
     if (p->what->o == NULL && in->graph == NULL) {
-        return fail(err, ASSAY_UNSUPPORTED, "no operator is called %s", p->what->recorded->name);
+        return fail_unknown(p, err);
     }
-    const bind_options bind = {.dtype = dtype_of(o, in), .channels_last = o->bind.channels_last};
+    const bind_options bind = {.dtype = repro_dtype(o, in), .channels_last = o->bind.channels_last};
     TRY(workload_read(p->memory, p->context->table, p->what->o, in, &bind, &p->work, err));
     TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy, o->max_memory_bytes, err));
     TRY(output_memory_make(&p->outputs, &p->work.g, err));

@@ -6,7 +6,7 @@
 #include "lab/experiment/workload.h"
 
 typedef struct single_name {
-    const char *graph;         /* a file *.graph; NULL: an operator on an input */
+    const char *graph;         /* a file *.graph or *.graph.gz; NULL: an operator on an input */
     const char *operator_name; /* "aten.mm.default", "mm" */
     const char *input;         /* as recorded: "((T([512, 512], f32), T([512, 512], f32)), {})" */
     bind_options bind;

@@ -113,7 +113,9 @@ static status ask_python(arena *a, const torch_options *options, const json_valu
     if (r.exit_code != 0 || r.signal != 0) {
         char said[200];
         last_line(&r.errors, said, sizeof said);
-        result = fail(err, ASSAY_INVALID, "'%.150s' was asked for its PyTorch and failed: %s", options->python, said);
+        result = fail(err, ASSAY_INVALID, "'%.150s' was asked for its PyTorch and failed (%s %d)%s%s", options->python,
+                      r.signal != 0 ? "signal" : "exit", r.signal != 0 ? r.signal : r.exit_code,
+                      said[0] != '\0' ? ": " : " without a word; see that it is a Python", said);
     } else if (json_parse(a, text_get(&r.out), r.out.length, answer, NULL) != ASSAY_OK) {
         char said[100];
         last_line(&r.out, said, sizeof said);
@@ -271,7 +273,8 @@ static status compile(arena *a, const torch_options *options, const torch_found 
         const char *log = arena_format(a, "%s/build.log", d);
         first_error(&r.errors, said, sizeof said);
         bool kept = log != NULL && file_write(log, text_get(&r.errors), r.errors.length, NULL) == ASSAY_OK;
-        result = fail(err, ASSAY_INVALID, "the plug-in for PyTorch %.40s does not build: %s%s%.150s", found->version, said,
+        result = fail(err, ASSAY_INVALID, "the plug-in for PyTorch %.40s does not build: %s%s%.150s", found->version,
+                      said[0] != '\0' ? said : r.signal != 0 ? "the compiler was killed" : "the compiler failed without a word",
                       kept ? "; all of it: " : "", kept ? log : "");
     }
     process_result_clear(&r);

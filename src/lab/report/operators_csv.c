@@ -10,9 +10,13 @@
 
 static const char *const quantile_names[] = {"20th", "50th", "80th"};
 
+/* Plain decimals, more than these where four digits would not be left of a small number: the seconds of one call of nanoseconds. */
 static void number_field(csv_writer *w, double value, int decimals) {
+    enum { DIGITS = 4, MOST_DECIMALS = 30 };
     if (isfinite(value)) {
-        csv_fieldf(w, "%.*f", decimals, value);
+        int needed = value != 0 ? DIGITS - 1 - (int)floor(log10(fabs(value))) : 0;
+        needed = needed < MOST_DECIMALS ? needed : MOST_DECIMALS;
+        csv_fieldf(w, "%.*f", needed > decimals ? needed : decimals, value);
     } else {
         csv_field(w, NULL);
     }
