@@ -242,6 +242,10 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         fprintf(stderr, "assay operators: the measuring process: %s\n", outcome.end);
         code = code == EXIT_OK ? EXIT_FAILED : code;
     }
+    if (result == ASSAY_OK && outcome.unsaved > 0) {
+        fprintf(stderr, "assay operators: --save lacks %d files or lines of its manifest: %s\n", outcome.unsaved, outcome.why);
+        code = code == EXIT_OK ? EXIT_FAILED : code;
+    }
     text_clear(&s.line);
     free(s.records);
     return code;

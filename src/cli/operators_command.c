@@ -188,7 +188,7 @@ static const cli_option rows[] = {
     {"--inputs", "FILE|DIR", "recorded inputs and graphs (*.graph) from files, folders or '-'; .gz is read;\nmay be repeated", take_inputs},
     {"--op", "GLOB", "only operators that match: 'aten.mm.default', 'relu' (any overload), 'add*', '*softmax*'; may be repeated", take_op},
     {"--skip", "GLOB", "leave out operators that match; may be repeated", take_skip},
-    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32;\ngraphs: as their text says); f16 and bf16 leave wider ones as they are", take_dtype},
+    {"--dtype", "TYPE", "as-recorded, f16, bf16, f32 or f64: what floating-point tensors become (f32;\ngraphs: as their text says); f16 and bf16 leave wider ones as they are,\nin graphs only beside others of 16 bits", take_dtype},
     {"--device", "NAME", "cpu", take_device},
     {"--backend", "NAME", "eager, compiled[:autotune|:nofuse|:own-products], reference, torch, inductor[:OPTIONS]\nor a plug-in (./LIB.so); NAME:again is a built-in one once more; may be repeated (eager)", take_backend},
     {"--torch-python", "PYTHON", "whose PyTorch torch and inductor are ($ASSAY_TORCH_PYTHON, else python3)", take_torch_python},

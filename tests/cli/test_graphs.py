@@ -86,6 +86,19 @@ class Graphs(Case):
         repro = self.records("--inputs", path, *BOTH[2:])[0]["repro"]
         self.assertIn("--dtype as-recorded", repro)
 
+    def test_graphs_without_types_of_16_bits_become_them(self):
+        plain = "graph plain: f32 alone\n%x = input(T([6, 4], f32))\n%w = input(T([4], f64))\n%y = relu(%x)\n%z = add.Tensor(%w, 1)\nreturn %y, %z\n"
+        mixed = plain.replace("plain: f32 alone", "mixed: two kinds").replace("f64", "f16")
+        for text, expected in ((plain, {"%x": "bf16", "%w": "f64"}), (mixed, {"%x": "f32", "%w": "bf16"})):
+            name = text.split()[1].rstrip(":")
+            path = self.write(name + ".graph", text)
+            records = self.records("--inputs", path, *BOTH, "--dtype", "bf16", "--save", "saved_" + name)
+            self.assertEqual([r["status"] for r in records], ["ok", "ok"])
+            with open(self.path("saved_" + name + "/manifest.jsonl")) as f:
+                lines = [json.loads(line) for line in f]
+            types = {"%" + line["argument"].lstrip("%"): line["dtype"] for line in lines if line["record"] == "input"}
+            self.assertEqual(types, expected)
+
     def test_what_rounding_decides_is_no_mismatch(self):
         path = self.write("decisions.graph", DECISIONS)
         for seed in ("1", "2", "3"):

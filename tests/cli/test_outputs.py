@@ -5,11 +5,13 @@ import csv
 import io
 import json
 import os
+import resource
 import shlex
 import stat
 import struct
+import subprocess
 
-from cli_case import EXAMPLE, RELU, SOURCE, Case, main, records_of, schema_errors
+from cli_case import ASSAY, EXAMPLE, RELU, SOURCE, Case, main, records_of, schema_errors
 
 # Several families, several outputs, a view, an in-place operator, a random one, integers.
 MIXED = RELU + """Operator: aten.add_.Tensor
@@ -245,6 +247,16 @@ class Outputs(Case):
         self.assertEqual(made, tuple(max(x, 0) for x in given))
         strided = [line for line in with_file if line["operator"].startswith("aten.sum")][0]
         self.assertEqual((strided["dtype"], strided["strides"]), ("f16", [1, 3]))
+
+    def test_arrays_that_cannot_be_saved(self):
+        """Files may not grow beyond 2 KiB, as on a full disk: the run goes on, and says so."""
+        inputs = self.write("large.txt", "Operator: aten.relu.default\ncnt: 1, ((T([2000], f32),), {})\n")
+        done = subprocess.run([ASSAY, "operators", "--inputs", inputs, "--repeats", "1", "--save", "saved"], capture_output=True,
+                              cwd=self.folder, timeout=100, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"--save lacks 2 files or lines of its manifest", done.stderr)
+        self.assertIn(b"eager: 1 ok", done.stdout)
+        self.assertEqual(os.listdir(self.path("saved")), ["manifest.jsonl"])
 
     def test_colours(self):
         for env in ({}, {"NO_COLOR": "1"}, {"TERM": "xterm-256color", "FORCE_COLOR": "1"}):

@@ -22,7 +22,7 @@ static void binds_defaults_and_keywords(void **state) {
     arena a = {0};
     bound_call b;
     error err = {0};
-    assert_int_equal(bind(&a, "aten.add.Tensor", "((T([2, 3], f16), 2.5), {'alpha': 3})", (bind_options){DTYPE_F32, false}, &b, &err),
+    assert_int_equal(bind(&a, "aten.add.Tensor", "((T([2, 3], f16), 2.5), {'alpha': 3})", (bind_options){.dtype = DTYPE_F32}, &b, &err),
                      ASSAY_OK);
     assert_int_equal(call_tensor(&b.call, 0)->dtype, ASSAY_F32);
     assert_true(call_tensor(&b.call, 1)->is_wrapped_number);
@@ -53,7 +53,7 @@ static void maps_dtypes(void **state) {
         bound_call b;
         error err = {0};
         const char *source = "(([T([2], f16), T([2], f32), T([2], f64), T([2], i64), T([2], b8), T([2], c32)],), {})";
-        assert_int_equal(bind(&a, "cat", source, (bind_options){rows[i].mode, false}, &b, &err), ASSAY_OK);
+        assert_int_equal(bind(&a, "cat", source, (bind_options){.dtype = rows[i].mode}, &b, &err), ASSAY_OK);
         int n;
         tensor **t = call_tensors(&b.call, 0, &n);
         assert_int_equal(n, 6);
@@ -73,7 +73,8 @@ static void lays_out_channels_last(void **state) {
     arena a = {0};
     bound_call b;
     error err = {0};
-    assert_int_equal(bind(&a, "relu", "((T([2, 3, 4, 5], f32),), {})", (bind_options){DTYPE_F32, true}, &b, &err), ASSAY_OK);
+    assert_int_equal(bind(&a, "relu", "((T([2, 3, 4, 5], f32),), {})", (bind_options){.dtype = DTYPE_F32, .channels_last = true}, &b, &err),
+                     ASSAY_OK);
     assert_true(tensor_is_channels_last(call_tensor(&b.call, 0)));
     bound_clear(&b);
     arena_clear(&a);

@@ -192,15 +192,15 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {"--dtype as-recorded", {DTYPE_AS_RECORDED, false}, AS_RECORDED_STRIDES, true},
-    {"--dtype f32", {DTYPE_F32, false}, AS_RECORDED_STRIDES, false},
-    {"--dtype f16", {DTYPE_F16, false}, AS_RECORDED_STRIDES, false},
-    {"--dtype bf16", {DTYPE_BF16, false}, AS_RECORDED_STRIDES, false},
-    {"--dtype f64", {DTYPE_F64, false}, AS_RECORDED_STRIDES, false},
-    {"--dtype f32 --channels-last", {DTYPE_F32, true}, AS_RECORDED_STRIDES, false},
-    {"--dtype f32 (strides doubled)", {DTYPE_F32, false}, GAPS, false},
-    {"--dtype f32 (dimensions turned)", {DTYPE_F32, false}, TURNED, false},
-    {"--dtype bf16 (dimensions turned)", {DTYPE_BF16, false}, TURNED, false},
+    {"--dtype as-recorded", {.dtype = DTYPE_AS_RECORDED, .channels_last = false}, AS_RECORDED_STRIDES, true},
+    {"--dtype f32", {.dtype = DTYPE_F32, .channels_last = false}, AS_RECORDED_STRIDES, false},
+    {"--dtype f16", {.dtype = DTYPE_F16, .channels_last = false}, AS_RECORDED_STRIDES, false},
+    {"--dtype bf16", {.dtype = DTYPE_BF16, .channels_last = false}, AS_RECORDED_STRIDES, false},
+    {"--dtype f64", {.dtype = DTYPE_F64, .channels_last = false}, AS_RECORDED_STRIDES, false},
+    {"--dtype f32 --channels-last", {.dtype = DTYPE_F32, .channels_last = true}, AS_RECORDED_STRIDES, false},
+    {"--dtype f32 (strides doubled)", {.dtype = DTYPE_F32, .channels_last = false}, GAPS, false},
+    {"--dtype f32 (dimensions turned)", {.dtype = DTYPE_F32, .channels_last = false}, TURNED, false},
+    {"--dtype bf16 (dimensions turned)", {.dtype = DTYPE_BF16, .channels_last = false}, TURNED, false},
 };
 
 /* One call on one input in one variant, and what is made on the way. */
@@ -331,7 +331,7 @@ typedef struct tally {
 static double size_of_input(fixture *f, const op *o, const input *in) {
     arena memory = {0};
     bound_call bound;
-    const bind_options as_recorded = {DTYPE_AS_RECORDED, false};
+    const bind_options as_recorded = {.dtype = DTYPE_AS_RECORDED, .channels_last = false};
     double n = 0;
     if (bind_call(&memory, o, in->args, in->kwargs, &as_recorded, &bound, NULL) == ASSAY_OK) {
         n = elements_of(&bound);

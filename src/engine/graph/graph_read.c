@@ -391,9 +391,30 @@ static status read_lines(reading *r, const char *source, const char *end) {
     return check_inputs(r);
 }
 
+static bool has_input_of(const graph *g, size_t size_bytes) {
+    for (int i = 0; i < g->n_inputs; i++) {
+        const dtype t = g->inputs[i].value->dtype;
+        if (dtype_is_floating(t) && dtype_size(t) == size_bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static status read_with(arena *memory, const op_table *table, const char *source, size_t n, const bind_options *options, graph *out, error *err) {
+    reading r = {.memory = memory, .table = table, .options = options, .err = err};
+    status result = read_lines(&r, source, source + n);
+    if (result != ASSAY_OK) {
+        graph_clear(&r.g);
+        return result;
+    }
+    *out = r.g;
+    return ASSAY_OK;
+}
+
 status graph_read(arena *memory, const op_table *table, const char *source, size_t n, const bind_options *options, graph *out,
                   error *err) {
-    reading r = {.memory = memory, .table = table, .options = options, .err = err};
+    static const char nothing[] = "";
     if (n >= INT32_MAX) {
         return fail(err, ASSAY_TOO_LARGE, "expected a graph of less than 2 GiB of text, got %zu bytes", n);
     }
@@ -401,13 +422,16 @@ status graph_read(arena *memory, const op_table *table, const char *source, size
         source += 3;
         n -= 3;
     }
-    static const char nothing[] = "";
     source = n > 0 ? source : nothing;
-    status result = read_lines(&r, source, source + n);
-    if (result != ASSAY_OK) {
-        graph_clear(&r.g);
-        return result;
+    graph g;
+    TRY(read_with(memory, table, source, n, options, &g, err));
+    bool narrows = options->dtype == DTYPE_F16 || options->dtype == DTYPE_BF16;
+    if (narrows && !options->narrows_f32 && !has_input_of(&g, 2) && has_input_of(&g, 4)) { /* no mixed precision: it is f32 that is meant */
+        bind_options all = *options;
+        all.narrows_f32 = true;
+        graph_clear(&g);
+        return read_with(memory, table, source, n, &all, out, err);
     }
-    *out = r.g;
+    *out = g;
     return ASSAY_OK;
 }

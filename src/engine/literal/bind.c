@@ -32,13 +32,14 @@ const char *dtype_mode_name(dtype_mode mode) {
     return mode_names[mode];
 }
 
-static dtype map_dtype(dtype_mode mode, dtype t) {
+static dtype map_dtype(const bind_options *options, dtype t) {
+    const dtype_mode mode = options->dtype;
     static const dtype targets[] = {ASSAY_F32, ASSAY_F16, ASSAY_BF16, ASSAY_F32, ASSAY_F64};
     if (mode == DTYPE_AS_RECORDED || !dtype_is_floating(t)) {
         return t;
     }
-    bool narrow_mode = mode == DTYPE_F16 || mode == DTYPE_BF16;
-    return narrow_mode && dtype_size(t) > 2 ? t : targets[mode];
+    bool narrow_mode = mode == DTYPE_F16 || mode == DTYPE_BF16, stays = options->narrows_f32 ? t == ASSAY_F64 : dtype_size(t) > 2;
+    return narrow_mode && stays ? t : targets[mode];
 }
 
 typedef struct binder {
@@ -80,7 +81,7 @@ static status keep_tensor(binder *b, tensor *t) {
 
 status bind_tensor_form(const literal *value, const bind_options *options, tensor *out, error *err) {
     const literal_tensor *from = value->tensor;
-    dtype t = map_dtype(options->dtype, from->dtype);
+    dtype t = map_dtype(options, from->dtype);
     int ndim = (int)from->n_dims;
     if (from->n_dims > TENSOR_MAX_DIMS) {
         return fail(err, ASSAY_TOO_LARGE, "expected at most %d dimensions, got %zu", TENSOR_MAX_DIMS, from->n_dims);
@@ -311,7 +312,7 @@ static status bind_value(binder *b, const param *p, const literal *value, arg *o
         if (value->kind != LITERAL_DTYPE) {
             return wrong_kind(b, p, value);
         }
-        *out = (arg){.kind = ARG_DTYPE, .dtype = map_dtype(b->options->dtype, value->dtype.value)};
+        *out = (arg){.kind = ARG_DTYPE, .dtype = map_dtype(b->options, value->dtype.value)};
         return ASSAY_OK;
     default:
         return bind_word(b, p, value, out);

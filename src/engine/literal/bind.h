@@ -26,6 +26,7 @@ const char *dtype_mode_name(dtype_mode mode);
 typedef struct bind_options {
     dtype_mode dtype;
     bool channels_last; /* tensors of 4 dimensions are laid out NHWC */
+    bool narrows_f32;   /* DTYPE_F16 and DTYPE_BF16: f32 becomes it as well */
 } bind_options;
 
 /* A call and the tensors it owns, in the arena it was bound in. */

@@ -483,6 +483,8 @@ status operators_run(arena *memory, const operators_options *options, const oper
     if (result == ASSAY_OK) {
         result = supervise(&s, excluded, &outcome, err);
     }
+    outcome.unsaved = shared->saved.n_failures;
+    outcome.why = outcome.unsaved > 0 ? arena_text(memory, shared->saved.first, strnlen(shared->saved.first, sizeof shared->saved.first)) : NULL;
     module_sweep(); /* what workers that died while they compiled have left */
     munmap(shared, sizeof *shared);
     if (result == ASSAY_OK) {

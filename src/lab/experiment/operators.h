@@ -94,6 +94,8 @@ typedef struct operators_outcome {
     bool interrupted;
     size_t points_done;
     int workers; /* processes it took: 1 when nothing crashed */
+    int unsaved;          /* files and lines of the manifest that --save could not write, */
+    const char *why;      /* and what the first of them failed with */
     const char *end; /* how the last one ended where that was after its last result, and not well; else NULL */
 } operators_outcome;
 

@@ -185,7 +185,7 @@ static status check_plan(point *p, size_t b, error *err) {
             set_verdict(p->memory, r, agrees == ASSAY_INTERNAL ? RECORD_MISMATCH : status_of(agrees), reason.message);
         }
         save_outputs(p->context->options->save_directory, p->what, r->backend, ready, p->work.g.n_outputs,
-                     p->work.cost.reduction);
+                     p->work.cost.reduction, &p->context->progress->saved);
     }
     profile_span(p->context->profile, "user_annotation", "check", from, NULL, 0);
     restore(p);
@@ -340,7 +340,7 @@ static status run_stages(point *p, error *err) {
         verdict_for_all(p, made == ASSAY_TOO_LARGE ? RECORD_SKIPPED : status_of(made), with_place(p, &reason));
         return ASSAY_OK;
     }
-    save_inputs(p->context->options->save_directory, p->what, &p->work, p->context->options->seed);
+    save_inputs(p->context->options->save_directory, p->what, &p->work, p->context->options->seed, &p->context->progress->saved);
     if (p->context->options->check_accuracy) {
         TRY(enter(p, STAGE_REFERENCE, -1, err));
         from = profile_now(p->context->profile);

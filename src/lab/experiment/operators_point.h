@@ -6,6 +6,7 @@
 #include "engine/backend/backend.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/profile.h"
+#include "lab/experiment/save.h"
 #include "lab/measure/cache.h"
 #include "lab/measure/clock.h"
 
@@ -17,6 +18,7 @@ typedef struct point_progress {
     volatile int32_t backend; /* index, or -1 while none is at work */
     volatile int32_t stage;
     volatile int32_t process; /* the worker's */
+    save_log saved;
 } point_progress;
 
 const char *point_stage_text(int32_t stage);

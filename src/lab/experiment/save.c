@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "lab/experiment/npy.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,16 +22,32 @@ status save_begin(const char *directory, error *err) {
     return result;
 }
 
+static void note_failure(save_log *log, const char *message) {
+    if (log->n_failures++ == 0) {
+        snprintf(log->first, sizeof log->first, "%s", message);
+    }
+}
+
 /* One write call a line, on a file opened for appending: workers that die leave whole lines. */
-static void append_line(const char *directory, text *line) {
+static void append_line(const char *directory, text *line, save_log *log) {
     text path = {0};
+    error err = {0};
     text_addf(&path, "%s/manifest.jsonl", directory);
     text_add_char(line, '\n');
-    int fd = path.failed || line->failed ? -1 : open(path.data, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-        ssize_t written = write(fd, line->data, line->length);
-        (void)written; /* a full disk also stops the run's own files, which say so */
-        close(fd);
+    if (path.failed || line->failed) {
+        fail(&err, ASSAY_OUT_OF_MEMORY, "no memory for a line of the manifest");
+    } else {
+        int fd = open(path.data, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+        errno = fd >= 0 ? ENOSPC : errno; /* what a write that is cut short does not set */
+        bool written = fd >= 0 && write(fd, line->data, line->length) == (ssize_t)line->length;
+        int reason = errno;
+        bool closed = fd < 0 || close(fd) == 0;
+        if (!written || !closed) {
+            fail(&err, ASSAY_IO, "%s: cannot be written: %s", path.data, strerror(written ? errno : reason));
+        }
+    }
+    if (err.code != ASSAY_OK) {
+        note_failure(log, err.message);
     }
     text_clear(&path);
 }
@@ -54,7 +71,7 @@ static void put_ints(json_writer *w, const char *key, int n, const int64_t *item
 
 /* "DIR/aten.add.Tensor-3-NAME.npy": the file, and what the manifest says of the tensor in it. */
 static void put_tensor(json_writer *w, const char *directory, const operators_point *point, const char *name,
-                       const tensor *t) {
+                       const tensor *t, save_log *log) {
     text path = {0};
     error err = {0};
     const char *file_dtype = NULL;
@@ -62,7 +79,8 @@ static void put_tensor(json_writer *w, const char *directory, const operators_po
     status written = path.failed ? ASSAY_OUT_OF_MEMORY : npy_write(path.data, t, &file_dtype, &err);
     json_put_string(w, "file", written == ASSAY_OK ? file_basename(path.data) : NULL);
     if (written != ASSAY_OK) {
-        json_put_string(w, "warning", err.message);
+        json_put_string(w, "warning", path.failed ? "no memory for a path" : err.message);
+        note_failure(log, path.failed ? "no memory for a path" : err.message);
     }
     json_put_string(w, "dtype", assay_dtype_name(t->dtype));
     json_put_string(w, "file_dtype", file_dtype);
@@ -144,7 +162,7 @@ static const char *kind_text(arg_kind kind) {
     return texts[kind];
 }
 
-static void save_argument(const char *directory, const operators_point *point, int i, const arg *a, int item, uint64_t seed) {
+static void save_argument(const char *directory, const operators_point *point, int i, const arg *a, int item, uint64_t seed, save_log *log) {
     text line = {0};
     char name[96];
     const param *p = &point->o->signature.params[i];
@@ -162,18 +180,18 @@ static void save_argument(const char *directory, const operators_point *point, i
     const tensor *t = a->kind == ARG_TENSOR ? a->tensor : a->kind == ARG_TENSORS && item >= 0 ? a->tensors[item] : NULL;
     if (t != NULL) {
         snprintf(name, sizeof name, item >= 0 ? "in-%.60s-%d" : "in-%.60s", p->name, item);
-        put_tensor(&w, directory, point, name, t);
+        put_tensor(&w, directory, point, name, t, log);
     } else if (a->kind != ARG_TENSORS) {
         put_value(&w, a);
     }
     json_key(&w, "seed");
     json_uint(&w, seed);
     json_end_object(&w);
-    append_line(directory, &line);
+    append_line(directory, &line, log);
     text_clear(&line);
 }
 
-static void save_graph_input(const char *directory, const operators_point *point, int i, const graph_input *in, uint64_t seed) {
+static void save_graph_input(const char *directory, const operators_point *point, int i, const graph_input *in, uint64_t seed, save_log *log) {
     text line = {0};
     char name[96];
     json_writer w = {.out = &line};
@@ -184,32 +202,32 @@ static void save_graph_input(const char *directory, const operators_point *point
     json_put_string(&w, "kind", kind_text(ARG_TENSOR));
     json_put_bool(&w, "keyword", false);
     snprintf(name, sizeof name, "in-%.70s", in->name);
-    put_tensor(&w, directory, point, name, in->value);
+    put_tensor(&w, directory, point, name, in->value, log);
     json_key(&w, "seed");
     json_uint(&w, seed);
     json_end_object(&w);
-    append_line(directory, &line);
+    append_line(directory, &line, log);
     text_clear(&line);
 }
 
-void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed) {
+void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed, save_log *log) {
     for (int i = 0; directory != NULL && w->is_graph && i < w->g.n_inputs; i++) {
-        save_graph_input(directory, point, i, &w->g.inputs[i], seed);
+        save_graph_input(directory, point, i, &w->g.inputs[i], seed, log);
     }
     for (int i = 0; directory != NULL && !w->is_graph && i < point->o->signature.n_params; i++) {
         const arg *a = &w->bound.call.args[i];
         if (a->kind == ARG_TENSORS && a->n > 0) {
             for (int k = 0; k < a->n; k++) {
-                save_argument(directory, point, i, a, k, seed);
+                save_argument(directory, point, i, a, k, seed, log);
             }
         } else {
-            save_argument(directory, point, i, a, -1, seed);
+            save_argument(directory, point, i, a, -1, seed, log);
         }
     }
 }
 
 static void save_output(const char *directory, const operators_point *point, const char *name_of_backend, int i, const char *part,
-                        const tensor *t, double reduction) {
+                        const tensor *t, double reduction, save_log *log) {
     text line = {0};
     char name[160];
     json_writer w = {.out = &line};
@@ -220,24 +238,26 @@ static void save_output(const char *directory, const operators_point *point, con
     json_put_string(&w, "part", part);
     json_put_double(&w, "reduction", reduction);
     snprintf(name, sizeof name, "out-%.64s-%d%s%s", name_of_backend, i, part != NULL ? "-" : "", part != NULL ? part : "");
-    put_tensor(&w, directory, point, name, t);
+    put_tensor(&w, directory, point, name, t, log);
     json_end_object(&w);
-    append_line(directory, &line);
+    append_line(directory, &line, log);
     text_clear(&line);
 }
 
 void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
-                  double reduction) {
+                  double reduction, save_log *log) {
     for (int i = 0; directory != NULL && i < n; i++) {
         tensor t = {0};
-        if (p->output(p, i, &t, NULL) != ASSAY_OK) {
+        error err = {0};
+        if (p->output(p, i, &t, &err) != ASSAY_OK) {
+            note_failure(log, err.message);
             continue;
         }
         if (t.sparse != NULL) {
-            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices, reduction);
-            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values, reduction);
+            save_output(directory, point, name_of_backend, i, "indices", &t.sparse->indices, reduction, log);
+            save_output(directory, point, name_of_backend, i, "values", &t.sparse->values, reduction, log);
         } else {
-            save_output(directory, point, name_of_backend, i, NULL, &t, reduction);
+            save_output(directory, point, name_of_backend, i, NULL, &t, reduction, log);
         }
         tensor_clear(&t);
     }

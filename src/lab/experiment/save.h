@@ -7,19 +7,26 @@
 #include "lab/experiment/operators.h"
 #include "lab/experiment/workload.h"
 
+/* What could not be written. Plain data, as it lies in memory that processes share. */
+typedef struct save_log {
+    int32_t n_failures; /* files and lines of the manifest */
+    char first[512];    /* what the first one failed with */
+} save_log;
+
 /* Makes DIR and an empty DIR/manifest.jsonl. IO otherwise. */
 status save_begin(const char *directory, error *err);
 
 /* Writes every tensor argument of a call, or every input of a graph, and a manifest line for each that is given: {"record": "input",
    "point": ..., "operator", "schema", "argument", "position", "kind", and for tensors "file", "dtype", "shape", "strides",
-   "seed"; for others "value"}. "schema" is null for a graph, and "input" its text. A file that cannot be written becomes a warning on the manifest; the run goes on. NULL
+   "seed"; for others "value"}. "schema" is null for a graph, and "input" its text. A file that cannot be written becomes a warning on the manifest and counts in
+   `log`; the run goes on. NULL
    directory: nothing. Types that .npy lacks are widened without loss: bf16 to float32, c32 to complex64; "dtype" says the
    true one. */
-void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed);
+void save_inputs(const char *directory, const operators_point *point, const workload *w, uint64_t seed, save_log *log);
 
 /* Writes each output of a plan that ran, and its manifest line ("record": "output", "backend",
    "reduction": the length of the longest sum behind an element, from which a checker derives its tolerance). */
 void save_outputs(const char *directory, const operators_point *point, const char *name_of_backend, plan *p, int n,
-                  double reduction);
+                  double reduction, save_log *log);
 
 #endif
