@@ -5,6 +5,7 @@
 #include "cli/torch.h"
 #include "engine/backend/backend.h"
 #include "lab/experiment/suites.h"
+#include "lab/measure/worker.h"
 #include "lab/report/table.h"
 #include "lab/report/terminal.h"
 
@@ -32,6 +33,8 @@ typedef struct listing {
     torch_options torch;
     json_writer json; /* out is NULL unless --json */
     table shown;
+    table_options look;
+    const char *files[countof(((cli_list *)0)->items)]; /* of the backends named; NULL: a built-in one */
     text out;
 } listing;
 
@@ -112,13 +115,12 @@ static status open_backends(listing *l, error *err) {
         l->n_backends++;
     }
     for (size_t i = 0; i < l->o->plugins.n; i++) {
-        const char *file, *given = l->o->plugins.items[i];
+        const char *given = l->o->plugins.items[i];
         struct backend *opened = NULL;
-        if (is_open(l, given)) { /* a built-in one: it is listed anyway */
+        if (l->files[i] == NULL) { /* it is listed anyway */
             continue;
         }
-        TRY(cli_torch_file(l->memory, &l->torch, given, &file, err));
-        TRY(backend_open(l->table, file, &opened, err));
+        TRY(backend_open(l->table, l->files[i], &opened, err));
         if (is_open(l, opened->name)) {
             status result = fail(err, ASSAY_INVALID, "two backends call themselves '%s'; the second is %s", opened->name, given);
             opened->close(opened);
@@ -340,8 +342,63 @@ static status list(listing *l, error *err) {
         text_add_char(&l->out, '\n');
         return l->out.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the list") : ASSAY_OK;
     }
-    table_options shown = {.color = terminal_color(l->o->color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO)};
-    return table_render(&l->shown, &shown, &l->out, err);
+    return table_render(&l->shown, &l->look, &l->out, err);
+}
+
+static void close_backends(listing *l) {
+    for (size_t b = 0; b < l->n_backends; b++) {
+        l->backends[b]->close(l->backends[b]);
+    }
+    l->n_backends = 0;
+}
+
+/* --- plug-ins: what they do costs this list, and not this process ------------------------------------------------------------ */
+
+/* Made now: PyTorch's is built first where that was never done. */
+static status find_files(listing *l, error *err) {
+    size_t n;
+    const char *const *names = backend_names(&n);
+    for (size_t i = 0; i < l->o->plugins.n; i++) {
+        bool is_built_in = false;
+        for (size_t k = 0; k < n; k++) {
+            is_built_in = is_built_in || strcmp(names[k], l->o->plugins.items[i]) == 0;
+        }
+        if (!is_built_in) {
+            TRY(cli_torch_file(l->memory, &l->torch, l->o->plugins.items[i], &l->files[i], err));
+        }
+    }
+    return ASSAY_OK;
+}
+
+static status list_in_worker(worker_link *link, void *self, error *err) {
+    enum { PIECE_BYTES = 64 * 1024 };
+    listing *l = self;
+    TRY(list(l, err));
+    for (size_t at = 0; at < l->out.length; at += PIECE_BYTES) {
+        TRY(worker_send(link, l->out.data + at, l->out.length - at < PIECE_BYTES ? l->out.length - at : PIECE_BYTES, err));
+    }
+    close_backends(l);
+    return ASSAY_OK;
+}
+
+static status take_piece(void *self, const worker_message *message, error *err) {
+    listing *l = self;
+    if (message->kind == WORKER_DATA) {
+        text_add_bytes(&l->out, message->data, message->n);
+    }
+    return l->out.failed ? fail(err, ASSAY_OUT_OF_MEMORY, "no memory for the list") : ASSAY_OK;
+}
+
+static status list_apart(listing *l, error *err) {
+    const worker_options how = {.timeout_s = 60, .on_message = take_piece, .callback_arg = l};
+    worker_outcome outcome;
+    TRY(find_files(l, err));
+    TRY(worker_run(&how, list_in_worker, l, &outcome, err));
+    if (outcome.end != WORKER_END_OK) {
+        bool spoke = outcome.end == WORKER_END_FAILED && outcome.exit_code == EXIT_FAILURE;
+        return fail(err, outcome.err.code, "%s%s", spoke ? "" : "a process that opens these backends: ", outcome.err.message);
+    }
+    return ASSAY_OK;
 }
 
 int cli_list_verb(int argc, char **argv) {
@@ -362,15 +419,14 @@ int cli_list_verb(int argc, char **argv) {
     status result = cli_torch_options(&memory, o.torch_python, &l.torch, &err);
     result = result == ASSAY_OK ? op_table_new(&operators, &err) : result;
     l.table = operators;
-    result = result == ASSAY_OK ? list(&l, &err) : result;
+    l.look = (table_options){.color = terminal_color(o.color, STDOUT_FILENO), .max_width = terminal_width(STDOUT_FILENO)};
+    result = result == ASSAY_OK ? (o.plugins.n > 0 ? list_apart : list)(&l, &err) : result;
     if (result == ASSAY_OK) {
         fputs(text_get(&l.out), stdout);
     } else {
         code = cli_fail(verb.name, &err, result == ASSAY_NOT_FOUND || result == ASSAY_INVALID || result == ASSAY_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED);
     }
-    for (size_t b = 0; b < l.n_backends; b++) {
-        l.backends[b]->close(l.backends[b]);
-    }
+    close_backends(&l);
     text_clear(&l.out);
     op_table_free(operators);
     arena_clear(&memory);

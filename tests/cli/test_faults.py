@@ -100,6 +100,14 @@ class Faults(Case):
                 for word in words:
                     self.assertIn(word, done.stderr)
 
+    def test_lists_of_backends_that_go_wrong(self):
+        for what in ("operators", "backends"):
+            for name, code, word in (("crashes_loading", 1, "SIGSEGV"), ("no_entry", 2, "assay_backend_entry"), ("refuses", 2, "no such device")):
+                with self.subTest(what=what, plugin=name):
+                    done = self.run_assay("list", what, "--backend", plugin(name), code=code)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(word, done.stderr)
+
     def test_crash_after_the_last_result(self):
         done = self.operators("--inputs", self.inputs, "--backend", plugin("close_crashes"), *REFERENCE, "--jsonl", "r.jsonl", code=1)
         self.assertRegex(done.stderr, "SIGSEGV .* while closing, after the last result")
