@@ -7,7 +7,6 @@
 #include "engine/graph/graph_text.h"
 #include "lab/experiment/single.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +180,7 @@ static status print_text(arena *memory, const single *one, text *out, error *err
 static status compile_one(const options *o, const single_name *name, arena *memory, single *one, text *out, error *err) {
     compiled_program program;
     TRY(single_read(memory, name, one, err));
-    TRY(workload_fill(memory, &one->work, 1, 1, false, (double)INFINITY, err));
+    TRY(workload_fill(memory, &one->work, 1, 1, false, memory_limit_of_machine(), err));
     if (o->dump == DUMP_TEXT) {
         return print_text(memory, one, out, err);
     }

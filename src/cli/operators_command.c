@@ -285,8 +285,7 @@ status operators_command_complete(operators_command *o, const machine_facts *m, 
     }
     o->run.threads = o->run.threads > 0 ? o->run.threads : m->usable_cpus > 0 ? m->usable_cpus : 1;
     if (o->run.max_memory_bytes == 0) {
-        int64_t usable = machine_usable_memory_bytes(m);
-        o->run.max_memory_bytes = usable > 0 ? 0.8 * (double)usable : 0x1p32;
+        o->run.max_memory_bytes = machine_most_tensor_bytes(m);
     }
     if (o->run.min_time_s < 0) { /* not given; a trace need not show a call ten thousand times */
         o->run.min_time_s = o->run.profile_directory != NULL ? 0 : DEFAULT_MIN_TIME_S;

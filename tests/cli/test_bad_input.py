@@ -75,6 +75,13 @@ class BadInput(Case):
                 self.assertIn(name, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_inputs_larger_than_the_machine(self):
+        large = ["aten.relu.default", "((T([100000000000], f32),), {})"]
+        for verb in (["compile", *large], ["utilization", "--run", "--op", *large]):
+            with self.subTest(verb=verb[0]):
+                done = self.run_assay(*verb, code=2)
+                self.assertRegex(done.stderr, r"needs about \d+ bytes .* the limit is")
+
     def test_traces_that_are_none(self):
         os.mkdir(self.path("folder"))
         self.write("empty.json", b"")

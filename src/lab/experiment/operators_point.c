@@ -145,7 +145,8 @@ static status bind_and_fill(point *p, error *err) {
     }
     const bind_options bind = {.dtype = repro_dtype(o, in), .channels_last = o->bind.channels_last};
     TRY(workload_read(p->memory, p->context->table, p->what->o, in, &bind, &p->work, err));
-    TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy, o->max_memory_bytes, err));
+    TRY(workload_fill(p->memory, &p->work, o->seed, (int)p->n_backends, o->check_accuracy,
+                      (memory_limit){o->max_memory_bytes, "--max-memory"}, err));
     TRY(output_memory_make(&p->outputs, &p->work.g, err));
     return collect_ranges(p, err);
 }

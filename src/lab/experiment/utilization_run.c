@@ -7,7 +7,6 @@
 #include "lab/experiment/single.h"
 #include "lab/measure/clock.h"
 
-#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -33,7 +32,7 @@ static void prepared_clear(prepared *p) {
 static status prepare(arena *memory, const utilization_run_options *options, prepared *p, error *err) {
     const single_name name = {options->graph, options->operator_name, options->input, options->bind};
     TRY(single_read(memory, &name, &p->one, err));
-    TRY(workload_fill(memory, &p->one.work, options->seed, 1, false, (double)INFINITY, err));
+    TRY(workload_fill(memory, &p->one.work, options->seed, 1, false, memory_limit_of_machine(), err));
     if (options->threads > 0) {
         omp_set_num_threads(options->threads);
     }

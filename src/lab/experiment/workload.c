@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "engine/graph/graph_text.h"
 #include "lab/experiment/verify.h"
+#include "lab/measure/machine.h"
 
 #include <string.h>
 
@@ -53,25 +54,34 @@ static double graph_bytes(const workload *w, int n_plans, bool checks) {
            (checks ? exact_bytes(&w->g) : 0);
 }
 
-static status check_bytes(double needed, double max_bytes, error *err) {
+memory_limit memory_limit_of_machine(void) {
+    arena memory = {0};
+    machine_facts facts = {0};
+    bool known = machine_read(&memory, "", &facts, NULL) == ASSAY_OK;
+    memory_limit most = {machine_most_tensor_bytes(known ? &facts : &(machine_facts){0}), "what this machine has free"};
+    arena_clear(&memory);
+    return most;
+}
+
+static status check_bytes(double needed, memory_limit most, error *err) {
     char has[32], wants[32];
-    if (needed <= max_bytes) {
+    if (needed <= most.bytes) {
         return ASSAY_OK;
     }
-    return fail(err, ASSAY_TOO_LARGE, "needs about %.0f bytes (%s) of memory, the limit is %s (--max-memory)", needed,
-                text_of_bytes(wants, needed), text_of_bytes(has, max_bytes));
+    return fail(err, ASSAY_TOO_LARGE, "needs about %.0f bytes (%s) of memory, the limit is %s (%s)", needed,
+                text_of_bytes(wants, needed), text_of_bytes(has, most.bytes), most.from);
 }
 
 /* Shapes first, memory after: an input that does not fit is known before a byte is taken. Where the shape depends on values,
    inputs must come first. */
-static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
+static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
     op_call *call = &w->bound.call;
     status inferred = op_infer(call, &w->inferred, err);
     bool needs_values = inferred == ASSAY_UNSUPPORTED;
     if (inferred != ASSAY_OK && !needs_values) {
         return inferred;
     }
-    TRY(check_bytes(needs_values ? 4 * w->bound.input_bytes : call_bytes(w, n_plans, checks), max_bytes, err));
+    TRY(check_bytes(needs_values ? 4 * w->bound.input_bytes : call_bytes(w, n_plans, checks), most, err));
     TRY(bound_allocate(&w->bound, &device_cpu, err));
     call->seed = seed;
     TRY(op_fill_inputs(call, seed, err));
@@ -81,17 +91,17 @@ static status fill_call(arena *memory, workload *w, uint64_t seed, int n_plans, 
     return graph_of_call(memory, call, &w->inferred, &w->g, err);
 }
 
-static status fill_graph(workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
-    TRY(check_bytes(graph_bytes(w, n_plans, checks), max_bytes, err));
+static status fill_graph(workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
+    TRY(check_bytes(graph_bytes(w, n_plans, checks), most, err));
     TRY(graph_allocate(&w->g, &device_cpu, err));
     graph_seed(&w->g, seed);
     graph_cost(&w->g, &w->cost);
     return graph_fill(&w->g, seed, err);
 }
 
-status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err) {
-    TRY(w->is_graph ? fill_graph(w, seed, n_plans, checks, max_bytes, err)
-                    : fill_call(memory, w, seed, n_plans, checks, max_bytes, err));
+status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err) {
+    TRY(w->is_graph ? fill_graph(w, seed, n_plans, checks, most, err)
+                    : fill_call(memory, w, seed, n_plans, checks, most, err));
     return pristine_keep(memory, &w->g, &w->kept, err);
 }
 

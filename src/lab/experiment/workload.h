@@ -9,6 +9,15 @@
 #include "lab/experiment/pristine.h"
 
 /* Zeroed is empty. The graph of a recorded call has no name. */
+/* What tensors may take, and who says so, for the message. */
+typedef struct memory_limit {
+    double bytes;
+    const char *from;
+} memory_limit;
+
+/* Of this machine's memory as much as is free but for a fifth. */
+memory_limit memory_limit_of_machine(void);
+
 typedef struct workload {
     graph g; /* from workload_read on for graphs, from workload_fill on for calls */
     bool is_graph;
@@ -23,9 +32,9 @@ typedef struct workload {
 status workload_read(arena *memory, const op_table *table, const op *o, const input *in, const bind_options *options,
                      workload *w, error *err);
 
-/* Gives the inputs memory and valid values, and the graph its shapes. TOO_LARGE beyond max_bytes, before anything is taken;
+/* Gives the inputs memory and valid values, and the graph its shapes. TOO_LARGE beyond `most`, before anything is taken;
    n_plans is how many backends make outputs of their own, `checks` whether a reference runs besides. */
-status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, double max_bytes, error *err);
+status workload_fill(arena *memory, workload *w, uint64_t seed, int n_plans, bool checks, memory_limit most, error *err);
 
 void workload_clear(workload *w);
 

@@ -15,6 +15,11 @@ int64_t machine_usable_memory_bytes(const machine_facts *facts) {
     return limit > 0 && (available == 0 || limit < available) ? limit : available;
 }
 
+double machine_most_tensor_bytes(const machine_facts *facts) {
+    int64_t usable = machine_usable_memory_bytes(facts);
+    return usable > 0 ? 0.8 * (double)usable : 0x1p32;
+}
+
 int64_t machine_beyond_caches_bytes(const machine_facts *facts, int64_t least_bytes) {
     int64_t wanted = 2 * machine_last_level_bytes(facts), usable = machine_usable_memory_bytes(facts);
     wanted = wanted > least_bytes ? wanted : least_bytes;
