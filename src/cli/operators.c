@@ -116,7 +116,6 @@ typedef struct sink {
     results results;
     progress bar;
     lab_clock clock;
-    size_t n_points;
     int64_t n_failed;
     text line; /* bytes for the terminal */
 } sink;
@@ -228,7 +227,7 @@ static int run(arena *memory, operators_command *o, const op_table *table, input
         print_points(points, n);
         return set->n_diagnostics > 0 ? EXIT_USAGE : EXIT_OK;
     }
-    sink s = {.memory = memory, .o = o, .n_points = n};
+    sink s = {.memory = memory, .o = o};
     operators_outcome outcome = {0};
     status result = find_plugins(memory, o, &err);
     result = result == ASSAY_OK ? measure(&s, points, n, &outcome, &err) : result;

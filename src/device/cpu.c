@@ -94,13 +94,3 @@ const device *const *device_all(size_t *n) {
     *n = countof(devices);
     return devices;
 }
-
-status device_find(const char *name, const device **out, error *err) {
-    for (size_t i = 0; i < countof(devices); i++) {
-        if (strcmp(devices[i]->name, name) == 0) {
-            *out = devices[i];
-            return ASSAY_OK;
-        }
-    }
-    return fail(err, ASSAY_NO_DEVICE, "no device is called '%s'; this build knows cpu and meta", name);
-}

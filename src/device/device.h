@@ -28,7 +28,5 @@ extern const device device_meta;
 
 /* Every device this build knows, for listings. */
 const device *const *device_all(size_t *n);
-/* By name; NO_DEVICE with the known names otherwise. */
-status device_find(const char *name, const device **out, error *err);
 
 #endif

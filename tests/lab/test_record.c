@@ -191,6 +191,10 @@ static void what_is_wrong_has_a_position(void **state) {
         {"{\"schema_version\": 1, \"operator\": \"x\", \"backend\": \"b\", \"status\": \"ok\", \"samples_ns\": [1, \"2\"]}",
          ASSAY_PARSE, 90, "expected numbers, got a string"},
         {"{\"schema_version\": 1.5}", ASSAY_PARSE, 20, "integer"},
+        {"{\"schema_version\": 1, \"operator\": \"x\", \"models\": [\"m\"], \"model_calls\": [1, 2, 3], \"backend\": \"b\", \"status\": \"ok\"}",
+         ASSAY_PARSE, 1, "as many of \"model_calls\" as of \"models\", got 3 and 1"},
+        {"{\"schema_version\": 1, \"operator\": \"x\", \"model_calls\": [1], \"backend\": \"b\", \"status\": \"ok\"}", ASSAY_PARSE, 1,
+         "got 1 and 0"},
         {"{\"kind\": \"operator_summary\"}", ASSAY_NOT_FOUND, 0, "measurement"},
     };
     for (size_t i = 0; i < countof(cases); i++) {

@@ -22,7 +22,6 @@
 struct module {
     atomic_int holders;
     void *handle;
-    bool was_kept;
     cache_key key;
     char note[600];
 };
@@ -209,7 +208,6 @@ status module_build(const char *source, build_purpose purpose, module **out, err
     cache_key key = key_of(source);
     char kept[PATH_BYTES];
     if (cache_find(&key, ".so", kept, sizeof kept, NULL) == ASSAY_OK && load(kept, out, NULL) == ASSAY_OK) {
-        (*out)->was_kept = true;
         (*out)->key = key;
         return ASSAY_OK;
     }
@@ -224,10 +222,6 @@ const char *module_identity(const module *m) {
 
 const char *module_note(const module *m) {
     return m->note[0] != '\0' ? m->note : NULL;
-}
-
-bool module_was_kept(const module *m) {
-    return m->was_kept;
 }
 
 compiled_kernel_fn *module_find(const module *m, const char *symbol) {

@@ -27,11 +27,10 @@ void module_sweep(void);
 module *module_share(module *m);
 /* NULL when there is no such kernel. */
 compiled_kernel_fn *module_find(const module *m, const char *symbol);
-/* What a user should know (the cache could not be written), or NULL; whether the code came from the cache. */
+/* What a user should know (the cache could not be written), or NULL. */
 const char *module_note(const module *m);
 /* Names the code: its text, flags, compiler and CPU. */
 const char *module_identity(const module *m);
-bool module_was_kept(const module *m);
 void module_free(module *m);
 
 #endif

@@ -177,28 +177,3 @@ static void store_from(dtype t, void *at, int64_t flat, void *context) {
 void fill_from(tensor *t, const double *values) {
     for_each(t, store_from, (void *)values);
 }
-
-typedef struct permutation {
-    const int64_t *items;
-    int64_t n;
-} permutation;
-
-static void store_permuted(dtype t, void *at, int64_t flat, void *context) {
-    const permutation *p = context;
-    element_store_int(t, at, p->items[flat % p->n]);
-}
-
-void fill_permutation(tensor *t, rng *r, int64_t n) {
-    int64_t *items = n > 0 ? malloc((size_t)n * sizeof *items) : NULL;
-    if (items == NULL) {
-        fill_integers(t, r, 0, n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) { /* Fisher and Yates, inside out */
-        int64_t j = rng_range(r, 0, i + 1);
-        items[i] = items[j];
-        items[j] = i;
-    }
-    for_each(t, store_permuted, &(permutation){.items = items, .n = n});
-    free(items);
-}

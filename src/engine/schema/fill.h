@@ -16,8 +16,6 @@ void fill_default(tensor *t, rng *r);
 void fill_uniform(tensor *t, rng *r, double low, double high);
 /* Integers uniform in [low, high). */
 void fill_integers(tensor *t, rng *r, int64_t low, int64_t high);
-/* A random choice of distinct integers of [0, n): a permutation when t has n elements, repeated blocks of one when more. */
-void fill_permutation(tensor *t, rng *r, int64_t n);
 void fill_constant(tensor *t, double value);
 /* The dense row-major doubles at values. */
 void fill_from(tensor *t, const double *values);

@@ -47,16 +47,6 @@ bool dtype_is_integral(dtype t) {
     return facts[t].category == CATEGORY_INTEGRAL;
 }
 
-bool dtype_find(const char *name, dtype *out) {
-    for (int t = 0; t < ASSAY_DTYPE_COUNT; t++) {
-        if (strcmp(name, facts[t].name) == 0 || strcmp(name, facts[t].torch_name) == 0) {
-            *out = (dtype)t;
-            return true;
-        }
-    }
-    return false;
-}
-
 dtype dtype_real(dtype t) {
     return t == ASSAY_C32 ? ASSAY_F16 : t == ASSAY_C64 ? ASSAY_F32 : t == ASSAY_C128 ? ASSAY_F64 : t;
 }

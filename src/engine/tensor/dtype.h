@@ -38,8 +38,6 @@ dtype_category dtype_category_of(dtype t);
 bool dtype_is_floating(dtype t);
 bool dtype_is_complex(dtype t);
 bool dtype_is_integral(dtype t); /* bool excluded */
-/* By short or PyTorch name; false when it is neither. */
-bool dtype_find(const char *name, dtype *out);
 
 /* Distance from 1 to the next larger number; 0 for integers. Complex types: of their parts. */
 double dtype_epsilon(dtype t);

@@ -373,16 +373,6 @@ static void serve(supervisor *s) {
 
 /* ---- what happened ---- */
 
-static const char *const end_texts[] = {
-#define END_TEXT(name, text) text,
-    WORKER_END_LIST(END_TEXT)
-#undef END_TEXT
-};
-
-const char *worker_end_text(worker_end end) {
-    return (size_t)end < countof(end_texts) ? end_texts[end] : "unknown end";
-}
-
 const char *worker_signal_name(int signal_number, char *buffer) {
     static const struct {
         int number;

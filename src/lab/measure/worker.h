@@ -61,20 +61,14 @@ typedef struct worker_options {
     void *callback_arg;
 } worker_options;
 
-/* How a worker ended. The one list of names. */
-#define WORKER_END_LIST(X)                                                                                   \
-    X(OK, "finished")            /* the body returned OK */                                                  \
-    X(FAILED, "failed")          /* the body returned an error (outcome.err) or the process left by itself */ \
-    X(SIGNALLED, "killed by a signal")                                                                       \
-    X(HUNG, "timed out")         /* the deadline passed; its process group was killed */                     \
-    X(MEMORY, "out of memory")   /* an allocation failed under the limit, or the kernel's OOM killer struck */  \
-    X(BROKEN, "broke the protocol") /* wrote what is no message into the pipe; killed */                     \
-    X(INTERRUPTED, "interrupted")   /* SIGINT or SIGTERM came to the supervisor */
-
 typedef enum worker_end {
-#define WORKER_END_ENUM(name, text) WORKER_END_##name,
-    WORKER_END_LIST(WORKER_END_ENUM)
-#undef WORKER_END_ENUM
+    WORKER_END_OK,          /* the body returned OK */
+    WORKER_END_FAILED,      /* the body returned an error (outcome.err) or the process left by itself */
+    WORKER_END_SIGNALLED,
+    WORKER_END_HUNG,        /* the deadline passed; its process group was killed */
+    WORKER_END_MEMORY,      /* an allocation failed under the limit, or the kernel's OOM killer struck */
+    WORKER_END_BROKEN,      /* wrote what is no message into the pipe; killed */
+    WORKER_END_INTERRUPTED, /* SIGINT or SIGTERM came to the supervisor */
 } worker_end;
 
 typedef struct worker_outcome {
@@ -97,9 +91,6 @@ typedef struct worker_outcome {
    blocked in the caller while it waits and restored after; a SIGINT or SIGTERM that was blocked and pending at the call
    interrupts at once. A second interrupt kills without grace. */
 status worker_run(const worker_options *options, worker_body body, void *arg, worker_outcome *out, error *err);
-
-/* The fixed English text of an end. Never NULL. */
-const char *worker_end_text(worker_end end);
 
 /* "SIGSEGV" and the like; "signal 77" for one without a name. Static or in buffer, which has at least 32 bytes. */
 const char *worker_signal_name(int signal, char *buffer);

@@ -301,11 +301,33 @@ static status read_field(arena *a, const field *f, const json_value *json, void 
     }
 }
 
+static bool is_array(const field *f) {
+    return f->type == FIELD_TEXTS || f->type == FIELD_DOUBLES || f->type == FIELD_INT64S || f->type == FIELD_OBJECTS;
+}
+
+static size_t length_of(const json_value *array) {
+    return array != NULL && array->kind == JSON_ARRAY ? array->n : 0;
+}
+
+/* Arrays that have one count between them are as long as each other: whoever reads them goes by it. */
+static status check_lengths(const field_set *set, const field *f, const json_value *object, const json_value *value, error *err) {
+    bool is_left_out = f->type == FIELD_INT64S && (value == NULL || value->kind == JSON_NULL);
+    for (const field *other = set->fields; is_array(f) && !is_left_out && other < f; other++) {
+        size_t n = length_of(value), as_many = length_of(json_find(object, other->key));
+        if (is_array(other) && other->count_offset == f->count_offset && n != as_many) {
+            return fail_at(err, ASSAY_PARSE, object->line, object->column, "expected as many of \"%s\" as of \"%s\", got %zu and %zu",
+                           f->key, other->key, n, as_many);
+        }
+    }
+    return ASSAY_OK;
+}
+
 status fields_read(arena *a, const field_set *set, const json_value *object, void *to, error *err) {
     memset(to, 0, set->size_bytes);
     for (size_t i = 0; i < set->n; i++) {
         const field *f = &set->fields[i];
         const json_value *value = json_find(object, f->key);
+        TRY(check_lengths(set, f, object, value, err));
         set_missing(f, to);
         if (value != NULL && value->kind != JSON_NULL) {
             TRY(read_field(a, f, value, to, err));
