@@ -192,6 +192,15 @@ status file_make_directories(const char *path, error *err) {
     return result;
 }
 
+bool file_add_cache_folder(text *out) {
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool is_named = base != NULL && base[0] == '/', is_home = home != NULL && home[0] != '\0';
+    if (is_named || is_home) {
+        text_addf(out, "%s%s/assay", is_named ? base : home, is_named ? "" : "/.cache");
+    }
+    return is_named || is_home;
+}
+
 status file_open_temporary(int *fd, error *err) {
     const char *set = getenv("TMPDIR");
     const char *folder = set != NULL && set[0] != '\0' ? set : "/tmp";

@@ -30,6 +30,10 @@ status file_target(const char *path, char **target, error *err);
 /* Makes the directory and its parents; one that exists already is fine. */
 status file_make_directories(const char *path, error *err);
 
+/* Adds the folder for what is kept between runs: $XDG_CACHE_HOME/assay, where that is an absolute path, or $HOME/.cache/assay. False:
+   neither is set. */
+bool file_add_cache_folder(text *out);
+
 /* Opens a file to read and write in $TMPDIR (or /tmp) that has no name, so that it is gone once closed, however the
    program ends. The caller closes *fd. */
 status file_open_temporary(int *fd, error *err);

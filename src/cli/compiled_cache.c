@@ -2,10 +2,14 @@
 /* `assay cache`: how much compiled code is kept between runs, and where; removes it. */
 #include "engine/compile/cache.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef enum action { ACTION_INFO, ACTION_CLEAR } action;
 
@@ -39,6 +43,12 @@ static status show(error *err) {
     TRY(cache_info(&facts, err));
     printf("%lld entries, %s of at most %s, in %s\n", (long long)facts.n_entries, text_of_bytes(size, facts.size_bytes),
            text_of_bytes(limit, facts.limit_bytes), folder);
+    error why = {0};
+    if (file_make_directories(folder, &why) != ASSAY_OK) {
+        printf("nothing can be kept there: %s\n", why.message);
+    } else if (access(folder, W_OK | X_OK) != 0) {
+        printf("nothing can be kept there: %s\n", strerror(errno));
+    }
     return ASSAY_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/operators_command.h"
 #include "cli/operators_results.h"
 #include "cli/torch.h"
+#include "engine/compile/build.h"
 #include "lab/experiment/operators.h"
 #include "lab/experiment/suites.h"
 #include "lab/measure/clock.h"
@@ -118,6 +119,7 @@ typedef struct sink {
     lab_clock clock;
     int64_t n_failed;
     text line; /* bytes for the terminal */
+    bool is_warned; /* that compiled code is not kept */
 } sink;
 
 static void flush_line(sink *s) {
@@ -126,6 +128,16 @@ static void flush_line(sink *s) {
         fflush(stderr);
     }
     text_reset(&s->line);
+}
+
+/* Once: all that is compiled is compiled again by the next run. */
+static void warn_of_cache(sink *s, const record *r) {
+    if (!s->is_warned && r->note != NULL && strncmp(r->note, MODULE_NOT_KEPT, strlen(MODULE_NOT_KEPT)) == 0) {
+        s->is_warned = true;
+        progress_hide(&s->bar, &s->line);
+        flush_line(s);
+        fprintf(stderr, "assay operators: warning: %s\n", r->note);
+    }
 }
 
 static status on_record(void *self, const record *r, const char *line, size_t n, error *err) {
@@ -140,6 +152,7 @@ static status on_record(void *self, const record *r, const char *line, size_t n,
         s->capacity = capacity;
     }
     s->records[s->n++] = *r;
+    warn_of_cache(s, r);
     s->n_failed += r->status == RECORD_FAILED || r->status == RECORD_MISMATCH || r->status == RECORD_TIMEOUT;
     status added = results_add(&s->results, line, n, err);
     if (added == ASSAY_IO && results_has_others(&s->results)) {

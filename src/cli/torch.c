@@ -2,6 +2,8 @@
 /* Reads the environment for torch_plugin, and tells the user when something takes a while. */
 #include "cli/torch.h"
 
+#include "base/file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +15,14 @@ static const char *set_variable(const char *name) {
 
 status cli_torch_options(arena *a, const char *python, torch_options *out, error *err) {
     const char *from_environment = set_variable("ASSAY_TORCH_PYTHON"), *cxx = set_variable("ASSAY_CXX");
-    const char *cache = set_variable("XDG_CACHE_HOME"), *home = set_variable("HOME");
     torch_options made = {.python = python != NULL              ? python
                                     : from_environment != NULL ? from_environment
                                                                : "python3",
                           .cxx = cxx != NULL ? cxx : "c++"};
-    if (cache != NULL || home != NULL) {
-        made.cache_directory = cache != NULL ? arena_format(a, "%s/assay", cache) : arena_format(a, "%s/.cache/assay", home);
+    text cache = {0};
+    if (file_add_cache_folder(&cache)) {
+        made.cache_directory = cache.failed ? NULL : arena_text(a, text_get(&cache), cache.length);
+        text_clear(&cache);
         if (made.cache_directory == NULL) {
             return fail(err, ASSAY_OUT_OF_MEMORY, "no memory for a path");
         }

@@ -367,6 +367,12 @@ exec cc "$@"
             with self.subTest(place=place):
                 self.check_well(self.both(XDG_CACHE_HOME=place), "not kept")
 
+    def test_no_place_to_keep_code_is_said_once(self):
+        inputs = self.write("two.txt", RELU)
+        done = self.operators("--inputs", inputs, "--backend", "compiled", env={"XDG_CACHE_HOME": "/dev/full"})
+        self.assertEqual(done.stderr.count("warning: compiled code is not kept: /dev/full/assay"), 1)
+        self.assertIn("nothing can be kept there", self.run_assay("cache", "info", env={"XDG_CACHE_HOME": "/dev/full"}).stdout)
+
     def test_cache_cannot_be_run(self):
         """What is kept there cannot be loaded from there: what was just built is."""
         os.mkdir(self.path("cache"))

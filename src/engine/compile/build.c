@@ -179,7 +179,7 @@ static status store_and_load(const cache_key *key, const char *object, module **
         return ASSAY_OK;
     }
     TRY(load(object, out, err));
-    snprintf((*out)->note, sizeof (*out)->note, "compiled code is not kept: %s", why.message);
+    snprintf((*out)->note, sizeof (*out)->note, MODULE_NOT_KEPT ": %s", why.message);
     return ASSAY_OK;
 }
 

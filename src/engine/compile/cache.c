@@ -38,13 +38,14 @@ cache_key cache_key_of(const cache_piece *pieces, size_t n) {
 }
 
 status cache_folder(char *path, size_t size_bytes, error *err) {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    bool named = base != NULL && base[0] == '/';
-    if (!named && (home == NULL || home[0] == '\0')) {
+    text base = {0};
+    if (!file_add_cache_folder(&base)) {
         return fail(err, ASSAY_NOT_FOUND, "no place for compiled code: expected HOME or XDG_CACHE_HOME to be set");
     }
-    int n = snprintf(path, size_bytes, "%s%s/assay/compiled", named ? base : home, named ? "" : "/.cache");
-    return n > 0 && (size_t)n < size_bytes ? ASSAY_OK : fail(err, ASSAY_TOO_LARGE, "the cache's path is too long");
+    int n = snprintf(path, size_bytes, "%s/compiled", text_get(&base));
+    bool fits = !base.failed && n > 0 && (size_t)n < size_bytes;
+    text_clear(&base);
+    return fits ? ASSAY_OK : fail(err, ASSAY_TOO_LARGE, "the cache's path is too long");
 }
 
 static status folder_of(const cache_key *key, char *path, size_t size_bytes, error *err) {
