@@ -315,14 +315,15 @@ static void equal_numbers_vary_by_their_rounding(void **state) {
     }
 }
 
-/* One element off by a thousandth of the output's size in f32, by a tenth in bf16, is seen wherever it lies, by many samples as well. */
+/* One element off by a thousandth of the outputs' root mean square in f32, by twice that in bf16, where a softmax of products hangs on digits
+   that the type lacks, is seen wherever it lies, by many samples as well. */
 static void sees_a_wrong_element(void **state) {
     (void)state;
     static const struct {
         dtype_mode mode;
         double off;
         bool well;
-    } cases[] = {{DTYPE_F32, 1e-3, false}, {DTYPE_BF16, 0.25, false}, {DTYPE_F32, 1e-3, true}, {DTYPE_BF16, 0.25, true}};
+    } cases[] = {{DTYPE_F32, 1e-3, false}, {DTYPE_BF16, 2, false}, {DTYPE_F32, 1e-3, true}, {DTYPE_BF16, 2, true}};
     for (size_t c = 0; c < countof(cases); c++) {
         for (size_t i = 0; i < countof(programs); i++) {
             arena memory = {0};

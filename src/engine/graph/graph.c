@@ -188,6 +188,15 @@ static status choose_name(const graph *g, const char *name, int from, const char
     return *out != NULL ? ASSAY_OK : no_memory(err);
 }
 
+static bool is_value_of(dtype t, double value) {
+    uint64_t bits = 0;
+    if (dtype_is_floating(t)) {
+        return fabs(value) <= dtype_max(t);
+    }
+    element_store_int(t, &bits, (int64_t)value);
+    return element_load_int(t, &bits) == (int64_t)value;
+}
+
 static status check_range(const tensor *form, const graph_range *range, error *err) {
     dtype_category c = dtype_category_of(form->dtype);
     if (c != CATEGORY_INTEGRAL && c != CATEGORY_FLOATING) {
@@ -199,10 +208,14 @@ static status check_range(const tensor *form, const graph_range *range, error *e
     const double exact = 9007199254740992.0; /* 2^53: every integer up to there is a double */
     bool whole = floor(range->low) == range->low && floor(range->high) == range->high && fabs(range->low) <= exact &&
                  fabs(range->high) <= exact;
-    return whole || c == CATEGORY_FLOATING
+    if (!whole && c != CATEGORY_FLOATING) {
+        return fail(err, ASSAY_INVALID, "expected integers up to 2^53 as the range of %s, got %g and %g", assay_dtype_name(form->dtype),
+                    range->low, range->high);
+    }
+    double last = c == CATEGORY_INTEGRAL && range->high > range->low ? range->high - 1 : range->high;
+    return is_value_of(form->dtype, range->low) && is_value_of(form->dtype, last)
                ? ASSAY_OK
-               : fail(err, ASSAY_INVALID, "expected integers up to 2^53 as the range of %s, got %g and %g",
-                      assay_dtype_name(form->dtype), range->low, range->high);
+               : fail(err, ASSAY_INVALID, "expected a range of values of %s, got %g to %g", assay_dtype_name(form->dtype), range->low, range->high);
 }
 
 status graph_add_input(graph *g, const char *name, const tensor *form, const graph_range *range, tensor **out, error *err) {
